@@ -1,0 +1,168 @@
+//! Conditions as data: rendered for DynamoDB, and evaluated on an `ALL_OLD` item to tell which part failed.
+
+use super::{Item, Value};
+use rust_decimal::Decimal;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// A named value in an expression: `:name`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operand {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) value: Value,
+}
+
+impl Operand {
+    /// A value under its placeholder's name, without the colon.
+    pub fn new(name: impl Into<Cow<'static, str>>, value: Value) -> Self {
+        Self { name: name.into(), value }
+    }
+}
+
+/// How two values compare. There is no "not equal": DynamoDB answers it with true for a missing
+/// attribute, which no guard here means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cmp {
+    /// `=`
+    Eq,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+/// A condition on one item. A comparison with a missing attribute is false, as in DynamoDB.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// `attribute_exists(#a)`
+    Exists(Cow<'static, str>),
+    /// `attribute_not_exists(#a)`
+    Absent(Cow<'static, str>),
+    /// `#a <cmp> :v`
+    Compare(Cow<'static, str>, Cmp, Operand),
+    /// `NOT #a = :v`, true for a missing attribute.
+    IsNot(Cow<'static, str>, Operand),
+    /// One of two.
+    Either(Box<Condition>, Box<Condition>),
+}
+
+/// The placeholders that an expression uses.
+#[derive(Default)]
+pub(crate) struct Names {
+    pub(crate) names: BTreeMap<String, String>,
+    pub(crate) values: BTreeMap<String, Value>,
+    /// Two different attributes or values claimed one placeholder.
+    pub(crate) clash: bool,
+}
+
+impl Names {
+    /// `#name` for an attribute. Keys may hold `-`, which a placeholder may not.
+    pub(crate) fn name(&mut self, attribute: &str) -> String {
+        let placeholder = format!("#{}", attribute.replace('-', "_"));
+        let before = self.names.insert(placeholder.clone(), attribute.to_owned());
+        self.clash |= before.is_some_and(|name| name != attribute);
+        placeholder
+    }
+
+    /// `:name` for a value.
+    pub(crate) fn value(&mut self, operand: &Operand) -> String {
+        let placeholder = format!(":{}", operand.name.replace('-', "_"));
+        let before = self.values.insert(placeholder.clone(), operand.value.clone());
+        self.clash |= before.is_some_and(|value| value != operand.value);
+        placeholder
+    }
+}
+
+impl Condition {
+    /// An attribute is there.
+    pub fn exists(attribute: impl Into<Cow<'static, str>>) -> Self {
+        Self::Exists(attribute.into())
+    }
+
+    /// An attribute is not there.
+    pub fn absent(attribute: impl Into<Cow<'static, str>>) -> Self {
+        Self::Absent(attribute.into())
+    }
+
+    /// `attribute <cmp> :name`
+    pub fn compare(
+        attribute: impl Into<Cow<'static, str>>,
+        cmp: Cmp,
+        name: impl Into<Cow<'static, str>>,
+        value: Value,
+    ) -> Self {
+        Self::Compare(attribute.into(), cmp, Operand::new(name, value))
+    }
+
+    /// Not equal, or not there.
+    pub fn is_not(attribute: impl Into<Cow<'static, str>>, name: impl Into<Cow<'static, str>>, value: Value) -> Self {
+        Self::IsNot(attribute.into(), Operand::new(name, value))
+    }
+
+    /// One of two.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self::Either(Box::new(self), Box::new(other))
+    }
+
+    pub(crate) fn render(&self, names: &mut Names) -> String {
+        match self {
+            Self::Exists(attribute) => format!("attribute_exists({})", names.name(attribute)),
+            Self::Absent(attribute) => format!("attribute_not_exists({})", names.name(attribute)),
+            Self::Compare(attribute, cmp, operand) => {
+                let sign = match cmp {
+                    Cmp::Eq => "=",
+                    Cmp::Lt => "<",
+                    Cmp::Le => "<=",
+                    Cmp::Gt => ">",
+                    Cmp::Ge => ">=",
+                };
+                format!("{} {sign} {}", names.name(attribute), names.value(operand))
+            }
+            Self::IsNot(attribute, operand) => {
+                format!("(NOT {} = {})", names.name(attribute), names.value(operand))
+            }
+            Self::Either(a, b) => format!("({} OR {})", a.render(names), b.render(names)),
+        }
+    }
+
+    /// What DynamoDB would say of this condition on `item` (`None`: the item does not exist).
+    #[must_use]
+    pub fn holds(&self, item: Option<&Item>) -> bool {
+        let at = |attribute: &str| item.and_then(|item| item.get(attribute));
+        match self {
+            Self::Exists(attribute) => at(attribute).is_some(),
+            Self::Absent(attribute) => at(attribute).is_none(),
+            Self::Compare(attribute, cmp, operand) => {
+                at(attribute).and_then(|stored| ordering(stored, &operand.value)).is_some_and(|order| match cmp {
+                    Cmp::Eq => order.is_eq(),
+                    Cmp::Lt => order.is_lt(),
+                    Cmp::Le => order.is_le(),
+                    Cmp::Gt => order.is_gt(),
+                    Cmp::Ge => order.is_ge(),
+                })
+            }
+            Self::IsNot(attribute, operand) => at(attribute) != Some(&operand.value),
+            Self::Either(a, b) => a.holds(item) || b.holds(item),
+        }
+    }
+}
+
+/// Strings and numbers are ordered, other types and mixed ones are not.
+fn ordering(stored: &Value, given: &Value) -> Option<std::cmp::Ordering> {
+    if let (Value::S(a), Value::S(b)) = (stored, given) {
+        return Some(a.as_bytes().cmp(b.as_bytes()));
+    }
+    if let (Value::N(a), Value::N(b)) = (stored, given) {
+        return Some(decimal(a)?.cmp(&decimal(b)?));
+    }
+    None
+}
+
+fn decimal(text: &str) -> Option<Decimal> {
+    Decimal::from_str_exact(text).or_else(|_| Decimal::from_scientific(text)).ok()
+}

@@ -1,0 +1,10 @@
+//! DynamoDB's values and expressions as plain data: nothing here knows the SDK.
+
+mod condition;
+mod update;
+mod value;
+
+pub(crate) use condition::Names;
+pub use condition::{Cmp, Condition, Operand};
+pub use update::Update;
+pub use value::{Item, ItemError, Value, read};

@@ -1,0 +1,74 @@
+//! What a failed condition means. Declared in order of precedence: where several guards of one
+//! transaction fail together, the first of these is the answer.
+
+/// Why a transaction was refused. Highest precedence first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Failure {
+    /// What the plan was made from has changed: read again and plan again. Never stored or shown.
+    StalePlan,
+    /// There is no such account, card, payment or code.
+    AccountMissing,
+    /// What was to be created exists.
+    AlreadyExists,
+    /// The requester may not decide on their own request.
+    FourEyes,
+    /// The account may not be debited.
+    AccountFrozen,
+    /// The record's state does not allow it.
+    WrongState,
+    /// A refund above what is left of the payment.
+    OverRefund,
+    /// The recipient would hold more than the cap.
+    CapExceeded,
+    /// More than a limit allows.
+    LimitExceeded,
+    /// Not enough money, points or credits.
+    Insufficient,
+}
+
+impl Failure {
+    /// Every failure, highest precedence first.
+    pub const ALL: &'static [Self] = &[
+        Self::StalePlan,
+        Self::AccountMissing,
+        Self::AlreadyExists,
+        Self::FourEyes,
+        Self::AccountFrozen,
+        Self::WrongState,
+        Self::OverRefund,
+        Self::CapExceeded,
+        Self::LimitExceeded,
+        Self::Insufficient,
+    ];
+
+    /// Whether the refusal is an answer that is stored under the key and replayed.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        match self {
+            Self::Insufficient
+            | Self::CapExceeded
+            | Self::LimitExceeded
+            | Self::OverRefund
+            | Self::WrongState
+            | Self::AccountFrozen => true,
+            Self::StalePlan | Self::AccountMissing | Self::AlreadyExists | Self::FourEyes => false,
+        }
+    }
+
+    /// The stable `code` of the problem document.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::StalePlan => "busy",
+            Self::AccountMissing => "not_found",
+            Self::AlreadyExists => "already_exists",
+            Self::FourEyes => "four_eyes_required",
+            Self::AccountFrozen => "account_frozen",
+            Self::WrongState => "wrong_state",
+            Self::OverRefund => "over_refund",
+            Self::CapExceeded => "cap_exceeded",
+            Self::LimitExceeded => "limit_exceeded",
+            Self::Insufficient => "insufficient_balance",
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! How a balance changes: always an ADD of what is posted, never a read before the write.
+
+use crate::account::{Account, Posting};
+use crate::dynamo::{Cmp, Condition, Update, Value};
+use crate::failure::Failure;
+use crate::ids::Tenant;
+use crate::keys::{self, Key, Partition, attr};
+use crate::money::{Amount, Asset, Delta};
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Role, TransactItem};
+
+/// Where an account keeps its balance of an asset, or `None` for accounts without a balance item.
+fn balance_key(tenant: &Tenant, account: Account, asset: &Asset) -> Option<Key> {
+    match account {
+        Account::Customer(id) => Some(Partition::customer(tenant, id).balance(asset)),
+        Account::Card(id) => Some(keys::card(tenant, id)),
+        Account::Merchant(_) | Account::Tenant(_) => None,
+    }
+}
+
+/// Deduct: `ADD balance :delta` if the account exists, is not frozen and holds the amount.
+#[must_use]
+pub fn debit(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
+    let mut clauses = vec![exists()];
+    clauses.extend(spendable(account));
+    clauses.push(holds(amount, Failure::Insufficient));
+    change(tenant, role, Posting::new(account, amount.debit()), now, clauses)
+}
+
+/// Credit: `ADD balance :delta` if the account exists. A freeze does not stop it.
+#[must_use]
+pub fn credit(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
+    change(tenant, role, Posting::new(account, amount.credit()), now, vec![exists()])
+}
+
+/// Credit under a cap: `ADD balance :delta` if what counts against the cap is at most
+/// `:max_allowed = cap - charge`; `:delta = charge + bonus`, so the bonus may pass the cap.
+/// `None` as well if the charge alone is above the cap, which the caller refuses before.
+#[must_use]
+pub fn top_up(
+    tenant: &Tenant,
+    role: Role,
+    account: Account,
+    charge: &Amount,
+    bonus: Option<&Amount>,
+    cap: &Amount,
+    now: Timestamp,
+) -> Option<TransactItem> {
+    let max_allowed = match cap.checked_sub(charge).ok()? {
+        Some(room) => room.text(),
+        None if cap == charge => "0".to_owned(),
+        None => return None,
+    };
+    let whole = match bonus {
+        Some(bonus) => charge.checked_add(bonus).ok()?,
+        None => charge.clone(),
+    };
+    let counted = match account {
+        Account::Customer(_) => attr::EXPOSURE,
+        Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => attr::BALANCE,
+    };
+    let mut clauses = vec![exists()];
+    if let Account::Card(_) = account {
+        clauses.push(card_active());
+    }
+    clauses.push(Clause {
+        condition: Condition::compare(counted, Cmp::Le, "max_allowed", Value::N(max_allowed)),
+        failure: Failure::CapExceeded,
+    });
+    change(tenant, role, Posting::new(account, whole.credit()), now, clauses)
+}
+
+/// Both ways at once on one item, which may have one action only: `out` leaves and `in_` comes.
+/// Guarded on what leaves; `short` is what it means if the balance does not hold that much, and
+/// `frozen_too` whether a freeze stops it. Where the two cancel out, the guard alone remains.
+#[must_use]
+pub fn settle(
+    tenant: &Tenant,
+    role: Role,
+    account: Account,
+    (out, in_): (Option<&Amount>, Option<&Amount>),
+    short: Failure,
+    frozen_too: bool,
+    now: Timestamp,
+) -> Option<TransactItem> {
+    let delta = match (out, in_) {
+        (Some(out), Some(in_)) => in_.credit().checked_add(&out.debit()).ok()?,
+        (Some(out), None) => Some(out.debit()),
+        (None, Some(in_)) => Some(in_.credit()),
+        (None, None) => return None,
+    };
+    let mut clauses = vec![exists()];
+    if let Some(out) = out {
+        if frozen_too {
+            clauses.extend(spendable(account));
+        }
+        clauses.push(holds(out, short));
+    }
+    match delta {
+        Some(delta) => change(tenant, role, Posting::new(account, delta), now, clauses),
+        None => {
+            let asset = out.or(in_)?.asset();
+            Some(TransactItem::check(role, balance_key(tenant, account, asset)?, clauses))
+        }
+    }
+}
+
+/// Balance mirror: the same delta on another item, unguarded; no change, no item.
+#[must_use]
+pub fn mirror(
+    tenant: &Tenant,
+    role: Role,
+    account: Account,
+    delta: Option<&Delta>,
+    now: Timestamp,
+) -> Vec<TransactItem> {
+    delta
+        .and_then(|delta| change(tenant, role, Posting::new(account, delta.clone()), now, Vec::new()))
+        .into_iter()
+        .collect()
+}
+
+/// Looks at a balance without changing it; the caller says what must hold.
+pub(crate) fn look(tenant: &Tenant, role: Role, account: Account, asset: &Asset) -> Option<TransactItem> {
+    Some(TransactItem::check(role, balance_key(tenant, account, asset)?, Vec::new()))
+}
+
+fn change(tenant: &Tenant, role: Role, posting: Posting, now: Timestamp, clauses: Vec<Clause>) -> Option<TransactItem> {
+    let key = balance_key(tenant, posting.account, posting.delta.asset())?;
+    let delta = || Value::N(posting.delta.text());
+    let mut update = Update::new().add(attr::BALANCE, "delta", delta());
+    if let Account::Customer(_) = posting.account {
+        update = update.add(attr::EXPOSURE, "delta", delta());
+    }
+    let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
+    Some(TransactItem::update(role, key, update, clauses).moving(posting))
+}
+
+pub(crate) fn exists() -> Clause {
+    Clause { condition: Condition::exists(attr::PK), failure: Failure::AccountMissing }
+}
+
+pub(crate) fn not_frozen() -> Clause {
+    Clause { condition: Condition::absent(attr::FROZEN), failure: Failure::AccountFrozen }
+}
+
+pub(crate) fn card_active() -> Clause {
+    Clause {
+        condition: Condition::compare("state", Cmp::Eq, "active", Value::s("active")),
+        failure: Failure::WrongState,
+    }
+}
+
+fn spendable(account: Account) -> Vec<Clause> {
+    match account {
+        Account::Card(_) => vec![not_frozen(), card_active()],
+        Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => vec![not_frozen()],
+    }
+}
+
+pub(crate) fn holds(amount: &Amount, failure: Failure) -> Clause {
+    Clause { condition: Condition::compare(attr::BALANCE, Cmp::Ge, "amount", Value::N(amount.text())), failure }
+}

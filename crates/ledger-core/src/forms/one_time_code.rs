@@ -1,0 +1,48 @@
+//! A slot for a one-time code: overwritten on issue, consumed once. The table holds the code's hash.
+
+use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::failure::Failure;
+use crate::keys::{Key, attr};
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Role, TransactItem};
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+
+/// How long a lapsed slot is kept before DynamoDB may delete it.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What the table and a fingerprint hold instead of a code.
+#[must_use]
+pub fn code_hash(code: &str) -> String {
+    hex::encode(Sha256::digest(code.as_bytes()))
+}
+
+/// Puts a code into its slot; an earlier one stops to work.
+#[must_use]
+pub fn issue_code(slot: Key, hash: String, expires_at: Timestamp, now: Timestamp) -> TransactItem {
+    let item = Item::from([
+        ("token_hash".to_owned(), Value::S(hash)),
+        ("state".to_owned(), Value::s("active")),
+        ("expires_at".to_owned(), Value::s(expires_at)),
+        (attr::CREATED_AT.to_owned(), Value::s(now)),
+        (attr::TTL.to_owned(), Value::int(expires_at.plus(KEPT).seconds())),
+    ]);
+    TransactItem::put(Role::Code, slot, item, Vec::new())
+}
+
+/// Consumes a code in the transaction that it allows. A code that was never issued and one that a
+/// later code replaced look the same.
+#[must_use]
+pub fn consume_code(slot: Key, hash: String, now: Timestamp) -> TransactItem {
+    let clause = |condition, failure| Clause { condition, failure };
+    TransactItem::update(
+        Role::Code,
+        slot,
+        Update::new().set("state", "used", Value::s("used")).set("used_at", "now", Value::s(now)),
+        vec![
+            clause(Condition::compare("token_hash", Cmp::Eq, "token_hash", Value::S(hash)), Failure::AccountMissing),
+            clause(Condition::compare("state", Cmp::Eq, "active", Value::s("active")), Failure::WrongState),
+            clause(Condition::compare("expires_at", Cmp::Gt, "now", Value::s(now)), Failure::WrongState),
+        ],
+    )
+}

@@ -1,0 +1,246 @@
+//! Reading idempotency keys, and what a key's own text says about its age.
+
+use super::{SKEW, Window};
+use crate::ids::{self, TerminalId};
+use crate::time::Timestamp;
+use std::time::Duration;
+
+/// How far ahead of us a UUIDv7 may be born.
+const AHEAD: Duration = Duration::from_secs(10 * 60);
+
+/// A key: 1 to 255 visible ASCII characters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct IdempotencyKey(String);
+
+/// A key that is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// Neither header nor body field.
+    #[error("send an Idempotency-Key header, for example a UUID made for this one request")]
+    Missing,
+    /// Empty, too long, or with other than visible ASCII characters.
+    #[error("an idempotency key has 1 to 255 visible ASCII characters")]
+    Malformed,
+    /// More than one value.
+    #[error("send one idempotency key, not several")]
+    Several,
+    /// Header and body field differ.
+    #[error("the Idempotency-Key header and the body's idempotencyKey differ")]
+    Differ,
+    /// A UUIDv7 from the future.
+    #[error("this UUIDv7 was born in the future; the server's time is {now}")]
+    FromTheFuture {
+        /// Our time.
+        now: Timestamp,
+    },
+    /// A terminal's key that does not name the terminal, its epoch and a sequence.
+    #[error("a terminal's idempotency key is <its own terminal id>-<epoch>-<sequence>")]
+    NotThisTerminals,
+}
+
+/// What a key's own text allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It may be executed.
+    Execute,
+    /// It is too old to be executed ever again: an unexpired answer is replayed, else 410.
+    LookUpOnly,
+}
+
+impl IdempotencyKey {
+    /// Reads the text of a key, as it stands in a body or a path.
+    ///
+    /// # Errors
+    /// [`KeyError::Malformed`].
+    pub fn parse(text: &str) -> Result<Self, KeyError> {
+        let fits = (1..=255).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
+        if fits { Ok(Self(text.to_owned())) } else { Err(KeyError::Malformed) }
+    }
+
+    /// Reads a header's value: bare, or a quoted structured-field string (RFC 9651). Parameters are
+    /// ignored.
+    ///
+    /// # Errors
+    /// [`KeyError`] if it is malformed or holds several values.
+    pub fn from_header(value: &str) -> Result<Self, KeyError> {
+        let value = value.trim_matches([' ', '\t']);
+        if !value.starts_with('"') {
+            let bare = value.split_once(';').map_or(value, |(bare, _)| bare.trim_end());
+            if bare.contains(',') {
+                return Err(KeyError::Several);
+            }
+            return Self::parse(bare);
+        }
+        match sfv::Parser::new(value).parse::<sfv::Item>() {
+            Ok(item) => match item.bare_item.as_string() {
+                Some(text) => Self::parse(text.as_str()),
+                None => Err(KeyError::Malformed),
+            },
+            Err(_) => match sfv::Parser::new(value).parse::<sfv::List>() {
+                Ok(_) => Err(KeyError::Several),
+                Err(_) => Err(KeyError::Malformed),
+            },
+        }
+    }
+
+    /// The one key of a request, from its headers and its body field.
+    ///
+    /// # Errors
+    /// [`KeyError`] if there is none, more than one, or one is malformed.
+    pub fn from_request<'a>(headers: impl IntoIterator<Item = &'a str>, body: Option<&str>) -> Result<Self, KeyError> {
+        let mut headers = headers.into_iter();
+        let header = headers.next().map(Self::from_header).transpose()?;
+        if headers.next().is_some() {
+            return Err(KeyError::Several);
+        }
+        let body = body.map(Self::parse).transpose()?;
+        match (header, body) {
+            (Some(header), Some(body)) if header != body => Err(KeyError::Differ),
+            (Some(key), _) | (None, Some(key)) => Ok(key),
+            (None, None) => Err(KeyError::Missing),
+        }
+    }
+
+    /// The key's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// When the key was born, if it is a hyphenated UUIDv7. Other forms are not asked: a random key
+    /// of 32 hexadecimal digits would look like a UUIDv7 one time in 64.
+    #[must_use]
+    pub fn born(&self) -> Option<Timestamp> {
+        ids::hyphenated(&self.0).ok().and_then(ids::born_at)
+    }
+
+    /// Whether the key's age allows to execute it.
+    ///
+    /// # Errors
+    /// [`KeyError::FromTheFuture`] for a UUIDv7 born more than ten minutes ahead of `now`.
+    pub fn admit(&self, now: Timestamp, window: &Window) -> Result<Admission, KeyError> {
+        match self.born() {
+            Some(born) if born > now.plus(AHEAD) => Err(KeyError::FromTheFuture { now }),
+            Some(born) if born.plus(window.replay) < now.plus(SKEW) => Ok(Admission::LookUpOnly),
+            Some(_) | None => Ok(Admission::Execute),
+        }
+    }
+}
+
+/// A terminal's key: `terminalId-epoch-sequence`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TerminalKey {
+    /// Which terminal.
+    pub terminal: TerminalId,
+    /// In which enrolment.
+    pub epoch: u32,
+    /// Which operation of that enrolment.
+    pub sequence: u64,
+}
+
+impl TerminalKey {
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// [`KeyError::NotThisTerminals`] if it is not of that form.
+    pub fn parse(key: &IdempotencyKey) -> Result<Self, KeyError> {
+        let wrong = KeyError::NotThisTerminals;
+        let (terminal, rest) = key.as_str().split_at_checked(36).ok_or(wrong)?;
+        let (epoch, sequence) = rest.strip_prefix('-').and_then(|rest| rest.split_once('-')).ok_or(wrong)?;
+        let number = |text: &str| -> Result<u64, KeyError> {
+            let canonical = text == "0" || !text.starts_with('0');
+            let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            if canonical && digits { text.parse().map_err(|_| wrong) } else { Err(wrong) }
+        };
+        Ok(Self {
+            terminal: TerminalId::parse(terminal).map_err(|_| wrong)?,
+            epoch: u32::try_from(number(epoch)?).map_err(|_| wrong)?,
+            sequence: number(sequence)?,
+        })
+    }
+
+    /// Whether a terminal in its enrolment `epoch` may execute the key. One of an earlier enrolment
+    /// is only looked up, so that its tombstones need not outlive the enrolment.
+    ///
+    /// # Errors
+    /// [`KeyError::NotThisTerminals`] if it names another terminal or an enrolment to come.
+    pub fn admit(key: &IdempotencyKey, terminal: TerminalId, epoch: u32) -> Result<Admission, KeyError> {
+        let parsed = Self::parse(key)?;
+        if parsed.terminal != terminal || parsed.epoch > epoch {
+            return Err(KeyError::NotThisTerminals);
+        }
+        Ok(if parsed.epoch == epoch { Admission::Execute } else { Admission::LookUpOnly })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers() {
+        let cases: &[(&str, Result<&str, KeyError>)] = &[
+            ("abc", Ok("abc")),
+            (" abc ", Ok("abc")),
+            ("\"abc\"", Ok("abc")),
+            ("\"abc\";v=1", Ok("abc")),
+            ("abc;v=1", Ok("abc")),
+            ("\"a,b;c\"", Ok("a,b;c")),
+            ("a,b", Err(KeyError::Several)),
+            ("\"a\", \"b\"", Err(KeyError::Several)),
+            ("\"a b\"", Err(KeyError::Malformed)),
+            ("a b", Err(KeyError::Malformed)),
+            ("", Err(KeyError::Malformed)),
+            ("\"\"", Err(KeyError::Malformed)),
+            ("\"abc", Err(KeyError::Malformed)),
+            ("\u{e9}", Err(KeyError::Malformed)),
+        ];
+        for (header, want) in cases {
+            let got = IdempotencyKey::from_header(header);
+            assert_eq!(got.as_ref().map(IdempotencyKey::as_str), want.as_ref().map(|s| *s), "{header}");
+        }
+        assert!(IdempotencyKey::from_header(&"x".repeat(255)).is_ok());
+        assert_eq!(IdempotencyKey::from_header(&"x".repeat(256)), Err(KeyError::Malformed));
+    }
+
+    #[test]
+    fn one_key_from_two_places() {
+        let one = |headers: &[&'static str], body| IdempotencyKey::from_request(headers.iter().copied(), body);
+        assert_eq!(one(&[], None), Err(KeyError::Missing));
+        assert_eq!(one(&["a"], Some("b")), Err(KeyError::Differ));
+        assert_eq!(one(&["a", "a"], None), Err(KeyError::Several));
+        assert_eq!(one(&["\"a\""], Some("a")).unwrap().as_str(), "a");
+        assert_eq!(one(&[], Some("a")).unwrap().as_str(), "a");
+    }
+
+    #[test]
+    fn a_uuidv7_carries_its_birth() {
+        let now = Timestamp::parse("2026-11-21T00:00:00Z").unwrap();
+        let day = Duration::from_secs(86_400);
+        let key = |at: Timestamp| IdempotencyKey::parse(&ids::least_born_at(at).to_string()).unwrap();
+        let admit = |at: Timestamp| key(at).admit(now, &Window::WALLET);
+        assert_eq!(key(now).born(), Some(now));
+        assert_eq!(admit(now), Ok(Admission::Execute));
+        assert_eq!(admit(now.plus(Duration::from_secs(599))), Ok(Admission::Execute));
+        assert_eq!(admit(now.plus(Duration::from_secs(601))), Err(KeyError::FromTheFuture { now }));
+        assert_eq!(admit(now.minus(day * 89)), Ok(Admission::Execute));
+        assert_eq!(admit(now.minus(day * 90)), Ok(Admission::LookUpOnly));
+        let random = IdempotencyKey::parse("8e03978e-40d5-43dd-bc93-6894a57f9324").unwrap();
+        assert_eq!((random.born(), random.admit(now, &Window::WALLET)), (None, Ok(Admission::Execute)));
+        let plain_hex = IdempotencyKey::parse(&ids::least_born_at(now).simple().to_string()).unwrap();
+        assert_eq!(plain_hex.born(), None);
+    }
+
+    #[test]
+    fn a_terminals_key_names_its_terminal_and_enrolment() {
+        let id = TerminalId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
+        let admit = |text: String| TerminalKey::admit(&IdempotencyKey::parse(&text).unwrap(), id, 3);
+        assert_eq!(admit(format!("{id}-3-17")), Ok(Admission::Execute));
+        assert_eq!(admit(format!("{id}-2-17")), Ok(Admission::LookUpOnly));
+        for wrong in [format!("{id}-4-1"), format!("{id}-3"), format!("{id}-03-1"), format!("{id}-3-"), "x".into()] {
+            assert_eq!(admit(wrong.clone()), Err(KeyError::NotThisTerminals), "{wrong}");
+        }
+        let other = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f-3-1";
+        assert_eq!(admit(other.to_owned()), Err(KeyError::NotThisTerminals));
+    }
+}

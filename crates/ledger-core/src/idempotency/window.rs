@@ -1,0 +1,31 @@
+//! For how long a key is replayed, then refused. Two windows, one type.
+
+use crate::time::Timestamp;
+use std::time::Duration;
+
+/// By how much the clocks of two of our machines, or ours and DynamoDB's, may differ.
+pub const SKEW: Duration = Duration::from_secs(5 * 60);
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long an answer is replayed, and how long its key is refused after that. Counted from the
+/// write that made the marker terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The stored answer is replayed for this long.
+    pub replay: Duration,
+    /// Then the key is refused with 410 for this long.
+    pub gone: Duration,
+}
+
+impl Window {
+    /// Operations whose every effect is in our table: 90 days, then 24 hours.
+    pub const WALLET: Self = Self { replay: Duration::from_secs(90 * 24 * 60 * 60), gone: DAY };
+
+    /// The marker's `ttl`, in epoch seconds: for a key born in our future, counted from its birth.
+    #[must_use]
+    pub fn ttl(&self, processed_at: Timestamp, born: Option<Timestamp>) -> i64 {
+        let from = born.map_or(processed_at, |born| born.max(processed_at));
+        from.plus(self.replay).plus(self.gone).plus(SKEW).seconds()
+    }
+}

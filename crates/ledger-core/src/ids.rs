@@ -1,0 +1,174 @@
+//! Who and what: tenants, the typed ids of everything that has one, and the parties of a transaction.
+//! An id of one kind can never be passed for another.
+
+use crate::time::Timestamp;
+use std::fmt;
+use uuid::Uuid;
+
+/// A text that is no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an id: ids are UUIDs, for example 019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e")]
+pub struct IdError;
+
+/// A tenant's slug: 1 to 32 of `a-z`, `0-9` and `-`. It comes from the verified identity only.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tenant(String);
+
+impl Tenant {
+    /// Reads a slug.
+    ///
+    /// # Errors
+    /// [`IdError`] if it is none.
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        let fits = (1..=32).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        if fits { Ok(Self(text.to_owned())) } else { Err(IdError) }
+    }
+
+    /// The slug's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Tenant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+macro_rules! id {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// From a UUID, minted by the runtime or read from the table.
+            #[must_use]
+            pub const fn new(id: Uuid) -> Self {
+                Self(id)
+            }
+
+            /// Reads the hyphenated form, in either case.
+            ///
+            /// # Errors
+            /// [`IdError`] for anything else.
+            pub fn parse(text: &str) -> Result<Self, IdError> {
+                hyphenated(text).map(Self)
+            }
+
+            /// The UUID.
+            #[must_use]
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+
+id! {
+    /// A customer with a wallet.
+    CustomerId;
+    /// A stored-value card.
+    CardId;
+    /// A merchant.
+    MerchantId;
+    /// A storefront terminal.
+    TerminalId;
+    /// An operator's staff member, or a merchant's.
+    StaffId;
+    /// A payment.
+    PaymentId;
+    /// A refund of a payment, or the reversal of either.
+    RefundId;
+    /// A journal entry.
+    TransactionId;
+    /// A requested adjustment.
+    AdjustmentId;
+    /// A bulk grant.
+    JobId;
+    /// An audit record.
+    AuditId;
+}
+
+/// Reads a UUID in the hyphenated form only.
+pub(crate) fn hyphenated(text: &str) -> Result<Uuid, IdError> {
+    if text.len() != 36 {
+        return Err(IdError);
+    }
+    Uuid::try_parse(text).map_err(|_| IdError)
+}
+
+/// When a UUIDv7 was born, or `None` for another version.
+#[must_use]
+pub fn born_at(id: Uuid) -> Option<Timestamp> {
+    if id.get_version_num() != 7 {
+        return None;
+    }
+    let (seconds, nanos) = id.get_timestamp()?.to_unix();
+    let millis = i64::try_from(seconds).ok()?.checked_mul(1000)?.checked_add(i64::from(nanos / 1_000_000))?;
+    Some(Timestamp::from_millis(millis))
+}
+
+/// The least UUIDv7 that can be born at `at`: a border for ranges over time-ordered ids.
+#[must_use]
+pub fn least_born_at(at: Timestamp) -> Uuid {
+    let millis = u64::try_from(at.millis()).unwrap_or(0);
+    uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid()
+}
+
+/// Whose idempotency keys they are: keys are scoped to the principal and the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Principal {
+    /// The customer.
+    Customer(CustomerId),
+    /// The merchant, not its staff member: a colleague's retry is a retry.
+    Merchant(MerchantId),
+    /// The terminal.
+    Terminal(TerminalId),
+    /// The operator's staff member.
+    Staff(StaffId),
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Customer(id) => write!(f, "customer:{id}"),
+            Self::Merchant(id) => write!(f, "merchant:{id}"),
+            Self::Terminal(id) => write!(f, "terminal:{id}"),
+            Self::Staff(id) => write!(f, "staff:{id}"),
+        }
+    }
+}
+
+/// Who acted, as the journal and the audit trail name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// A customer.
+    Customer(CustomerId),
+    /// A merchant's staff member.
+    MerchantStaff(StaffId),
+    /// A terminal.
+    Terminal(TerminalId),
+    /// An operator's staff member.
+    Staff(StaffId),
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Customer(id) => write!(f, "customer:{id}"),
+            Self::MerchantStaff(id) => write!(f, "merchant_staff:{id}"),
+            Self::Terminal(id) => write!(f, "terminal:{id}"),
+            Self::Staff(id) => write!(f, "staff:{id}"),
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Every partition key, sort key, index key and attribute name of the table, in one place.
+//! A key needs a `Tenant`, which only a verified identity yields: another tenant's cannot be named.
+
+use crate::account::Account;
+use crate::ids::{
+    AdjustmentId, AuditId, CardId, CustomerId, JobId, MerchantId, PaymentId, Principal, RefundId, StaffId, Tenant,
+    TerminalId, TransactionId,
+};
+use crate::money::Asset;
+use crate::operation::Operation;
+use uuid::Uuid;
+
+/// Names of attributes that more than one file uses.
+pub mod attr {
+    /// Partition key.
+    pub const PK: &str = "uuid";
+    /// Sort key.
+    pub const SK: &str = "type";
+    /// TTL, epoch seconds.
+    pub const TTL: &str = "ttl";
+    /// What may be spent.
+    pub const BALANCE: &str = "balance";
+    /// What is reserved for a hold or an outflow.
+    pub const HELD: &str = "held";
+    /// `balance` + `held` + what an inflow has reserved: what a cap is held against.
+    pub const EXPOSURE: &str = "exposure";
+    /// Present while an account may not be debited; its value says who froze it.
+    pub const FROZEN: &str = "frozen";
+    /// When an item last changed.
+    pub const UPDATED_AT: &str = "updated_at";
+    /// When an item was made.
+    pub const CREATED_AT: &str = "created_at";
+    /// Partition key of the index `by_owner`.
+    pub const OWNER_PK: &str = "owner_pk";
+    /// Sort key of the index `by_owner`.
+    pub const OWNER_SK: &str = "owner_sk";
+    /// Partition key of the sparse index `due`.
+    pub const DUE_PK: &str = "due_pk";
+    /// Sort key of the sparse index `due`.
+    pub const DUE_SK: &str = "due_sk";
+}
+
+/// The index that lists a merchant's payments and refunds.
+pub const INDEX_BY_OWNER: &str = "by_owner";
+/// The sparse index of work still to be done.
+pub const INDEX_DUE: &str = "due";
+
+/// An item's primary key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    pk: String,
+    sk: String,
+}
+
+impl Key {
+    /// The partition key, `uuid`.
+    #[must_use]
+    pub fn pk(&self) -> &str {
+        &self.pk
+    }
+
+    /// The sort key, `type`.
+    #[must_use]
+    pub fn sk(&self) -> &str {
+        &self.sk
+    }
+}
+
+/// A partition of one tenant: `<tenant>#<kind>#<uuid>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition(String);
+
+impl Partition {
+    fn of(tenant: &Tenant, kind: &str, id: impl std::fmt::Display) -> Self {
+        Self(format!("{tenant}#{kind}#{id}"))
+    }
+
+    /// A customer's.
+    #[must_use]
+    pub fn customer(tenant: &Tenant, id: CustomerId) -> Self {
+        Self::of(tenant, "customer", id)
+    }
+
+    /// A card's.
+    #[must_use]
+    pub fn card(tenant: &Tenant, id: CardId) -> Self {
+        Self::of(tenant, "card", id)
+    }
+
+    /// A merchant's.
+    #[must_use]
+    pub fn merchant(tenant: &Tenant, id: MerchantId) -> Self {
+        Self::of(tenant, "merchant", id)
+    }
+
+    /// A terminal's.
+    #[must_use]
+    pub fn terminal(tenant: &Tenant, id: TerminalId) -> Self {
+        Self::of(tenant, "terminal", id)
+    }
+
+    /// A payment's.
+    #[must_use]
+    pub fn payment(tenant: &Tenant, id: PaymentId) -> Self {
+        Self::of(tenant, "payment", id)
+    }
+
+    /// The tenant's own: configuration, adjustments, audit.
+    #[must_use]
+    pub fn tenant(tenant: &Tenant) -> Self {
+        Self::of(tenant, "tenant", "root")
+    }
+
+    /// Where a principal's idempotency markers live.
+    #[must_use]
+    pub fn principal(tenant: &Tenant, principal: Principal) -> Self {
+        match principal {
+            Principal::Customer(id) => Self::customer(tenant, id),
+            Principal::Merchant(id) => Self::merchant(tenant, id),
+            Principal::Terminal(id) => Self::terminal(tenant, id),
+            Principal::Staff(id) => Self::staff(tenant, id),
+        }
+    }
+
+    /// Where an account's journal entries live, or `None` for the tenant's own accounts.
+    #[must_use]
+    pub fn account(tenant: &Tenant, account: Account) -> Option<Self> {
+        match account {
+            Account::Customer(id) => Some(Self::customer(tenant, id)),
+            Account::Card(id) => Some(Self::card(tenant, id)),
+            Account::Merchant(id) => Some(Self::merchant(tenant, id)),
+            Account::Tenant(_) => None,
+        }
+    }
+
+    fn staff(tenant: &Tenant, id: StaffId) -> Self {
+        Self::of(tenant, "staff", id)
+    }
+
+    /// The partition key's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The item of this partition under a sort key.
+    fn item(&self, sk: impl Into<String>) -> Key {
+        Key { pk: self.0.clone(), sk: sk.into() }
+    }
+
+    /// The journal entry `id`.
+    #[must_use]
+    pub fn entry(&self, id: TransactionId) -> Key {
+        self.item(format!("{}{id}", sk::TXN))
+    }
+
+    /// A reference to the entry `id` that stands in another partition.
+    #[must_use]
+    pub fn entry_reference(&self, id: TransactionId) -> Key {
+        self.item(format!("{}{id}", sk::TXNREF))
+    }
+
+    /// The balance item of an asset.
+    #[must_use]
+    pub fn balance(&self, asset: &Asset) -> Key {
+        self.item(format!("{}{asset}", sk::BALANCE))
+    }
+
+    /// The profile.
+    #[must_use]
+    pub fn profile(&self) -> Key {
+        self.item("PROFILE")
+    }
+}
+
+/// Prefixes of sort keys that queries ask for.
+pub mod sk {
+    /// Journal entries.
+    pub const TXN: &str = "TXN#";
+    /// References to journal entries.
+    pub const TXNREF: &str = "TXNREF#";
+    /// Balances.
+    pub const BALANCE: &str = "BALANCE#";
+    /// Refunds of a payment.
+    pub const REFUND: &str = "REFUND#";
+    /// Audit records.
+    pub const AUDIT: &str = "AUDIT#";
+}
+
+/// A principal's idempotency marker.
+#[must_use]
+pub fn marker(tenant: &Tenant, principal: Principal, operation: Operation, key: &str) -> Key {
+    Partition::principal(tenant, principal).item(format!("card_op_idem#{operation}#{key}"))
+}
+
+/// A customer's aggregates.
+#[must_use]
+pub fn metrics(tenant: &Tenant, id: CustomerId) -> Key {
+    Partition::customer(tenant, id).item("METRICS")
+}
+
+/// A customer's one slot for a one-time payment code.
+#[must_use]
+pub fn payment_code(tenant: &Tenant, id: CustomerId) -> Key {
+    Partition::customer(tenant, id).item("CODE")
+}
+
+/// A stored-value card.
+#[must_use]
+pub fn card(tenant: &Tenant, id: CardId) -> Key {
+    Partition::card(tenant, id).item("card")
+}
+
+/// A payment.
+#[must_use]
+pub fn payment(tenant: &Tenant, id: PaymentId) -> Key {
+    Partition::payment(tenant, id).item("PAYMENT")
+}
+
+/// A refund of a payment, or the reversal of either.
+#[must_use]
+pub fn refund(tenant: &Tenant, payment: PaymentId, id: RefundId) -> Key {
+    Partition::payment(tenant, payment).item(format!("{}{id}", sk::REFUND))
+}
+
+/// A terminal's one slot for an enrolment code.
+#[must_use]
+pub fn enrolment(tenant: &Tenant, id: TerminalId) -> Key {
+    Partition::terminal(tenant, id).item("ENROLMENT")
+}
+
+/// A tenant's configuration.
+#[must_use]
+pub fn config(tenant: &Tenant) -> Key {
+    Partition::tenant(tenant).item("CONFIG")
+}
+
+/// An adjustment.
+#[must_use]
+pub fn adjustment(tenant: &Tenant, id: AdjustmentId) -> Key {
+    Partition::tenant(tenant).item(format!("ADJUSTMENT#{id}"))
+}
+
+/// A bulk grant.
+#[must_use]
+pub fn job(tenant: &Tenant, id: JobId) -> Key {
+    Partition::tenant(tenant).item(format!("JOB#{id}"))
+}
+
+/// An audit record.
+#[must_use]
+pub fn audit(tenant: &Tenant, id: AuditId) -> Key {
+    Partition::tenant(tenant).item(format!("{}{id}", sk::AUDIT))
+}
+
+/// Work that stands in the index `due`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A journal entry to publish.
+    Publish,
+    /// A record to add to its merchant's balance.
+    Credit(MerchantId),
+    /// A bulk grant to carry on.
+    Job,
+}
+
+/// The `due` index's partition of some work on one shard: `<tenant>#due#publish#3`.
+#[must_use]
+pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
+    match work {
+        Work::Publish => format!("{tenant}#due#publish#{shard}"),
+        Work::Credit(merchant) => format!("{tenant}#due#credit#{merchant}#{shard}"),
+        Work::Job => format!("{tenant}#due#job#{shard}"),
+    }
+}
+
+/// The `by_owner` index's partition of a merchant on one shard.
+#[must_use]
+pub fn owner_partition(tenant: &Tenant, merchant: MerchantId, shard: u32) -> String {
+    format!("{tenant}#merchant#{merchant}#{shard}")
+}
+
+/// The shard that `id` falls on: its last bytes are random in a UUIDv7.
+#[must_use]
+pub fn shard_of(id: Uuid, shards: Shards) -> u32 {
+    let [.., a, b, c, d] = id.into_bytes();
+    u32::from_be_bytes([a, b, c, d]).checked_rem(shards.count()).unwrap_or(0)
+}
+
+/// How many shards an index key is spread over: 1 to 64, only ever raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shards(u32);
+
+impl Shards {
+    /// One shard.
+    pub const ONE: Self = Self(1);
+
+    /// A count from 1 to 64, else `None`.
+    #[must_use]
+    pub fn new(count: u32) -> Option<Self> {
+        (1..=64).contains(&count).then_some(Self(count))
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn count(self) -> u32 {
+        self.0
+    }
+}

@@ -1,0 +1,19 @@
+//! The pure core of the wallet ledger. Builders take a command and a context and return data:
+//! transactions, what each failed condition means, and what the response may tell.
+//!
+//! Nothing here knows a clock, randomness, I/O, an SDK or a float.
+
+pub mod account;
+pub mod dynamo;
+pub mod failure;
+pub mod forms;
+pub mod idempotency;
+pub mod ids;
+pub mod keys;
+pub mod money;
+pub mod operation;
+pub mod ops;
+pub mod personal;
+pub mod retry;
+pub mod time;
+pub mod transaction;

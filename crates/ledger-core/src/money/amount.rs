@@ -1,0 +1,263 @@
+//! `Amount`: a strictly positive quantity of one asset, made from text and by checked arithmetic only.
+
+pub use inner::Amount;
+
+use super::{Asset, AssetSpec, Balance, Delta, MoneyError, Rate};
+use rust_decimal::Decimal;
+
+/// Why a text is no amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AmountError {
+    /// Not of the form `123` or `123.45`.
+    #[error("not a decimal number: write digits with an optional point, for example 1240")]
+    NotADecimal,
+    /// It has an exponent.
+    #[error("an exponent is not allowed: write the number out")]
+    Exponent,
+    /// More decimals than the asset has.
+    #[error("too many decimals: this asset has {allowed}")]
+    TooManyDecimals {
+        /// How many decimals the asset has.
+        allowed: u32,
+    },
+    /// Zero or less.
+    #[error("must be greater than zero")]
+    NotPositive,
+    /// More than 15 digits before the point.
+    #[error("too large: at most 15 digits before the point")]
+    TooLarge,
+}
+
+/// The only place that can see the field: even this file must go through `checked`.
+mod inner {
+    use super::{AmountError, Asset};
+    use rust_decimal::Decimal;
+
+    /// A strictly positive amount of one asset, below 10^15 units.
+    ///
+    /// The bound leaves room for 10^12 such amounts on one balance before the 28 digits that a
+    /// `Decimal` holds exactly (DynamoDB holds 38) could run out.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub struct Amount {
+        asset: Asset,
+        value: Decimal,
+    }
+
+    impl Amount {
+        // INVARIANT: 0 < value < 10^15.
+        pub(super) fn checked(asset: Asset, value: Decimal) -> Result<Self, AmountError> {
+            if value <= Decimal::ZERO {
+                return Err(AmountError::NotPositive);
+            }
+            if value >= Decimal::from(1_000_000_000_000_000_u64) {
+                return Err(AmountError::TooLarge);
+            }
+            Ok(Self { asset, value: value.normalize() })
+        }
+
+        /// What is counted.
+        #[must_use]
+        pub fn asset(&self) -> &Asset {
+            &self.asset
+        }
+
+        /// How much, as an exact decimal greater than zero.
+        #[must_use]
+        pub fn value(&self) -> Decimal {
+            self.value
+        }
+    }
+}
+
+impl Amount {
+    /// Reads an amount from text: digits, with an optional point and no more decimals than the
+    /// asset has (trailing zeros do not count: `100`, `100.0` are one amount).
+    ///
+    /// # Errors
+    /// [`AmountError`] says what is wrong.
+    pub fn parse(spec: &AssetSpec, text: &str) -> Result<Self, AmountError> {
+        let (negative, digits) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (whole, fraction) = match digits.split_once('.') {
+            Some((_, "")) => return Err(AmountError::NotADecimal),
+            Some(parts) => parts,
+            None => (digits, ""),
+        };
+        if digits.bytes().any(|b| b == b'e' || b == b'E') && digits.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(AmountError::Exponent);
+        }
+        let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+        let leading_zero = whole.len() > 1 && whole.starts_with('0');
+        if whole.is_empty() || leading_zero || !all_digits(whole) || !all_digits(fraction) {
+            return Err(AmountError::NotADecimal);
+        }
+        if negative {
+            return Err(AmountError::NotPositive);
+        }
+        if whole.len() > 15 {
+            return Err(AmountError::TooLarge);
+        }
+        let fraction = fraction.trim_end_matches('0');
+        if fraction.len() > usize::try_from(spec.scale()).unwrap_or(0) {
+            return Err(AmountError::TooManyDecimals { allowed: spec.scale() });
+        }
+        let plain = if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") };
+        let value = Decimal::from_str_exact(&plain).map_err(|_| AmountError::NotADecimal)?;
+        Self::checked(spec.asset().clone(), value)
+    }
+
+    /// The canonical decimal string.
+    #[must_use]
+    pub fn text(&self) -> String {
+        super::canonical(self.value())
+    }
+
+    /// This amount as a balance.
+    #[must_use]
+    pub fn as_balance(&self) -> Balance {
+        Balance::of(self)
+    }
+
+    /// The change that adds this amount.
+    #[must_use]
+    pub fn credit(&self) -> Delta {
+        Delta::positive(self)
+    }
+
+    /// The change that takes this amount.
+    #[must_use]
+    pub fn debit(&self) -> Delta {
+        Delta::negative(self)
+    }
+
+    /// The sum.
+    ///
+    /// # Errors
+    /// [`MoneyError`] if the assets differ or the sum is too large.
+    pub fn checked_add(&self, other: &Self) -> Result<Self, MoneyError> {
+        self.same_asset(other.asset())?;
+        let sum = self.value().checked_add(other.value()).ok_or(MoneyError::TooLarge)?;
+        Self::checked(self.asset().clone(), sum).map_err(|_| MoneyError::TooLarge)
+    }
+
+    /// What is left after taking `other`, or `None` if nothing or less than nothing is.
+    ///
+    /// # Errors
+    /// [`MoneyError`] if the assets differ.
+    pub fn checked_sub(&self, other: &Self) -> Result<Option<Self>, MoneyError> {
+        self.same_asset(other.asset())?;
+        let left = self.value().checked_sub(other.value()).ok_or(MoneyError::TooLarge)?;
+        Ok(Self::checked(self.asset().clone(), left).ok())
+    }
+
+    /// The smaller of this amount and what `limit` holds, or `None` if that is nothing.
+    ///
+    /// # Errors
+    /// [`MoneyError`] if the assets differ.
+    pub fn at_most(&self, limit: &Balance) -> Result<Option<Self>, MoneyError> {
+        self.same_asset(limit.asset())?;
+        Ok(Self::checked(self.asset().clone(), self.value().min(limit.value())).ok())
+    }
+
+    /// `amount x rate` in `into`, rounded down to its decimals, or `None` if that is nothing.
+    ///
+    /// # Errors
+    /// [`MoneyError::TooLarge`] if the product does not fit.
+    pub fn at_rate(&self, rate: &Rate, into: &AssetSpec) -> Result<Option<Self>, MoneyError> {
+        let product = self.value().checked_mul(rate.value()).ok_or(MoneyError::TooLarge)?;
+        Self::rounded_down(product, into)
+    }
+
+    /// `whole x part / total` in the asset of `whole`, rounded down to `spec`'s decimals, or `None`
+    /// if that is nothing.
+    ///
+    /// # Errors
+    /// [`MoneyError`] if `part` and `total` differ in asset or the product does not fit.
+    pub fn proportion(
+        whole: &Self,
+        part: &Balance,
+        total: &Self,
+        spec: &AssetSpec,
+    ) -> Result<Option<Self>, MoneyError> {
+        total.same_asset(part.asset())?;
+        whole.same_asset(spec.asset())?;
+        let product = whole.value().checked_mul(part.value()).ok_or(MoneyError::TooLarge)?;
+        let share = product.checked_div(total.value()).ok_or(MoneyError::TooLarge)?;
+        Self::rounded_down(share, spec)
+    }
+
+    /// The same quantity counted as another asset at one to one, for example points settled in yen.
+    /// `None` if `into` has too few decimals to hold it.
+    #[must_use]
+    pub fn one_to_one(&self, into: &AssetSpec) -> Option<Self> {
+        (self.value().scale() <= into.scale()).then(|| Self::checked(into.asset().clone(), self.value()).ok()).flatten()
+    }
+
+    pub(super) fn of(asset: Asset, value: Decimal) -> Option<Self> {
+        Self::checked(asset, value).ok()
+    }
+
+    fn rounded_down(value: Decimal, spec: &AssetSpec) -> Result<Option<Self>, MoneyError> {
+        let value = value.trunc_with_scale(spec.scale());
+        match Self::checked(spec.asset().clone(), value) {
+            Ok(amount) => Ok(Some(amount)),
+            Err(AmountError::NotPositive) => Ok(None),
+            Err(_) => Err(MoneyError::TooLarge),
+        }
+    }
+
+    fn same_asset(&self, other: &Asset) -> Result<(), MoneyError> {
+        if self.asset() == other { Ok(()) } else { Err(MoneyError::AssetMismatch) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_is_an_amount_and_names_what_is_not() {
+        let yen = AssetSpec::ECOPAY;
+        let kg = AssetSpec::JCREDIT;
+        let cases: &[(&AssetSpec, &str, Result<&str, AmountError>)] = &[
+            (&yen, "1240", Ok("1240")),
+            (&yen, "100.0", Ok("100")),
+            (&yen, "999999999999999", Ok("999999999999999")),
+            (&yen, "1000000000000000", Err(AmountError::TooLarge)),
+            (&yen, "99999999999999999999999999999999999999999", Err(AmountError::TooLarge)),
+            (&yen, "1.5", Err(AmountError::TooManyDecimals { allowed: 0 })),
+            (&kg, "0.001", Ok("0.001")),
+            (&kg, "1.500", Ok("1.5")),
+            (&kg, "0.0001", Err(AmountError::TooManyDecimals { allowed: 3 })),
+            (&yen, "0", Err(AmountError::NotPositive)),
+            (&yen, "-0.5", Err(AmountError::NotPositive)),
+            (&yen, "-0", Err(AmountError::NotPositive)),
+            (&yen, "1e3", Err(AmountError::Exponent)),
+            (&yen, "1E3", Err(AmountError::Exponent)),
+            (&yen, "+1", Err(AmountError::NotADecimal)),
+            (&yen, "01", Err(AmountError::NotADecimal)),
+            (&yen, ".5", Err(AmountError::NotADecimal)),
+            (&yen, "5.", Err(AmountError::NotADecimal)),
+            (&yen, "", Err(AmountError::NotADecimal)),
+            (&yen, "-", Err(AmountError::NotADecimal)),
+            (&yen, "NaN", Err(AmountError::NotADecimal)),
+            (&yen, "1 000", Err(AmountError::NotADecimal)),
+            (&yen, "１００", Err(AmountError::NotADecimal)),
+            (&yen, "0x10", Err(AmountError::NotADecimal)),
+        ];
+        for (spec, text, want) in cases {
+            let got = Amount::parse(spec, text).map(|a| a.text());
+            assert_eq!(got.as_deref(), want.as_ref().map(|s| *s), "{text}");
+        }
+    }
+
+    #[test]
+    fn different_assets_never_mix() {
+        let yen = Amount::parse(&AssetSpec::ECOPAY, "1").unwrap();
+        let point = Amount::parse(&AssetSpec::POINT, "1").unwrap();
+        assert_eq!(yen.checked_add(&point), Err(MoneyError::AssetMismatch));
+        assert_eq!(yen.checked_sub(&point), Err(MoneyError::AssetMismatch));
+    }
+}

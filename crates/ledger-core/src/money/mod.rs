@@ -1,0 +1,32 @@
+//! Money: assets, strictly positive amounts, balances, signed deltas and rates.
+//! Everything is parsed from text; a float cannot get in, and no operator can overflow unseen.
+//!
+//! ```compile_fail
+//! use ledger_core::money::{Amount, AssetSpec};
+//! let amount: Amount = Amount::from(12.5_f64);
+//! ```
+//! ```compile_fail
+//! use ledger_core::money::{Amount, AssetSpec};
+//! let amount = Amount::parse(&AssetSpec::ECOPAY, 12.5_f32);
+//! ```
+
+mod amount;
+mod asset;
+mod quantity;
+mod rate;
+
+pub use amount::{Amount, AmountError};
+pub use asset::{Asset, AssetError, AssetSpec, RegionalKey};
+pub use quantity::{Balance, Delta, MoneyError};
+pub use rate::{Co2Kg, Rate, RateError};
+
+use rust_decimal::Decimal;
+
+/// The one canonical decimal string: no exponent, no plus, no trailing zeros, no `-0`.
+pub(crate) fn canonical(value: Decimal) -> String {
+    let mut value = value.normalize();
+    if value.is_zero() {
+        value.set_sign_positive(true);
+    }
+    value.to_string()
+}

@@ -1,0 +1,89 @@
+//! The operations that an idempotency key is scoped to, under the names that the API and the table use.
+
+use std::fmt;
+
+macro_rules! operations {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// What a request does. Its name stands in the marker's sort key, so it never changes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Operation { $($(#[$doc])* $variant,)* }
+
+        impl Operation {
+            /// Every operation.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name in paths, keys, the journal and metrics.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+operations! {
+    /// A customer pays a merchant.
+    Pay = "pay",
+    /// A customer sends to another.
+    Transfer = "transfer",
+    /// A merchant charges a customer's one-time code.
+    Charge = "charge",
+    /// A merchant refunds a payment.
+    Refund = "refund",
+    /// Cash is loaded onto a card.
+    CardTopup = "card_topup",
+    /// A card pays at a terminal.
+    CardPay = "card_pay",
+    /// A terminal refunds a card payment.
+    CardRefund = "card_refund",
+    /// A terminal takes back an operation of its own.
+    CardReverse = "card_reverse",
+    /// The operator grants points or regional currency.
+    Grant = "grant",
+    /// The operator grants to many customers.
+    BulkGrant = "bulk_grant",
+    /// An adjustment is requested.
+    AdjustmentRequest = "adjustment_request",
+    /// An adjustment is approved and posted.
+    AdjustmentApprove = "adjustment_approve",
+    /// An adjustment is rejected.
+    AdjustmentReject = "adjustment_reject",
+    /// A customer changes their profile.
+    ProfilePatch = "profile_patch",
+    /// A customer freezes or unfreezes an own card.
+    CardPatch = "card_patch",
+    /// A customer asks for a one-time payment code.
+    PaymentCode = "payment_code",
+    /// The operator opens a customer's wallet.
+    CustomerOpen = "customer_open",
+    /// The operator changes a customer.
+    CustomerPatch = "customer_patch",
+    /// The operator registers a merchant.
+    MerchantOpen = "merchant_open",
+    /// The operator changes a merchant.
+    MerchantPatch = "merchant_patch",
+    /// The operator issues a card.
+    CardIssue = "card_issue",
+    /// The operator changes a card.
+    CardAdminPatch = "card_admin_patch",
+    /// The operator registers a terminal.
+    TerminalOpen = "terminal_open",
+    /// The operator changes a terminal.
+    TerminalPatch = "terminal_patch",
+    /// The operator asks for a terminal's enrolment code.
+    EnrolmentCode = "enrolment_code",
+}
+
+impl Operation {
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|operation| operation.name() == name)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

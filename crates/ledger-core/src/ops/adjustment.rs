@@ -1,0 +1,99 @@
+//! The stored form of an adjustment, and who may be adjusted.
+
+use crate::account::Account;
+use crate::dynamo::{Item, ItemError, Value, read};
+use crate::ids::{AdjustmentId, StaffId};
+use crate::keys::attr;
+use crate::money::{Asset, Delta};
+use crate::time::Timestamp;
+
+/// Why books are adjusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasonCode {
+    /// A mistake of ours or a merchant's.
+    Correction,
+    /// Money back for a complaint.
+    Goodwill,
+    /// Fraud.
+    Fraud,
+    /// A break that reconciliation found.
+    Reconciliation,
+    /// Value brought in when a wallet begins.
+    Opening,
+}
+
+impl ReasonCode {
+    /// Every code.
+    pub const ALL: [Self; 5] = [Self::Correction, Self::Goodwill, Self::Fraud, Self::Reconciliation, Self::Opening];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Correction => "correction",
+            Self::Goodwill => "goodwill",
+            Self::Fraud => "fraud",
+            Self::Reconciliation => "reconciliation",
+            Self::Opening => "opening",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.name() == name)
+    }
+}
+
+/// A stored adjustment. Its content never changes, its state does once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adjustment {
+    /// Its id.
+    pub id: AdjustmentId,
+    /// Whose balance.
+    pub account: Account,
+    /// By how much.
+    pub delta: Delta,
+    /// Why.
+    pub reason: ReasonCode,
+    /// Who asked.
+    pub requested_by: StaffId,
+    /// `pending`, `approved` or `rejected`.
+    pub state: String,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+}
+
+impl Adjustment {
+    /// Reads a stored adjustment.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let asset = read::parsed(item, "asset", Asset::parse)?;
+        Ok(Self {
+            id: read::parsed(item, "adjustment_id", AdjustmentId::parse)?,
+            account: read::parsed(item, "account", Account::parse)?,
+            delta: Delta::from_stored(asset, read::number(item, "delta")?).map_err(|_| wrong("delta"))?,
+            reason: ReasonCode::parse(read::text(item, "reason_code")?).ok_or_else(|| wrong("reason_code"))?,
+            requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
+            state: read::text(item, "state")?.to_owned(),
+            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+        })
+    }
+
+    /// Its attributes when it is asked for.
+    pub(super) fn item(&self) -> Item {
+        Item::from([
+            ("adjustment_id".to_owned(), Value::s(self.id)),
+            ("account".to_owned(), Value::s(self.account)),
+            ("asset".to_owned(), Value::s(self.delta.asset())),
+            ("delta".to_owned(), Value::N(self.delta.text())),
+            ("reason_code".to_owned(), Value::s(self.reason.name())),
+            ("requested_by".to_owned(), Value::s(self.requested_by)),
+            ("state".to_owned(), Value::s(&self.state)),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+        ])
+    }
+}

@@ -1,0 +1,129 @@
+//! Another person approves an adjustment, which posts it, or rejects it.
+
+use super::adjustment::Adjustment;
+use super::audit::Act;
+use super::{Context, PlanRefusal, TenantTerms};
+use crate::account::{Account, Posting, TenantAccount};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, StaffId, Tenant, TransactionId};
+use crate::keys;
+use crate::operation::Operation;
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem};
+
+/// A decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It is posted.
+    Approve,
+    /// It is not.
+    Reject,
+}
+
+/// What a response tells of a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecisionReceipt {
+    /// What was decided on.
+    pub adjustment: Adjustment,
+    /// How.
+    pub decision: Decision,
+    /// The journal entry, if it was posted.
+    pub transaction_id: Option<TransactionId>,
+    /// When.
+    pub decided_at: Timestamp,
+}
+
+impl Decision {
+    /// The state that it leads to.
+    #[must_use]
+    pub fn state(self) -> &'static str {
+        match self {
+            Self::Approve => "approved",
+            Self::Reject => "rejected",
+        }
+    }
+
+    /// The operation that it is.
+    #[must_use]
+    pub fn operation(self) -> Operation {
+        match self {
+            Self::Approve => Operation::AdjustmentApprove,
+            Self::Reject => Operation::AdjustmentReject,
+        }
+    }
+}
+
+/// The decision as one transaction: the adjustment's state, guarded against its requester and
+/// against a second decision; if approved, the balance and the journal entry; the audit record.
+///
+/// # Errors
+/// [`PlanRefusal`] if the sums do not fit.
+pub fn plan(
+    tenant: &Tenant,
+    staff: StaffId,
+    decision: Decision,
+    adjustment: &Adjustment,
+    terms: &TenantTerms,
+    cx: &Context,
+) -> Result<Planned<DecisionReceipt>, PlanRefusal> {
+    let mut update = Update::new()
+        .set("state", "state", Value::s(decision.state()))
+        .set("decided_by", "me", Value::s(staff))
+        .set("decided_at", "now", Value::s(cx.now));
+    let (account, delta) = (adjustment.account, &adjustment.delta);
+    let mut items = Vec::new();
+    let mut entry = None;
+    if decision == Decision::Approve {
+        update = update.set("transaction_id", "transaction_id", Value::s(cx.transaction_id));
+        let size = delta.size().ok_or(PlanRefusal::Refused(Failure::WrongState))?;
+        items.extend(if delta.is_debit() {
+            forms::debit(tenant, Role::Payer, account, &size, cx.now)
+        } else {
+            forms::credit(tenant, Role::Payee, account, &size, cx.now)
+        });
+        entry = Some(Entry {
+            id: cx.transaction_id,
+            home: account,
+            postings: vec![
+                Posting::new(account, delta.clone()),
+                Posting::new(Account::Tenant(TenantAccount::Adjustments), delta.inverse()),
+            ],
+            references: Vec::new(),
+            details: Item::from([
+                ("adjustment_id".to_owned(), Value::s(adjustment.id)),
+                ("reason_code".to_owned(), Value::s(adjustment.reason.name())),
+                ("requested_by".to_owned(), Value::s(adjustment.requested_by)),
+            ]),
+            due_shards: terms.due_shards,
+        });
+    }
+    items.insert(0, decided(tenant, staff, adjustment, update));
+    items.push(
+        Act::new(Actor::Staff(staff), decision.operation(), account)
+            .with("adjustment_id", adjustment.id)
+            .with("delta", delta.text())
+            .with("asset", delta.asset())
+            .record(tenant, cx),
+    );
+    let receipt = DecisionReceipt {
+        adjustment: adjustment.clone(),
+        decision,
+        transaction_id: entry.as_ref().map(|entry| entry.id),
+        decided_at: cx.now,
+    };
+    Ok(Planned { draft: Draft { entry, items }, receipt })
+}
+
+fn decided(tenant: &Tenant, staff: StaffId, adjustment: &Adjustment, update: Update) -> TransactItem {
+    let clauses = vec![
+        forms::exists(),
+        Clause { condition: Condition::is_not("requested_by", "me", Value::s(staff)), failure: Failure::FourEyes },
+        Clause {
+            condition: Condition::compare("state", Cmp::Eq, "pending", Value::s("pending")),
+            failure: Failure::WrongState,
+        },
+    ];
+    TransactItem::update(Role::Adjustment, keys::adjustment(tenant, adjustment.id), update, clauses)
+}

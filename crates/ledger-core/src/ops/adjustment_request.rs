@@ -1,0 +1,62 @@
+//! One person asks for an adjustment. Nothing moves until another approves it.
+
+use super::adjustment::{Adjustment, ReasonCode};
+use super::audit::Act;
+use super::{Context, PlanRefusal};
+use crate::account::Account;
+use crate::failure::Failure;
+use crate::ids::{Actor, AdjustmentId, StaffId, Tenant};
+use crate::keys;
+use crate::money::Delta;
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::transaction::{Draft, Planned, Role, TransactItem};
+
+/// A request for an adjustment.
+#[derive(Clone, Debug)]
+pub struct AdjustmentRequest {
+    /// Whose table.
+    pub tenant: Tenant,
+    /// Who asks.
+    pub staff: StaffId,
+    /// Whose balance: a customer's or a card's.
+    pub account: Account,
+    /// By how much.
+    pub delta: Delta,
+    /// Why.
+    pub reason: ReasonCode,
+    /// Why, in words.
+    pub note: FreeText,
+}
+
+/// Stores the request as pending.
+///
+/// # Errors
+/// [`PlanRefusal::Invalid`] for an account without a balance of its own.
+pub fn plan(command: &AdjustmentRequest, cx: &Context) -> Result<Planned<Adjustment>, PlanRefusal> {
+    let AdjustmentRequest { tenant, staff, account, delta, reason, note } = command;
+    if !account.has_balance_item() {
+        return Err(PlanRefusal::Invalid { field: "account", why: "must be a customer's or a card's" });
+    }
+    let adjustment = Adjustment {
+        id: AdjustmentId::new(cx.resource_id),
+        account: *account,
+        delta: delta.clone(),
+        reason: *reason,
+        requested_by: *staff,
+        state: "pending".to_owned(),
+        created_at: cx.now,
+    };
+    let mut item = adjustment.item();
+    item.extend(super::memo_details(Some(note)));
+    let act = Act::new(Actor::Staff(*staff), Operation::AdjustmentRequest, account)
+        .because(Some(note))
+        .with("adjustment_id", adjustment.id)
+        .with("reason_code", reason.name())
+        .with("delta", delta.text())
+        .with("asset", delta.asset());
+    let key = keys::adjustment(tenant, adjustment.id);
+    let items =
+        vec![TransactItem::put_new(Role::Adjustment, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: adjustment })
+}

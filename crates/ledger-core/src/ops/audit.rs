@@ -1,0 +1,63 @@
+//! Who did what, when and why: a record beside every change that an operator makes, in its transaction.
+
+use super::Context;
+use crate::dynamo::{Item, Value};
+use crate::failure::Failure;
+use crate::ids::{Actor, Tenant};
+use crate::keys::{self, attr};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::transaction::{Role, TransactItem};
+use std::fmt::Display;
+
+/// What the audit trail keeps of an act. No personal data: subjects are ids.
+#[derive(Clone, Debug)]
+pub struct Act<'a> {
+    /// Who.
+    pub actor: Actor,
+    /// What, as the operation's name.
+    pub action: &'a str,
+    /// To whom or what, for example `customer:<id>`.
+    pub subject: String,
+    /// Why, if the operator said so.
+    pub reason: Option<&'a FreeText>,
+    /// How much, or from what to what.
+    pub details: Item,
+}
+
+impl<'a> Act<'a> {
+    /// An act without reason and details.
+    pub fn new(actor: Actor, operation: Operation, subject: impl Display) -> Self {
+        Self { actor, action: operation.name(), subject: subject.to_string(), reason: None, details: Item::new() }
+    }
+
+    /// With the operator's reason.
+    #[must_use]
+    pub fn because(mut self, reason: Option<&'a FreeText>) -> Self {
+        self.reason = reason;
+        self
+    }
+
+    /// With a detail.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.details.insert(name.to_owned(), Value::s(value));
+        self
+    }
+
+    /// The record.
+    pub(super) fn record(self, tenant: &Tenant, cx: &Context) -> TransactItem {
+        let mut item = Item::from([
+            ("audit_id".to_owned(), Value::s(cx.audit_id)),
+            ("actor".to_owned(), Value::s(self.actor)),
+            ("action".to_owned(), Value::s(self.action)),
+            ("subject".to_owned(), Value::s(self.subject)),
+            ("details".to_owned(), Value::M(self.details)),
+            (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+        ]);
+        if let Some(reason) = self.reason {
+            item.insert("reason".to_owned(), Value::s(reason.expose()));
+        }
+        TransactItem::put_new(Role::Audit, keys::audit(tenant, cx.audit_id), item, Failure::AlreadyExists)
+    }
+}

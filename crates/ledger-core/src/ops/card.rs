@@ -1,0 +1,160 @@
+//! Stored-value cards: issuing one, and freezing and unfreezing it.
+
+use super::audit::Act;
+use super::profile::{Status, set_frozen};
+use super::{Context, PlanRefusal};
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, CardId, CustomerId, Tenant};
+use crate::keys::{self, attr};
+use crate::money::{Asset, Balance};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
+
+/// A stored card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardRecord {
+    /// Its id.
+    pub id: CardId,
+    /// Whose it is, if it is anyone's.
+    pub owner: Option<CustomerId>,
+    /// What is on it, in yen.
+    pub balance: Balance,
+    /// `active` or later states of its life.
+    pub state: String,
+    /// Who froze it, if it is frozen.
+    pub frozen_by: Option<String>,
+    /// When it was issued.
+    pub created_at: Timestamp,
+}
+
+/// What a response tells of a card that was issued or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CardReceipt {
+    /// The card.
+    pub card: CardId,
+    /// Its new status, if that was changed.
+    pub status: Option<Status>,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl CardRecord {
+    /// Reads a stored card.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        Ok(Self {
+            id: read::parsed(item, "card_id", CardId::parse)?,
+            owner: match read::opt_text(item, "owner") {
+                Some(owner) => Some(CustomerId::parse(owner).map_err(|_| wrong("owner"))?),
+                None => None,
+            },
+            balance: Balance::from_stored(Asset::Ecopay, read::number(item, attr::BALANCE)?)
+                .map_err(|_| wrong(attr::BALANCE))?,
+            state: read::text(item, "state")?.to_owned(),
+            frozen_by: read::opt_text(item, attr::FROZEN).map(str::to_owned),
+            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+        })
+    }
+
+    /// `frozen`, or its state.
+    #[must_use]
+    pub fn status(&self) -> &str {
+        if self.frozen_by.is_some() { Status::Frozen.name() } else { &self.state }
+    }
+}
+
+/// Issues a card, to a customer whose wallet exists or to nobody.
+///
+/// # Errors
+/// None today; the signature is that of every builder.
+pub fn plan_issue(
+    tenant: &Tenant,
+    card: Option<CardId>,
+    owner: Option<CustomerId>,
+    actor: Actor,
+    cx: &Context,
+) -> Result<Planned<CardReceipt>, PlanRefusal> {
+    let card = card.unwrap_or(CardId::new(cx.resource_id));
+    let mut item = Item::from([
+        ("card_id".to_owned(), Value::s(card)),
+        (attr::BALANCE.to_owned(), Value::int(0)),
+        ("state".to_owned(), Value::s("active")),
+        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+        (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
+    ]);
+    let mut items = Vec::new();
+    if let Some(owner) = owner {
+        item.insert("owner".to_owned(), Value::s(owner));
+        let profile = keys::Partition::customer(tenant, owner).profile();
+        items.push(TransactItem::check(Role::Profile, profile, vec![forms::exists()]));
+    }
+    items.push(TransactItem::put_new(Role::Card, keys::card(tenant, card), item, Failure::AlreadyExists));
+    items.push(Act::new(actor, Operation::CardIssue, format!("card:{card}")).record(tenant, cx));
+    Ok(planned(card, None, items, cx))
+}
+
+/// A customer freezes or unfreezes an own card. What the operator froze, the operator unfreezes.
+///
+/// # Errors
+/// None today; the signature is that of every builder.
+pub fn plan_own_status(
+    tenant: &Tenant,
+    customer: CustomerId,
+    card: CardId,
+    status: Status,
+    cx: &Context,
+) -> Result<Planned<CardReceipt>, PlanRefusal> {
+    let actor = Actor::Customer(customer);
+    let owner = Condition::compare("owner", Cmp::Eq, "owner", Value::s(customer));
+    let own = Condition::absent(attr::FROZEN).or(Condition::compare(attr::FROZEN, Cmp::Eq, "me", Value::s(actor)));
+    let clauses = vec![
+        Clause { condition: owner, failure: Failure::AccountMissing },
+        forms::card_active(),
+        Clause { condition: own, failure: Failure::WrongState },
+    ];
+    let items = vec![status_update(tenant, card, status, actor, clauses, cx)];
+    Ok(planned(card, Some(status), items, cx))
+}
+
+/// The operator freezes or unfreezes a card.
+///
+/// # Errors
+/// None today; the signature is that of every builder.
+pub fn plan_status(
+    tenant: &Tenant,
+    card: CardId,
+    status: Status,
+    actor: Actor,
+    reason: Option<&FreeText>,
+    cx: &Context,
+) -> Result<Planned<CardReceipt>, PlanRefusal> {
+    let act = Act::new(actor, Operation::CardAdminPatch, format!("card:{card}"))
+        .because(reason)
+        .with("status", status.name());
+    let clauses = vec![forms::exists(), forms::card_active()];
+    let items = vec![status_update(tenant, card, status, actor, clauses, cx), act.record(tenant, cx)];
+    Ok(planned(card, Some(status), items, cx))
+}
+
+fn status_update(
+    tenant: &Tenant,
+    card: CardId,
+    status: Status,
+    actor: Actor,
+    clauses: Vec<Clause>,
+    cx: &Context,
+) -> TransactItem {
+    let update = set_frozen(Update::new(), status, actor).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    TransactItem::update(Role::Card, keys::card(tenant, card), update, clauses)
+}
+
+fn planned(card: CardId, status: Option<Status>, items: Vec<TransactItem>, cx: &Context) -> Planned<CardReceipt> {
+    Planned { draft: Draft { entry: None, items }, receipt: CardReceipt { card, status, at: cx.now } }
+}

@@ -1,0 +1,45 @@
+//! A card pays at a terminal.
+
+use super::payment::{Parts, Payment, PaymentReceipt};
+use super::{Context, MerchantTerms, PlanRefusal, TenantTerms};
+use crate::account::Account;
+use crate::ids::{CardId, Tenant, TerminalId};
+use crate::keys::Partition;
+use crate::money::Amount;
+use crate::transaction::{Planned, Reference};
+
+/// A card payment.
+#[derive(Clone, Debug)]
+pub struct CardPay {
+    /// Whose table.
+    pub tenant: Tenant,
+    /// Where the card is.
+    pub terminal: TerminalId,
+    /// Who is paid.
+    pub merchant: MerchantTerms,
+    /// Which card.
+    pub card: CardId,
+    /// How much, in yen.
+    pub amount: Amount,
+}
+
+/// The payment as one transaction: the card, journal entry, `PAYMENT`, the terminal's reference.
+///
+/// # Errors
+/// [`PlanRefusal`] if the merchant takes no payments.
+pub fn plan(command: &CardPay, terms: &TenantTerms, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
+    Payment {
+        tenant: &command.tenant,
+        terms,
+        merchant: &command.merchant,
+        payer: Account::Card(command.card),
+        parts: &Parts::whole(command.amount.clone()),
+        memo: None,
+        references: vec![Reference {
+            partition: Partition::terminal(&command.tenant, command.terminal),
+            changes: vec![command.amount.debit()],
+        }],
+        with: Vec::new(),
+    }
+    .plan(cx)
+}

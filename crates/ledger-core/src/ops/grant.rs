@@ -1,0 +1,89 @@
+//! The operator grants points or regional currency to a customer.
+
+use super::audit::Act;
+use super::{Context, PlanRefusal, TenantTerms};
+use crate::account::{Account, Posting, TenantAccount};
+use crate::forms;
+use crate::ids::{Actor, CustomerId, Tenant, TransactionId};
+use crate::money::{Amount, Asset};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::time::Timestamp;
+use crate::transaction::{Draft, Entry, Planned, Role};
+
+/// A grant.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// Whose table.
+    pub tenant: Tenant,
+    /// Who grants.
+    pub actor: Actor,
+    /// To whom.
+    pub customer: CustomerId,
+    /// How much.
+    pub amount: Amount,
+    /// Why.
+    pub reason: FreeText,
+}
+
+/// What a response tells of a grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantReceipt {
+    /// The journal entry.
+    pub transaction_id: TransactionId,
+    /// To whom.
+    pub customer: CustomerId,
+    /// How much.
+    pub amount: Amount,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+/// Whether an asset can be granted: money and carbon credits are not made from nothing.
+///
+/// # Errors
+/// [`PlanRefusal::Invalid`] if not.
+pub fn check_asset(asset: &Asset) -> Result<(), PlanRefusal> {
+    match asset {
+        Asset::Point | Asset::Regional(_) => Ok(()),
+        Asset::Ecopay | Asset::Jcredit => {
+            Err(PlanRefusal::Invalid { field: "asset", why: "only POINT and regional currency can be granted" })
+        }
+    }
+}
+
+/// The grant as one transaction: the balance, journal entry, audit record.
+///
+/// # Errors
+/// [`PlanRefusal`] for an asset that cannot be granted.
+pub fn plan(command: &Grant, terms: &TenantTerms, cx: &Context) -> Result<Planned<GrantReceipt>, PlanRefusal> {
+    let Grant { tenant, actor, customer, amount, reason } = command;
+    check_asset(amount.asset())?;
+    let account = Account::Customer(*customer);
+    let mut items = Vec::from_iter(forms::credit(tenant, Role::Payee, account, amount, cx.now));
+    items.push(
+        Act::new(*actor, Operation::Grant, account)
+            .because(Some(reason))
+            .with("amount", amount.text())
+            .with("asset", amount.asset())
+            .record(tenant, cx),
+    );
+    let entry = Entry {
+        id: cx.transaction_id,
+        home: account,
+        postings: vec![
+            Posting::new(Account::Tenant(TenantAccount::PointsIssued), amount.debit()),
+            Posting::new(account, amount.credit()),
+        ],
+        references: Vec::new(),
+        details: super::memo_details(Some(reason)),
+        due_shards: terms.due_shards,
+    };
+    let receipt = GrantReceipt {
+        transaction_id: cx.transaction_id,
+        customer: *customer,
+        amount: amount.clone(),
+        created_at: cx.now,
+    };
+    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+}

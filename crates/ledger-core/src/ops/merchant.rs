@@ -1,0 +1,108 @@
+//! Merchants: registering one and changing it.
+
+use super::audit::Act;
+use super::{Context, PlanRefusal};
+use crate::dynamo::{Item, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, MerchantId, Tenant};
+use crate::keys::{Partition, Shards, attr};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::time::Timestamp;
+use crate::transaction::{Draft, Planned, Role, TransactItem};
+
+/// Whether a merchant may take payments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MerchantStatus {
+    /// It may.
+    Active,
+    /// It may not; refunds are still possible.
+    Suspended,
+}
+
+impl MerchantStatus {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Suspended => "suspended",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Active, Self::Suspended].into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// What a response tells of a merchant that was registered or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MerchantReceipt {
+    /// The merchant.
+    pub merchant: MerchantId,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Registers a merchant whose payments are spread over `shards` index partitions.
+///
+/// # Errors
+/// None today; the signature is that of every builder.
+pub fn plan_open(
+    tenant: &Tenant,
+    merchant: Option<MerchantId>,
+    name: &FreeText,
+    shards: Shards,
+    actor: Actor,
+    cx: &Context,
+) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
+    let merchant = merchant.unwrap_or(MerchantId::new(cx.resource_id));
+    let profile = Item::from([
+        ("merchant_id".to_owned(), Value::s(merchant)),
+        ("name".to_owned(), Value::s(name.expose())),
+        ("status".to_owned(), Value::s(MerchantStatus::Active.name())),
+        ("shards".to_owned(), Value::int(shards.count().into())),
+        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+        (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
+    ]);
+    let key = Partition::merchant(tenant, merchant).profile();
+    let items = vec![
+        TransactItem::put_new(Role::Profile, key, profile, Failure::AlreadyExists),
+        Act::new(actor, Operation::MerchantOpen, format!("merchant:{merchant}")).record(tenant, cx),
+    ];
+    Ok(planned(merchant, items, cx))
+}
+
+/// Changes a merchant's name or status. Caches see it within a minute.
+///
+/// # Errors
+/// None today; the signature is that of every builder.
+pub fn plan_patch(
+    tenant: &Tenant,
+    merchant: MerchantId,
+    (name, status): (Option<&FreeText>, Option<MerchantStatus>),
+    actor: Actor,
+    reason: Option<&FreeText>,
+    cx: &Context,
+) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
+    let mut update = Update::new();
+    let mut act = Act::new(actor, Operation::MerchantPatch, format!("merchant:{merchant}")).because(reason);
+    if let Some(name) = name {
+        update = update.set("name", "name", Value::s(name.expose()));
+    }
+    if let Some(status) = status {
+        update = update.set("status", "status", Value::s(status.name()));
+        act = act.with("status", status.name());
+    }
+    let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    let key = Partition::merchant(tenant, merchant).profile();
+    let items = vec![TransactItem::update(Role::Profile, key, update, vec![forms::exists()]), act.record(tenant, cx)];
+    Ok(planned(merchant, items, cx))
+}
+
+fn planned(merchant: MerchantId, items: Vec<TransactItem>, cx: &Context) -> Planned<MerchantReceipt> {
+    Planned { draft: Draft { entry: None, items }, receipt: MerchantReceipt { merchant, at: cx.now } }
+}

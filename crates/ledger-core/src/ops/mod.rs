@@ -1,0 +1,81 @@
+//! The operations: one builder a file. Each takes a command, the terms that apply and a context, and
+//! returns a plan: what happens, and a receipt from which the response is made.
+
+pub mod adjustment;
+pub mod adjustment_decide;
+pub mod adjustment_request;
+pub mod audit;
+pub mod bulk_grant;
+pub mod card;
+pub mod card_pay;
+pub mod card_reverse;
+pub mod card_topup;
+pub mod charge;
+pub mod customer_open;
+pub mod grant;
+pub mod journal;
+pub mod merchant;
+pub mod pay;
+pub mod payment;
+pub mod payment_code;
+pub mod payment_record;
+pub mod profile;
+pub mod refund;
+pub mod tenant;
+pub mod terminal;
+pub mod terms;
+pub mod transfer;
+
+pub use payment::{Parts, PaymentReceipt};
+pub use payment_record::{PaymentRecord, PaymentState};
+pub use terms::{AssetTerms, Co2Terms, KeyPhase, MerchantTerms, SpentPoints, TenantTerms};
+
+use crate::dynamo::{Item, ItemError, Value};
+use crate::failure::Failure;
+use crate::ids::{AuditId, TransactionId};
+use crate::money::MoneyError;
+use crate::personal::FreeText;
+use crate::time::Timestamp;
+use uuid::Uuid;
+
+/// Time, ids and randomness for one request. They stay the same when its plan is made again.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// When the request came.
+    pub now: Timestamp,
+    /// The id of the journal entry, if there will be one.
+    pub transaction_id: TransactionId,
+    /// The id of what is created: a payment, refund, adjustment, customer...
+    pub resource_id: Uuid,
+    /// The id of the audit record, if there will be one.
+    pub audit_id: AuditId,
+    /// Randomness for a one-time code.
+    pub secret: [u8; 16],
+}
+
+/// Why no plan could be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanRefusal {
+    /// Refused as a failed guard would be; terminal ones are stored.
+    #[error("refused: {}", .0.code())]
+    Refused(Failure),
+    /// The request makes no sense.
+    #[error("{field}: {why}")]
+    Invalid {
+        /// Which field of the request.
+        field: &'static str,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A stored item cannot be read.
+    #[error(transparent)]
+    Stored(#[from] ItemError),
+    /// The sums do not fit.
+    #[error(transparent)]
+    Money(#[from] MoneyError),
+}
+
+/// What the journal keeps of a memo.
+fn memo_details(memo: Option<&FreeText>) -> Item {
+    memo.map(|memo| ("memo".to_owned(), Value::s(memo.expose()))).into_iter().collect()
+}

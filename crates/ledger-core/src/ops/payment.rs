@@ -1,0 +1,227 @@
+//! What every payment does, whoever pays and however: money leaves the payer, the merchant's posting
+//! stands in the journal, and the `PAYMENT` record keeps what may be refunded. It touches no item
+//! that another payer's payment touches.
+
+use super::payment_record::{PaymentRecord, PaymentState};
+use super::{Context, MerchantTerms, PlanRefusal, TenantTerms};
+use crate::account::{Account, Posting, TenantAccount};
+use crate::dynamo::{Item, Value};
+use crate::failure::Failure;
+use crate::forms::{self, MetricsChange};
+use crate::ids::{PaymentId, Tenant, TransactionId};
+use crate::keys;
+use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Rate};
+use crate::personal::FreeText;
+use crate::time::Timestamp;
+use crate::transaction::{Draft, Entry, Planned, Reference, Role, TransactItem};
+use std::collections::BTreeMap;
+
+/// How a total is paid: the parts sum to it, one to one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    total: Amount,
+    by_asset: BTreeMap<Asset, Amount>,
+}
+
+/// What a response tells of a payment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PaymentReceipt {
+    /// The payment.
+    pub payment_id: PaymentId,
+    /// Its journal entry.
+    pub transaction_id: TransactionId,
+    /// Who was paid.
+    pub merchant: MerchantTerms,
+    /// What was paid and with what.
+    pub parts: Parts,
+    /// The points that it earned.
+    pub points_earned: Option<Amount>,
+    /// The CO2 estimate.
+    pub co2: Co2Kg,
+    /// When.
+    pub created_at: Timestamp,
+    /// What was written with it.
+    pub memo: Option<FreeText>,
+}
+
+/// One payment, whoever makes it.
+pub(super) struct Payment<'a> {
+    pub(super) tenant: &'a Tenant,
+    pub(super) terms: &'a TenantTerms,
+    pub(super) merchant: &'a MerchantTerms,
+    pub(super) payer: Account,
+    pub(super) parts: &'a Parts,
+    pub(super) memo: Option<&'a FreeText>,
+    /// Other parties that see the entry.
+    pub(super) references: Vec<Reference>,
+    /// Guards and changes that come with it, such as the one-time code that it consumes.
+    pub(super) with: Vec<TransactItem>,
+}
+
+impl Parts {
+    /// Splits a total: points and regional currency as given, the rest in the total's own asset.
+    ///
+    /// # Errors
+    /// [`PlanRefusal::Invalid`] if the parts are more than the total, or cannot be mixed.
+    pub fn split(
+        total: Amount,
+        points: Option<Amount>,
+        regional: Vec<Amount>,
+        terms: &TenantTerms,
+    ) -> Result<Self, PlanRefusal> {
+        let invalid = |field, why| PlanRefusal::Invalid { field, why };
+        let spec = terms
+            .asset(total.asset())
+            .filter(|asset| asset.spendable)
+            .map(|asset| asset.spec.clone())
+            .ok_or(invalid("asset", "merchants do not take this asset"))?;
+        let others: Vec<(&'static str, Amount)> =
+            points.into_iter().map(|p| ("points", p)).chain(regional.into_iter().map(|r| ("regional", r))).collect();
+        if !others.is_empty() && *total.asset() != Asset::Ecopay {
+            return Err(invalid("asset", "points and regional currency can be added to ECOPAY only"));
+        }
+        let mut by_asset = BTreeMap::new();
+        let mut rest = Some(total.clone());
+        for (field, part) in others {
+            if !terms.asset(part.asset()).is_some_and(|asset| asset.spendable) {
+                return Err(invalid(field, "merchants do not take this asset"));
+            }
+            let in_total = part.one_to_one(&spec).ok_or(invalid(field, "must be a whole number of yen"))?;
+            let left = rest.take().ok_or(invalid(field, "the parts are more than the amount"))?;
+            rest = left.checked_sub(&in_total)?;
+            if rest.is_none() && left != in_total {
+                return Err(invalid(field, "the parts are more than the amount"));
+            }
+            if by_asset.insert(part.asset().clone(), part).is_some() {
+                return Err(invalid(field, "one asset twice"));
+            }
+        }
+        if let Some(rest) = rest {
+            by_asset.insert(rest.asset().clone(), rest);
+        }
+        Ok(Self { total, by_asset })
+    }
+
+    /// All of it in one asset.
+    #[must_use]
+    pub fn whole(total: Amount) -> Self {
+        let by_asset = BTreeMap::from([(total.asset().clone(), total.clone())]);
+        Self { total, by_asset }
+    }
+
+    /// The sum, in the asset that was asked for.
+    #[must_use]
+    pub fn total(&self) -> &Amount {
+        &self.total
+    }
+
+    /// The parts by asset.
+    #[must_use]
+    pub fn by_asset(&self) -> &BTreeMap<Asset, Amount> {
+        &self.by_asset
+    }
+}
+
+impl Payment<'_> {
+    pub(super) fn plan(self, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
+        if !self.merchant.open {
+            return Err(PlanRefusal::Refused(Failure::WrongState));
+        }
+        let (earned, rate, co2) = self.rewards()?;
+        let record = self.record(cx, earned.clone(), rate, co2);
+        let merchant = Account::Merchant(self.merchant.id);
+        let mut postings = Vec::new();
+        let mut items = self.with.clone();
+        for (asset, amount) in self.parts.by_asset() {
+            postings.push(Posting::new(self.payer, amount.debit()));
+            postings.push(Posting::new(merchant, amount.credit()));
+            if *asset != Asset::Point {
+                items.extend(forms::debit(self.tenant, Role::Payer, self.payer, amount, cx.now));
+            }
+        }
+        if let Some(earned) = &earned {
+            postings.push(Posting::new(Account::Tenant(TenantAccount::PointsIssued), earned.debit()));
+            postings.push(Posting::new(self.payer, earned.credit()));
+        }
+        let points = (self.parts.by_asset().get(&Asset::Point), earned.as_ref());
+        items.extend(forms::settle(self.tenant, Role::Points, self.payer, points, Failure::Insufficient, true, cx.now));
+        items.push(TransactItem::put_new(
+            Role::Payment,
+            keys::payment(self.tenant, record.id),
+            record.item(self.tenant, self.merchant),
+            Failure::AlreadyExists,
+        ));
+        if let Account::Customer(customer) = self.payer {
+            items.push(forms::metrics(self.tenant, customer, MetricsChange::Paid(self.parts.total(), co2), cx.now));
+        }
+        let entry = Entry {
+            id: cx.transaction_id,
+            home: self.payer,
+            postings,
+            references: self.references,
+            details: details(&record, &self.terms.co2.source, &self.terms.co2.version),
+            due_shards: self.terms.due_shards,
+        };
+        let receipt = PaymentReceipt {
+            payment_id: record.id,
+            transaction_id: cx.transaction_id,
+            merchant: self.merchant.clone(),
+            parts: self.parts.clone(),
+            points_earned: earned,
+            co2,
+            created_at: cx.now,
+            memo: self.memo.cloned(),
+        };
+        Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+    }
+
+    /// Points earned on the money part, and the CO2 estimate on the whole. Cards earn neither: there
+    /// is nobody's account to put them on.
+    fn rewards(&self) -> Result<(Option<Amount>, Rate, Co2Kg), PlanRefusal> {
+        let Account::Customer(_) = self.payer else {
+            return Ok((None, Rate::ZERO, Co2Kg::ZERO));
+        };
+        let money = self.parts.by_asset().get(&Asset::Ecopay);
+        let earned = money.map(|money| money.at_rate(&self.terms.points_rate, &AssetSpec::POINT)).transpose()?;
+        let rate = self.terms.co2.rate;
+        Ok((earned.flatten(), rate, rate.co2(self.parts.total())?))
+    }
+
+    fn record(&self, cx: &Context, points_earned: Option<Amount>, co2_rate: Rate, co2: Co2Kg) -> PaymentRecord {
+        let captured = self.parts.by_asset().clone();
+        PaymentRecord {
+            id: PaymentId::new(cx.resource_id),
+            transaction_id: cx.transaction_id,
+            payer: self.payer,
+            merchant: self.merchant.id,
+            total: self.parts.total().clone(),
+            refundable: captured.iter().map(|(asset, amount)| (asset.clone(), amount.as_balance())).collect(),
+            captured,
+            points_earned,
+            points_taken_back: Balance::zero(Asset::Point),
+            co2_rate,
+            co2,
+            state: PaymentState::Captured,
+            created_at: cx.now,
+            memo: self.memo.map(|memo| memo.expose().to_owned()),
+        }
+    }
+}
+
+/// What the journal keeps of a payment beside its postings.
+fn details(record: &PaymentRecord, co2_source: &str, co2_version: &str) -> Item {
+    let mut details = Item::from([
+        ("payment_id".to_owned(), Value::s(record.id)),
+        ("merchant_id".to_owned(), Value::s(record.merchant)),
+    ]);
+    if let Account::Customer(_) = record.payer {
+        details.insert("co2".to_owned(), Value::N(record.co2.text()));
+        details.insert("co2_rate".to_owned(), Value::N(record.co2_rate.text()));
+        details.insert("co2_source".to_owned(), Value::s(co2_source));
+        details.insert("co2_version".to_owned(), Value::s(co2_version));
+    }
+    if let Some(memo) = &record.memo {
+        details.insert("memo".to_owned(), Value::s(memo));
+    }
+    details
+}

@@ -1,0 +1,183 @@
+//! The `PAYMENT` item: what was captured (immutable) and what of it may still be refunded.
+
+use super::MerchantTerms;
+use crate::account::Account;
+use crate::dynamo::{Item, ItemError, Value, read};
+use crate::ids::{MerchantId, PaymentId, Tenant, TransactionId};
+use crate::keys::{self, Work, attr};
+use crate::money::{Amount, Asset, Balance, Co2Kg, Delta, Rate};
+use crate::time::Timestamp;
+use crate::transaction::changes;
+use std::collections::BTreeMap;
+use std::fmt;
+use uuid::Uuid;
+
+/// Where a payment stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PaymentState {
+    /// The money has moved.
+    Captured,
+    /// Part of it went back.
+    PartiallyRefunded,
+    /// All of it went back.
+    Refunded,
+    /// Its terminal took it back as if it had not been.
+    Reversed,
+}
+
+impl PaymentState {
+    const ALL: [Self; 4] = [Self::Captured, Self::PartiallyRefunded, Self::Refunded, Self::Reversed];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Captured => "captured",
+            Self::PartiallyRefunded => "partially_refunded",
+            Self::Refunded => "refunded",
+            Self::Reversed => "reversed",
+        }
+    }
+}
+
+impl fmt::Display for PaymentState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A payment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PaymentRecord {
+    /// Its id.
+    pub id: PaymentId,
+    /// The journal entry that moved the money.
+    pub transaction_id: TransactionId,
+    /// Who paid.
+    pub payer: Account,
+    /// Who was paid.
+    pub merchant: MerchantId,
+    /// What was paid in all, in the asset that it was asked in.
+    pub total: Amount,
+    /// What was paid, by asset.
+    pub captured: BTreeMap<Asset, Amount>,
+    /// What of it may still be refunded, by asset.
+    pub refundable: BTreeMap<Asset, Balance>,
+    /// The points that the payment earned.
+    pub points_earned: Option<Amount>,
+    /// How many of them refunds have taken back.
+    pub points_taken_back: Balance,
+    /// Kg of CO2 per unit of the total, as it was at the payment.
+    pub co2_rate: Rate,
+    /// The estimate at the payment.
+    pub co2: Co2Kg,
+    /// Where it stands.
+    pub state: PaymentState,
+    /// When the money moved.
+    pub created_at: Timestamp,
+    /// What was written with it.
+    pub memo: Option<String>,
+}
+
+/// The attribute that holds what of an asset may still be refunded.
+pub(super) fn refundable_attribute(asset: &Asset) -> String {
+    format!("refundable_{}", asset.attribute_suffix())
+}
+
+impl PaymentRecord {
+    /// The item's attributes, its work mark for the merchant's credit among them.
+    pub(super) fn item(&self, tenant: &Tenant, terms: &MerchantTerms) -> Item {
+        let mut item = Item::from([
+            ("payment_id".to_owned(), Value::s(self.id)),
+            ("transaction_id".to_owned(), Value::s(self.transaction_id)),
+            ("payer".to_owned(), Value::s(self.payer)),
+            ("merchant_id".to_owned(), Value::s(self.merchant)),
+            ("asset".to_owned(), Value::s(self.total.asset())),
+            ("total".to_owned(), Value::N(self.total.text())),
+            ("points_taken_back".to_owned(), Value::N(self.points_taken_back.text())),
+            ("co2_rate".to_owned(), Value::N(self.co2_rate.text())),
+            ("co2".to_owned(), Value::N(self.co2.text())),
+            ("state".to_owned(), Value::s(self.state)),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
+        ]);
+        for (asset, amount) in &self.captured {
+            item.insert(format!("captured_{}", asset.attribute_suffix()), Value::N(amount.text()));
+        }
+        for (asset, left) in &self.refundable {
+            item.insert(refundable_attribute(asset), Value::N(left.text()));
+        }
+        if let Some(earned) = &self.points_earned {
+            item.insert("points_earned".to_owned(), Value::N(earned.text()));
+        }
+        if let Some(memo) = &self.memo {
+            item.insert("memo".to_owned(), Value::s(memo));
+        }
+        let credited: Vec<Delta> = self.captured.values().map(Amount::credit).collect();
+        item.extend(merchant_work(tenant, terms, self.id.uuid(), &credited));
+        item
+    }
+
+    /// Reads a stored payment.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let amount = |attribute: &str, asset: Asset| -> Result<Option<Amount>, ItemError> {
+            let Some(number) = read::opt_number(item, attribute) else {
+                return Ok(None);
+            };
+            let balance = Balance::from_stored(asset, number).map_err(|_| wrong(attribute))?;
+            balance.as_amount().map(Some).ok_or_else(|| wrong(attribute))
+        };
+        let by_suffix = |prefix: &str| -> Result<Vec<(Asset, String)>, ItemError> {
+            item.keys()
+                .filter_map(|name| name.strip_prefix(prefix).map(|suffix| (name, suffix)))
+                .map(|(name, suffix)| {
+                    Ok((Asset::from_attribute_suffix(suffix).map_err(|_| wrong(name))?, name.clone()))
+                })
+                .collect()
+        };
+        let mut captured = BTreeMap::new();
+        for (asset, name) in by_suffix("captured_")? {
+            captured.insert(asset.clone(), amount(&name, asset)?.ok_or_else(|| wrong(&name))?);
+        }
+        let mut refundable = BTreeMap::new();
+        for (asset, name) in by_suffix("refundable_")? {
+            let left = Balance::from_stored(asset.clone(), read::number(item, &name)?).map_err(|_| wrong(&name))?;
+            refundable.insert(asset, left);
+        }
+        let asset = read::parsed(item, "asset", Asset::parse)?;
+        let state = read::text(item, "state")?;
+        Ok(Self {
+            id: read::parsed(item, "payment_id", PaymentId::parse)?,
+            transaction_id: read::parsed(item, "transaction_id", TransactionId::parse)?,
+            payer: read::parsed(item, "payer", Account::parse)?,
+            merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
+            total: amount("total", asset)?.ok_or_else(|| wrong("total"))?,
+            captured,
+            refundable,
+            points_earned: amount("points_earned", Asset::Point)?,
+            points_taken_back: Balance::from_stored(Asset::Point, read::number(item, "points_taken_back")?)
+                .map_err(|_| wrong("points_taken_back"))?,
+            co2_rate: Rate::parse(read::number(item, "co2_rate")?).map_err(|_| wrong("co2_rate"))?,
+            co2: Co2Kg::from_stored(read::number(item, "co2")?).map_err(|_| wrong("co2"))?,
+            state: PaymentState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
+            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            memo: read::opt_text(item, "memo").map(str::to_owned),
+        })
+    }
+}
+
+/// What makes a record visible to its merchant and due for its merchant's credit.
+pub(super) fn merchant_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, credited: &[Delta]) -> Item {
+    let shard = keys::shard_of(id, terms.shards);
+    Item::from([
+        ("merchant_delta".to_owned(), changes(credited)),
+        (attr::OWNER_PK.to_owned(), Value::S(keys::owner_partition(tenant, terms.id, shard))),
+        (attr::OWNER_SK.to_owned(), Value::s(id)),
+        (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::Credit(terms.id), shard))),
+        (attr::DUE_SK.to_owned(), Value::s(id)),
+    ])
+}

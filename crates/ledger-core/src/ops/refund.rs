@@ -1,0 +1,354 @@
+//! A refund, partial or full: never above what was paid, in the assets that were paid, in the order
+//! money, regional currency, points. It serves the merchant's face and the terminal alike.
+//!
+//! Rounding: earned points are taken back in proportion to the money refunded so far, rounded down,
+//! so that the refund which completes the money takes the rest. CO2 is exact and never rounded.
+
+use super::payment_record::{PaymentRecord, PaymentState, merchant_work, refundable_attribute};
+use super::{Context, MerchantTerms, PlanRefusal, SpentPoints, TenantTerms};
+use crate::account::{Account, Posting, TenantAccount};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::failure::Failure;
+use crate::forms::{self, MetricsChange};
+use crate::ids::{PaymentId, RefundId, Tenant, TransactionId};
+use crate::keys::{self, attr};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta};
+use crate::personal::FreeText;
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
+use std::collections::BTreeMap;
+
+/// A refund of a payment that has been read.
+#[derive(Clone, Debug)]
+pub struct Refund<'a> {
+    /// Whose table.
+    pub tenant: &'a Tenant,
+    /// Whose payment it is.
+    pub merchant: &'a MerchantTerms,
+    /// The payment as it was read.
+    pub payment: &'a PaymentRecord,
+    /// How much, in the asset of the payment's total; `None`: all that is left.
+    pub amount: Option<&'a Amount>,
+    /// The payer's points as they were read; needed if the payment earned some.
+    pub points: Option<&'a Balance>,
+    /// Why.
+    pub reason: Option<&'a FreeText>,
+    /// Other parties that see the entry, given what the payer gets back.
+    pub reference: Option<crate::keys::Partition>,
+}
+
+/// What a response tells of a refund.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefundReceipt {
+    /// The refund.
+    pub refund_id: RefundId,
+    /// The payment.
+    pub payment_id: PaymentId,
+    /// The journal entry.
+    pub transaction_id: TransactionId,
+    /// How much was refunded in all, in the asset of the payment's total.
+    pub amount: Amount,
+    /// What of the payment came back, by asset.
+    pub parts: BTreeMap<Asset, Amount>,
+    /// Earned points taken back from the payer's points.
+    pub points_taken_back: Option<Amount>,
+    /// Yen kept from the money for earned points that had been spent.
+    pub deducted: Option<Amount>,
+    /// CO2 taken off the estimate.
+    pub co2: Co2Kg,
+    /// Where the payment stands after it.
+    pub payment_state: PaymentState,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+/// How a refund divides.
+struct Division {
+    amount: Amount,
+    parts: BTreeMap<Asset, Amount>,
+    left: BTreeMap<Asset, Balance>,
+    /// Earned points that this refund settles, whether from points, from money or forgiven.
+    settled: Option<Amount>,
+    from_points: Option<Amount>,
+    from_money: Option<Amount>,
+}
+
+/// The refund as one transaction: payer's balances, the payment's remainders, the `REFUND` record,
+/// journal entry and `METRICS`. Where an amount depends on what was read, the guard is on exactly
+/// that, and a failure is a `StalePlan`.
+///
+/// # Errors
+/// [`PlanRefusal`] if nothing or less than the amount is left to refund.
+pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<RefundReceipt>, PlanRefusal> {
+    let payment = command.payment;
+    let division = divide(command, terms)?;
+    let state = if division.left.values().all(|left| left.as_amount().is_none()) {
+        PaymentState::Refunded
+    } else {
+        PaymentState::PartiallyRefunded
+    };
+    let co2 = payment.co2_rate.co2(&division.amount)?;
+    let receipt = RefundReceipt {
+        refund_id: RefundId::new(cx.resource_id),
+        payment_id: payment.id,
+        transaction_id: cx.transaction_id,
+        amount: division.amount.clone(),
+        parts: division.parts.clone(),
+        points_taken_back: division.from_points.clone(),
+        deducted: division.from_money.clone(),
+        co2,
+        payment_state: state,
+        created_at: cx.now,
+    };
+    let postings = postings(command, &division);
+    let mut items = balances(command, &division, cx.now)?;
+    items.push(payment_update(command, &division, state, cx.now));
+    items.push(refund_record(command, &receipt));
+    if let Account::Customer(customer) = payment.payer {
+        items.push(forms::metrics(command.tenant, customer, MetricsChange::Refunded(&division.amount, co2), cx.now));
+    }
+    let own = postings.iter().filter(|posting| posting.account == payment.payer);
+    let changes: Vec<Delta> =
+        crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))?.into_values().collect();
+    let mut details = super::memo_details(command.reason);
+    details.insert("payment_id".to_owned(), Value::s(payment.id));
+    details.insert("refund_id".to_owned(), Value::s(receipt.refund_id));
+    details.insert("merchant_id".to_owned(), Value::s(payment.merchant));
+    details.insert("co2".to_owned(), Value::N(co2.inverse().text()));
+    let entry = Entry {
+        id: cx.transaction_id,
+        home: payment.payer,
+        postings,
+        references: command
+            .reference
+            .iter()
+            .map(|p| Reference { partition: p.clone(), changes: changes.clone() })
+            .collect(),
+        details,
+        due_shards: terms.due_shards,
+    };
+    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+}
+
+/// Money first, then regional currency, then points; and who bears the earned points.
+fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRefusal> {
+    let payment = command.payment;
+    if payment.state == PaymentState::Reversed {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let whole = payment.total.asset();
+    let spec = terms.spec(whole).ok_or(PlanRefusal::Invalid { field: "asset", why: "is not run by this tenant" })?;
+    let over = || PlanRefusal::Refused(Failure::OverRefund);
+    let mut order: Vec<(&Asset, &Balance)> = payment.refundable.iter().collect();
+    order.sort_by_key(|(asset, _)| match asset {
+        Asset::Ecopay => 0,
+        Asset::Regional(_) => 1,
+        Asset::Jcredit => 2,
+        Asset::Point => 3,
+    });
+    let mut wanted = command.amount.map(Amount::as_balance);
+    let mut amount: Option<Amount> = None;
+    let (mut parts, mut left) = (BTreeMap::new(), payment.refundable.clone());
+    for (asset, available) in order {
+        let Some(available_amount) = available.as_amount() else { continue };
+        let part = match &wanted {
+            None => Some(available_amount.clone()),
+            Some(wanted) => match wanted.as_amount() {
+                Some(wanted) => {
+                    let own = terms.spec(asset).and_then(|own| wanted.one_to_one(own)).ok_or_else(over)?;
+                    available_amount.at_most(&own.as_balance())?
+                }
+                None => None,
+            },
+        };
+        let Some(part) = part else { continue };
+        let in_total = part.one_to_one(spec).ok_or_else(over)?;
+        if let Some(still) = wanted.take() {
+            wanted = Some(still.checked_apply(&in_total.debit())?);
+        }
+        amount = Some(match amount {
+            Some(so_far) => so_far.checked_add(&in_total)?,
+            None => in_total,
+        });
+        left.insert(asset.clone(), available.checked_apply(&part.debit())?);
+        parts.insert(asset.clone(), part);
+    }
+    if wanted.is_some_and(|wanted| wanted.as_amount().is_some()) {
+        return Err(over());
+    }
+    let amount = amount.ok_or_else(over)?;
+    let mut division = Division { amount, parts, left, settled: None, from_points: None, from_money: None };
+    settle_points(command, terms, &mut division)?;
+    Ok(division)
+}
+
+/// Earned points come back in proportion to the money refunded so far; what the payer has spent of
+/// them is taken from the money or forgiven, as the tenant has it.
+fn settle_points(command: &Refund<'_>, terms: &TenantTerms, division: &mut Division) -> Result<(), PlanRefusal> {
+    let payment = command.payment;
+    let (Some(earned), Some(captured), Some(left)) =
+        (&payment.points_earned, payment.captured.get(&Asset::Ecopay), division.left.get(&Asset::Ecopay))
+    else {
+        return Ok(());
+    };
+    let refunded = captured.as_balance().checked_sub(left)?;
+    let due = match refunded.as_amount() {
+        Some(_) => Amount::proportion(earned, &refunded, captured, &AssetSpec::POINT)?,
+        None => None,
+    };
+    let due = due.map_or_else(|| Balance::zero(Asset::Point), |due| due.as_balance());
+    let Some(settled) = due.checked_sub(&payment.points_taken_back)?.as_amount() else { return Ok(()) };
+    let nothing = Balance::zero(Asset::Point);
+    let mut available = command.points.unwrap_or(&nothing).clone();
+    if let Some(returned) = division.parts.get(&Asset::Point) {
+        available = available.checked_apply(&returned.credit())?;
+    }
+    division.from_points = settled.at_most(&available)?;
+    let short = match &division.from_points {
+        Some(taken) => settled.checked_sub(taken)?,
+        None => Some(settled.clone()),
+    };
+    if let (Some(short), SpentPoints::Deduct) = (short, terms.spent_points)
+        && let (Some(yen), Some(money)) = (short.one_to_one(&AssetSpec::ECOPAY), division.parts.get(&Asset::Ecopay))
+    {
+        division.from_money = yen.at_most(&money.as_balance())?;
+    }
+    division.settled = Some(settled);
+    Ok(())
+}
+
+fn postings(command: &Refund<'_>, division: &Division) -> Vec<Posting> {
+    let payer = command.payment.payer;
+    let merchant = Account::Merchant(command.payment.merchant);
+    let issued = Account::Tenant(TenantAccount::PointsIssued);
+    let mut postings = Vec::new();
+    for part in division.parts.values() {
+        postings.push(Posting::new(merchant, part.debit()));
+        postings.push(Posting::new(payer, part.credit()));
+    }
+    for taken in division.from_points.iter().chain(&division.from_money) {
+        postings.push(Posting::new(payer, taken.debit()));
+        postings.push(Posting::new(issued, taken.credit()));
+    }
+    postings
+}
+
+/// The payer's balance items: what comes back, less what is taken back. A freeze stops neither.
+fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result<Vec<TransactItem>, PlanRefusal> {
+    let payer = command.payment.payer;
+    let mut items = Vec::new();
+    for (asset, part) in &division.parts {
+        if *asset == Asset::Point {
+            continue;
+        }
+        let back = match &division.from_money {
+            Some(kept) if kept.asset() == asset => part.checked_sub(kept)?,
+            Some(_) | None => Some(part.clone()),
+        };
+        if let Some(back) = back {
+            items.extend(forms::credit(command.tenant, Role::Payee, payer, &back, now));
+        }
+    }
+    let points = (division.from_points.as_ref(), division.parts.get(&Asset::Point));
+    let in_full = division.settled == division.from_points;
+    let item = points_item(command, points, in_full, now)?;
+    items.extend(item);
+    Ok(items)
+}
+
+/// The points item. Where the payer's points cover what is taken back, it is enough that they still
+/// do; where they do not, how much was short came from the read, and they must be as they were read.
+fn points_item(
+    command: &Refund<'_>,
+    (out, in_): (Option<&Amount>, Option<&Amount>),
+    in_full: bool,
+    now: Timestamp,
+) -> Result<Option<TransactItem>, PlanRefusal> {
+    let payer = command.payment.payer;
+    if in_full {
+        let needed = match (out, in_) {
+            (Some(out), Some(in_)) => out.checked_sub(in_)?,
+            (Some(out), None) => Some(out.clone()),
+            (None, _) => None,
+        };
+        let item = forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now);
+        return Ok(item.map(|item| item.guarded_by(guard_at_least(needed.as_ref()))));
+    }
+    let seen = command.points.cloned().unwrap_or_else(|| Balance::zero(Asset::Point));
+    let guard = Clause {
+        condition: Condition::compare(attr::BALANCE, Cmp::Eq, "seen", Value::N(seen.text())),
+        failure: Failure::StalePlan,
+    };
+    let item = match (out, in_) {
+        (None, None) => forms::look(command.tenant, Role::Points, payer, &Asset::Point),
+        (Some(_), _) | (None, Some(_)) => {
+            forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now)
+        }
+    };
+    Ok(item.map(|item| item.guarded_by(vec![forms::exists(), guard])))
+}
+
+fn guard_at_least(needed: Option<&Amount>) -> Vec<Clause> {
+    let mut clauses = vec![forms::exists()];
+    clauses.extend(needed.map(|needed| forms::holds(needed, Failure::StalePlan)));
+    clauses
+}
+
+/// What remains, guarded on exactly what was read: DynamoDB's conditions cannot add.
+fn payment_update(command: &Refund<'_>, division: &Division, state: PaymentState, now: Timestamp) -> TransactItem {
+    let payment = command.payment;
+    let mut update = Update::new();
+    let mut clauses = vec![forms::exists()];
+    for (asset, seen) in &payment.refundable {
+        let attribute = refundable_attribute(asset);
+        let suffix = asset.attribute_suffix();
+        clauses.push(Clause {
+            condition: Condition::compare(attribute.clone(), Cmp::Eq, format!("seen_{suffix}"), Value::N(seen.text())),
+            failure: Failure::StalePlan,
+        });
+        if let Some(part) = division.parts.get(asset) {
+            update = update.add(attribute, format!("delta_{suffix}"), Value::N(part.debit().text()));
+        }
+    }
+    clauses.push(Clause {
+        condition: Condition::compare("state", Cmp::Eq, "seen_state", Value::s(payment.state)),
+        failure: Failure::StalePlan,
+    });
+    if let Some(settled) = &division.settled {
+        let seen = Value::N(payment.points_taken_back.text());
+        clauses.push(Clause {
+            condition: Condition::compare("points_taken_back", Cmp::Eq, "seen_taken_back", seen),
+            failure: Failure::StalePlan,
+        });
+        update = update.add("points_taken_back", "taken_back", Value::N(settled.text()));
+    }
+    let update = update.set("state", "state", Value::s(state)).set(attr::UPDATED_AT, "ua", Value::s(now));
+    TransactItem::update(Role::Payment, keys::payment(command.tenant, payment.id), update, clauses)
+}
+
+fn refund_record(command: &Refund<'_>, receipt: &RefundReceipt) -> TransactItem {
+    let payment = command.payment;
+    let taken: Vec<Delta> = receipt.parts.values().map(Amount::debit).collect();
+    let mut item = Item::from([
+        ("refund_id".to_owned(), Value::s(receipt.refund_id)),
+        ("kind".to_owned(), Value::s("refund")),
+        ("payment_id".to_owned(), Value::s(payment.id)),
+        ("merchant_id".to_owned(), Value::s(payment.merchant)),
+        ("transaction_id".to_owned(), Value::s(receipt.transaction_id)),
+        ("asset".to_owned(), Value::s(receipt.amount.asset())),
+        ("total".to_owned(), Value::N(receipt.amount.text())),
+        (attr::CREATED_AT.to_owned(), Value::s(receipt.created_at)),
+    ]);
+    if let Some(reason) = command.reason {
+        item.insert("memo".to_owned(), Value::s(reason.expose()));
+    }
+    if let Some(taken_back) = &receipt.points_taken_back {
+        item.insert("points_taken_back".to_owned(), Value::N(taken_back.text()));
+    }
+    if let Some(deducted) = &receipt.deducted {
+        item.insert("deducted".to_owned(), Value::N(deducted.text()));
+    }
+    item.extend(merchant_work(command.tenant, command.merchant, receipt.refund_id.uuid(), &taken));
+    let key = keys::refund(command.tenant, payment.id, receipt.refund_id);
+    TransactItem::put_new(Role::Refund, key, item, Failure::AlreadyExists)
+}

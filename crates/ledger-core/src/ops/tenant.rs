@@ -1,0 +1,55 @@
+//! A tenant's configuration: setting it up, and the staged rollout of idempotency keys.
+
+use super::audit::Act;
+use super::{Context, KeyPhase, TenantTerms};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, Tenant};
+use crate::keys::{self, attr};
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
+
+/// Writes a tenant's first configuration; one that stands is not touched.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn open(tenant: &Tenant, terms: &TenantTerms, now: Timestamp) -> Result<Transaction, BuildError> {
+    let mut item = terms.item();
+    item.insert(attr::CREATED_AT.to_owned(), Value::s(now));
+    item.insert("key_phase_since".to_owned(), Value::s(now));
+    let key = keys::config(tenant);
+    Transaction::unkeyed(vec![TransactItem::put_new(Role::Config, key, item, Failure::AlreadyExists)])
+}
+
+/// Changes the phase from the one that was read. Caches see it within a minute.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn set_key_phase(
+    tenant: &Tenant,
+    from: KeyPhase,
+    to: KeyPhase,
+    actor: Actor,
+    cx: &Context,
+) -> Result<Transaction, BuildError> {
+    let update = Update::new()
+        .set("key_phase", "to", Value::s(to.name()))
+        .set("key_phase_since", "now", Value::s(cx.now))
+        .set(attr::UPDATED_AT, "now", Value::s(cx.now));
+    let seen = Clause {
+        condition: Condition::compare("key_phase", Cmp::Eq, "from", Value::s(from.name())),
+        failure: Failure::StalePlan,
+    };
+    let act = Act {
+        actor,
+        action: "idempotency_phase",
+        subject: "tenant".to_owned(),
+        reason: None,
+        details: Item::from([("from".to_owned(), Value::s(from.name())), ("to".to_owned(), Value::s(to.name()))]),
+    };
+    Transaction::unkeyed(vec![
+        TransactItem::update(Role::Config, keys::config(tenant), update, vec![forms::exists(), seen]),
+        act.record(tenant, cx),
+    ])
+}

@@ -1,0 +1,216 @@
+//! Storefront terminals: registering one, freezing it, and the enrolment that gives it a key and
+//! begins a new epoch.
+
+use super::audit::Act;
+use super::profile::Status;
+use super::{Context, PlanRefusal};
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, MerchantId, Tenant, TerminalId};
+use crate::keys::{self, Partition, attr};
+use crate::operation::Operation;
+use crate::personal::{FreeText, Masked};
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::time::Duration;
+
+/// How long an enrolment code can be answered.
+pub const ENROLMENT_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A stored terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TerminalRecord {
+    /// Its id.
+    pub id: TerminalId,
+    /// Whose it is.
+    pub merchant: MerchantId,
+    /// Whether it may operate.
+    pub status: Status,
+    /// Its enrolment; 0 before the first.
+    pub epoch: u32,
+    /// Its public key as PEM, after the first enrolment.
+    pub public_key: Option<String>,
+    /// When it was registered.
+    pub created_at: Timestamp,
+}
+
+/// What a response tells of a terminal that was registered or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TerminalReceipt {
+    /// The terminal.
+    pub terminal: TerminalId,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A one-time enrolment code: `<tenant>.<terminal id>.<128 random bits>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnrolmentCode {
+    /// Whose table.
+    pub tenant: Tenant,
+    /// Which terminal.
+    pub terminal: TerminalId,
+    text: Masked<String>,
+}
+
+/// What a response tells of an issued enrolment code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnrolmentReceipt {
+    /// The code.
+    pub code: EnrolmentCode,
+    /// When it stops to work.
+    pub expires_at: Timestamp,
+}
+
+impl TerminalRecord {
+    /// Reads a stored terminal.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        Ok(Self {
+            id: read::parsed(item, "terminal_id", TerminalId::parse)?,
+            merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
+            status: Status::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
+            epoch: u32::try_from(read::int(item, "epoch")?).map_err(|_| wrong("epoch"))?,
+            public_key: read::opt_text(item, "public_key").map(str::to_owned),
+            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+        })
+    }
+}
+
+impl EnrolmentCode {
+    /// Reads a code, or `None` if it has not a code's form.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (tenant, rest) = text.split_once('.')?;
+        let (terminal, secret) = rest.split_once('.')?;
+        let fits = URL_SAFE_NO_PAD.decode(secret).is_ok_and(|bytes| bytes.len() == 16);
+        Some(Self {
+            tenant: Tenant::parse(tenant).ok()?,
+            terminal: TerminalId::parse(terminal).ok()?,
+            text: Masked::new(text.to_owned()),
+        })
+        .filter(|_| fits)
+    }
+
+    /// The text, for whoever sets the terminal up.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        self.text.expose()
+    }
+
+    fn hash(&self) -> String {
+        forms::code_hash(self.text.expose())
+    }
+}
+
+/// Registers a terminal of a merchant that exists.
+///
+/// # Errors
+/// None today; the signature is that of every builder.
+pub fn plan_open(
+    tenant: &Tenant,
+    terminal: Option<TerminalId>,
+    merchant: MerchantId,
+    actor: Actor,
+    cx: &Context,
+) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
+    let terminal = terminal.unwrap_or(TerminalId::new(cx.resource_id));
+    let item = Item::from([
+        ("terminal_id".to_owned(), Value::s(terminal)),
+        ("merchant_id".to_owned(), Value::s(merchant)),
+        ("state".to_owned(), Value::s(Status::Active.name())),
+        ("epoch".to_owned(), Value::int(0)),
+        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+        (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
+    ]);
+    let owner = Partition::merchant(tenant, merchant).profile();
+    let key = Partition::terminal(tenant, terminal).profile();
+    let items = vec![
+        TransactItem::check(Role::Profile, owner, vec![forms::exists()]),
+        TransactItem::put_new(Role::Profile, key, item, Failure::AlreadyExists),
+        Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}")).record(tenant, cx),
+    ];
+    Ok(planned(terminal, items, cx))
+}
+
+/// Freezes or unfreezes a terminal. Caches see it within a minute.
+///
+/// # Errors
+/// None today; the signature is that of every builder.
+pub fn plan_status(
+    tenant: &Tenant,
+    terminal: TerminalId,
+    status: Status,
+    actor: Actor,
+    reason: Option<&FreeText>,
+    cx: &Context,
+) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
+    let update =
+        Update::new().set("state", "state", Value::s(status.name())).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    let key = Partition::terminal(tenant, terminal).profile();
+    let act = Act::new(actor, Operation::TerminalPatch, format!("terminal:{terminal}"))
+        .because(reason)
+        .with("status", status.name());
+    let items = vec![TransactItem::update(Role::Profile, key, update, vec![forms::exists()]), act.record(tenant, cx)];
+    Ok(planned(terminal, items, cx))
+}
+
+/// Issues a one-time enrolment code; an earlier one stops to work.
+///
+/// # Errors
+/// None today; the signature is that of every builder.
+pub fn plan_code(
+    tenant: &Tenant,
+    terminal: TerminalId,
+    actor: Actor,
+    cx: &Context,
+) -> Result<Planned<EnrolmentReceipt>, PlanRefusal> {
+    let text = format!("{tenant}.{terminal}.{}", URL_SAFE_NO_PAD.encode(cx.secret));
+    let code = EnrolmentCode { tenant: tenant.clone(), terminal, text: Masked::new(text) };
+    let expires_at = cx.now.plus(ENROLMENT_LIFETIME);
+    let profile = Partition::terminal(tenant, terminal).profile();
+    let items = vec![
+        TransactItem::check(Role::Profile, profile, vec![forms::exists()]),
+        forms::issue_code(keys::enrolment(tenant, terminal), code.hash(), expires_at, cx.now),
+        Act::new(actor, Operation::EnrolmentCode, format!("terminal:{terminal}")).record(tenant, cx),
+    ];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: EnrolmentReceipt { code, expires_at } })
+}
+
+/// A terminal answers its code with its public key: the code is consumed and a new epoch begins.
+/// `seen_epoch` is the epoch that was read; it has no idempotency key, since the code works once.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn enrol(
+    code: &EnrolmentCode,
+    public_key: &str,
+    seen_epoch: u32,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let consume = forms::consume_code(keys::enrolment(&code.tenant, code.terminal), code.hash(), now);
+    let key = Update::new()
+        .set("public_key", "public_key", Value::s(public_key))
+        .set("epoch", "epoch", Value::int(i64::from(seen_epoch).saturating_add(1)))
+        .set(attr::UPDATED_AT, "now", Value::s(now));
+    let profile = TransactItem::update(
+        Role::Profile,
+        Partition::terminal(&code.tenant, code.terminal).profile(),
+        key,
+        vec![Clause {
+            condition: Condition::compare("epoch", Cmp::Eq, "seen", Value::int(seen_epoch.into())),
+            failure: Failure::StalePlan,
+        }],
+    );
+    Transaction::unkeyed(vec![consume, profile])
+}
+
+fn planned(terminal: TerminalId, items: Vec<TransactItem>, cx: &Context) -> Planned<TerminalReceipt> {
+    Planned { draft: Draft { entry: None, items }, receipt: TerminalReceipt { terminal, at: cx.now } }
+}

@@ -1,0 +1,233 @@
+//! What a tenant and a merchant have agreed: read from their records through a cache.
+
+use crate::dynamo::{Item, ItemError, Value, read};
+use crate::ids::MerchantId;
+use crate::keys::Shards;
+use crate::money::{Amount, Asset, AssetSpec, Rate};
+use std::collections::BTreeMap;
+
+/// A tenant's configuration, its `CONFIG` item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TenantTerms {
+    /// Whether requests must carry an idempotency key.
+    pub key_phase: KeyPhase,
+    /// The assets that the tenant runs.
+    pub assets: BTreeMap<Asset, AssetTerms>,
+    /// How the CO2 estimate is made.
+    pub co2: Co2Terms,
+    /// Points per yen of money paid, rounded down per payment.
+    pub points_rate: Rate,
+    /// The most that a card may hold, in yen.
+    pub card_cap: Amount,
+    /// Bonus yen per yen loaded onto a card, rounded down per top-up.
+    pub card_bonus_rate: Rate,
+    /// What happens to earned points that are spent when their payment is refunded.
+    pub spent_points: SpentPoints,
+    /// Over how many shards the tenant's due work is spread.
+    pub due_shards: Shards,
+}
+
+/// The staged rollout of idempotency keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyPhase {
+    /// A request without a key is executed under a key minted for it.
+    Optional,
+    /// A request without a key is refused.
+    Mandatory,
+}
+
+/// What a refund does about earned points that the customer has spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpentPoints {
+    /// They are deducted from the money refunded, one yen a point.
+    Deduct,
+    /// They are forgiven.
+    Forgive,
+}
+
+/// An asset's terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetTerms {
+    /// Its name and scale.
+    pub spec: AssetSpec,
+    /// The most that a customer may hold.
+    pub cap: Option<Amount>,
+    /// Whether customers may send it to each other.
+    pub transferable: bool,
+    /// Whether merchants take it, one to one with the yen.
+    pub spendable: bool,
+}
+
+/// How the CO2 estimate is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Co2Terms {
+    /// Kg of CO2 per yen.
+    pub rate: Rate,
+    /// Where the rate comes from.
+    pub source: String,
+    /// Which version of that source.
+    pub version: String,
+}
+
+impl KeyPhase {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Optional => "optional",
+            Self::Mandatory => "mandatory",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Optional, Self::Mandatory].into_iter().find(|phase| phase.name() == name)
+    }
+}
+
+impl SpentPoints {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Deduct => "deduct",
+            Self::Forgive => "forgive",
+        }
+    }
+}
+
+impl TenantTerms {
+    /// The terms of an asset, if the tenant runs it.
+    #[must_use]
+    pub fn asset(&self, asset: &Asset) -> Option<&AssetTerms> {
+        self.assets.get(asset)
+    }
+
+    /// An asset's name and scale, if the tenant runs it.
+    #[must_use]
+    pub fn spec(&self, asset: &Asset) -> Option<&AssetSpec> {
+        self.assets.get(asset).map(|terms| &terms.spec)
+    }
+
+    /// Reads the `CONFIG` item.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as [`TenantTerms::item`] writes it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let rate = |attribute: &str| Rate::parse(read::number(item, attribute)?).map_err(|_| wrong(attribute));
+        let mut assets = BTreeMap::new();
+        for (name, terms) in read::opt_map(item, "assets").ok_or_else(|| wrong("assets"))? {
+            let Value::M(terms) = terms else {
+                return Err(wrong("assets"));
+            };
+            let asset = Asset::parse(name).map_err(|_| wrong("assets"))?;
+            assets.insert(asset.clone(), AssetTerms::read(asset, terms)?);
+        }
+        Ok(Self {
+            key_phase: KeyPhase::parse(read::text(item, "key_phase")?).ok_or_else(|| wrong("key_phase"))?,
+            assets,
+            co2: Co2Terms {
+                rate: rate("co2_rate")?,
+                source: read::text(item, "co2_source")?.to_owned(),
+                version: read::text(item, "co2_version")?.to_owned(),
+            },
+            points_rate: rate("points_rate")?,
+            card_cap: Amount::parse(&AssetSpec::ECOPAY, read::number(item, "card_cap")?)
+                .map_err(|_| wrong("card_cap"))?,
+            card_bonus_rate: rate("card_bonus_rate")?,
+            spent_points: [SpentPoints::Deduct, SpentPoints::Forgive]
+                .into_iter()
+                .find(|policy| read::opt_text(item, "spent_points") == Some(policy.name()))
+                .ok_or_else(|| wrong("spent_points"))?,
+            due_shards: shards(item, "due_shards")?,
+        })
+    }
+
+    /// The attributes of the `CONFIG` item.
+    #[must_use]
+    pub fn item(&self) -> Item {
+        let assets = self.assets.iter().map(|(asset, terms)| (asset.to_string(), Value::M(terms.item()))).collect();
+        Item::from([
+            ("key_phase".to_owned(), Value::s(self.key_phase.name())),
+            ("assets".to_owned(), Value::M(assets)),
+            ("co2_rate".to_owned(), Value::N(self.co2.rate.text())),
+            ("co2_source".to_owned(), Value::s(&self.co2.source)),
+            ("co2_version".to_owned(), Value::s(&self.co2.version)),
+            ("points_rate".to_owned(), Value::N(self.points_rate.text())),
+            ("card_cap".to_owned(), Value::N(self.card_cap.text())),
+            ("card_bonus_rate".to_owned(), Value::N(self.card_bonus_rate.text())),
+            ("spent_points".to_owned(), Value::s(self.spent_points.name())),
+            ("due_shards".to_owned(), Value::int(self.due_shards.count().into())),
+        ])
+    }
+}
+
+impl AssetTerms {
+    fn read(asset: Asset, item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let spec = match asset {
+            Asset::Ecopay => AssetSpec::ECOPAY,
+            Asset::Point => AssetSpec::POINT,
+            Asset::Jcredit => AssetSpec::JCREDIT,
+            Asset::Regional(key) => u32::try_from(read::int(item, "scale")?)
+                .ok()
+                .and_then(|scale| AssetSpec::regional(key, scale))
+                .ok_or_else(|| wrong("scale"))?,
+        };
+        let cap = read::opt_number(item, "cap").map(|cap| Amount::parse(&spec, cap));
+        let flag = |name: &str| item.get(name) == Some(&Value::Bool(true));
+        Ok(Self {
+            cap: cap.transpose().map_err(|_| wrong("cap"))?,
+            transferable: flag("transferable"),
+            spendable: flag("spendable"),
+            spec,
+        })
+    }
+
+    fn item(&self) -> Item {
+        let mut item = Item::from([
+            ("scale".to_owned(), Value::int(self.spec.scale().into())),
+            ("transferable".to_owned(), Value::Bool(self.transferable)),
+            ("spendable".to_owned(), Value::Bool(self.spendable)),
+        ]);
+        if let Some(cap) = &self.cap {
+            item.insert("cap".to_owned(), Value::N(cap.text()));
+        }
+        item
+    }
+}
+
+/// What a payment needs to know of its merchant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MerchantTerms {
+    /// Which merchant.
+    pub id: MerchantId,
+    /// Its shown name.
+    pub name: String,
+    /// Whether it may take payments.
+    pub open: bool,
+    /// Over how many shards its payments are listed and credited.
+    pub shards: Shards,
+}
+
+impl MerchantTerms {
+    /// Reads a merchant's `PROFILE` item.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            id: read::parsed(item, "merchant_id", MerchantId::parse)?,
+            name: read::text(item, "name")?.to_owned(),
+            open: read::text(item, "status")? == "active",
+            shards: shards(item, "shards")?,
+        })
+    }
+}
+
+fn shards(item: &Item, attribute: &str) -> Result<Shards, ItemError> {
+    u32::try_from(read::int(item, attribute)?)
+        .ok()
+        .and_then(Shards::new)
+        .ok_or_else(|| ItemError { attribute: attribute.to_owned() })
+}

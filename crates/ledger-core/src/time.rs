@@ -1,0 +1,129 @@
+//! Instants in milliseconds. The core has no clock: whoever calls passes the time.
+
+use jiff::tz::Offset;
+use std::fmt;
+use std::time::Duration;
+
+/// An instant, in milliseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// A text that is no RFC 3339 instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an RFC 3339 time, for example 2026-11-21T09:30:00Z")]
+pub struct TimeError;
+
+/// The offset of Japan, where business dates are counted.
+const JST_HOURS: i8 = 9;
+
+impl Timestamp {
+    /// From milliseconds since the epoch. Instants outside the years 0 to 9999 are pulled to the border.
+    #[must_use]
+    pub fn from_millis(millis: i64) -> Self {
+        Self(millis.clamp(-62_167_219_200_000, 253_402_207_200_000))
+    }
+
+    /// Milliseconds since the epoch.
+    #[must_use]
+    pub fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// Whole seconds since the epoch, as TTL attributes are kept.
+    #[must_use]
+    pub fn seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// This much later.
+    #[must_use]
+    pub fn plus(self, by: Duration) -> Self {
+        Self::from_millis(self.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// This much earlier.
+    #[must_use]
+    pub fn minus(self, by: Duration) -> Self {
+        Self::from_millis(self.0.saturating_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// RFC 3339 in UTC with milliseconds, always of the same length: `2026-11-21T09:30:00.000Z`.
+    #[must_use]
+    pub fn rfc3339(self) -> String {
+        format!("{:.3}", self.instant())
+    }
+
+    /// Reads an RFC 3339 instant; what is finer than a millisecond is cut off.
+    ///
+    /// # Errors
+    /// [`TimeError`] if it is none.
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        let instant: jiff::Timestamp = text.parse().map_err(|_| TimeError)?;
+        Ok(Self::from_millis(instant.as_millisecond()))
+    }
+
+    /// The business date: the calendar day in Japan, `2026-11-21`.
+    #[must_use]
+    pub fn business_date(self) -> BusinessDate {
+        BusinessDate(Offset::constant(JST_HOURS).to_datetime(self.instant()).date())
+    }
+
+    fn instant(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.rfc3339())
+    }
+}
+
+/// A calendar day in Japan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BusinessDate(jiff::civil::Date);
+
+impl BusinessDate {
+    /// Reads `2026-11-21`.
+    ///
+    /// # Errors
+    /// [`TimeError`] if it is no date.
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        if text.len() != 10 {
+            return Err(TimeError);
+        }
+        text.parse().map(Self).map_err(|_| TimeError)
+    }
+
+    /// The first instant of the day and the first of the next.
+    #[must_use]
+    pub fn bounds(self) -> (Timestamp, Timestamp) {
+        let start = |date: jiff::civil::Date| {
+            Offset::constant(JST_HOURS)
+                .to_timestamp(date.at(0, 0, 0, 0))
+                .map_or(Timestamp::from_millis(0), |t| Timestamp::from_millis(t.as_millisecond()))
+        };
+        (start(self.0), start(self.0.tomorrow().unwrap_or(self.0)))
+    }
+}
+
+impl fmt::Display for BusinessDate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_business_day_begins_at_midnight_in_japan() {
+        let evening = Timestamp::parse("2026-11-21T14:59:59.999Z").unwrap();
+        let midnight = Timestamp::parse("2026-11-21T15:00:00Z").unwrap();
+        assert_eq!(evening.business_date().to_string(), "2026-11-21");
+        assert_eq!(midnight.business_date().to_string(), "2026-11-22");
+        assert_eq!(midnight.business_date().bounds().0, midnight);
+        assert_eq!(midnight.rfc3339(), "2026-11-21T15:00:00.000Z");
+    }
+}

@@ -1,0 +1,184 @@
+//! What a cancelled transaction means: one function, one declared precedence.
+
+use super::{Role, TransactItem, Transaction};
+use crate::dynamo::Item;
+use crate::failure::Failure;
+
+/// One cancellation reason; its position is that of the action it speaks of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// What DynamoDB says.
+    pub code: ReasonCode,
+    /// The item as it was, if it was there.
+    pub item: Option<Item>,
+}
+
+/// The codes of a cancellation reason.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ReasonCode {
+    /// Nothing is wrong with this action.
+    None,
+    /// Its condition does not hold.
+    ConditionalCheckFailed,
+    /// Another transaction or write has the item.
+    TransactionConflict,
+    /// The partition is throttled.
+    ProvisionedThroughputExceeded,
+    /// The control plane throttles.
+    ThrottlingError,
+    /// An item collection is too large.
+    ItemCollectionSizeLimitExceeded,
+    /// The action is malformed.
+    ValidationError,
+    /// A code that we do not know.
+    Unknown(String),
+}
+
+impl ReasonCode {
+    /// Reads a code; the service may add some.
+    #[must_use]
+    pub fn parse(code: &str) -> Self {
+        match code {
+            "None" => Self::None,
+            "ConditionalCheckFailed" => Self::ConditionalCheckFailed,
+            "TransactionConflict" => Self::TransactionConflict,
+            "ProvisionedThroughputExceeded" => Self::ProvisionedThroughputExceeded,
+            "ThrottlingError" => Self::ThrottlingError,
+            "ItemCollectionSizeLimitExceeded" => Self::ItemCollectionSizeLimitExceeded,
+            "ValidationError" => Self::ValidationError,
+            other => Self::Unknown(other.to_owned()),
+        }
+    }
+
+    fn class(&self) -> Class {
+        match self {
+            Self::None => Class::Fine,
+            Self::ConditionalCheckFailed => Class::Condition,
+            Self::TransactionConflict => Class::Conflict,
+            Self::ProvisionedThroughputExceeded | Self::ThrottlingError => Class::Throttled,
+            Self::ItemCollectionSizeLimitExceeded | Self::ValidationError | Self::Unknown(_) => Class::Broken,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Fine,
+    Condition,
+    Conflict,
+    Throttled,
+    Broken,
+}
+
+/// What a cancelled transaction means. Nothing of it was applied. Highest precedence first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The marker stands: the key has been used. The item decides between replay and refusal.
+    MarkerStands(Item),
+    /// A guard does not hold.
+    Rejected(Rejection),
+    /// Something that no request explains: an alarm and a 500.
+    Broken(Broken),
+    /// The store asks for a pause. Not retried by us.
+    Throttled,
+    /// Other transactions were at the same items: try again.
+    Conflict,
+}
+
+/// A guard that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// What it means.
+    pub failure: Failure,
+    /// Which item's guard it was.
+    pub role: Role,
+    /// The item as it was.
+    pub old: Option<Item>,
+}
+
+/// Cancellations that no request explains.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// Not one reason per action.
+    #[error("{reasons} cancellation reasons for {items} actions")]
+    WrongCount {
+        /// How many reasons came.
+        reasons: usize,
+        /// How many actions there were.
+        items: usize,
+    },
+    /// Cancelled, but with every reason `None`.
+    #[error("cancelled without a reason")]
+    NoReason,
+    /// The marker's condition failed, but its item did not come back.
+    #[error("the marker's condition failed without its item")]
+    MarkerWithoutItem,
+    /// A condition failed on an item on which it holds.
+    #[error("the condition of {0:?} failed on an item on which it holds")]
+    Unexplained(Role),
+    /// A code that is neither a condition, a conflict nor throttling.
+    #[error("unexpected cancellation code {code:?} on {role:?}")]
+    Code {
+        /// The code.
+        code: ReasonCode,
+        /// Whose action.
+        role: Role,
+    },
+}
+
+impl Transaction {
+    /// What the positional reasons of a cancellation mean.
+    #[must_use]
+    pub fn classify(&self, reasons: &[Reason]) -> Verdict {
+        if reasons.len() != self.items.len() {
+            return Verdict::Broken(Broken::WrongCount { reasons: reasons.len(), items: self.items.len() });
+        }
+        let pairs = || self.items.iter().zip(reasons);
+        if let Some((item, reason)) = pairs().find(|(item, _)| item.role() == Role::Marker) {
+            match reason.code.class() {
+                Class::Fine => {}
+                Class::Condition => {
+                    return match &reason.item {
+                        Some(old) => Verdict::MarkerStands(old.clone()),
+                        None => Verdict::Broken(Broken::MarkerWithoutItem),
+                    };
+                }
+                Class::Conflict => return Verdict::Conflict,
+                Class::Throttled => return Verdict::Throttled,
+                Class::Broken => return broken_code(item, reason),
+            }
+        }
+        if let Some(verdict) = rejection(pairs()) {
+            return verdict;
+        }
+        let first = |class: Class| pairs().find(|(_, reason)| reason.code.class() == class);
+        if let Some((item, reason)) = first(Class::Broken) {
+            return broken_code(item, reason);
+        }
+        if first(Class::Throttled).is_some() {
+            return Verdict::Throttled;
+        }
+        if first(Class::Conflict).is_some() {
+            return Verdict::Conflict;
+        }
+        Verdict::Broken(Broken::NoReason)
+    }
+}
+
+/// The failed guard that takes precedence: the first failure in declared order, then the first item.
+fn rejection<'a>(pairs: impl Iterator<Item = (&'a TransactItem, &'a Reason)>) -> Option<Verdict> {
+    let mut best: Option<Rejection> = None;
+    for (item, reason) in pairs.filter(|(_, reason)| reason.code.class() == Class::Condition) {
+        let Some(clause) = item.failure_on(reason.item.as_ref()) else {
+            return Some(Verdict::Broken(Broken::Unexplained(item.role())));
+        };
+        if best.as_ref().is_none_or(|so_far| clause.failure < so_far.failure) {
+            best = Some(Rejection { failure: clause.failure, role: item.role(), old: reason.item.clone() });
+        }
+    }
+    best.map(Verdict::Rejected)
+}
+
+fn broken_code(item: &TransactItem, reason: &Reason) -> Verdict {
+    Verdict::Broken(Broken::Code { code: reason.code.clone(), role: item.role() })
+}

@@ -1,0 +1,193 @@
+//! One action of a transaction: what it is for, what it does, and what each part of its condition means.
+
+use crate::account::Posting;
+use crate::dynamo::{Condition, Item, Names, Update, Value};
+use crate::failure::Failure;
+use crate::keys::{Key, attr};
+use std::collections::BTreeMap;
+
+/// What an item is for in its transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The idempotency marker, always first.
+    Marker,
+    /// A journal entry.
+    Journal,
+    /// A reference to it for another party's history.
+    JournalReference,
+    /// A balance that is debited.
+    Payer,
+    /// A balance that is credited.
+    Payee,
+    /// A points balance.
+    Points,
+    /// A customer's aggregates.
+    Metrics,
+    /// A payment.
+    Payment,
+    /// A refund of a payment, or a reversal.
+    Refund,
+    /// A profile.
+    Profile,
+    /// A stored-value card.
+    Card,
+    /// A one-time code.
+    Code,
+    /// An adjustment.
+    Adjustment,
+    /// An audit record.
+    Audit,
+    /// A tenant's configuration.
+    Config,
+    /// The marker of the operation that is reversed.
+    OriginalMarker,
+    /// A bulk grant.
+    Job,
+}
+
+/// A part of a condition, with what it means when it does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clause {
+    /// What must hold.
+    pub condition: Condition,
+    /// What it means if it does not.
+    pub failure: Failure,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Put(Item),
+    Update(Update),
+    Check,
+}
+
+/// One action on one item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactItem {
+    role: Role,
+    key: Key,
+    pub(crate) action: Action,
+    clauses: Vec<Clause>,
+    moves: Option<Posting>,
+}
+
+/// An action as DynamoDB takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    /// What is done.
+    pub action: RenderedAction,
+    /// The condition expression.
+    pub condition: Option<String>,
+    /// Expression attribute names by placeholder.
+    pub names: BTreeMap<String, String>,
+    /// Expression attribute values by placeholder.
+    pub values: BTreeMap<String, Value>,
+}
+
+/// The kinds of action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RenderedAction {
+    /// The whole item, its key included.
+    Put(Item),
+    /// A key and an update expression.
+    Update(Item, String),
+    /// A key of an item that is only looked at.
+    ConditionCheck(Item),
+}
+
+impl TransactItem {
+    /// Writes an item that must not exist; `failure` is what it means if it does.
+    pub(crate) fn put_new(role: Role, key: Key, item: Item, failure: Failure) -> Self {
+        let clause = Clause { condition: Condition::absent(attr::PK), failure };
+        Self::put(role, key, item, vec![clause])
+    }
+
+    /// Writes an item over what is there.
+    pub(crate) fn put(role: Role, key: Key, item: Item, clauses: Vec<Clause>) -> Self {
+        Self { role, key, action: Action::Put(item), clauses, moves: None }
+    }
+
+    /// Changes an item.
+    pub(crate) fn update(role: Role, key: Key, update: Update, clauses: Vec<Clause>) -> Self {
+        Self { role, key, action: Action::Update(update), clauses, moves: None }
+    }
+
+    /// Looks at an item.
+    pub(crate) fn check(role: Role, key: Key, clauses: Vec<Clause>) -> Self {
+        Self { role, key, action: Action::Check, clauses, moves: None }
+    }
+
+    /// Says that this action is the balance side of a posting.
+    pub(crate) fn moving(mut self, posting: Posting) -> Self {
+        self.moves = Some(posting);
+        self
+    }
+
+    /// Replaces its guards.
+    pub(crate) fn guarded_by(mut self, clauses: Vec<Clause>) -> Self {
+        self.clauses = clauses;
+        self
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Which item.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// Its guards, in the order in which they are asked what failed.
+    #[must_use]
+    pub fn clauses(&self) -> &[Clause] {
+        &self.clauses
+    }
+
+    /// The posting whose balance side it is.
+    #[must_use]
+    pub fn moves(&self) -> Option<&Posting> {
+        self.moves.as_ref()
+    }
+
+    /// What the failed condition means, given the item as it was: the first clause that does not
+    /// hold on it. `None` if all of them hold, which no failed condition explains.
+    #[must_use]
+    pub fn failure_on(&self, old: Option<&Item>) -> Option<&Clause> {
+        self.clauses.iter().find(|clause| !clause.condition.holds(old))
+    }
+
+    /// Whether it writes an attribute that is a sum of postings.
+    pub(crate) fn touches_balance(&self) -> bool {
+        let is_sum = |name: &str| matches!(name, attr::BALANCE | attr::HELD | attr::EXPOSURE);
+        match &self.action {
+            Action::Put(item) => item.iter().any(|(name, value)| is_sum(name) && *value != Value::int(0)),
+            Action::Update(update) => update.attributes().any(is_sum),
+            Action::Check => false,
+        }
+    }
+
+    /// The action as DynamoDB takes it, or `None` if two different values claim one placeholder.
+    #[must_use]
+    pub fn render(&self) -> Option<Rendered> {
+        let mut names = Names::default();
+        let key = || {
+            Item::from([(attr::PK.to_owned(), Value::s(self.key.pk())), (attr::SK.to_owned(), Value::s(self.key.sk()))])
+        };
+        let action = match &self.action {
+            Action::Put(item) => {
+                let mut whole = key();
+                whole.extend(item.clone());
+                RenderedAction::Put(whole)
+            }
+            Action::Update(update) => RenderedAction::Update(key(), update.render(&mut names)),
+            Action::Check => RenderedAction::ConditionCheck(key()),
+        };
+        let clauses: Vec<String> = self.clauses.iter().map(|clause| clause.condition.render(&mut names)).collect();
+        let condition = (!clauses.is_empty()).then(|| clauses.join(" AND "));
+        (!names.clash).then_some(Rendered { action, condition, names: names.names, values: names.values })
+    }
+}

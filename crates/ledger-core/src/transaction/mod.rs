@@ -1,0 +1,179 @@
+//! Transactions as data. A `Transaction` can be made in three ways only, and each refuses at build
+//! time what can never be right; nothing else in the workspace can be executed.
+
+mod classify;
+mod entry;
+mod item;
+
+pub use classify::{Broken, Reason, ReasonCode, Rejection, Verdict};
+pub(crate) use entry::changes;
+pub use entry::{Entry, Reference};
+pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
+
+use crate::account::{self, Account};
+use crate::idempotency::{Answer, Claim};
+use crate::keys::Key;
+use crate::money::{Asset, MoneyError};
+use std::collections::BTreeSet;
+
+/// The most actions that one TransactWriteItems may hold.
+pub const MAX_ITEMS: usize = 100;
+
+/// What a builder wants to happen, before it has a marker and an answer.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// The journal entry, if value moves.
+    pub entry: Option<Entry>,
+    /// Everything but the marker and the entry.
+    pub items: Vec<TransactItem>,
+}
+
+/// A builder's result: what happens, and what the response may tell of it.
+#[derive(Clone, Debug)]
+pub struct Planned<R> {
+    /// What happens.
+    pub draft: Draft,
+    /// The ids, amounts and times for the response.
+    pub receipt: R,
+}
+
+/// An ordered list of actions that is safe to execute.
+// INVARIANT: at most 100 items, one action a key, the marker (where there is one) first, and every
+// change of a balance is matched by a posting of an entry that sums to zero per asset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    items: Vec<TransactItem>,
+}
+
+/// Why a draft can never be right. Each is a fault of a builder, not of a request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// Nothing to do.
+    #[error("a transaction without actions")]
+    Empty,
+    /// More than 100 actions.
+    #[error("{0} actions are more than a transaction may hold")]
+    TooManyItems(usize),
+    /// Two actions on one item.
+    #[error("two actions on one item ({0:?})")]
+    SameKey(Role),
+    /// Postings that create or destroy value.
+    #[error("postings of {0} do not sum to zero")]
+    Unbalanced(Asset),
+    /// A journal entry without postings.
+    #[error("a journal entry without postings")]
+    NoPostings,
+    /// An entry in the name of an account without a partition.
+    #[error("a journal entry has no home")]
+    NoHome,
+    /// A balance changes without a posting, or by another amount than posted.
+    #[error("the balance of {0} changes otherwise than its postings")]
+    Unposted(Account),
+    /// A balance is written by an action that says nothing of a posting.
+    #[error("a balance is written without a posting ({0:?})")]
+    UnpostedBalance(Role),
+    /// Value moves without marker and journal entry.
+    #[error("an effect without marker and journal entry ({0:?})")]
+    EffectWithoutJournal(Role),
+    /// Two values claim one placeholder.
+    #[error("an expression uses one placeholder twice ({0:?})")]
+    Placeholder(Role),
+    /// A sum of postings does not fit.
+    #[error(transparent)]
+    Money(#[from] MoneyError),
+}
+
+impl Transaction {
+    /// A draft with its marker, which stores `answer`, and its journal entry.
+    ///
+    /// # Errors
+    /// [`BuildError`] if it can never be right.
+    pub fn seal(draft: &Draft, claim: &Claim, answer: &Answer) -> Result<Self, BuildError> {
+        let mut items = Vec::with_capacity(draft.items.len().saturating_add(4));
+        let Some(entry) = &draft.entry else {
+            items.push(claim.marker(answer, None));
+            items.extend(draft.items.iter().cloned());
+            return Self::without_effect(items);
+        };
+        let journal = entry.items(claim).ok_or(BuildError::NoHome)?;
+        items.push(claim.marker(answer, Some(entry.link())));
+        items.extend(draft.items.iter().cloned());
+        items.extend(journal);
+        check_books(entry, &items)?;
+        Self::checked(items)
+    }
+
+    /// Only a marker that stores a refusal.
+    ///
+    /// # Errors
+    /// [`BuildError`] if it can never be right.
+    pub fn refusal(claim: &Claim, answer: &Answer) -> Result<Self, BuildError> {
+        Self::without_effect(vec![claim.marker(answer, None)])
+    }
+
+    /// Actions that move no value and answer no keyed request: configuration, enrolment, job progress.
+    ///
+    /// # Errors
+    /// [`BuildError`] if it can never be right, a moved balance among it.
+    pub fn unkeyed(items: Vec<TransactItem>) -> Result<Self, BuildError> {
+        Self::without_effect(items)
+    }
+
+    /// The actions, in the order in which DynamoDB reports on them.
+    #[must_use]
+    pub fn items(&self) -> &[TransactItem] {
+        &self.items
+    }
+
+    fn without_effect(items: Vec<TransactItem>) -> Result<Self, BuildError> {
+        match items.iter().find(|item| item.moves().is_some()) {
+            Some(item) => Err(BuildError::EffectWithoutJournal(item.role())),
+            None => Self::checked(items),
+        }
+    }
+
+    fn checked(items: Vec<TransactItem>) -> Result<Self, BuildError> {
+        if items.is_empty() {
+            return Err(BuildError::Empty);
+        }
+        if items.len() > MAX_ITEMS {
+            return Err(BuildError::TooManyItems(items.len()));
+        }
+        let mut keys = BTreeSet::<&Key>::new();
+        for item in &items {
+            if !keys.insert(item.key()) {
+                return Err(BuildError::SameKey(item.role()));
+            }
+            if item.touches_balance() && item.moves().is_none() {
+                return Err(BuildError::UnpostedBalance(item.role()));
+            }
+            if item.render().is_none() {
+                return Err(BuildError::Placeholder(item.role()));
+            }
+        }
+        Ok(Self { items })
+    }
+}
+
+/// Postings sum to zero, and balances change by exactly what is posted.
+fn check_books(entry: &Entry, items: &[TransactItem]) -> Result<(), BuildError> {
+    if entry.postings.is_empty() {
+        return Err(BuildError::NoPostings);
+    }
+    if let Some(asset) = account::unbalanced(&entry.postings)?.into_iter().next() {
+        return Err(BuildError::Unbalanced(asset));
+    }
+    let posted = entry.postings.iter().filter(|posting| posting.account.has_balance_item());
+    let posted = account::net(posted.map(|p| ((p.account, p.delta.asset().clone()), &p.delta)))?;
+    let moved = items.iter().filter_map(TransactItem::moves);
+    let moved = account::net(moved.map(|p| ((p.account, p.delta.asset().clone()), &p.delta)))?;
+    let differs = posted.iter().find(|(key, delta)| moved.get(key) != Some(delta));
+    let differs = differs.or_else(|| moved.iter().find(|(key, delta)| posted.get(key) != Some(delta)));
+    match differs {
+        Some(((account, _), _)) => Err(BuildError::Unposted(*account)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
