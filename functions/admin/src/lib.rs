@@ -1,1 +1,38 @@
-//! x
+//! The operator's face: customers, merchants, cards, terminals, grants, adjustments, audit, rollout.
+//! Every path is under `/v1/admin`; every change stands in the audit trail with who made it.
+
+mod adjustments;
+mod audit;
+mod cards;
+mod customers;
+mod grants;
+mod idempotency;
+mod merchants;
+mod terminals;
+
+use ledger_runtime::app::App;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes of this face.
+pub fn router(_: &App) -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(customers::create))
+        .routes(routes!(customers::get, customers::patch))
+        .routes(routes!(merchants::create))
+        .routes(routes!(merchants::get, merchants::patch))
+        .routes(routes!(cards::create))
+        .routes(routes!(cards::get, cards::patch))
+        .routes(routes!(terminals::create))
+        .routes(routes!(terminals::get, terminals::patch))
+        .routes(routes!(terminals::enrolment))
+        .routes(routes!(grants::create))
+        .routes(routes!(grants::get))
+        .routes(routes!(adjustments::create))
+        .routes(routes!(adjustments::get))
+        .routes(routes!(adjustments::approve))
+        .routes(routes!(adjustments::reject))
+        .routes(routes!(audit::list))
+        .routes(routes!(idempotency::readiness))
+        .routes(routes!(idempotency::set_phase))
+}

@@ -1,2 +1,6 @@
-//! x
-fn main() {}
+//! Starts the admin's face in Lambda.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    ledger_runtime::lambda::run(admin::router).await
+}

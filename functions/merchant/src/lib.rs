@@ -1,1 +1,22 @@
-//! x
+//! The merchant's face: charges, payments, refunds, balances.
+//! Every path is under `/v1/merchant`; the merchant is whoever the verified token says.
+
+mod account;
+mod charges;
+mod payments;
+mod refunds;
+
+use ledger_runtime::app::App;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes of this face.
+pub fn router(_: &App) -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(account::get))
+        .routes(routes!(account::balances))
+        .routes(routes!(payments::list))
+        .routes(routes!(payments::get))
+        .routes(routes!(charges::create))
+        .routes(routes!(refunds::create))
+}

@@ -1,2 +1,6 @@
-//! x
-fn main() {}
+//! Starts the terminal's face in Lambda.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    ledger_runtime::lambda::run(terminal::router).await
+}

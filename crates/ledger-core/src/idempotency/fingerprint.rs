@@ -44,6 +44,14 @@ impl Fields {
         self
     }
 
+    /// Amounts by asset.
+    #[must_use]
+    pub fn with_amounts<'a>(mut self, name: &str, amounts: impl IntoIterator<Item = &'a Amount>) -> Self {
+        let amounts = amounts.into_iter().map(|amount| (amount.asset().to_string(), Value::String(amount.text())));
+        self.0.insert(name.to_owned(), Value::Object(amounts.collect()));
+        self
+    }
+
     /// A field that is to be cleared.
     #[must_use]
     pub fn with_cleared(mut self, name: &str) -> Self {

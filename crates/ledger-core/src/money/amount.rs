@@ -108,6 +108,14 @@ impl Amount {
         Self::checked(spec.asset().clone(), value)
     }
 
+    /// The canonical form of an amount's text before its asset is known, for a fingerprint.
+    ///
+    /// # Errors
+    /// [`AmountError`] if it is an amount of no asset at all.
+    pub fn canonical_text(text: &str) -> Result<String, AmountError> {
+        Self::parse(&AssetSpec::FINEST, text).map(|amount| amount.text())
+    }
+
     /// The canonical decimal string.
     #[must_use]
     pub fn text(&self) -> String {

@@ -108,6 +108,8 @@ impl AssetSpec {
     pub const JCREDIT: Self = Self { asset: Asset::Jcredit, scale: 3 };
     /// The most decimals that a regional currency may have.
     pub const MAX_SCALE: u32 = 6;
+    /// As many decimals as any asset may have: for reading a text before its asset is known.
+    pub(super) const FINEST: Self = Self { asset: Asset::Jcredit, scale: Self::MAX_SCALE };
 
     /// A regional currency with the tenant's number of decimals, or `None` above [`AssetSpec::MAX_SCALE`].
     #[must_use]

@@ -90,6 +90,18 @@ impl Balance {
         Ok(Self { asset: self.asset.clone(), value })
     }
 
+    /// This and `other` together.
+    ///
+    /// # Errors
+    /// [`MoneyError`] if the assets differ or the result does not fit.
+    pub fn checked_plus(&self, other: &Self) -> Result<Self, MoneyError> {
+        if self.asset != other.asset {
+            return Err(MoneyError::AssetMismatch);
+        }
+        let value = self.value.checked_add(other.value).ok_or(MoneyError::TooLarge)?;
+        Ok(Self { asset: self.asset.clone(), value })
+    }
+
     /// This minus `other`.
     ///
     /// # Errors

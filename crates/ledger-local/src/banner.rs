@@ -1,0 +1,90 @@
+//! The start-up text: where things are, and lines to paste into a second shell.
+//! Every line must work as printed on the demo data.
+
+use crate::demo::Demo;
+
+/// What the text names.
+#[derive(Debug, Clone)]
+pub struct Banner<'a> {
+    /// Base URL of the API.
+    pub url: &'a str,
+    /// Endpoint of the table.
+    pub dynamodb_url: &'a str,
+    /// The table's name.
+    pub table: &'a str,
+    /// Where the data is kept, in words.
+    pub data: &'a str,
+    /// What the `terminal` command needs beyond its defaults, such as `--url ...`.
+    pub terminal_options: &'a str,
+    /// The demo data's ids.
+    pub demo: &'a Demo,
+}
+
+/// The whole text.
+pub fn text(banner: &Banner<'_>) -> String {
+    let Banner { url, dynamodb_url, table, data, terminal_options, demo } = banner;
+    let first = |ids: &'_ [String]| ids.first().cloned().unwrap_or_default();
+    let (tenant, customer, merchant) = (&demo.tenant, first(&demo.customers), first(&demo.merchants));
+    let (card, staff) = (first(&demo.cards), first(&demo.staff));
+    let terminal = if terminal_options.is_empty() {
+        "cargo run -- terminal".to_owned()
+    } else {
+        format!("cargo run -- terminal {terminal_options}")
+    };
+    format!(
+        r#"EcoPay Ledger is running. Ctrl-C stops it.
+
+  API         {url}
+  reference   {url}/docs   (OpenAPI: {url}/openapi.json)
+  demo ids    {url}/dev/demo
+  table       {table} at {dynamodb_url}
+  data        {data}
+
+Paste into a second shell:
+
+# 1. be the customer
+CUSTOMER=$(curl -s {url}/dev/token -d '{{"tenant":"{tenant}","face":"customer","sub":"{customer}"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
+curl -s {url}/v1/me/balances -H "Authorization: Bearer $CUSTOMER"; echo
+
+# 2. pay; the same key again is the same answer and no second payment
+KEY=demo-$(date +%s)
+pay() {{ curl -si {url}/v1/me/payments -H "Authorization: Bearer $CUSTOMER" -H "Idempotency-Key: $KEY" -H 'Content-Type: application/json' -d '{{"merchant_id":"{merchant}","amount":"1240"}}'; echo; }}
+pay
+pay
+
+# 3. be the merchant and refund a part of it
+PAYMENT=$(pay | sed -n 's/.*"payment_id":"\([^"]*\)".*/\1/p')
+MERCHANT=$(curl -s {url}/dev/token -d '{{"tenant":"{tenant}","face":"merchant","sub":"{staff}","merchant_id":"{merchant}"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
+curl -s {url}/v1/merchant/payments/$PAYMENT/refunds -H "Authorization: Bearer $MERCHANT" -H "Idempotency-Key: $KEY-refund" -H 'Content-Type: application/json' -d '{{"amount":"240"}}'; echo
+
+# 4. be the storefront terminal, which signs its requests
+{terminal} GET /v1/terminal/cards/{card}
+{terminal} POST /v1/terminal/cards/{card}/topup '{{"amount":"1000"}}'
+{terminal} POST /v1/terminal/cards/{card}/pay '{{"amount":"300"}}'
+"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_what_a_reader_needs() {
+        let demo = Demo::fixed();
+        let banner = Banner {
+            url: "http://127.0.0.1:3000",
+            dynamodb_url: "http://127.0.0.1:4000",
+            table: "ecopay",
+            data: "in memory",
+            terminal_options: "",
+            demo: &demo,
+        };
+        let text = text(&banner);
+        for needed in ["/docs", "in memory", &demo.customers[0], &demo.cards[0], "cargo run -- terminal GET"] {
+            assert!(text.contains(needed), "{needed}");
+        }
+        let with_options = super::text(&Banner { terminal_options: "--url http://127.0.0.1:3001", ..banner });
+        assert!(with_options.contains("cargo run -- terminal --url http://127.0.0.1:3001 GET"));
+    }
+}

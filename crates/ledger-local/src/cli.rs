@@ -1,0 +1,244 @@
+//! The command line, and what it means as configuration.
+//! Without a sub-command the stack runs.
+
+use crate::engine::{Data, EngineConfig};
+use crate::stack::{StackConfig, Store, TABLE_DEFAULT};
+use crate::terminal_command::{EnrolCommand, SendCommand};
+use clap::{Args, Parser, Subcommand};
+use reqwest::Method;
+use std::path::{Path, PathBuf};
+
+const DATA_DEFAULT: &str = "target/ecopay/ledger.db";
+const PORT_DEFAULT: u16 = 3000;
+const TERMINAL_FILE: &str = "terminal.json";
+/// Apart from the other: the stack with a data file keeps its terminal.
+const TERMINAL_FILE_IN_MEMORY: &str = "terminal-in-memory.json";
+
+/// The whole ledger in one process.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "ledger-local", version, about, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    /// What to do instead of running the stack.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// How to run the stack.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// Sub-commands.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Command {
+    /// Sign and send one request as a storefront terminal.
+    Terminal(TerminalArgs),
+}
+
+/// How to run the stack.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// Port of the API on 127.0.0.1; 0 takes a free one.
+    #[arg(long, default_value_t = PORT_DEFAULT)]
+    pub port: u16,
+    /// Keep the table in memory: everything is gone at the end.
+    #[arg(long, conflicts_with = "endpoint_url")]
+    pub in_memory: bool,
+    /// File of the table; keys and the demo terminal's credential lie beside it.
+    #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
+    pub data: PathBuf,
+    /// Use this DynamoDB instead of the embedded one.
+    #[arg(long, value_name = "URL", conflicts_with = "dynamodb_port")]
+    pub endpoint_url: Option<String>,
+    /// Port of the embedded DynamoDB on 127.0.0.1; a free one when absent.
+    #[arg(long, value_name = "PORT")]
+    pub dynamodb_port: Option<u16>,
+    /// Name of the table.
+    #[arg(long, default_value = TABLE_DEFAULT)]
+    pub table: String,
+}
+
+/// One request of a terminal, or its enrolment.
+#[derive(Debug, Clone, Args)]
+#[command(subcommand_negates_reqs = true)]
+pub struct TerminalArgs {
+    /// What to do instead of sending a request.
+    #[command(subcommand)]
+    pub command: Option<TerminalSub>,
+    /// Where the API is, and who the terminal is.
+    #[command(flatten)]
+    pub target: TerminalTarget,
+    /// Method of the request.
+    #[arg(required = true)]
+    pub method: Option<Method>,
+    /// Its path, with query.
+    #[arg(required = true)]
+    pub path: Option<String>,
+    /// Its JSON body.
+    pub json: Option<String>,
+    /// The idempotency key; `<terminal>-<epoch>-<sequence>` when absent.
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+    /// Print an equivalent curl line and send nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What else the `terminal` command does.
+#[derive(Debug, Clone, Subcommand)]
+pub enum TerminalSub {
+    /// Enrol a terminal of the local stack with a fresh key, which starts its next epoch.
+    Enrol {
+        /// The terminal's id; the demo's first terminal when absent.
+        #[arg(long, value_name = "ID")]
+        terminal: Option<String>,
+    },
+}
+
+/// Where the API is, and who the terminal is.
+#[derive(Debug, Clone, Args)]
+pub struct TerminalTarget {
+    /// Base URL of the API.
+    #[arg(long, global = true, default_value_t = format!("http://127.0.0.1:{PORT_DEFAULT}"))]
+    pub url: String,
+    /// The terminal's credential file; the one beside the default data file when absent.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub key_file: Option<PathBuf>,
+}
+
+/// What the `terminal` command was asked to do.
+#[derive(Debug, Clone)]
+pub enum TerminalCommand {
+    /// Send a request.
+    Send(SendCommand),
+    /// Enrol.
+    Enrol(EnrolCommand),
+}
+
+impl RunArgs {
+    /// The stack that these arguments ask for.
+    pub fn config(&self) -> StackConfig {
+        let directory = directory_of(&self.data);
+        let data = if self.in_memory { Data::Memory } else { Data::File(self.data.clone()) };
+        let store = match &self.endpoint_url {
+            Some(url) => Store::Endpoint(url.clone()),
+            None => Store::Embedded(EngineConfig { data, port: self.dynamodb_port }),
+        };
+        let terminal_file = if self.in_memory { TERMINAL_FILE_IN_MEMORY } else { TERMINAL_FILE };
+        StackConfig {
+            port: self.port,
+            store,
+            table: self.table.clone(),
+            state_directory: (!self.in_memory).then(|| directory.clone()),
+            terminal_file: Some(directory.join(terminal_file)),
+        }
+    }
+
+    /// Where the data is kept, in words.
+    pub fn data_in_words(&self) -> String {
+        match &self.endpoint_url {
+            Some(url) => format!("in the DynamoDB at {url}"),
+            None if self.in_memory => "in memory, gone at the end".to_owned(),
+            None => self.data.display().to_string(),
+        }
+    }
+
+    /// What the `terminal` command needs beyond its defaults to talk to this stack at `url`.
+    pub fn terminal_options(&self, url: &str) -> String {
+        let mut options = Vec::new();
+        if self.port != PORT_DEFAULT {
+            options.push(format!("--url {url}"));
+        }
+        let file = self.config().terminal_file.filter(|file| *file != default_terminal_file());
+        if let Some(file) = file {
+            options.push(format!("--key-file '{}'", file.display()));
+        }
+        options.join(" ")
+    }
+}
+
+impl TerminalArgs {
+    /// What was asked for.
+    pub fn command(self) -> TerminalCommand {
+        let TerminalTarget { url, key_file } = self.target;
+        let key_file = key_file.unwrap_or_else(default_terminal_file);
+        match self.command {
+            Some(TerminalSub::Enrol { terminal }) => TerminalCommand::Enrol(EnrolCommand { url, key_file, terminal }),
+            None => TerminalCommand::Send(SendCommand {
+                url,
+                key_file,
+                // clap has seen to it that both are there.
+                method: self.method.unwrap_or(Method::GET),
+                path: self.path.unwrap_or_default(),
+                body: self.json,
+                idempotency_key: self.idempotency_key,
+                dry_run: self.dry_run,
+            }),
+        }
+    }
+}
+
+fn default_terminal_file() -> PathBuf {
+    directory_of(Path::new(DATA_DEFAULT)).join(TERMINAL_FILE)
+}
+
+fn directory_of(file: &Path) -> PathBuf {
+    file.parent().map(Path::to_owned).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(std::iter::once("ledger-local").chain(line.split_whitespace()))
+    }
+
+    fn terminal(line: &str) -> TerminalCommand {
+        let Some(Command::Terminal(args)) = parse(line).unwrap().command else { panic!("{line}") };
+        args.command()
+    }
+
+    #[test]
+    fn the_definition_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_stack_runs_by_default() {
+        let run = parse("").unwrap().run;
+        let config = run.config();
+        assert_eq!(config.port, 3000);
+        assert_eq!(config.state_directory, Some(PathBuf::from("target/ecopay")));
+        assert!(matches!(config.store, Store::Embedded(EngineConfig { data: Data::File(_), port: None })));
+        assert_eq!(run.terminal_options("u"), "");
+
+        let run = parse("--in-memory --port 0 --dynamodb-port 8000").unwrap().run;
+        let config = run.config();
+        assert!(matches!(config.store, Store::Embedded(EngineConfig { data: Data::Memory, port: Some(8000) })));
+        assert_eq!(config.state_directory, None);
+        assert_eq!(run.terminal_options("u"), "--url u --key-file 'target/ecopay/terminal-in-memory.json'");
+
+        let config = parse("--endpoint-url http://x:8000 --table t").unwrap().run.config();
+        assert!(matches!(config.store, Store::Endpoint(url) if url == "http://x:8000"));
+        assert!(parse("--in-memory --endpoint-url http://x").is_err());
+    }
+
+    #[test]
+    fn terminal_requests_and_enrolments_parse() {
+        let TerminalCommand::Send(send) =
+            terminal("terminal --url http://x POST /v1/terminal/cards/c/pay {} --idempotency-key k --dry-run")
+        else {
+            panic!("a request");
+        };
+        assert_eq!((send.method, send.path.as_str()), (Method::POST, "/v1/terminal/cards/c/pay"));
+        assert_eq!((send.body.as_deref(), send.idempotency_key.as_deref()), (Some("{}"), Some("k")));
+        assert!(send.dry_run);
+        assert_eq!(send.key_file, PathBuf::from("target/ecopay/terminal.json"));
+        let TerminalCommand::Enrol(enrol) = terminal("terminal enrol --key-file f --terminal t") else {
+            panic!("an enrolment");
+        };
+        assert_eq!((enrol.key_file, enrol.terminal.as_deref()), (PathBuf::from("f"), Some("t")));
+        assert!(parse("terminal").is_err());
+        assert!(parse("terminal GET").is_err());
+    }
+}

@@ -1,0 +1,77 @@
+//! What only the local stack has: health, the API's document and its page, demo ids and tokens.
+//! No deployed function contains any of it.
+
+use crate::clock;
+use crate::demo::Demo;
+use crate::issuer::{Grant, Issuer, TOKEN_LIFETIME_S};
+use crate::problem::{answer, json_body, problem};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use utoipa::openapi::OpenApi;
+
+const FACES: [&str; 3] = ["customer", "merchant", "admin"];
+const DOCS: &str = include_str!("docs.html");
+
+/// Routes of the local stack alone.
+pub(crate) fn router(issuer: Arc<Issuer>, demo: &Demo, openapi: &OpenApi) -> Router {
+    let document: Bytes = as_json(openapi).into();
+    let demo: Bytes = as_json(demo).into();
+    Router::new()
+        .route("/healthz", get(async || json_body(StatusCode::OK, &json!({"status": "ok"}))))
+        .route("/openapi.json", get(async move || answer(StatusCode::OK, "application/json", document)))
+        .route("/docs", get(async || answer(StatusCode::OK, "text/html; charset=utf-8", DOCS)))
+        .route("/dev/demo", get(async move || answer(StatusCode::OK, "application/json", demo)))
+        .route("/dev/token", post(token).with_state(issuer))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenRequest {
+    tenant: String,
+    face: String,
+    sub: String,
+    merchant_id: Option<String>,
+    roles: Option<Vec<String>>,
+}
+
+/// Anybody may be anyone here: that is what a development stack is for.
+async fn token(State(issuer): State<Arc<Issuer>>, body: Bytes) -> Response {
+    let bad = |detail: &str| problem(StatusCode::BAD_REQUEST, "invalid_request", detail);
+    let request: TokenRequest = match serde_json::from_slice(&body) {
+        Ok(request) => request,
+        Err(error) => {
+            return bad(&format!("send {{tenant, face, sub, merchant_id?, roles?}}: {error}"));
+        }
+    };
+    if !FACES.contains(&request.face.as_str()) {
+        return bad("`face` must be customer, merchant or admin; a terminal signs its requests instead");
+    }
+    if request.tenant.is_empty() || request.sub.is_empty() {
+        return bad("`tenant` and `sub` must not be empty: see /dev/demo for ids");
+    }
+    let TokenRequest { tenant, face, sub, merchant_id, roles } = request;
+    let now_s = clock::epoch_s();
+    match issuer.issue(&Grant { tenant, sub, face, merchant_id, roles }, now_s, TOKEN_LIFETIME_S) {
+        Ok(token) => {
+            let expires_at = jiff::Timestamp::from_second(now_s.saturating_add(TOKEN_LIFETIME_S));
+            let expires_at = expires_at.map(|time| time.to_string()).unwrap_or_default();
+            json_body(StatusCode::OK, &json!({"token": token, "token_type": "Bearer", "expires_at": expires_at}))
+        }
+        Err(error) => {
+            tracing::error!(%error, "no token could be issued");
+            problem(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong on our side")
+        }
+    }
+}
+
+/// Both documents are made of plain maps and strings, which always serialise.
+fn as_json(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).unwrap_or(Value::Null).to_string()
+}

@@ -1,0 +1,228 @@
+//! The embedded DynamoDB-compatible engine: a thread of its own, listening on the loopback.
+//! Streams stay off: locally the scheduled sweep does their work (each streamed write costs more).
+
+use dynoxide::Database;
+use std::fs::OpenOptions;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// How often items whose `ttl` has passed are deleted. DynamoDB itself takes days.
+const TTL_SWEEP_PERIOD: Duration = Duration::from_secs(60);
+/// A client that never finishes its request must not hold the stop for ever.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// Where the engine keeps the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Data {
+    /// In a file, made with its directories when absent.
+    File(PathBuf),
+    /// In memory, gone when the engine stops.
+    Memory,
+}
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct EngineConfig {
+    /// Where the table is kept.
+    pub data: Data,
+    /// The port to listen on; a free one when absent.
+    pub port: Option<u16>,
+}
+
+/// Why the engine did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The data file cannot be made or written.
+    #[error("cannot write the data file {}: {cause}; choose another with --data, or use --in-memory", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The data file is no database, or the database cannot be opened.
+    #[error("cannot open the data {place}: {cause}; move it away, or choose another with --data")]
+    Open {
+        /// The file, or "in memory".
+        place: String,
+        /// What the engine said.
+        cause: String,
+    },
+    /// The port is taken.
+    #[error("port {0} of the embedded DynamoDB is taken: choose another with --dynamodb-port")]
+    PortTaken(u16),
+    /// The system refused a listener, a thread or a runtime.
+    #[error("cannot start the embedded DynamoDB: {0}")]
+    System(#[from] io::Error),
+}
+
+/// A running engine. Dropping it stops it without waiting; [`Engine::stop`] waits.
+#[derive(Debug)]
+pub struct Engine {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Engine {
+    /// Opens the data and listens.
+    ///
+    /// # Errors
+    /// When the data cannot be opened or the port not be had.
+    pub fn start(config: &EngineConfig) -> Result<Self, EngineError> {
+        let listener = listen(config.port)?;
+        let address = listener.local_addr()?;
+        let database = open(&config.data)?;
+        // The engine's handlers block their thread while they wait for its lock, so it gets a
+        // runtime of its own: sharing ours could leave nobody to finish what they wait for.
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("dynamodb")
+            .enable_all()
+            .build()?;
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("dynamodb-engine".to_owned()).spawn(move || {
+            runtime.block_on(serve(listener, database, stopped));
+            runtime.shutdown_timeout(STOP_GRACE);
+        })?;
+        Ok(Self { address, stop, thread })
+    }
+
+    /// The URL for `endpoint_url`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Lets running requests finish, closes the data and waits for it.
+    pub async fn stop(self) {
+        let Self { stop, thread, .. } = self;
+        // An engine that ended by itself hears nothing any more.
+        let _ = stop.send(());
+        let joined = tokio::task::spawn_blocking(|| thread.join()).await;
+        if !matches!(joined, Ok(Ok(()))) {
+            tracing::error!("the embedded DynamoDB did not stop cleanly");
+        }
+    }
+}
+
+fn listen(port: Option<u16>) -> Result<TcpListener, EngineError> {
+    let port = port.unwrap_or(0);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+        if error.kind() == io::ErrorKind::AddrInUse { EngineError::PortTaken(port) } else { EngineError::System(error) }
+    })?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn open(data: &Data) -> Result<Database, EngineError> {
+    let (opened, place) = match data {
+        Data::Memory => (Database::memory(), "in memory".to_owned()),
+        Data::File(path) => {
+            check_writable(path).map_err(|cause| EngineError::Unwritable { path: path.clone(), cause })?;
+            let text = path.to_str().ok_or_else(|| EngineError::Unwritable {
+                path: path.clone(),
+                cause: io::Error::new(io::ErrorKind::InvalidInput, "the path is not UTF-8"),
+            })?;
+            (Database::new(text), format!("file {text}"))
+        }
+    };
+    opened.map_err(|error| EngineError::Open { place, cause: error.to_string() })
+}
+
+/// Asked of the system first, because SQLite only says "unable to open database file".
+fn check_writable(path: &Path) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    OpenOptions::new().append(true).create(true).open(path).map(drop)
+}
+
+async fn serve(listener: TcpListener, database: Database, stopped: oneshot::Receiver<()>) {
+    let listener = match tokio::net::TcpListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::error!(%error, "the embedded DynamoDB cannot listen");
+            return;
+        }
+    };
+    let sweep = tokio::spawn(sweep_forever(database.clone()));
+    let (begin_stop, stopping) = oneshot::channel::<()>();
+    let serving = dynoxide::server::serve_with_shutdown(listener, database, async {
+        // Dropped or sent: both mean stop.
+        let _ = stopped.await;
+        drop(begin_stop);
+    });
+    let too_long = async {
+        let _ = stopping.await;
+        tokio::time::sleep(STOP_GRACE).await;
+    };
+    tokio::select! {
+        served = serving => if let Err(error) = served {
+            tracing::error!(%error, "the embedded DynamoDB ended");
+        },
+        () = too_long => tracing::warn!("the embedded DynamoDB left a connection that did not finish"),
+    }
+    sweep.abort();
+}
+
+async fn sweep_forever(database: Database) {
+    let mut timer = tokio::time::interval(TTL_SWEEP_PERIOD);
+    loop {
+        timer.tick().await;
+        let database = database.clone();
+        let swept = tokio::task::spawn_blocking(move || database.sweep_ttl()).await;
+        match swept {
+            Ok(Ok(deleted)) => tracing::debug!(deleted, "TTL sweep"),
+            Ok(Err(error)) => tracing::warn!(%error, "TTL sweep failed"),
+            Err(error) => tracing::warn!(%error, "TTL sweep ended"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn listens_and_stops() {
+        let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
+        let url = engine.url();
+        let answer = reqwest::get(&url).await.unwrap().text().await.unwrap();
+        assert!(answer.starts_with("healthy"), "{answer}");
+        engine.stop().await;
+        assert!(reqwest::get(&url).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_half_sent_request_does_not_hold_the_stop() {
+        use std::io::Write;
+        let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
+        let mut half = std::net::TcpStream::connect(engine.address).unwrap();
+        half.write_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{").unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::timeout(STOP_GRACE * 3, engine.stop()).await.unwrap();
+    }
+
+    #[test]
+    fn a_taken_port_and_an_unwritable_path_are_named() {
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let error = Engine::start(&EngineConfig { data: Data::Memory, port: Some(port) }).unwrap_err();
+        assert!(matches!(error, EngineError::PortTaken(p) if p == port));
+
+        let dir = crate::testing::TempDir::make();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "this is no database, and long enough to be looked at ".repeat(40)).unwrap();
+        for path in [dir.path().to_owned(), file.join("ledger.db")] {
+            let error = Engine::start(&EngineConfig { data: Data::File(path), port: None }).unwrap_err();
+            assert!(matches!(error, EngineError::Unwritable { .. }), "{error}");
+        }
+        let error = Engine::start(&EngineConfig { data: Data::File(file), port: None }).unwrap_err();
+        assert!(matches!(error, EngineError::Open { .. }), "{error}");
+        assert!(!error.to_string().contains('\n'));
+    }
+}

@@ -1,0 +1,203 @@
+//! One port in front of the functions, behaving as API Gateway does before a Lambda function:
+//! it checks the JWT and hands the claims on in the request's extensions; nothing else may.
+
+use crate::demo::Demo;
+use crate::issuer::{Claims, Issuer};
+use crate::problem::{api_gateway, problem};
+use crate::{clock, dev};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request};
+use lambda_http::aws_lambda_events::apigw::{
+    ApiGatewayRequestAuthorizer, ApiGatewayRequestAuthorizerJwtDescription, ApiGatewayV2httpRequestContext,
+    ApiGatewayV2httpRequestContextHttpDescription,
+};
+use lambda_http::request::RequestContext;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::PathItem;
+
+/// What API Gateway takes at most. The functions' own limit is lower.
+const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
+/// These faces know their callers by a signature of their own.
+const UNAUTHORIZED_PREFIXES: [&str; 2] = ["/v1/terminal/", "/v1/webhooks/"];
+const BEARER: &str = "bearer ";
+const NO_TOKEN: &str = "Bearer";
+const BAD_TOKEN: &str = "Bearer error=\"invalid_token\" error_description=\"the token is not valid\"";
+
+/// What the gateway serves.
+pub struct Parts {
+    /// The functions' routes.
+    pub faces: Router,
+    /// Their document.
+    pub openapi: OpenApi,
+    /// Who signs and verifies tokens.
+    pub issuer: Arc<Issuer>,
+    /// The demo data's ids.
+    pub demo: Demo,
+}
+
+#[derive(Debug)]
+struct Gateway {
+    issuer: Arc<Issuer>,
+    /// Methods of each path that is documented.
+    methods: BTreeMap<String, BTreeSet<&'static str>>,
+}
+
+/// The whole application: the functions behind the authorizer, and the local stack's own pages.
+pub fn router(parts: Parts) -> Router {
+    let Parts { faces, openapi, issuer, demo } = parts;
+    let methods = openapi.paths.paths.iter().map(|(path, item)| (path.clone(), methods_of(item))).collect();
+    let gateway = Arc::new(Gateway { issuer: Arc::clone(&issuer), methods });
+    faces
+        .merge(dev::router(issuer, &demo, &openapi))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn_with_state(gateway, pass))
+}
+
+/// Every request passes here, after it was matched to a path and before its handler.
+async fn pass(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    // Only the gateway says who is calling.
+    parts.extensions.remove::<RequestContext>();
+
+    let matched = parts.extensions.get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    if let Some(route) = matched.filter(|route| route.starts_with("/v1/")) {
+        if let Some(allowed) = gateway.other_methods(&route, &parts.method) {
+            return with_header(method_not_allowed().await, header::ALLOW, &allowed);
+        }
+        let claims = if UNAUTHORIZED_PREFIXES.iter().any(|prefix| route.starts_with(prefix)) {
+            None
+        } else {
+            match gateway.authorize(&parts.headers) {
+                Ok(claims) => Some(claims),
+                Err(challenge) => return unauthorized(challenge),
+            }
+        };
+        let context = request_context(&parts, &route, claims);
+        parts.extensions.insert(RequestContext::ApiGatewayV2(context));
+    }
+
+    // API Gateway calls a function with a whole body, or not at all.
+    match axum::body::to_bytes(body, BODY_BYTES_MAX).await {
+        Ok(bytes) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        Err(_) => api_gateway(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
+    }
+}
+
+impl Gateway {
+    /// The `Allow` header of a documented path that has no such method. Said before the token is
+    /// looked at: API Gateway has no authorizer where it has no route.
+    fn other_methods(&self, route: &str, method: &Method) -> Option<String> {
+        let methods = self.methods.get(route)?;
+        let known = methods.contains(method.as_str()) || (method == Method::HEAD && methods.contains("GET"));
+        (!known).then(|| methods.iter().copied().collect::<Vec<_>>().join(","))
+    }
+
+    /// The claims, or the challenge of a 401.
+    fn authorize(&self, headers: &HeaderMap) -> Result<Claims, &'static str> {
+        let mut values = headers.get_all(header::AUTHORIZATION).iter();
+        let token = match (values.next().map(HeaderValue::to_str), values.next()) {
+            (Some(Ok(value)), None) => bearer_token(value),
+            (Some(Ok(_) | Err(_)) | None, _) => None,
+        };
+        self.issuer.verify(token.ok_or(NO_TOKEN)?).map_err(|error| {
+            tracing::debug!(%error, "request refused");
+            BAD_TOKEN
+        })
+    }
+}
+
+fn bearer_token(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_at_checked(BEARER.len())?;
+    Some(token.trim()).filter(|token| scheme.eq_ignore_ascii_case(BEARER) && !token.is_empty())
+}
+
+fn unauthorized(challenge: &str) -> Response {
+    with_header(api_gateway(StatusCode::UNAUTHORIZED, "Unauthorized"), header::WWW_AUTHENTICATE, challenge)
+}
+
+fn with_header(mut response: Response, name: header::HeaderName, value: &str) -> Response {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+    response
+}
+
+fn request_context(parts: &request::Parts, route: &str, claims: Option<Claims>) -> ApiGatewayV2httpRequestContext {
+    let header = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned);
+    let now_s = clock::epoch_s();
+    // The event types are non-exhaustive: they are filled in, not written out.
+    let mut http = ApiGatewayV2httpRequestContextHttpDescription::default();
+    http.method = parts.method.clone();
+    http.path = Some(parts.uri.path().to_owned());
+    http.protocol = Some(format!("{:?}", parts.version));
+    http.source_ip = Some("127.0.0.1".to_owned());
+    http.user_agent = header(header::USER_AGENT);
+
+    let mut context = ApiGatewayV2httpRequestContext::default();
+    context.route_key = Some(format!("{} {route}", parts.method));
+    context.account_id = Some("000000000000".to_owned());
+    context.stage = Some("$default".to_owned());
+    context.request_id = Some(request_id());
+    context.apiid = Some("local".to_owned());
+    context.domain_name = header(header::HOST);
+    context.time = common_log_time(now_s);
+    context.time_epoch = now_s.saturating_mul(1000);
+    context.http = http;
+    context.authorizer = claims.map(|claims| {
+        let mut jwt = ApiGatewayRequestAuthorizerJwtDescription::default();
+        jwt.claims = claims;
+        let mut authorizer = ApiGatewayRequestAuthorizer::default();
+        authorizer.jwt = Some(jwt);
+        authorizer
+    });
+    context
+}
+
+/// API Gateway's look like `JKJaXmPLvHcESHA=`.
+fn request_id() -> String {
+    let mut random = [0; 11];
+    // It only names the request in the log: without randomness all are named alike.
+    let _ = getrandom::fill(&mut random);
+    STANDARD.encode(random)
+}
+
+fn common_log_time(epoch_s: i64) -> Option<String> {
+    let time = jiff::Timestamp::from_second(epoch_s).ok()?;
+    Some(time.strftime("%d/%b/%Y:%H:%M:%S +0000").to_string())
+}
+
+fn methods_of(item: &PathItem) -> BTreeSet<&'static str> {
+    [
+        ("GET", item.get.is_some()),
+        ("PUT", item.put.is_some()),
+        ("POST", item.post.is_some()),
+        ("PATCH", item.patch.is_some()),
+        ("DELETE", item.delete.is_some()),
+        ("HEAD", item.head.is_some()),
+        ("OPTIONS", item.options.is_some()),
+        ("TRACE", item.trace.is_some()),
+    ]
+    .into_iter()
+    .filter_map(|(name, there)| there.then_some(name))
+    .collect()
+}
+
+async fn not_found() -> Response {
+    problem(StatusCode::NOT_FOUND, "not_found", "there is no such path: see /docs")
+}
+
+async fn method_not_allowed() -> Response {
+    problem(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path has other methods: see /docs")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! The gateway with faces that show what reached them.
+
+use super::*;
+use crate::issuer::Grant;
+use axum::routing::{get, post};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+use utoipa::openapi::path::{HttpMethod, Operation};
+
+/// Answers with the request context that a function would see.
+async fn echo(request: Request) -> Response {
+    let Some(RequestContext::ApiGatewayV2(context)) = request.extensions().get::<RequestContext>() else {
+        return crate::problem::json_body(StatusCode::OK, &Value::Null);
+    };
+    let seen = json!({
+        "claims": context.authorizer.as_ref().and_then(|a| a.jwt.as_ref()).map(|jwt| jwt.claims.clone()),
+        "stage": context.stage, "route": context.route_key, "path": context.http.path,
+        "method": context.http.method.as_str(), "time": context.time, "id": context.request_id,
+    });
+    crate::problem::json_body(StatusCode::OK, &seen)
+}
+
+fn gateway() -> (Router, Arc<Issuer>) {
+    let issuer = Arc::new(Issuer::in_memory().unwrap());
+    let faces = Router::new()
+        .route("/v1/me/things/{id}", get(echo))
+        .route("/v1/hidden", get(echo))
+        .route("/v1/terminal/cards/{id}", get(echo))
+        .route("/v1/webhooks/stripe", post(echo));
+    let mut openapi = OpenApi::default();
+    let item = PathItem::new(HttpMethod::Get, Operation::new());
+    openapi.paths.paths.insert("/v1/me/things/{id}".to_owned(), item);
+    let parts = Parts { faces, openapi, issuer: Arc::clone(&issuer), demo: Demo::fixed() };
+    (router(parts), issuer)
+}
+
+struct Reply {
+    status: u16,
+    headers: HeaderMap,
+    body: Value,
+}
+
+async fn call(app: &Router, method: &str, path: &str, authorization: Option<&str>, body: Body) -> Reply {
+    let mut request = Request::builder().method(method).uri(path);
+    if let Some(value) = authorization {
+        request = request.header("authorization", value);
+    }
+    let response = app.clone().oneshot(request.body(body).unwrap()).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    Reply { status: parts.status.as_u16(), headers: parts.headers, body }
+}
+
+fn token(issuer: &Issuer) -> String {
+    let grant = Grant {
+        tenant: "demo".to_owned(),
+        sub: "c1".to_owned(),
+        face: "customer".to_owned(),
+        merchant_id: None,
+        roles: Some(vec!["a".to_owned(), "b".to_owned()]),
+    };
+    format!("Bearer {}", issuer.issue(&grant, clock::epoch_s(), 60).unwrap())
+}
+
+#[tokio::test]
+async fn a_valid_token_reaches_the_function_as_claims() {
+    let (app, issuer) = gateway();
+    let bearer = token(&issuer);
+    for authorization in [bearer.clone(), bearer.replace("Bearer", "bearer")] {
+        let reply = call(&app, "GET", "/v1/me/things/7?x=1", Some(&authorization), Body::empty()).await;
+        assert_eq!(reply.status, 200);
+        assert_eq!(reply.body["claims"]["roles"], "[a b]");
+        assert_eq!(reply.body["claims"]["sub"], "c1");
+        assert_eq!(reply.body["stage"], "$default");
+        assert_eq!(reply.body["route"], "GET /v1/me/things/{id}");
+        assert_eq!(reply.body["path"], "/v1/me/things/7");
+        assert!(reply.body["time"].as_str().unwrap().ends_with(" +0000"));
+    }
+}
+
+#[tokio::test]
+async fn without_a_valid_token_no_function_is_called() {
+    let (app, issuer) = gateway();
+    let bearer = token(&issuer);
+    let short = bearer.strip_suffix(bearer.chars().last().unwrap()).unwrap();
+    let bad = [None, Some(""), Some("Bearer"), Some("Bearer "), Some("Basic eDp5"), Some(short), Some("\u{e9}earer x")];
+    for (path, authorization) in bad.into_iter().flat_map(|bad| [("/v1/me/things/7", bad), ("/v1/hidden", bad)]) {
+        let reply = call(&app, "GET", path, authorization, Body::empty()).await;
+        assert_eq!(reply.status, 401, "{authorization:?}");
+        assert_eq!(reply.body, json!({"message": "Unauthorized"}));
+        assert!(reply.headers["www-authenticate"].to_str().unwrap().starts_with("Bearer"));
+    }
+}
+
+#[tokio::test]
+async fn terminals_and_webhooks_have_no_authorizer() {
+    let (app, issuer) = gateway();
+    for (method, path) in [("GET", "/v1/terminal/cards/1"), ("POST", "/v1/webhooks/stripe")] {
+        let reply = call(&app, method, path, Some(&token(&issuer)), Body::empty()).await;
+        assert_eq!(reply.status, 200);
+        assert_eq!(reply.body["claims"], Value::Null);
+        assert_eq!(reply.body["stage"], "$default");
+    }
+}
+
+#[tokio::test]
+async fn unknown_paths_and_methods_are_problems() {
+    let (app, _) = gateway();
+    for path in ["/", "/v1/nothing", "/v1/me/things", "/v1/terminal/nothing", "/dev/nothing"] {
+        let reply = call(&app, "GET", path, None, Body::empty()).await;
+        assert_eq!((reply.status, &reply.body["code"]), (404, &json!("not_found")), "{path}");
+        assert_eq!(reply.headers["content-type"], "application/problem+json");
+    }
+    let others =
+        [("DELETE", "/v1/me/things/7"), ("GET", "/v1/webhooks/stripe"), ("GET", "/dev/token"), ("POST", "/healthz")];
+    for (method, path) in others {
+        let reply = call(&app, method, path, None, Body::empty()).await;
+        assert_eq!((reply.status, &reply.body["code"]), (405, &json!("method_not_allowed")), "{path}");
+        assert_eq!(reply.headers["content-type"], "application/problem+json");
+        assert!(reply.headers.contains_key("allow"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_above_ten_megabytes_is_refused() {
+    let (app, _) = gateway();
+    for (size, status) in [(BODY_BYTES_MAX, 200), (BODY_BYTES_MAX + 1, 413)] {
+        let reply = call(&app, "POST", "/v1/webhooks/stripe", None, Body::from(vec![b'x'; size])).await;
+        assert_eq!(reply.status, status);
+    }
+}
+
+#[tokio::test]
+async fn the_stack_s_own_pages_answer() {
+    let (app, issuer) = gateway();
+    assert_eq!(call(&app, "GET", "/healthz", None, Body::empty()).await.body, json!({"status": "ok"}));
+    let openapi = call(&app, "GET", "/openapi.json", None, Body::empty()).await.body;
+    assert!(openapi["paths"]["/v1/me/things/{id}"]["get"].is_object());
+    assert_eq!(call(&app, "GET", "/dev/demo", None, Body::empty()).await.body["tenant"], "demo");
+    let docs = call(&app, "GET", "/docs", None, Body::empty()).await;
+    assert_eq!(docs.headers["content-type"], "text/html; charset=utf-8");
+
+    let asked = json!({"tenant": "demo", "face": "merchant", "sub": "s", "merchant_id": "m", "roles": ["cashier"]});
+    let reply = call(&app, "POST", "/dev/token", None, Body::from(asked.to_string())).await;
+    assert_eq!(reply.status, 200);
+    let claims = issuer.verify(reply.body["token"].as_str().unwrap()).unwrap();
+    assert_eq!(claims["merchant_id"], "m");
+    assert!(reply.body["expires_at"].as_str().unwrap().ends_with('Z'));
+
+    for bad in [
+        json!({"tenant": "demo", "face": "terminal", "sub": "s"}),
+        json!({"tenant": "demo", "face": "admin", "sub": "s", "exp": 1}),
+        json!({"tenant": "demo", "face": "admin"}),
+        json!({"tenant": "", "face": "admin", "sub": "s"}),
+        json!("text"),
+    ] {
+        let reply = call(&app, "POST", "/dev/token", None, Body::from(bad.to_string())).await;
+        assert_eq!((reply.status, &reply.body["code"]), (400, &json!("invalid_request")), "{bad}");
+        assert_eq!(reply.headers["content-type"], "application/problem+json");
+    }
+}

@@ -1,0 +1,22 @@
+//! The whole ledger in one process: an embedded DynamoDB, API Gateway's part, and the functions.
+//! `cargo run` starts it; the tests start the same [`stack::Stack`] in process.
+
+pub mod banner;
+pub mod cli;
+pub mod clock;
+pub mod credential;
+pub mod demo;
+mod dev;
+pub mod engine;
+pub mod faces;
+pub mod gateway;
+pub mod issuer;
+mod private_file;
+mod problem;
+pub mod seed;
+pub mod stack;
+pub mod table;
+pub mod terminal_client;
+pub mod terminal_command;
+#[cfg(test)]
+mod testing;

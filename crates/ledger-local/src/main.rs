@@ -1,0 +1,94 @@
+//! `cargo run`: runs the local stack until Ctrl-C, or acts as a storefront terminal.
+//! What does not start says so in one line on standard error.
+
+use clap::Parser;
+use ledger_local::banner::{self, Banner};
+use ledger_local::cli::{Cli, Command, RunArgs, TerminalArgs, TerminalCommand};
+use ledger_local::stack::Stack;
+use ledger_local::terminal_command;
+use std::io::Write;
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+/// The engine warns of every refused condition, and the SDK of each place without credentials:
+/// both are ordinary here.
+const LOG_DEFAULT: &str = "warn,dynoxide=error,aws_config=error";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOG_DEFAULT));
+    tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error),
+    };
+    runtime.block_on(async {
+        match cli.command {
+            None => Box::pin(run(cli.run)).await,
+            Some(Command::Terminal(args)) => Box::pin(terminal(args)).await,
+        }
+    })
+}
+
+async fn run(args: RunArgs) -> ExitCode {
+    let config = args.config();
+    let table = config.table.clone();
+    let stack = match Stack::start(config).await {
+        Ok(stack) => stack,
+        Err(error) => return failed(&error),
+    };
+    let url = stack.url();
+    print(&banner::text(&Banner {
+        url: &url,
+        dynamodb_url: stack.dynamodb_url(),
+        table: &table,
+        data: &args.data_in_words(),
+        terminal_options: &args.terminal_options(&url),
+        demo: stack.demo(),
+    }));
+    if let Err(error) = interrupted().await {
+        return failed(&error);
+    }
+    print("stopping");
+    stack.stop().await;
+    ExitCode::SUCCESS
+}
+
+async fn terminal(args: TerminalArgs) -> ExitCode {
+    let done = match args.command() {
+        TerminalCommand::Send(command) => terminal_command::send(&command).await,
+        TerminalCommand::Enrol(command) => terminal_command::enrol(&command).await.map(|text| (text, true)),
+    };
+    match done {
+        Ok((text, good)) => {
+            print(&text);
+            if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+/// Ctrl-C, or the polite request of a process manager.
+async fn interrupted() -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        tokio::select! {
+            interrupt = tokio::signal::ctrl_c() => interrupt,
+            _ = terminated.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}
+
+fn failed(error: &dyn std::error::Error) -> ExitCode {
+    // Nowhere is left to complain to when standard error is closed.
+    let _ = writeln!(std::io::stderr(), "ledger-local: {error}");
+    ExitCode::FAILURE
+}
+
+/// `println!` would panic on a closed pipe.
+fn print(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}

@@ -1,0 +1,37 @@
+//! Answers that the gateway gives by itself: problems (RFC 9457) and API Gateway's own refusals.
+//! The functions answer for themselves.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+
+/// `application/problem+json` with a stable `code`.
+pub(crate) fn problem(status: StatusCode, code: &str, detail: &str) -> Response {
+    let body = json!({
+        "type": "about:blank",
+        "title": status.canonical_reason().unwrap_or("Error"),
+        "status": status.as_u16(),
+        "detail": detail,
+        "code": code,
+    });
+    answer(status, "application/problem+json", body.to_string())
+}
+
+/// `{"message": ...}`, as API Gateway refuses a request before any function sees it.
+pub(crate) fn api_gateway(status: StatusCode, message: &str) -> Response {
+    answer(status, "application/json", json!({"message": message}).to_string())
+}
+
+/// A JSON body.
+pub(crate) fn json_body(status: StatusCode, body: &Value) -> Response {
+    answer(status, "application/json", body.to_string())
+}
+
+/// A body of any type.
+pub(crate) fn answer(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}

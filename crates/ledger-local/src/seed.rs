@@ -1,0 +1,318 @@
+//! Seeds the demo tenant through the very builders that the faces use. Every id is fixed, so that
+//! seeding again changes nothing: what is there refuses to be made twice.
+
+use crate::credential::Credential;
+use crate::demo::Demo;
+use crate::faces::MountError;
+use ledger_core::account::Account;
+use ledger_core::failure::Failure;
+use ledger_core::idempotency::{Admission, Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use ledger_core::ids::{
+    Actor, AdjustmentId, AuditId, CardId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId,
+};
+use ledger_core::keys::{Partition, Shards};
+use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
+use ledger_core::operation::Operation;
+use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
+use ledger_core::ops::adjustment_decide::{self, Decision};
+use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
+use ledger_core::ops::customer_open::{self, CustomerOpen};
+use ledger_core::ops::grant::{self, Grant};
+use ledger_core::ops::terminal::{EnrolmentCode, TerminalRecord};
+use ledger_core::ops::{
+    AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SpentPoints, TenantTerms, card, merchant, tenant, terminal,
+};
+use ledger_core::personal::FreeText;
+use ledger_core::transaction::Planned;
+use ledger_runtime::execute::{Ledger, Outcome};
+use std::collections::BTreeMap;
+use std::path::Path;
+use uuid::Uuid;
+
+/// Shards of the demo's index keys: enough to show that lists are merged from several.
+const SHARDS: u32 = 4;
+
+/// Makes the demo tenant, its people and their opening balances, and enrols its terminal.
+///
+/// # Errors
+/// When the store refuses or cannot be reached.
+pub async fn seed(ledger: &Ledger, demo: &Demo, terminal_file: Option<&Path>) -> Result<(), MountError> {
+    let seeder = Seeder::new(ledger, demo)?;
+    seeder.tenant().await?;
+    seeder.people(demo).await?;
+    seeder.money(demo).await?;
+    if let Some(file) = terminal_file {
+        seeder.terminal(demo, file).await?;
+    }
+    Ok(())
+}
+
+/// The demo tenant's terms.
+///
+/// # Errors
+/// Never with the constants below; they are parsed like anybody's.
+pub fn terms() -> Result<TenantTerms, MountError> {
+    let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).map_err(failed);
+    let rate = |text| Rate::parse(text).map_err(failed);
+    let regional = RegionalKey::parse("aoba").map_err(failed)?;
+    let regional = AssetSpec::regional(regional, 0).ok_or_else(|| failed("regional scale"))?;
+    let asset = |spec: AssetSpec, cap, transferable, spendable| {
+        (spec.asset().clone(), AssetTerms { spec, cap, transferable, spendable })
+    };
+    Ok(TenantTerms {
+        key_phase: KeyPhase::Mandatory,
+        assets: BTreeMap::from([
+            asset(AssetSpec::ECOPAY, Some(yen("50000")?), true, true),
+            asset(AssetSpec::POINT, None, false, true),
+            asset(AssetSpec::JCREDIT, None, false, false),
+            asset(regional, None, true, true),
+        ]),
+        co2: Co2Terms { rate: rate("0.01")?, source: "EcoPay estimate".to_owned(), version: "2026-11".to_owned() },
+        points_rate: rate("0.01")?,
+        card_cap: yen("20000")?,
+        card_bonus_rate: Rate::ZERO,
+        spent_points: SpentPoints::Deduct,
+        due_shards: Shards::new(SHARDS).ok_or_else(|| failed("shards"))?,
+    })
+}
+
+struct Seeder<'a> {
+    ledger: &'a Ledger,
+    tenant: Tenant,
+    terms: TenantTerms,
+    staff: StaffId,
+    second_staff: StaffId,
+}
+
+impl<'a> Seeder<'a> {
+    fn new(ledger: &'a Ledger, demo: &Demo) -> Result<Self, MountError> {
+        let staff = |at: usize| StaffId::parse(demo.staff.get(at).map_or("", String::as_str)).map_err(failed);
+        Ok(Self {
+            ledger,
+            tenant: Tenant::parse(&demo.tenant).map_err(failed)?,
+            terms: terms()?,
+            staff: staff(0)?,
+            second_staff: staff(1)?,
+        })
+    }
+
+    async fn tenant(&self) -> Result<(), MountError> {
+        let transaction = tenant::open(&self.tenant, &self.terms, self.ledger.clock().now()).map_err(failed)?;
+        match self.ledger.apply(&self.tenant, Operation::CustomerOpen, &transaction).await {
+            Ok(()) => Ok(()),
+            Err(error) if error.failure() == Some(Failure::AlreadyExists) => Ok(()),
+            Err(error) => Err(failed(ledger_runtime::problem::Problem::from(error).detail())),
+        }
+    }
+
+    async fn people(&self, demo: &Demo) -> Result<(), MountError> {
+        let tenant = &self.tenant;
+        let actor = Actor::Staff(self.staff);
+        let shards = Shards::new(SHARDS).ok_or_else(|| failed("shards"))?;
+        for (at, id) in demo.merchants.iter().enumerate() {
+            let id = MerchantId::parse(id).map_err(failed)?;
+            let name = text(&format!("Aoba Coffee {}", at.saturating_add(1)))?;
+            let seed = Seed::new(Operation::MerchantOpen, at);
+            self.perform(seed, |cx| merchant::plan_open(tenant, Some(id), &name, shards, actor, &cx)).await?;
+        }
+        for (at, id) in demo.customers.iter().enumerate() {
+            let open = CustomerOpen {
+                tenant: tenant.clone(),
+                actor,
+                customer: Some(CustomerId::parse(id).map_err(failed)?),
+                name: text(&format!("Demo Customer {}", at.saturating_add(1)))?,
+                email: None,
+                phone: None,
+            };
+            let seed = Seed::new(Operation::CustomerOpen, at);
+            self.perform(seed, |cx| customer_open::plan(&open, &self.terms, &cx)).await?;
+        }
+        let owner = demo.customers.first().map(|id| CustomerId::parse(id)).transpose().map_err(failed)?;
+        for (at, id) in demo.cards.iter().enumerate() {
+            let id = CardId::parse(id).map_err(failed)?;
+            let seed = Seed::new(Operation::CardIssue, at);
+            self.perform(seed, |cx| card::plan_issue(tenant, Some(id), owner, actor, &cx)).await?;
+        }
+        let owner = demo.merchants.first().map_or("", String::as_str);
+        let owner = MerchantId::parse(owner).map_err(failed)?;
+        for (at, id) in demo.terminals.iter().enumerate() {
+            let id = TerminalId::parse(id).map_err(failed)?;
+            let seed = Seed::new(Operation::TerminalOpen, at);
+            self.perform(seed, |cx| terminal::plan_open(tenant, Some(id), owner, actor, &cx)).await?;
+        }
+        Ok(())
+    }
+
+    /// 10,000 yen through an adjustment with four eyes, 500 points and 2,000 of the regional currency
+    /// through grants: money has no other beginning here either.
+    async fn money(&self, demo: &Demo) -> Result<(), MountError> {
+        let customer = CustomerId::parse(demo.customers.first().map_or("", String::as_str)).map_err(failed)?;
+        let regional = RegionalKey::parse("aoba").map(Asset::Regional).map_err(failed)?;
+        for (at, (asset, amount)) in [(Asset::Point, "500"), (regional, "2000")].into_iter().enumerate() {
+            let spec = self.terms.spec(&asset).ok_or_else(|| failed("asset"))?;
+            let grant = Grant {
+                tenant: self.tenant.clone(),
+                actor: Actor::Staff(self.staff),
+                customer,
+                amount: Amount::parse(spec, amount).map_err(failed)?,
+                reason: text("opening balance of the demo")?,
+            };
+            self.perform(Seed::new(Operation::Grant, at), |cx| grant::plan(&grant, &self.terms, &cx)).await?;
+        }
+        let amount = Amount::parse(&AssetSpec::ECOPAY, "10000").map_err(failed)?;
+        let request = AdjustmentRequest {
+            tenant: self.tenant.clone(),
+            staff: self.staff,
+            account: Account::Customer(customer),
+            delta: amount.credit(),
+            reason: ReasonCode::Opening,
+            note: text("opening balance of the demo")?,
+        };
+        let seed = Seed::new(Operation::AdjustmentRequest, 0);
+        let id = AdjustmentId::new(seed.id(ID_RESOURCE));
+        self.perform(seed, |cx| adjustment_request::plan(&request, &cx)).await?;
+        let adjustment = Adjustment {
+            id,
+            account: request.account,
+            delta: request.delta.clone(),
+            reason: request.reason,
+            requested_by: self.staff,
+            state: "pending".to_owned(),
+            created_at: self.ledger.clock().now(),
+        };
+        let approve = |cx: Context| {
+            adjustment_decide::plan(&self.tenant, self.second_staff, Decision::Approve, &adjustment, &self.terms, &cx)
+        };
+        let seed = Seed { staff: self.second_staff, ..Seed::new(Operation::AdjustmentApprove, 0) };
+        self.perform_as(seed, approve).await
+    }
+
+    /// Enrols the terminal, unless the credential file is of its present enrolment.
+    async fn terminal(&self, demo: &Demo, file: &Path) -> Result<(), MountError> {
+        let Some(id) = demo.terminals.first() else { return Ok(()) };
+        let id = TerminalId::parse(id).map_err(failed)?;
+        let record = self.terminal_record(id).await?;
+        let current = Credential::load(file).is_ok_and(|credential| {
+            credential.terminal_id == id.to_string()
+                && credential.tenant == self.tenant.as_str()
+                && credential.epoch == u64::from(record.epoch)
+        });
+        if current && record.epoch > 0 {
+            return Ok(());
+        }
+        let now = self.ledger.clock().now();
+        let cx = self.ledger.context(now).map_err(failed)?;
+        let planned = terminal::plan_code(&self.tenant, id, Actor::Staff(self.staff), &cx).map_err(failed)?;
+        let code: EnrolmentCode = planned.receipt.code.clone();
+        let key = format!("enrol-{}", cx.resource_id);
+        let claim = self.claim(self.staff, Operation::EnrolmentCode, &key)?;
+        settled(self.ledger.perform(claim, Admission::Execute, |_| async { Ok(planned.clone()) }, |_| answer()).await)?;
+        let (private_key, public_key) = Credential::key_pair().map_err(failed)?;
+        let enrol = terminal::enrol(&code, &public_key, record.epoch, now).map_err(failed)?;
+        if let Err(error) = self.ledger.apply(&self.tenant, Operation::EnrolmentCode, &enrol).await {
+            return Err(failed(ledger_runtime::problem::Problem::from(error).detail()));
+        }
+        let credential = Credential {
+            tenant: self.tenant.to_string(),
+            terminal_id: id.to_string(),
+            epoch: u64::from(record.epoch).saturating_add(1),
+            private_key,
+        };
+        credential.save(file).map_err(failed)
+    }
+
+    async fn terminal_record(&self, id: TerminalId) -> Result<TerminalRecord, MountError> {
+        let key = Partition::terminal(&self.tenant, id).profile();
+        let item = self.ledger.dynamo().get(&key).await.map_err(failed)?;
+        TerminalRecord::read(&item.ok_or_else(|| failed("the demo terminal is missing"))?).map_err(failed)
+    }
+
+    async fn perform<R: Clone>(
+        &self,
+        seed: Seed,
+        plan: impl Fn(Context) -> Result<Planned<R>, PlanRefusal>,
+    ) -> Result<(), MountError> {
+        self.perform_as(Seed { staff: self.staff, ..seed }, plan).await
+    }
+
+    async fn perform_as<R: Clone>(
+        &self,
+        seed: Seed,
+        plan: impl Fn(Context) -> Result<Planned<R>, PlanRefusal>,
+    ) -> Result<(), MountError> {
+        let claim = self.claim(seed.staff, seed.operation, &format!("demo-{}-{}", seed.operation, seed.at))?;
+        let context = seed.context(claim.now);
+        let plan = |_minted: Context| async { plan(context).map_err(Into::into) };
+        settled(self.ledger.perform(claim, Admission::Execute, plan, |_| answer()).await)
+    }
+
+    fn claim(&self, staff: StaffId, operation: Operation, key: &str) -> Result<Claim, MountError> {
+        Ok(Claim {
+            tenant: self.tenant.clone(),
+            principal: Principal::Staff(staff),
+            actor: Actor::Staff(staff),
+            operation,
+            key: IdempotencyKey::parse(key).map_err(failed)?,
+            request: CanonicalRequest { method: "POST", path: "/dev/seed".to_owned(), fields: Fields::new() },
+            window: Window::WALLET,
+            now: self.ledger.clock().now(),
+        })
+    }
+}
+
+const ID_TRANSACTION: u8 = 1;
+const ID_RESOURCE: u8 = 2;
+const ID_AUDIT: u8 = 3;
+
+/// One step of the seeding: the same ids each time it is taken.
+#[derive(Clone, Copy)]
+struct Seed {
+    operation: Operation,
+    at: usize,
+    staff: StaffId,
+}
+
+impl Seed {
+    fn new(operation: Operation, at: usize) -> Self {
+        Self { operation, at, staff: StaffId::new(Uuid::nil()) }
+    }
+
+    /// A UUIDv7 of the demo's own age, made from the step.
+    fn id(&self, kind: u8) -> Uuid {
+        let operation = Operation::ALL.iter().position(|operation| *operation == self.operation).unwrap_or(0);
+        let small = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
+        let bytes = [0xdd, kind, 0, 0, 0, 0, 0, 0, small(operation), small(self.at)];
+        uuid::Builder::from_unix_timestamp_millis(1_763_683_200_000, &bytes).into_uuid()
+    }
+
+    fn context(&self, now: ledger_core::time::Timestamp) -> Context {
+        Context {
+            now,
+            transaction_id: TransactionId::new(self.id(ID_TRANSACTION)),
+            resource_id: self.id(ID_RESOURCE),
+            audit_id: AuditId::new(self.id(ID_AUDIT)),
+            secret: [0; 16],
+        }
+    }
+}
+
+/// Done by this start or by an earlier one.
+fn settled(outcome: Outcome) -> Result<(), MountError> {
+    match outcome.status() {
+        200..300 | 410 => Ok(()),
+        400 | 409 if ["already_exists", "wrong_state"].iter().any(|code| outcome.body().contains(code)) => Ok(()),
+        _ => Err(failed(outcome.body())),
+    }
+}
+
+fn answer() -> Answer {
+    Answer { status: 200, content_type: "application/json".to_owned(), location: None, body: "{}".to_owned() }
+}
+
+fn text(words: &str) -> Result<FreeText, MountError> {
+    FreeText::parse(words, 140).map_err(failed)
+}
+
+fn failed(error: impl ToString) -> MountError {
+    MountError(error.to_string())
+}

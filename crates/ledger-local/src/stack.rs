@@ -1,0 +1,288 @@
+//! Starts and stops the whole stack in process: engine, table, functions, gateway.
+//! `main` runs it until Ctrl-C; a test runs one of its own on free ports.
+
+use crate::demo::Demo;
+use crate::engine::{Data, Engine, EngineConfig, EngineError};
+use crate::faces::{self, Backend, MountError, Mounted};
+use crate::gateway::{self, Parts};
+use crate::issuer::{Issuer, IssuerError};
+use crate::table::{self, TableError};
+use axum::serve::ListenerExt;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// The table's name when nobody says otherwise.
+pub const TABLE_DEFAULT: &str = "ecopay";
+/// Requests that run longer than this at a stop are cut off; their callers retry with their keys.
+const STOP_GRACE: Duration = Duration::from_secs(10);
+
+/// Which DynamoDB holds the table.
+#[derive(Debug, Clone)]
+pub enum Store {
+    /// The embedded engine.
+    Embedded(EngineConfig),
+    /// Another one, by its URL.
+    Endpoint(String),
+}
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct StackConfig {
+    /// The API's port on the loopback; 0 takes a free one.
+    pub port: u16,
+    /// Which DynamoDB holds the table.
+    pub store: Store,
+    /// The table's name.
+    pub table: String,
+    /// Where the token issuer's key is kept; in memory when absent.
+    pub state_directory: Option<PathBuf>,
+    /// Where the demo terminal's credential is saved; nowhere when absent.
+    pub terminal_file: Option<PathBuf>,
+}
+
+impl StackConfig {
+    /// Free ports, and nothing on disk.
+    pub fn in_memory() -> Self {
+        Self {
+            port: 0,
+            store: Store::Embedded(EngineConfig { data: Data::Memory, port: None }),
+            table: TABLE_DEFAULT.to_owned(),
+            state_directory: None,
+            terminal_file: None,
+        }
+    }
+}
+
+/// Why the stack did not start. One line each.
+#[derive(Debug, thiserror::Error)]
+pub enum StackError {
+    /// The API's port is taken.
+    #[error("port {0} is taken: choose another with --port")]
+    PortTaken(u16),
+    /// The system refused a listener.
+    #[error("cannot listen on port {port}: {cause}")]
+    Listen {
+        /// The port asked for.
+        port: u16,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The embedded engine did not start.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// There is no table to work on.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// There is no token issuer.
+    #[error(transparent)]
+    Issuer(#[from] IssuerError),
+    /// The functions or the demo data are not ready.
+    #[error(transparent)]
+    Mount(#[from] MountError),
+}
+
+/// A running stack. [`Stack::stop`] ends it cleanly; dropping it only stops accepting requests.
+#[derive(Debug)]
+pub struct Stack {
+    address: SocketAddr,
+    dynamodb_url: String,
+    issuer: Arc<Issuer>,
+    demo: Demo,
+    stop: oneshot::Sender<()>,
+    server: JoinHandle<io::Result<()>>,
+    engine: Option<Engine>,
+}
+
+impl Stack {
+    /// Starts the stack with all its faces and the demo data.
+    ///
+    /// # Errors
+    /// When any part does not start; what was started before it is stopped again.
+    pub async fn start(config: StackConfig) -> Result<Self, StackError> {
+        Self::start_with(config, faces::mount).await
+    }
+
+    /// Starts the stack with other functions or other data than [`faces::mount`] has.
+    ///
+    /// # Errors
+    /// When any part does not start; what was started before it is stopped again.
+    pub async fn start_with<F, Mounting>(config: StackConfig, mount: F) -> Result<Self, StackError>
+    where
+        F: FnOnce(Backend) -> Mounting,
+        Mounting: Future<Output = Result<Mounted, MountError>>,
+    {
+        let listener = listen(config.port).await?;
+        let address = listener.local_addr().map_err(|cause| StackError::Listen { port: config.port, cause })?;
+        let (engine, dynamodb_url) = match &config.store {
+            Store::Embedded(engine) => {
+                let engine = Engine::start(engine)?;
+                let url = engine.url();
+                (Some(engine), url)
+            }
+            Store::Endpoint(url) => (None, url.clone()),
+        };
+        match prepare(config, &dynamodb_url, mount).await {
+            Ok((issuer, Mounted { faces, openapi, demo })) => {
+                let issuer = Arc::new(issuer);
+                let parts = Parts { faces, openapi, issuer: Arc::clone(&issuer), demo: demo.clone() };
+                let (stop, server) = serve(listener, parts);
+                Ok(Self { address, dynamodb_url, issuer, demo, stop, server, engine })
+            }
+            Err(error) => {
+                if let Some(engine) = engine {
+                    engine.stop().await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Base URL of the API.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Where the table is: for the tests, and for tools that look into it.
+    pub fn dynamodb_url(&self) -> &str {
+        &self.dynamodb_url
+    }
+
+    /// Issues tokens that this stack accepts.
+    pub fn issuer(&self) -> &Issuer {
+        &self.issuer
+    }
+
+    /// The ids of the demo data.
+    pub fn demo(&self) -> &Demo {
+        &self.demo
+    }
+
+    /// Answers the requests that are running, then closes the data.
+    pub async fn stop(self) {
+        let Self { stop, mut server, engine, .. } = self;
+        // A server that ended by itself hears nothing any more.
+        let _ = stop.send(());
+        match tokio::time::timeout(STOP_GRACE, &mut server).await {
+            Ok(Ok(Ok(()))) => {}
+            Ok(Ok(Err(error))) => tracing::error!(%error, "the gateway ended"),
+            Ok(Err(error)) => tracing::error!(%error, "the gateway did not end cleanly"),
+            Err(_) => {
+                tracing::warn!("some requests did not end in time and were cut off");
+                server.abort();
+            }
+        }
+        if let Some(engine) = engine {
+            engine.stop().await;
+        }
+    }
+}
+
+async fn prepare<F, Mounting>(
+    config: StackConfig,
+    dynamodb_url: &str,
+    mount: F,
+) -> Result<(Issuer, Mounted), StackError>
+where
+    F: FnOnce(Backend) -> Mounting,
+    Mounting: Future<Output = Result<Mounted, MountError>>,
+{
+    let StackConfig { table, state_directory, terminal_file, .. } = config;
+    let issuer = match state_directory {
+        Some(directory) => Issuer::in_directory(&directory)?,
+        None => Issuer::in_memory()?,
+    };
+    let dynamodb = table::client(dynamodb_url).await;
+    table::ensure(&dynamodb, dynamodb_url, &table).await?;
+    let dynamodb_url = dynamodb_url.to_owned();
+    let backend = Backend { dynamodb, dynamodb_url, table, terminal_file };
+    Ok((issuer, mount(backend).await?))
+}
+
+async fn listen(port: u16) -> Result<TcpListener, StackError> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|cause| {
+        if cause.kind() == io::ErrorKind::AddrInUse {
+            StackError::PortTaken(port)
+        } else {
+            StackError::Listen { port, cause }
+        }
+    })
+}
+
+fn serve(listener: TcpListener, parts: Parts) -> (oneshot::Sender<()>, JoinHandle<io::Result<()>>) {
+    let (stop, stopped) = oneshot::channel();
+    // Small answers on kept connections would wait 40 ms for a delayed acknowledgement.
+    let listener = listener.tap_io(|connection| {
+        if let Err(error) = connection.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY");
+        }
+    });
+    let serving = axum::serve(listener, gateway::router(parts)).with_graceful_shutdown(async {
+        // Dropped or sent: both mean stop.
+        let _ = stopped.await;
+    });
+    (stop, tokio::spawn(async { serving.await }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TempDir;
+
+    #[tokio::test]
+    async fn starts_serves_and_stops() {
+        let stack = Stack::start(StackConfig::in_memory()).await.unwrap();
+        let url = stack.url();
+        assert_eq!(reqwest::get(format!("{url}/healthz")).await.unwrap().status(), 200);
+        assert!(stack.dynamodb_url().starts_with("http://127.0.0.1:"));
+        stack.stop().await;
+        assert!(reqwest::get(format!("{url}/healthz")).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn data_and_keys_outlive_a_restart() {
+        let dir = TempDir::make();
+        let config = || StackConfig {
+            store: Store::Embedded(EngineConfig { data: Data::File(dir.path().join("a/ledger.db")), port: None }),
+            state_directory: Some(dir.path().to_owned()),
+            ..StackConfig::in_memory()
+        };
+        let stack = Stack::start(config()).await.unwrap();
+        let grant = crate::issuer::Grant {
+            tenant: "demo".to_owned(),
+            sub: "s".to_owned(),
+            face: "admin".to_owned(),
+            merchant_id: None,
+            roles: None,
+        };
+        let token = stack.issuer().issue(&grant, crate::clock::epoch_s(), 60).unwrap();
+        stack.stop().await;
+        let stack = Stack::start(config()).await.unwrap();
+        assert!(stack.issuer().verify(&token).is_ok());
+        stack.stop().await;
+    }
+
+    #[tokio::test]
+    async fn what_is_in_the_way_is_named() {
+        let first = Stack::start(StackConfig::in_memory()).await.unwrap();
+        let port = first.address.port();
+        let taken = StackConfig { port, ..StackConfig::in_memory() };
+        let error = Stack::start(taken).await.unwrap_err();
+        assert!(matches!(error, StackError::PortTaken(p) if p == port), "{error}");
+
+        let endpoint = Store::Endpoint("http://127.0.0.1:1".to_owned());
+        let error = Stack::start(StackConfig { store: endpoint, ..StackConfig::in_memory() }).await.unwrap_err();
+        assert!(matches!(error, StackError::Table(TableError::Unreachable { .. })), "{error}");
+
+        // Another stack may share the first one's table.
+        let shared = Store::Endpoint(first.dynamodb_url().to_owned());
+        let second = Stack::start(StackConfig { store: shared, ..StackConfig::in_memory() }).await.unwrap();
+        second.stop().await;
+        first.stop().await;
+    }
+}

@@ -1,0 +1,276 @@
+//! The table: made when absent, checked when there, on any DynamoDB-compatible endpoint.
+//! Also the client for such an endpoint.
+
+use aws_config::BehaviorVersion;
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_credential_types::Credentials;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::Region;
+use aws_sdk_dynamodb::error::{BuildError, DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::describe_table::DescribeTableError;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
+    ScalarAttributeType, TableDescription, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
+};
+use std::time::Duration;
+
+const REACH_TIMEOUT: Duration = Duration::from_secs(3);
+const ACTIVE_POLL: Duration = Duration::from_millis(200);
+const ACTIVE_POLLS_MAX: u32 = 300;
+const REGION_DEFAULT: &str = "ap-northeast-1";
+
+const PARTITION_KEY: &str = "uuid";
+const SORT_KEY: &str = "type";
+const TTL: &str = "ttl";
+/// Name, partition key, sort key.
+const INDEXES: [(&str, &str, &str); 2] = [("by_owner", "owner_pk", "owner_sk"), ("due", "due_pk", "due_sk")];
+
+/// Why there is no table to work on.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// Nothing that speaks DynamoDB answers there.
+    #[error("cannot reach DynamoDB at {url}: {cause}")]
+    Unreachable {
+        /// The endpoint.
+        url: String,
+        /// What went wrong on the way.
+        cause: String,
+    },
+    /// A table of that name exists and is shaped otherwise.
+    #[error("table {table} exists but {what}: choose another name with --table")]
+    OtherShape {
+        /// The table.
+        table: String,
+        /// What is different.
+        what: String,
+    },
+    /// DynamoDB refused a call.
+    #[error("DynamoDB refused {call} of table {table}: {cause}")]
+    Refused {
+        /// The call.
+        call: &'static str,
+        /// The table.
+        table: String,
+        /// What DynamoDB said.
+        cause: String,
+    },
+    /// The table was made and did not become active.
+    #[error("table {0} did not become active within a minute: try again later")]
+    NotActive(String),
+}
+
+/// A client for `url`. A plain-http endpoint without credentials in the environment is taken for
+/// a local engine, which wants some and checks none.
+pub async fn client(url: &str) -> Client {
+    let mut loader = aws_config::defaults(BehaviorVersion::latest()).endpoint_url(url);
+    if std::env::var_os("AWS_REGION").is_none() && std::env::var_os("AWS_DEFAULT_REGION").is_none() {
+        loader = loader.region(Region::new(REGION_DEFAULT));
+    }
+    if url.starts_with("http://") {
+        loader = loader.http_client(aws_smithy_http_client::Builder::new().build_http());
+        let own = ["AWS_ACCESS_KEY_ID", "AWS_PROFILE"];
+        if own.iter().all(|name| std::env::var_os(name).is_none()) {
+            loader = loader.credentials_provider(Credentials::new("local", "local", None, None, "local"));
+        }
+    }
+    Client::new(&loader.load().await)
+}
+
+/// Makes the table when it is absent and waits until it can be used.
+///
+/// # Errors
+/// When the endpoint cannot be reached, refuses, or has another table under this name.
+pub async fn ensure(client: &Client, url: &str, table: &str) -> Result<(), TableError> {
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return Err(unreachable(url, "a URL like http://127.0.0.1:8000 is expected"));
+    }
+    match describe(client, url, table).await? {
+        Some(description) => check_shape(table, &description)?,
+        None => create(client, table).await?,
+    }
+    wait_until_active(client, url, table).await?;
+    enable_ttl(client, table).await;
+    Ok(())
+}
+
+/// `None` when there is no such table.
+async fn describe(client: &Client, url: &str, table: &str) -> Result<Option<TableDescription>, TableError> {
+    // One short try: somebody waits at a prompt.
+    let timeouts = TimeoutConfig::builder().connect_timeout(REACH_TIMEOUT).operation_timeout(REACH_TIMEOUT).build();
+    let once = aws_sdk_dynamodb::config::Builder::new().retry_config(RetryConfig::disabled()).timeout_config(timeouts);
+    match client.describe_table().table_name(table).customize().config_override(once).send().await {
+        Ok(answer) => Ok(answer.table),
+        Err(error) => match error.as_service_error() {
+            Some(DescribeTableError::ResourceNotFoundException(_)) => Ok(None),
+            // DynamoDB answers its operations with 400 or 500 when it refuses them.
+            Some(known) if known.code().is_some() && status(&error) != Some(404) => {
+                Err(refused("DescribeTable", table, &error))
+            }
+            Some(_) => Err(unreachable(url, "what answers there is not DynamoDB")),
+            None => Err(unreachable(url, one_line(&error))),
+        },
+    }
+}
+
+fn status<E>(error: &SdkError<E>) -> Option<u16> {
+    error.raw_response().map(|response| response.status().as_u16())
+}
+
+fn unreachable(url: &str, cause: impl Into<String>) -> TableError {
+    TableError::Unreachable { url: url.to_owned(), cause: cause.into() }
+}
+
+async fn create(client: &Client, table: &str) -> Result<(), TableError> {
+    let unbuildable = |error: BuildError| TableError::Refused {
+        call: "CreateTable",
+        table: table.to_owned(),
+        cause: error.to_string(),
+    };
+    let mut request = client
+        .create_table()
+        .table_name(table)
+        .billing_mode(BillingMode::PayPerRequest)
+        .set_key_schema(Some(key_schema(PARTITION_KEY, SORT_KEY).map_err(unbuildable)?));
+    let index_keys = INDEXES.iter().flat_map(|(_, partition, sort)| [*partition, *sort]);
+    for name in [PARTITION_KEY, SORT_KEY].into_iter().chain(index_keys) {
+        let definition = AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S);
+        request = request.attribute_definitions(definition.build().map_err(unbuildable)?);
+    }
+    for (name, partition, sort) in INDEXES {
+        let index = GlobalSecondaryIndex::builder()
+            .index_name(name)
+            .set_key_schema(Some(key_schema(partition, sort).map_err(unbuildable)?))
+            .projection(Projection::builder().projection_type(ProjectionType::All).build());
+        request = request.global_secondary_indexes(index.build().map_err(unbuildable)?);
+    }
+    match request.send().await {
+        Ok(_) => Ok(()),
+        // Another process made it in the meantime.
+        Err(error) if error.code() == Some("ResourceInUseException") => Ok(()),
+        Err(error) => Err(refused("CreateTable", table, &error)),
+    }
+}
+
+fn key_schema(partition: &str, sort: &str) -> Result<Vec<KeySchemaElement>, BuildError> {
+    [(partition, KeyType::Hash), (sort, KeyType::Range)]
+        .into_iter()
+        .map(|(name, kind)| KeySchemaElement::builder().attribute_name(name).key_type(kind).build())
+        .collect()
+}
+
+fn check_shape(table: &str, description: &TableDescription) -> Result<(), TableError> {
+    let other = |what: String| TableError::OtherShape { table: table.to_owned(), what };
+    let keys: Vec<_> = description.key_schema().iter().map(KeySchemaElement::attribute_name).collect();
+    if keys != [PARTITION_KEY, SORT_KEY] {
+        return Err(other(format!("has the keys {keys:?} where {PARTITION_KEY:?} and {SORT_KEY:?} are needed")));
+    }
+    for (name, partition, sort) in INDEXES {
+        let keys = description
+            .global_secondary_indexes()
+            .iter()
+            .find(|index| index.index_name() == Some(name))
+            .map(|index| index.key_schema().iter().map(KeySchemaElement::attribute_name).collect::<Vec<_>>());
+        if keys.as_deref() != Some([partition, sort].as_slice()) {
+            return Err(other(format!("lacks the index {name} ({partition}, {sort})")));
+        }
+    }
+    Ok(())
+}
+
+async fn wait_until_active(client: &Client, url: &str, table: &str) -> Result<(), TableError> {
+    for _ in 0..ACTIVE_POLLS_MAX {
+        let status = describe(client, url, table).await?.and_then(|description| description.table_status);
+        if status == Some(TableStatus::Active) {
+            return Ok(());
+        }
+        tokio::time::sleep(ACTIVE_POLL).await;
+    }
+    Err(TableError::NotActive(table.to_owned()))
+}
+
+/// Not every engine knows TTL, and nothing depends on it: states follow from stored times.
+async fn enable_ttl(client: &Client, table: &str) {
+    let described = client.describe_time_to_live().table_name(table).send().await;
+    let status =
+        described.ok().and_then(|answer| answer.time_to_live_description).and_then(|ttl| ttl.time_to_live_status);
+    if matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)) {
+        return;
+    }
+    let Ok(specification) = TimeToLiveSpecification::builder().attribute_name(TTL).enabled(true).build() else {
+        return;
+    };
+    let updated = client.update_time_to_live().table_name(table).time_to_live_specification(specification).send().await;
+    if let Err(error) = updated {
+        tracing::warn!(table, error = one_line(&error), "no TTL: expired items stay until deleted by hand");
+    }
+}
+
+fn refused<E>(call: &'static str, table: &str, error: &SdkError<E>) -> TableError
+where
+    E: ProvideErrorMetadata + std::error::Error + 'static,
+{
+    let cause = match (error.code(), error.message()) {
+        (Some(code), Some(message)) => format!("{code}: {message}"),
+        (Some(code), None) => code.to_owned(),
+        (None, _) => one_line(error),
+    };
+    TableError::Refused { call, table: table.to_owned(), cause }
+}
+
+/// The innermost cause says what happened ("Connection refused"); the whole chain is for `RUST_LOG`.
+fn one_line<E: std::error::Error + 'static>(error: &SdkError<E>) -> String {
+    tracing::debug!(error = %DisplayErrorContext(error), "DynamoDB call failed");
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string().replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Data, Engine, EngineConfig};
+
+    #[tokio::test]
+    async fn makes_the_table_once_and_refuses_another() {
+        let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
+        let url = engine.url();
+        let client = client(&url).await;
+        ensure(&client, &url, "ecopay").await.unwrap();
+        ensure(&client, &url, "ecopay").await.unwrap();
+        let ttl = client.describe_time_to_live().table_name("ecopay").send().await.unwrap();
+        let ttl = ttl.time_to_live_description.unwrap();
+        assert_eq!(ttl.attribute_name(), Some("ttl"));
+        let described = describe(&client, &url, "ecopay").await.unwrap().unwrap();
+        assert_eq!(described.global_secondary_indexes().len(), 2);
+
+        let id = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
+        let hash = KeySchemaElement::builder().attribute_name("id").key_type(KeyType::Hash);
+        client
+            .create_table()
+            .table_name("other")
+            .billing_mode(BillingMode::PayPerRequest)
+            .attribute_definitions(id.build().unwrap())
+            .key_schema(hash.build().unwrap())
+            .send()
+            .await
+            .unwrap();
+        let error = ensure(&client, &url, "other").await.unwrap_err();
+        assert!(matches!(error, TableError::OtherShape { .. }), "{error}");
+        engine.stop().await;
+    }
+
+    #[tokio::test]
+    async fn an_endpoint_that_does_not_answer_is_named() {
+        let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        for address in [closed, silent.local_addr().unwrap()] {
+            let url = format!("http://{address}");
+            let error = ensure(&client(&url).await, &url, "ecopay").await.unwrap_err().to_string();
+            assert!(error.starts_with(&format!("cannot reach DynamoDB at {url}: ")), "{error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The `terminal` sub-command: enrol a terminal, sign a request, send it, show the answer.
+//! A terminal's signature is hard to make by hand, so this stands in for curl.
+
+use crate::clock;
+use crate::credential::{Credential, next_sequence};
+use crate::terminal_client::{Answer, TerminalClient, TerminalError, TerminalRequest, exchange, http_client};
+use reqwest::{Method, Url};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Headers that say something about the operation; the rest is transport.
+const SHOWN_HEADERS: [&str; 5] = ["content-type", "idempotent-replayed", "location", "retry-after", "www-authenticate"];
+
+/// One request to sign.
+#[derive(Debug, Clone)]
+pub struct SendCommand {
+    /// Where the API is.
+    pub url: String,
+    /// The credential file.
+    pub key_file: PathBuf,
+    /// Its method.
+    pub method: Method,
+    /// Path with query.
+    pub path: String,
+    /// JSON body.
+    pub body: Option<String>,
+    /// The key; made from the terminal's sequence when absent and one is needed.
+    pub idempotency_key: Option<String>,
+    /// Print a curl line and send nothing.
+    pub dry_run: bool,
+}
+
+/// A terminal to enrol.
+#[derive(Debug, Clone)]
+pub struct EnrolCommand {
+    /// Where the local stack is.
+    pub url: String,
+    /// Where the credential is saved.
+    pub key_file: PathBuf,
+    /// Which terminal; the first of the demo's when absent.
+    pub terminal: Option<String>,
+}
+
+/// Signs and sends, or prints the curl line. Gives the text to print and whether it went well.
+///
+/// # Errors
+/// When there is no credential, no signature or no answer.
+pub async fn send(command: &SendCommand) -> Result<(String, bool), TerminalError> {
+    let credential = Credential::load(&command.key_file)?;
+    let idempotency_key = match &command.idempotency_key {
+        None if command.method != Method::GET => Some(fresh_key(&credential, &command.key_file)?),
+        given => given.clone(),
+    };
+    let client = TerminalClient::new(&command.url, credential)?;
+    let request = client.request(command.method.clone(), &command.path, command.body.clone(), idempotency_key)?;
+    if command.dry_run {
+        return Ok((curl_line(&request, &client.sign(&request)?), true));
+    }
+    let answer = client.send(&request).await?;
+    Ok((shown(&request, &answer), answer.status < 400))
+}
+
+/// Enrols a terminal of the local stack's demo: an operator asks for a code, the terminal answers
+/// it with its public key, and the credential is saved.
+///
+/// # Errors
+/// When a step is refused or the credential cannot be saved.
+pub async fn enrol(command: &EnrolCommand) -> Result<String, TerminalError> {
+    let steps = Steps { http: http_client(&command.url)?, base: command.url.trim_end_matches('/') };
+    let demo = steps.call("the demo's ids", Method::GET, "/dev/demo", None, None).await?;
+    let tenant = text(&demo, "/tenant");
+    let terminal = command.terminal.clone().unwrap_or_else(|| text(&demo, "/terminals/0"));
+    let grant = json!({"tenant": tenant, "face": "admin", "sub": text(&demo, "/staff/0"), "roles": ["admin"]});
+    let token = steps.call("an operator's token", Method::POST, "/dev/token", None, Some(grant)).await?;
+
+    let path = format!("/v1/admin/terminals/{terminal}/enrolment");
+    let bearer = text(&token, "/token");
+    let enrolment = steps.call("an enrolment code", Method::POST, &path, Some(&bearer), Some(json!({}))).await?;
+    let (private_key, public_key) = Credential::key_pair()?;
+    let body = json!({"code": text(&enrolment, "/code"), "public_key": public_key});
+    let enrolled = steps.call("the enrolment", Method::POST, "/v1/terminal/enrolments", None, Some(body)).await?;
+
+    let epoch = enrolled.get("epoch").and_then(|epoch| epoch.as_u64().or_else(|| epoch.as_str()?.parse().ok()));
+    let Some(epoch) = epoch else {
+        return Err(TerminalError::Refused { what: "the enrolment", status: 200, body: enrolled.to_string() });
+    };
+    let credential = Credential { tenant, terminal_id: text(&enrolled, "/terminal_id"), epoch, private_key };
+    credential.save(&command.key_file)?;
+    Ok(format!("enrolled as {}, credential in {}", credential.key_id(), command.key_file.display()))
+}
+
+/// `<terminal>-<epoch>-<sequence>`, as a terminal numbers its operations.
+fn fresh_key(credential: &Credential, key_file: &Path) -> Result<String, TerminalError> {
+    let sequence = next_sequence(key_file)?;
+    Ok(format!("{}-{}-{sequence}", credential.terminal_id, credential.epoch))
+}
+
+struct Steps<'a> {
+    http: reqwest::Client,
+    base: &'a str,
+}
+
+impl Steps<'_> {
+    async fn call(
+        &self,
+        what: &'static str,
+        method: Method,
+        path: &str,
+        bearer: Option<&str>,
+        body: Option<Value>,
+    ) -> Result<Value, TerminalError> {
+        let address = format!("{}{path}", self.base);
+        let url = Url::parse(&address).map_err(|_| TerminalError::Url(address))?;
+        let mut headers = Vec::new();
+        if body.is_some() {
+            headers.push(("content-type", "application/json".to_owned()));
+            headers.push(("idempotency-key", uuid_v7()?));
+        }
+        if let Some(bearer) = bearer {
+            headers.push(("authorization", format!("Bearer {bearer}")));
+        }
+        let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
+        let answer = exchange(&self.http, method, url, headers, body.map(|body| body.to_string())).await?;
+        let refused = || TerminalError::Refused { what, status: answer.status, body: answer.body.clone() };
+        if answer.status >= 300 {
+            return Err(refused());
+        }
+        serde_json::from_str(&answer.body).map_err(|_| refused())
+    }
+}
+
+fn uuid_v7() -> Result<String, TerminalError> {
+    let mut random = [0; 10];
+    getrandom::fill(&mut random).map_err(|error| TerminalError::Key(error.to_string()))?;
+    Ok(uuid::Builder::from_unix_timestamp_millis(clock::epoch_ms(), &random).into_uuid().to_string())
+}
+
+fn text(value: &Value, pointer: &str) -> String {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn shown(request: &TerminalRequest, answer: &Answer) -> String {
+    let mut lines = vec![format!("HTTP {}", answer.status)];
+    if let Some(key) = &request.idempotency_key {
+        lines.push(format!("(sent idempotency-key: {key})"));
+    }
+    for name in SHOWN_HEADERS {
+        if let Some(value) = answer.header(name) {
+            lines.push(format!("{name}: {value}"));
+        }
+    }
+    lines.push(String::new());
+    lines.push(answer.body.clone());
+    lines.join("\n")
+}
+
+fn curl_line(request: &TerminalRequest, headers: &[(&'static str, String)]) -> String {
+    let mut line = format!("curl -i -X {} {}", request.method, quoted(request.url.as_str()));
+    for (name, value) in headers {
+        line.push_str(&format!(" -H {}", quoted(&format!("{name}: {value}"))));
+    }
+    if let Some(body) = &request.body {
+        line.push_str(&format!(" --data-raw {}", quoted(body)));
+    }
+    line
+}
+
+/// For a POSIX shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo::Demo;
+    use crate::faces::{Backend, MountError, Mounted};
+    use crate::stack::{Stack, StackConfig};
+    use crate::testing::TempDir;
+    use axum::routing::{get, post};
+    use http::HeaderMap;
+    use utoipa_axum::router::OpenApiRouter;
+
+    #[tokio::test]
+    async fn a_dry_run_prints_a_curl_line_and_numbers_the_operation() {
+        let dir = TempDir::make();
+        let key_file = dir.path().join("terminal.json");
+        let (private_key, _) = Credential::key_pair().unwrap();
+        let credential = Credential { tenant: "demo".to_owned(), terminal_id: "t1".to_owned(), epoch: 1, private_key };
+        credential.save(&key_file).unwrap();
+        let command = SendCommand {
+            url: "http://127.0.0.1:3000".to_owned(),
+            key_file,
+            method: Method::POST,
+            path: "/v1/terminal/cards/c/pay".to_owned(),
+            body: Some(r#"{"memo":"it's"}"#.to_owned()),
+            idempotency_key: None,
+            dry_run: true,
+        };
+        let (line, good) = send(&command).await.unwrap();
+        assert!(good);
+        assert!(line.starts_with("curl -i -X POST 'http://127.0.0.1:3000/v1/terminal/cards/c/pay'"), "{line}");
+        assert!(line.contains(" -H 'idempotency-key: t1-1-"), "{line}");
+        assert!(line.ends_with(r#"--data-raw '{"memo":"it'\''s"}'"#), "{line}");
+        let get = SendCommand { method: Method::GET, body: None, ..command };
+        assert!(!send(&get).await.unwrap().0.contains("idempotency-key"));
+    }
+
+    /// Stands in for the admin and terminal faces.
+    async fn enrolling_faces(_: Backend) -> Result<Mounted, MountError> {
+        let enrolment = async |headers: HeaderMap| {
+            assert!(headers.contains_key("idempotency-key") && headers.contains_key("authorization"));
+            r#"{"code":"1234"}"#
+        };
+        let enrolled = async |body: String| {
+            let body: Value = serde_json::from_str(&body).unwrap();
+            assert_eq!(body["code"], "1234");
+            assert!(text(&body, "/public_key").starts_with("-----BEGIN PUBLIC KEY-----"));
+            r#"{"terminal_id":"t9","epoch":4,"key_id":"demo/t9/4"}"#
+        };
+        let inquiry = async |headers: HeaderMap| headers["signature-input"].to_str().unwrap().to_owned();
+        let faces = OpenApiRouter::new()
+            .route("/v1/admin/terminals/{id}/enrolment", post(enrolment))
+            .route("/v1/terminal/enrolments", post(enrolled))
+            .route("/v1/terminal/cards/{id}", get(inquiry));
+        Ok(Mounted { faces, demo: Demo::fixed() })
+    }
+
+    #[tokio::test]
+    async fn an_enrolled_terminal_signs_with_its_credential() {
+        let stack = Stack::start_with(StackConfig::in_memory(), enrolling_faces).await.unwrap();
+        let dir = TempDir::make();
+        let key_file = dir.path().join("terminal.json");
+        let command = EnrolCommand { url: stack.url(), key_file: key_file.clone(), terminal: None };
+        let said = enrol(&command).await.unwrap();
+        assert!(said.starts_with("enrolled as demo/t9/4"), "{said}");
+        let command = SendCommand {
+            url: stack.url(),
+            key_file,
+            method: Method::GET,
+            path: "/v1/terminal/cards/c".to_owned(),
+            body: None,
+            idempotency_key: None,
+            dry_run: false,
+        };
+        let (said, good) = send(&command).await.unwrap();
+        assert!(good && said.starts_with("HTTP 200"), "{said}");
+        assert!(said.ends_with(";alg=\"ecdsa-p256-sha256\";keyid=\"demo/t9/4\""), "{said}");
+        let unknown = SendCommand { path: "/v1/terminal/x".to_owned(), ..command };
+        assert!(!send(&unknown).await.unwrap().1);
+        stack.stop().await;
+    }
+}

@@ -1,0 +1,158 @@
+//! What a function's handlers are given: the ledger, the cached terms, and the claim on a key.
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::dynamo::Dynamo;
+use crate::execute::Ledger;
+use crate::identity::Caller;
+use crate::metrics::{Metric, Metrics};
+use crate::problem::Problem;
+use crate::readback::MetricSource;
+use crate::request::RequestKey;
+use crate::tenant::Records;
+use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, IdempotencyKey, KeyError, Window};
+use ledger_core::ids::{MerchantId, Tenant};
+use ledger_core::operation::Operation;
+use ledger_core::ops::{KeyPhase, MerchantTerms, TenantTerms};
+use ledger_core::time::Timestamp;
+use std::fmt;
+use std::sync::Arc;
+
+/// The state of every router. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+struct Inner {
+    ledger: Ledger,
+    records: Records,
+    source: Arc<dyn MetricSource>,
+    config: Config,
+}
+
+impl App {
+    /// Over a ledger, with empty caches.
+    pub fn new(ledger: Ledger, source: impl MetricSource + 'static, config: Config) -> Self {
+        Self(Arc::new(Inner { ledger, records: Records::default(), source: Arc::new(source), config }))
+    }
+
+    /// The ledger.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.0.ledger
+    }
+
+    /// The store, for reads.
+    #[must_use]
+    pub fn dynamo(&self) -> &Dynamo {
+        self.0.ledger.dynamo()
+    }
+
+    /// The counters.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        self.0.ledger.metrics()
+    }
+
+    /// Where counters are read back.
+    #[must_use]
+    pub fn metric_source(&self) -> &dyn MetricSource {
+        &*self.0.source
+    }
+
+    /// The cached records.
+    #[must_use]
+    pub fn records(&self) -> &Records {
+        &self.0.records
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        self.0.ledger.clock()
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock().now()
+    }
+
+    /// A tenant's terms, at most a minute old.
+    ///
+    /// # Errors
+    /// 403 `tenant_unknown` if it has none, 503 if the store did not tell.
+    pub async fn terms(&self, tenant: &Tenant) -> Result<Arc<TenantTerms>, Problem> {
+        let terms = self.0.records.tenant(self.dynamo(), tenant, self.now()).await?;
+        terms.ok_or_else(Problem::tenant_unknown)
+    }
+
+    /// A merchant's terms, at most a minute old.
+    ///
+    /// # Errors
+    /// 404 if there is no such merchant, 503 if the store did not tell.
+    pub async fn merchant(&self, tenant: &Tenant, id: MerchantId) -> Result<Arc<MerchantTerms>, Problem> {
+        let merchant = self.0.records.merchant(self.dynamo(), tenant, id, self.now()).await?;
+        merchant.ok_or_else(Problem::not_found)
+    }
+
+    /// A caller's claim on the key of a request, and whether it may be executed. A request without a
+    /// key gets one of its own where the tenant still allows that, so that its path is the same.
+    ///
+    /// # Errors
+    /// 400 for a missing, malformed or future key; as [`App::terms`].
+    pub async fn claim(
+        &self,
+        caller: &impl Caller,
+        operation: Operation,
+        key: RequestKey,
+        request: CanonicalRequest,
+    ) -> Result<(Claim, Admission), Problem> {
+        let now = self.now();
+        let window = Window::WALLET;
+        let tenant = caller.tenant();
+        let phase = self.terms(tenant).await?.key_phase;
+        self.metrics().count(Metric::KeyedRequest, tenant, operation);
+        let (key, admission) = match key.0 {
+            Ok(key) => {
+                let admission = caller.admit(&key, now, &window).map_err(Problem::key)?;
+                (key, admission)
+            }
+            Err(KeyError::Missing) => {
+                self.metrics().count(Metric::IdempotencyKeyMissing, tenant, operation);
+                match phase {
+                    KeyPhase::Mandatory => return Err(Problem::key(KeyError::Missing)),
+                    KeyPhase::Optional => (self.one_off_key(now)?, Admission::Execute),
+                }
+            }
+            Err(error) => return Err(Problem::key(error)),
+        };
+        let claim = Claim {
+            tenant: tenant.clone(),
+            principal: caller.principal(),
+            actor: caller.actor(),
+            operation,
+            key,
+            request,
+            window,
+            now,
+        };
+        Ok((claim, admission))
+    }
+
+    fn one_off_key(&self, now: Timestamp) -> Result<IdempotencyKey, Problem> {
+        let id = self.0.ledger.entropy().uuid_v7(now)?;
+        IdempotencyKey::parse(&id.to_string()).map_err(Problem::key)
+    }
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("App")
+    }
+}

@@ -1,0 +1,117 @@
+//! A small cache for records that change rarely: tenant configuration, merchants, terminals' keys.
+//! What was valid within the cache's time stays valid; what is absent is asked for again each time.
+
+use ledger_core::time::Timestamp;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+/// How long a record is believed.
+pub const CACHE_TIME: Duration = Duration::from_secs(60);
+/// How many records of one kind are kept.
+const ENTRIES_MAX: usize = 10_000;
+
+/// Records by key, each believed for [`CACHE_TIME`] after it was read.
+#[derive(Debug)]
+pub struct Cache<K, V>(RwLock<HashMap<K, Entry<V>>>);
+
+#[derive(Clone, Debug)]
+struct Entry<V> {
+    read_at: Timestamp,
+    value: V,
+}
+
+impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
+    /// An empty cache.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(RwLock::new(HashMap::new()))
+    }
+
+    /// The record, if it was read within the last [`CACHE_TIME`]; with it, when it was read.
+    pub fn get(&self, key: &K, now: Timestamp) -> Option<(V, Timestamp)> {
+        let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        entries.get(key).filter(|entry| entry.is_fresh(now)).map(|entry| (entry.value.clone(), entry.read_at))
+    }
+
+    /// Keeps a record that was read at `now`.
+    pub fn put(&self, key: K, value: V, now: Timestamp) {
+        let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() >= ENTRIES_MAX && !entries.contains_key(&key) {
+            entries.retain(|_, entry| entry.is_fresh(now));
+            // All fresh: any one goes. A miss costs a read, nothing else.
+            if entries.len() >= ENTRIES_MAX
+                && let Some(any) = entries.keys().next().cloned()
+            {
+                entries.remove(&any);
+            }
+        }
+        entries.insert(key, Entry { read_at: now, value });
+    }
+
+    /// Forgets a record, because it has just been changed from here.
+    pub fn forget(&self, key: &K) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
+    /// The record, from the cache or through `load`; `None` if there is none.
+    ///
+    /// # Errors
+    /// What `load` fails with.
+    pub async fn get_or_load<E, F>(&self, key: &K, now: Timestamp, load: impl FnOnce() -> F) -> Result<Option<V>, E>
+    where
+        F: Future<Output = Result<Option<V>, E>>,
+    {
+        if let Some((value, _)) = self.get(key, now) {
+            return Ok(Some(value));
+        }
+        let loaded = load().await?;
+        if let Some(value) = &loaded {
+            self.put(key.clone(), value.clone(), now);
+        }
+        Ok(loaded)
+    }
+}
+
+impl<K: Eq + Hash + Clone, V: Clone> Default for Cache<K, V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V> Entry<V> {
+    /// An entry from the future is not believed: the clock has been set back.
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        self.read_at <= now && now < self.read_at.plus(CACHE_TIME)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_believed_for_a_minute() {
+        let cache = Cache::new();
+        let at = Timestamp::from_millis(1_700_000_000_000);
+        cache.put("a", 1, at);
+        assert_eq!(cache.get(&"a", at), Some((1, at)));
+        assert_eq!(cache.get(&"a", at.plus(Duration::from_millis(59_999))), Some((1, at)));
+        assert_eq!(cache.get(&"a", at.plus(Duration::from_secs(60))), None);
+        assert_eq!(cache.get(&"a", at.minus(Duration::from_secs(1))), None);
+        cache.forget(&"a");
+        assert_eq!(cache.get(&"a", at), None);
+    }
+
+    #[test]
+    fn it_stays_within_its_bound() {
+        let cache = Cache::new();
+        let at = Timestamp::from_millis(1_700_000_000_000);
+        for key in 0..=ENTRIES_MAX {
+            cache.put(key, (), at);
+        }
+        assert_eq!(cache.0.read().unwrap().len(), ENTRIES_MAX);
+        assert!(cache.get(&ENTRIES_MAX, at).is_some());
+    }
+}

@@ -1,0 +1,140 @@
+//! Configuration from the environment, checked at start. What is wrong is said with the variable's
+//! name and an example.
+
+use tracing_subscriber::EnvFilter;
+
+/// How a process is set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The DynamoDB table.
+    pub table: String,
+    /// Another DynamoDB than the Region's.
+    pub endpoint_url: Option<String>,
+    /// What is logged, as `tracing` filters are written.
+    pub log_filter: String,
+}
+
+/// A variable that is missing or wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// It must be set.
+    #[error("the environment variable {name} is not set: set it to {what}, for example {name}={example}")]
+    Missing {
+        /// Which variable.
+        name: &'static str,
+        /// What it is.
+        what: &'static str,
+        /// A good value.
+        example: &'static str,
+    },
+    /// It is set to something else than it should be.
+    #[error("the environment variable {name} {why}; for example {name}={example}")]
+    Wrong {
+        /// Which variable.
+        name: &'static str,
+        /// What is wrong with it.
+        why: &'static str,
+        /// A good value.
+        example: &'static str,
+    },
+}
+
+const TABLE: &str = "TABLE_NAME";
+const TABLE_EXAMPLE: &str = "ecopay-ledger";
+/// Ours comes before the SDK's own.
+const ENDPOINTS: [&str; 2] = ["LEDGER_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"];
+const ENDPOINT_EXAMPLE: &str = "http://127.0.0.1:8000";
+const LOG: &str = "LOG_LEVEL";
+
+impl Config {
+    /// From the process's environment.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which variable to set to what.
+    pub fn from_env() -> Result<Self, ConfigError> {
+        Self::from_vars(|name| std::env::var(name).ok())
+    }
+
+    /// From variables by name.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which variable to set to what.
+    pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let set = |name: &str| var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let table = set(TABLE).ok_or(ConfigError::Missing {
+            name: TABLE,
+            what: "the name of the DynamoDB table",
+            example: TABLE_EXAMPLE,
+        })?;
+        if !is_table_name(&table) {
+            let why = "is no table name: 3 to 255 letters, digits, `_`, `-` and `.`";
+            return Err(ConfigError::Wrong { name: TABLE, why, example: TABLE_EXAMPLE });
+        }
+        let mut endpoint_url = None;
+        for name in ENDPOINTS {
+            if let (Some(url), None) = (set(name), &endpoint_url) {
+                if !is_endpoint(&url) {
+                    let why = "is no URL: it begins with http:// or https:// and names a host";
+                    return Err(ConfigError::Wrong { name, why, example: ENDPOINT_EXAMPLE });
+                }
+                endpoint_url = Some(url);
+            }
+        }
+        let log_filter = set(LOG).unwrap_or_else(|| "info".to_owned());
+        if EnvFilter::try_new(&log_filter).is_err() {
+            let why = "is no log level: error, warn, info, debug or trace";
+            return Err(ConfigError::Wrong { name: LOG, why, example: "info" });
+        }
+        Ok(Self { table, endpoint_url, log_filter })
+    }
+}
+
+fn is_table_name(name: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    (3..=255).contains(&name.len()) && name.bytes().all(fits)
+}
+
+fn is_endpoint(url: &str) -> bool {
+    url.parse::<http::Uri>().is_ok_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(vars: &[(&str, &str)]) -> Result<Config, String> {
+        let var = |name: &str| vars.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
+        Config::from_vars(var).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_table_is_enough() {
+        let config = config(&[("TABLE_NAME", "ledger-prod")]).unwrap();
+        assert_eq!(config, Config { table: "ledger-prod".into(), endpoint_url: None, log_filter: "info".into() });
+    }
+
+    #[test]
+    fn errors_name_the_variable_and_an_example() {
+        let cases: &[(&[(&str, &str)], &str)] = &[
+            (&[], "TABLE_NAME=ecopay-ledger"),
+            (&[("TABLE_NAME", " ")], "TABLE_NAME=ecopay-ledger"),
+            (&[("TABLE_NAME", "a/b/c")], "TABLE_NAME is no table name"),
+            (&[("TABLE_NAME", "abc"), ("LEDGER_ENDPOINT_URL", "localhost:8000")], "LEDGER_ENDPOINT_URL is no URL"),
+            (&[("TABLE_NAME", "abc"), ("AWS_ENDPOINT_URL_DYNAMODB", "ftp://x")], "AWS_ENDPOINT_URL_DYNAMODB is no URL"),
+            (&[("TABLE_NAME", "abc"), ("LOG_LEVEL", "a=b=c")], "LOG_LEVEL is no log level"),
+        ];
+        for (vars, want) in cases {
+            let error = config(vars).unwrap_err();
+            assert!(error.contains(want) && error.contains("for example"), "{error}");
+        }
+    }
+
+    #[test]
+    fn our_endpoint_comes_before_the_sdks() {
+        let both =
+            [("TABLE_NAME", "abc"), ("AWS_ENDPOINT_URL_DYNAMODB", "http://b"), ("LEDGER_ENDPOINT_URL", "http://a")];
+        assert_eq!(config(&both).unwrap().endpoint_url.as_deref(), Some("http://a"));
+    }
+}

@@ -1,0 +1,270 @@
+//! The store: the one file that writes to DynamoDB, and always by TransactWriteItems.
+//! It says of every write whether it happened, did not happen, or is not known to have.
+
+mod connect;
+mod convert;
+mod reads;
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+pub(crate) use connect::scripted_client;
+pub use connect::sdk_config;
+pub use reads::{QuerySpec, ReadError, SortKeys};
+
+use crate::config::Config;
+use crate::entropy::Entropy;
+use aws_config::SdkConfig;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::interceptors::FinalizerInterceptorContextRef;
+use aws_sdk_dynamodb::error::{BoxError, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{
+    ConditionCheck, Put, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem, Update,
+};
+use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::config_bag::ConfigBag;
+use ledger_core::transaction::{Reason, Rendered, RenderedAction, Transaction};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The table. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Dynamo {
+    client: Client,
+    table: Arc<str>,
+    entropy: Entropy,
+}
+
+/// Why a write was not acknowledged. An error that is not listed is [`WriteError::Indeterminate`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// Nothing was applied; one reason per action.
+    #[error("the transaction was cancelled")]
+    Cancelled(Vec<Reason>),
+    /// Nothing was applied: the store asks for a pause.
+    #[error("the store is throttled")]
+    Throttled,
+    /// Nothing was applied: the request itself is wrong, and will be every time.
+    #[error("the store refused the request: {0}")]
+    Determinate(String),
+    /// It may or may not have been applied.
+    #[error("the outcome of the write is not known: {0}")]
+    Indeterminate(String),
+}
+
+impl Dynamo {
+    /// The table that a configuration names, with an SDK configuration of its own.
+    pub async fn connect(config: &Config, entropy: Entropy) -> Self {
+        Self::from_sdk_config(&sdk_config(config.endpoint_url.as_deref()).await, config, entropy)
+    }
+
+    /// The table that a configuration names, with an SDK configuration that others share.
+    #[must_use]
+    pub fn from_sdk_config(sdk: &SdkConfig, config: &Config, entropy: Entropy) -> Self {
+        Self::from_client(connect::client(sdk, config.endpoint_url.as_deref()), &config.table, entropy)
+    }
+
+    /// The table `table` behind a client, so that tests can put faults between.
+    #[must_use]
+    pub fn from_client(client: Client, table: &str, entropy: Entropy) -> Self {
+        Self { client, table: Arc::from(table), entropy }
+    }
+
+    /// The table's name.
+    #[must_use]
+    pub fn table(&self) -> &str {
+        &self.table
+    }
+
+    /// Executes a transaction once. The SDK repeats it under one token; each call here has its own.
+    ///
+    /// # Errors
+    /// [`WriteError`] says whether it may have been applied.
+    #[expect(clippy::disallowed_methods, reason = "this is the wrapper that everything else is told to use")]
+    pub async fn write(&self, transaction: &Transaction) -> Result<(), WriteError> {
+        let mut actions = Vec::with_capacity(transaction.items().len());
+        for item in transaction.items() {
+            let rendered = item.render().ok_or_else(|| WriteError::Determinate("ClashingPlaceholders".to_owned()))?;
+            actions.push(self.action(rendered)?);
+        }
+        let token: [u8; 16] = self.entropy.bytes().map_err(|_| WriteError::Determinate("NoRandomness".to_owned()))?;
+        let watch = Watch::default();
+        let sent = self
+            .client
+            .transact_write_items()
+            .set_transact_items(Some(actions))
+            .client_request_token(hex::encode(token))
+            .customize()
+            .interceptor(watch.clone())
+            .send()
+            .await;
+        match sent {
+            Ok(_) => Ok(()),
+            Err(error) => Err(watch.settle(write_error(error))),
+        }
+    }
+
+    fn action(&self, rendered: Rendered) -> Result<TransactWriteItem, WriteError> {
+        let names = (!rendered.names.is_empty()).then(|| rendered.names.into_iter().collect());
+        let values = (!rendered.values.is_empty())
+            .then(|| rendered.values.into_iter().map(|(name, value)| (name, convert::to_sdk(value))).collect());
+        let action = TransactWriteItem::builder();
+        let action = match rendered.action {
+            RenderedAction::Put(item) => action.put(
+                Put::builder()
+                    .table_name(&*self.table)
+                    .set_item(Some(convert::item_to_sdk(item)))
+                    .set_condition_expression(rendered.condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(OnFailure::AllOld)
+                    .build()
+                    .map_err(not_built)?,
+            ),
+            RenderedAction::Update(key, update) => action.update(
+                Update::builder()
+                    .table_name(&*self.table)
+                    .set_key(Some(convert::item_to_sdk(key)))
+                    .update_expression(update)
+                    .set_condition_expression(rendered.condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(OnFailure::AllOld)
+                    .build()
+                    .map_err(not_built)?,
+            ),
+            RenderedAction::ConditionCheck(key) => action.condition_check(
+                ConditionCheck::builder()
+                    .table_name(&*self.table)
+                    .set_key(Some(convert::item_to_sdk(key)))
+                    .set_condition_expression(rendered.condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(OnFailure::AllOld)
+                    .build()
+                    .map_err(not_built)?,
+            ),
+        };
+        Ok(action.build())
+    }
+}
+
+fn not_built(_: aws_sdk_dynamodb::error::BuildError) -> WriteError {
+    WriteError::Determinate("IncompleteAction".to_owned())
+}
+
+fn write_error<R>(error: SdkError<TransactWriteItemsError, R>) -> WriteError {
+    match error {
+        // Built wrongly: never sent.
+        SdkError::ConstructionFailure(_) => WriteError::Determinate("ConstructionFailure".to_owned()),
+        SdkError::TimeoutError(_) => WriteError::Indeterminate("Timeout".to_owned()),
+        SdkError::DispatchFailure(_) => WriteError::Indeterminate("DispatchFailure".to_owned()),
+        SdkError::ResponseError(_) => WriteError::Indeterminate("UnreadableResponse".to_owned()),
+        SdkError::ServiceError(error) => service_error(error.into_err()),
+        other => WriteError::Indeterminate(other.code().unwrap_or("Unlisted").to_owned()),
+    }
+}
+
+fn service_error(error: TransactWriteItemsError) -> WriteError {
+    match Answer::of(error.code()) {
+        Answer::Cancelled => {
+            let TransactWriteItemsError::TransactionCanceledException(cancelled) = error else {
+                return WriteError::Indeterminate("CancelledWithoutReasons".to_owned());
+            };
+            let reasons = cancelled.cancellation_reasons.unwrap_or_default();
+            WriteError::Cancelled(reasons.into_iter().map(convert::reason).collect())
+        }
+        Answer::Throttled => WriteError::Throttled,
+        Answer::Refused => WriteError::Determinate(error.code().unwrap_or_default().to_owned()),
+        Answer::Unlisted => WriteError::Indeterminate(error.code().unwrap_or("Unlisted").to_owned()),
+    }
+}
+
+/// What an error answer of the service proves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// Nothing was applied, for the reasons that come with it.
+    Cancelled,
+    /// Turned away before anything was done.
+    Throttled,
+    /// Wrong, and refused before anything was done.
+    Refused,
+    /// Nothing is proved: server errors, `TransactionInProgressException`, and whatever is not listed.
+    Unlisted,
+}
+
+impl Answer {
+    fn of(code: Option<&str>) -> Self {
+        match code {
+            Some("TransactionCanceledException") => Self::Cancelled,
+            Some("ProvisionedThroughputExceededException" | "RequestLimitExceeded" | "ThrottlingException") => {
+                Self::Throttled
+            }
+            Some(
+                "ValidationException"
+                | "ResourceNotFoundException"
+                | "AccessDeniedException"
+                | "UnrecognizedClientException"
+                | "ExpiredTokenException"
+                | "IncompleteSignatureException"
+                | "InvalidSignatureException"
+                | "MissingAuthenticationTokenException"
+                | "SerializationException"
+                | "IdempotentParameterMismatchException",
+            ) => Self::Refused,
+            Some(_) | None => Self::Unlisted,
+        }
+    }
+}
+
+/// Sees every attempt of one call. When the SDK tried several times, the last answer alone does not
+/// tell: a throttled retry says nothing of the attempt before it that timed out.
+#[derive(Clone, Debug, Default)]
+struct Watch {
+    ambiguous: Arc<AtomicBool>,
+}
+
+impl Watch {
+    fn settle(&self, last: WriteError) -> WriteError {
+        match last {
+            // Under one token an earlier attempt that was applied would have made this one succeed.
+            WriteError::Cancelled(_) | WriteError::Indeterminate(_) => last,
+            WriteError::Throttled if self.ambiguous.load(Ordering::SeqCst) => {
+                WriteError::Indeterminate("ThrottledAfterAmbiguity".to_owned())
+            }
+            WriteError::Determinate(code) if self.ambiguous.load(Ordering::SeqCst) => {
+                WriteError::Indeterminate(format!("{code} after ambiguity"))
+            }
+            WriteError::Throttled | WriteError::Determinate(_) => last,
+        }
+    }
+}
+
+#[dyn_dispatch_hint]
+impl Intercept for Watch {
+    fn name(&self) -> &'static str {
+        "Watch"
+    }
+
+    fn read_after_attempt(
+        &self,
+        context: &FinalizerInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let proved = match context.output_or_error() {
+            Some(Ok(_)) => true,
+            Some(Err(error)) => error
+                .as_operation_error()
+                .and_then(|error| error.downcast_ref::<TransactWriteItemsError>())
+                .is_some_and(|error| Answer::of(error.code()) != Answer::Unlisted),
+            None => false,
+        };
+        if !proved {
+            self.ambiguous.store(true, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+}

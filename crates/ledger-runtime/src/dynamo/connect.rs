@@ -1,0 +1,94 @@
+//! The SDK's configuration: every timeout and retry is set here, none is left to a default.
+
+use super::Dynamo;
+use super::reads::ReadError;
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::Credentials;
+use aws_sdk_dynamodb::Client;
+use ledger_core::ids::Tenant;
+use ledger_core::keys;
+use std::time::Duration;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1500);
+/// All attempts and pauses together.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(9);
+const ATTEMPTS_MAX: u32 = 4;
+const REGION_OF_ENDPOINTS: &str = "us-east-1";
+
+/// The configuration of every AWS client: AWS's default chain. Where the store is at an endpoint of
+/// its own, the Region falls back to `us-east-1` and the credentials to dummies, so that an engine
+/// on this machine needs no AWS account.
+pub async fn sdk_config(endpoint_url: Option<&str>) -> SdkConfig {
+    let loader =
+        aws_config::defaults(BehaviorVersion::v2026_01_12()).timeout_config(timeouts()).retry_config(retries());
+    if endpoint_url.is_none() {
+        return loader.load().await;
+    }
+    let mut loader = loader;
+    if is_unset("AWS_REGION") && is_unset("AWS_DEFAULT_REGION") {
+        loader = loader.region(Region::new(REGION_OF_ENDPOINTS));
+    }
+    if is_unset("AWS_ACCESS_KEY_ID") && is_unset("AWS_PROFILE") {
+        loader = loader.credentials_provider(Credentials::new("local", "local", None, None, "ledger-runtime"));
+    }
+    loader.load().await
+}
+
+pub(super) fn timeouts() -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+        .operation_timeout(OPERATION_TIMEOUT)
+        .build()
+}
+
+/// Standard, not adaptive: adaptive would make every tenant wait for one that is throttled. The
+/// pauses are random up to 1, 2 and 4 s, so that a `TransactionInProgressException` has a fair
+/// chance to meet the end of what is in progress.
+pub(super) fn retries() -> RetryConfig {
+    RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX).with_initial_backoff(Duration::from_secs(1))
+}
+
+/// The DynamoDB client. The endpoint is the table's alone, and `http://` gets a client without TLS.
+pub(super) fn client(config: &SdkConfig, endpoint_url: Option<&str>) -> Client {
+    let mut own = aws_sdk_dynamodb::config::Builder::from(config);
+    if let Some(url) = endpoint_url {
+        own = own.endpoint_url(url);
+        if url.starts_with("http://") {
+            own = own.http_client(aws_smithy_http_client::Builder::new().build_http());
+        }
+    }
+    Client::from_conf(own.build())
+}
+
+impl Dynamo {
+    /// One read during init, so that the first request does not pay for the TLS handshake. The item
+    /// need not exist.
+    ///
+    /// # Errors
+    /// [`ReadError`] if the store does not answer: the first request will tell better than the start.
+    pub async fn warm_up(&self) -> Result<(), ReadError> {
+        let Ok(tenant) = Tenant::parse("warm-up") else { return Ok(()) };
+        self.get(&keys::config(&tenant)).await.map(drop)
+    }
+}
+
+fn is_unset(name: &str) -> bool {
+    std::env::var_os(name).is_none_or(|value| value.is_empty())
+}
+
+/// A client that goes through `http` with the timeouts and retries of the real one.
+#[cfg(test)]
+pub(crate) fn scripted_client(http: aws_smithy_runtime_api::client::http::SharedHttpClient) -> Client {
+    let config = aws_sdk_dynamodb::Config::builder()
+        .behavior_version(BehaviorVersion::v2026_01_12())
+        .region(Region::new(REGION_OF_ENDPOINTS))
+        .credentials_provider(Credentials::new("local", "local", None, None, "tests"))
+        .timeout_config(timeouts())
+        .retry_config(retries())
+        .http_client(http);
+    Client::from_conf(config.build())
+}

@@ -1,0 +1,62 @@
+//! The SDK's values and ours. What we never write is not read either, rather than guessed at.
+
+use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason};
+use aws_smithy_types::Blob;
+use ledger_core::dynamo::{Item, ItemError, Value};
+use ledger_core::keys::{Key, attr};
+use ledger_core::transaction::{Reason, ReasonCode};
+use std::collections::HashMap;
+
+pub(super) fn to_sdk(value: Value) -> AttributeValue {
+    match value {
+        Value::S(text) => AttributeValue::S(text),
+        Value::N(number) => AttributeValue::N(number),
+        Value::Bool(flag) => AttributeValue::Bool(flag),
+        Value::B(bytes) => AttributeValue::B(Blob::new(bytes)),
+        Value::L(list) => AttributeValue::L(list.into_iter().map(to_sdk).collect()),
+        Value::M(map) => AttributeValue::M(item_to_sdk(map)),
+    }
+}
+
+pub(super) fn item_to_sdk(item: Item) -> HashMap<String, AttributeValue> {
+    item.into_iter().map(|(name, value)| (name, to_sdk(value))).collect()
+}
+
+pub(super) fn key_to_sdk(key: &Key) -> HashMap<String, AttributeValue> {
+    HashMap::from([
+        (attr::PK.to_owned(), AttributeValue::S(key.pk().to_owned())),
+        (attr::SK.to_owned(), AttributeValue::S(key.sk().to_owned())),
+    ])
+}
+
+pub(super) fn item_from_sdk(item: HashMap<String, AttributeValue>) -> Result<Item, ItemError> {
+    item.into_iter()
+        .map(|(name, value)| match from_sdk(value) {
+            Some(value) => Ok((name, value)),
+            None => Err(ItemError { attribute: name }),
+        })
+        .collect()
+}
+
+pub(super) fn reason(reason: CancellationReason) -> Reason {
+    // An attribute of a kind that we do not write cannot be one that a guard asks about.
+    let readable = |item: HashMap<String, AttributeValue>| {
+        item.into_iter().filter_map(|(name, value)| Some((name, from_sdk(value)?))).collect()
+    };
+    let code = reason.code.as_deref().map_or_else(|| ReasonCode::Unknown("absent".to_owned()), ReasonCode::parse);
+    Reason { code, item: reason.item.filter(|item| !item.is_empty()).map(readable) }
+}
+
+fn from_sdk(value: AttributeValue) -> Option<Value> {
+    Some(match value {
+        AttributeValue::S(text) => Value::S(text),
+        AttributeValue::N(number) => Value::N(number),
+        AttributeValue::Bool(flag) => Value::Bool(flag),
+        AttributeValue::B(bytes) => Value::B(bytes.into_inner()),
+        AttributeValue::L(list) => Value::L(list.into_iter().map(from_sdk).collect::<Option<_>>()?),
+        AttributeValue::M(map) => Value::M(item_from_sdk(map).ok()?),
+        AttributeValue::Bs(_) | AttributeValue::Ns(_) | AttributeValue::Ss(_) | AttributeValue::Null(_) => return None,
+        // Kinds that the SDK may come to know.
+        AttributeValue::Unknown { .. } | _ => return None,
+    })
+}

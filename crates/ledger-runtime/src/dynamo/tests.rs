@@ -1,0 +1,157 @@
+//! What each way in which a write or a read can end is taken for.
+
+use super::*;
+use crate::testing::{Step, Store, reasons, sealed};
+use ledger_core::dynamo::Value;
+use ledger_core::keys;
+use serde_json::json;
+
+async fn write(steps: impl IntoIterator<Item = Step>) -> (Result<(), WriteError>, Store) {
+    let store = Store::script(steps);
+    let (ledger, _) = store.ledger();
+    let outcome = ledger.dynamo().write(&sealed("100", &ledger)).await;
+    assert!(store.is_through());
+    (outcome, store)
+}
+
+fn is_unknown(outcome: &Result<(), WriteError>) -> bool {
+    matches!(outcome, Err(WriteError::Indeterminate(_)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_applied_transaction_asks_for_old_items_and_has_a_token() {
+    let (outcome, store) = write([Step::Ok(json!({}))]).await;
+    assert_eq!(outcome, Ok(()));
+    let seen = store.seen();
+    assert_eq!((seen.len(), seen[0].target.as_str(), seen[0].token().len()), (1, "TransactWriteItems", 32));
+    for action in seen[0].body["TransactItems"].as_array().unwrap() {
+        let action = action.as_object().unwrap().values().next().unwrap();
+        assert_eq!(action["ReturnValuesOnConditionCheckFailure"], "ALL_OLD");
+        assert_eq!(action["TableName"], "ledger");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_sdk_repeats_the_token_and_we_never_do() {
+    let (outcome, store) = write([Step::Broken, Step::Error(500, "InternalServerError"), Step::Ok(json!({}))]).await;
+    assert_eq!(outcome, Ok(()));
+    let tokens: std::collections::BTreeSet<String> = store.seen().iter().map(|seen| seen.token().to_owned()).collect();
+    assert_eq!(tokens.len(), 1);
+
+    let store = Store::script([Step::Ok(json!({})), Step::Ok(json!({}))]);
+    let (ledger, _) = store.ledger();
+    let transaction = sealed("100", &ledger);
+    ledger.dynamo().write(&transaction).await.unwrap();
+    ledger.dynamo().write(&transaction).await.unwrap();
+    assert_ne!(store.seen()[0].token(), store.seen()[1].token());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_brings_its_reasons_in_order() {
+    let old = json!({"balance": {"N": "40"}, "uuid": {"S": "x"}});
+    let (outcome, store) = write([Step::Cancelled(reasons(4, 1, "ConditionalCheckFailed", Some(old)))]).await;
+    let Err(WriteError::Cancelled(got)) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(store.seen().len(), 1, "the SDK must not retry a cancellation");
+    assert_eq!(got.len(), 4);
+    assert_eq!(got[1].item.as_ref().unwrap()["balance"], Value::N("40".to_owned()));
+    assert_eq!(got[0].item, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_may_have_been_applied_is_unknown() {
+    for step in [
+        Step::Broken,
+        Step::Hang,
+        Step::Error(500, "InternalServerError"),
+        Step::Error(503, "ServiceUnavailable"),
+        Step::Error(400, "TransactionInProgressException"),
+    ] {
+        let (outcome, _) = write(vec![step.clone(); 4]).await;
+        assert!(is_unknown(&outcome), "{step:?}: {outcome:?}");
+    }
+    let (outcome, _) = write([Step::Error(400, "SomethingNewException")]).await;
+    assert!(is_unknown(&outcome), "an unlisted error is unknown: {outcome:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_answer_is_unknown_or_done_but_never_not_written() {
+    let store = Store::script(vec![Step::Garbage; 4]);
+    let (ledger, _) = store.ledger();
+    let outcome = ledger.dynamo().write(&sealed("100", &ledger)).await;
+    assert!(is_unknown(&outcome) || outcome.is_ok(), "{outcome:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttling_is_certain_only_if_every_attempt_was_throttled() {
+    for code in ["ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"] {
+        let (outcome, _) = write(vec![Step::Error(400, code); 4]).await;
+        assert_eq!(outcome, Err(WriteError::Throttled), "{code}");
+    }
+    let throttled = Step::Error(400, "ThrottlingException");
+    let (outcome, _) = write([Step::Hang, throttled.clone(), throttled.clone(), throttled]).await;
+    assert!(is_unknown(&outcome), "{outcome:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_request_is_certain_unless_an_attempt_before_was_not() {
+    for code in ["ValidationException", "ResourceNotFoundException", "AccessDeniedException", "IdempotentParameterMismatchException"] {
+        let (outcome, _) = write([Step::Error(400, code)]).await;
+        assert_eq!(outcome, Err(WriteError::Determinate(code.to_owned())));
+    }
+    let (outcome, _) = write([Step::Broken, Step::Error(400, "AccessDeniedException")]).await;
+    assert!(is_unknown(&outcome), "{outcome:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_items_come_in_the_order_of_their_keys_and_leftovers_are_asked_again() {
+    let tenant = |name: &str| keys::config(&ledger_core::ids::Tenant::parse(name).unwrap());
+    let (a, b, c) = (tenant("a"), tenant("b"), tenant("c"));
+    let item = |key: &keys::Key| json!({"uuid": {"S": key.pk()}, "type": {"S": key.sk()}});
+    let left = json!({"ledger": {"Keys": [item(&a)]}});
+    let store = Store::script([
+        Step::Ok(json!({"Responses": {"ledger": [item(&c)]}, "UnprocessedKeys": left})),
+        Step::Ok(json!({"Responses": {"ledger": [item(&a)]}})),
+    ]);
+    let got = store.dynamo().get_many(&[c.clone(), b, a, c]).await.unwrap();
+    let there: Vec<bool> = got.iter().map(Option::is_some).collect();
+    assert_eq!(there, [true, false, true, true]);
+    assert_eq!(got[0].as_ref().unwrap()["uuid"], Value::s("c#tenant#root"));
+    assert_eq!(store.seen()[0].body["RequestItems"]["ledger"]["ConsistentRead"], true);
+    assert_eq!(store.seen()[0].body["RequestItems"]["ledger"]["Keys"].as_array().unwrap().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_query_leaves_out_what_it_comes_after() {
+    let item = |sk: &str| json!({"uuid": {"S": "p"}, "type": {"S": sk}});
+    let partition = keys::Partition::tenant(&ledger_core::ids::Tenant::parse("demo").unwrap());
+    let spec = QuerySpec::partition(&partition, SortKeys::Prefix("TXN#".to_owned()))
+        .after(Some("TXN#3".to_owned()))
+        .newest_first()
+        .limit(2);
+    let store = Store::script([Step::Ok(json!({"Items": [item("TXN#3"), item("TXN#2"), item("TXN#1")]}))]);
+    let got = store.dynamo().query(&spec).await.unwrap();
+    let sks: Vec<&Value> = got.iter().map(|item| &item["type"]).collect();
+    assert_eq!(sks, [&Value::s("TXN#2"), &Value::s("TXN#1")]);
+    let asked = &store.seen()[0].body;
+    assert_eq!((&asked["ExpressionAttributeValues"][":high"]["S"], &asked["Limit"]), (&"TXN#3".into(), &3.into()));
+    assert_eq!((&asked["ConsistentRead"], &asked["ScanIndexForward"]), (&true.into(), &false.into()));
+
+    // A forged cursor cannot leave the prefix.
+    let beyond = QuerySpec::partition(&partition, SortKeys::Prefix("TXN#".to_owned())).after(Some("PROFILE".to_owned())).newest_first();
+    assert_eq!(Store::default().dynamo().query(&beyond).await, Ok(Vec::new()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_say_whose_fault_it_was() {
+    let key = keys::config(&ledger_core::ids::Tenant::parse("demo").unwrap());
+    let read = |steps: Vec<Step>| {
+        let key = key.clone();
+        async move { Store::script(steps).dynamo().get(&key).await.unwrap_err() }
+    };
+    assert_eq!(read(vec![Step::Error(400, "ThrottlingException"); 4]).await, ReadError::Throttled);
+    assert_eq!(read(vec![Step::Hang; 4]).await, ReadError::Unavailable("Timeout".to_owned()));
+    let missing = "ResourceNotFoundException";
+    assert_eq!(read(vec![Step::Error(400, missing)]).await, ReadError::Refused(missing.to_owned()));
+    let odd = json!({"Item": {"uuid": {"S": "p"}, "tags": {"SS": ["a"]}}});
+    assert!(matches!(read(vec![Step::Ok(odd)]).await, ReadError::Unreadable(_)));
+}

@@ -1,0 +1,135 @@
+//! What a keyed request is answered with: stored bytes, the same whoever sends them.
+
+use crate::notes::ResponseNotes;
+use crate::problem::Problem;
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use ledger_core::idempotency::Answer;
+use ledger_core::operation::Operation;
+use serde::Serialize;
+
+const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+const JSON: &str = "application/json";
+
+/// The answer to a keyed request.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    operation: Operation,
+    reply: Result<Reply, Problem>,
+}
+
+/// An answer that is stored.
+#[derive(Clone, Debug)]
+pub(super) struct Reply {
+    answer: Answer,
+    replayed: bool,
+    code: Option<&'static str>,
+}
+
+/// 200 with a JSON body.
+#[must_use]
+pub fn ok(body: &impl Serialize) -> Answer {
+    json(StatusCode::OK, None, body)
+}
+
+/// 201 with a JSON body and the new resource's path.
+#[must_use]
+pub fn created(location: String, body: &impl Serialize) -> Answer {
+    json(StatusCode::CREATED, Some(location), body)
+}
+
+/// 202 with a JSON body and the path where the work can be watched.
+#[must_use]
+pub fn accepted(location: String, body: &impl Serialize) -> Answer {
+    json(StatusCode::ACCEPTED, Some(location), body)
+}
+
+fn json(status: StatusCode, location: Option<String>, body: &impl Serialize) -> Answer {
+    // Bodies are structs of strings and numbers, which always serialize.
+    let body = serde_json::to_string(body).unwrap_or_else(|_| "{}".to_owned());
+    Answer { status: status.as_u16(), content_type: JSON.to_owned(), location, body }
+}
+
+impl Reply {
+    pub(super) fn fresh(answer: Answer) -> Self {
+        Self { answer, replayed: false, code: None }
+    }
+
+    pub(super) fn refused(answer: Answer, code: &'static str) -> Self {
+        Self { answer, replayed: false, code: Some(code) }
+    }
+
+    pub(super) fn replayed(answer: Answer) -> Self {
+        Self { answer, replayed: true, code: None }
+    }
+}
+
+impl Outcome {
+    pub(super) fn new(operation: Operation, reply: Result<Reply, Problem>) -> Self {
+        Self { operation, reply }
+    }
+
+    /// The HTTP status.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        match &self.reply {
+            Ok(reply) => reply.answer.status,
+            Err(problem) => problem.status().as_u16(),
+        }
+    }
+
+    /// The body.
+    #[must_use]
+    pub fn body(&self) -> String {
+        match &self.reply {
+            Ok(reply) => reply.answer.body.clone(),
+            Err(problem) => problem.body(),
+        }
+    }
+
+    /// Whether it is a stored answer to an earlier request.
+    #[must_use]
+    pub fn is_replay(&self) -> bool {
+        self.reply.as_ref().is_ok_and(|reply| reply.replayed)
+    }
+
+    /// The answer that stands under the key, or the problem that is not stored.
+    ///
+    /// # Errors
+    /// The problem.
+    pub fn into_answer(self) -> Result<Answer, Problem> {
+        self.reply.map(|reply| reply.answer)
+    }
+}
+
+impl IntoResponse for Outcome {
+    fn into_response(self) -> Response {
+        let (mut response, replayed, code) = match self.reply {
+            Ok(reply) => (stored(reply.answer, reply.replayed), reply.replayed, reply.code),
+            Err(problem) => {
+                let code = problem.code();
+                (problem.into_response(), false, Some(code))
+            }
+        };
+        let notes = ResponseNotes { code, operation: Some(self.operation), replayed, counted: true };
+        response.extensions_mut().insert(notes);
+        response
+    }
+}
+
+fn stored(answer: Answer, replayed: bool) -> Response {
+    let mut response = Response::new(Body::from(answer.body));
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    let location = answer.location.map(|location| (header::LOCATION, location));
+    for (name, value) in [(header::CONTENT_TYPE, answer.content_type)].into_iter().chain(location) {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(name, value);
+        }
+    }
+    if replayed {
+        headers.insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+    }
+    response
+}

@@ -1,0 +1,166 @@
+//! What a plan closure can end with besides a plan, and refusals with what helps the caller.
+
+use crate::dynamo::ReadError;
+use crate::problem::Problem;
+use ledger_core::dynamo::{Item, ItemError, read};
+use ledger_core::failure::Failure;
+use ledger_core::keys::attr;
+use ledger_core::money::{Balance, MoneyError};
+use ledger_core::ops::PlanRefusal;
+use ledger_core::transaction::{Rejection, TransactItem, Transaction};
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlanError {
+    /// Refused by the rules of the ledger; terminal refusals are stored under the key.
+    Refused(Refusal),
+    /// The request makes no sense: answered, not stored.
+    Invalid(Problem),
+    /// There is no such resource, or it is another's: 404.
+    Missing,
+    /// The key has been used: this is its marker.
+    MarkerStands(Item),
+    /// The store did not tell.
+    Read(ReadError),
+    /// A stored item cannot be read.
+    Stored(ItemError),
+    /// The sums do not fit.
+    Money(MoneyError),
+}
+
+/// A refusal by the rules of the ledger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    failure: Failure,
+    extra: Vec<(&'static str, serde_json::Value)>,
+}
+
+impl Refusal {
+    /// A refusal that says nothing but its failure.
+    #[must_use]
+    pub fn new(failure: Failure) -> Self {
+        Self { failure, extra: Vec::new() }
+    }
+
+    /// Adds what helps the caller.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<serde_json::Value>) -> Self {
+        self.extra.push((name, value.into()));
+        self
+    }
+
+    /// Why.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        self.failure
+    }
+
+    /// The problem document.
+    #[must_use]
+    pub fn problem(&self) -> Problem {
+        let problem = Problem::refused(self.failure);
+        self.extra.iter().fold(problem, |problem, (name, value)| problem.with(name, value.clone()))
+    }
+
+    /// The refusal that a failed guard of a transaction means.
+    pub(super) fn from_rejection(transaction: &Transaction, rejection: &Rejection) -> Self {
+        let refusal = Self::new(rejection.failure);
+        if rejection.failure != Failure::Insufficient {
+            return refusal;
+        }
+        match shortfall(transaction, rejection) {
+            Some(short) => refusal.with("balance_short", short.text()).with("asset", short.asset().to_string()),
+            None => refusal,
+        }
+    }
+}
+
+impl From<Failure> for PlanError {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(Refusal::new(failure))
+    }
+}
+
+impl From<Refusal> for PlanError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<PlanRefusal> for PlanError {
+    fn from(refusal: PlanRefusal) -> Self {
+        match refusal {
+            PlanRefusal::Refused(failure) => failure.into(),
+            PlanRefusal::Invalid { field, why } => Self::Invalid(Problem::invalid_field(field, why)),
+            PlanRefusal::Stored(error) => Self::Stored(error),
+            PlanRefusal::Money(error) => Self::Money(error),
+        }
+    }
+}
+
+impl From<PlanRefusal> for Problem {
+    fn from(refusal: PlanRefusal) -> Self {
+        PlanError::from(refusal).into_problem()
+    }
+}
+
+impl From<ReadError> for PlanError {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<ItemError> for PlanError {
+    fn from(error: ItemError) -> Self {
+        Self::Stored(error)
+    }
+}
+
+impl From<Problem> for PlanError {
+    fn from(problem: Problem) -> Self {
+        Self::Invalid(problem)
+    }
+}
+
+impl PlanError {
+    pub(super) fn into_problem(self) -> Problem {
+        match self {
+            Self::Invalid(problem) => problem,
+            Self::Missing => Problem::not_found(),
+            Self::Read(error) => error.into(),
+            Self::Stored(error) => error.into(),
+            Self::Money(MoneyError::TooLarge) => Problem::invalid("The amounts are too large together."),
+            Self::Money(error @ (MoneyError::AssetMismatch | MoneyError::Unreadable)) => {
+                tracing::error!(%error, "a plan could not be made");
+                Problem::internal()
+            }
+            // The executor answers these two itself.
+            Self::Refused(refusal) => refusal.problem(),
+            Self::MarkerStands(_) => Problem::busy(),
+        }
+    }
+}
+
+/// How much is missing: what the guard asked for, less what the item holds.
+fn shortfall(transaction: &Transaction, rejection: &Rejection) -> Option<Balance> {
+    let failed = |item: &&TransactItem| {
+        item.role() == rejection.role
+            && item.failure_on(rejection.old.as_ref()).is_some_and(|clause| clause.failure == rejection.failure)
+    };
+    let item = transaction.items().iter().find(failed)?;
+    let asset = item.moves()?.delta.asset().clone();
+    let held = rejection.old.as_ref().and_then(|old| read::opt_number(old, attr::BALANCE)).unwrap_or("0");
+    let held = Balance::from_stored(asset.clone(), held).ok()?;
+    let needed = Balance::from_stored(asset, &needed(item)?).ok()?;
+    let short = needed.checked_sub(&held).ok()?;
+    short.as_amount().map(|_| short)
+}
+
+/// The number that `balance >= :number` asks for.
+fn needed(item: &TransactItem) -> Option<String> {
+    let rendered = item.render()?;
+    let condition = rendered.condition?;
+    let (_, after) = condition.split_once(&format!("#{} >= ", attr::BALANCE))?;
+    let placeholder: String = after.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_')).collect();
+    read::opt_number(&rendered.values, &placeholder).map(str::to_owned)
+}

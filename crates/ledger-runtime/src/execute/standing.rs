@@ -1,0 +1,90 @@
+//! What a marker that stands means for a request, and reading one before planning.
+
+use super::outcome::Reply;
+use super::{Ledger, PlanError};
+use crate::metrics::Metric;
+use crate::problem::Problem;
+use ledger_core::dynamo::Item;
+use ledger_core::idempotency::{Claim, IdempotencyKey, KeyVerdict, Marker};
+use ledger_core::ids::{Principal, Tenant};
+use ledger_core::keys::{self, Key};
+use ledger_core::operation::Operation;
+
+impl Ledger {
+    /// Reads what a plan decides on together with the claim's marker, in one round trip: a replay
+    /// must not be refused because its own effect is there.
+    ///
+    /// # Errors
+    /// [`PlanError::MarkerStands`] if the key has been used, [`PlanError::Read`] if the store did not tell.
+    pub async fn read_for(&self, claim: &Claim, keys: &[Key]) -> Result<Vec<Option<Item>>, PlanError> {
+        let mut wanted = Vec::with_capacity(keys.len().saturating_add(1));
+        wanted.push(claim.marker_key());
+        wanted.extend_from_slice(keys);
+        let mut items = self.dynamo.get_many(&wanted).await?;
+        let rest = items.split_off(items.len().min(1));
+        match items.pop().flatten() {
+            Some(item) if !Marker::read(&item)?.lapsed(claim.now) => Err(PlanError::MarkerStands(item)),
+            Some(_) | None => Ok(rest),
+        }
+    }
+
+    /// What stands under a principal's key, if it has not lapsed: for "what became of my key?".
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn marker(
+        &self,
+        tenant: &Tenant,
+        principal: Principal,
+        operation: Operation,
+        key: &IdempotencyKey,
+    ) -> Result<Option<Marker>, Problem> {
+        let item = self.dynamo.get(&keys::marker(tenant, principal, operation, key.as_str())).await?;
+        let marker = item.as_ref().map(Marker::read).transpose()?;
+        Ok(marker.filter(|marker| !marker.lapsed(self.clock.now())))
+    }
+
+    /// A key that is too old to be executed: its answer if that is still kept, else 410.
+    pub(super) async fn look_up(&self, claim: &Claim) -> Result<Reply, Problem> {
+        if let Some(item) = self.dynamo.get(&claim.marker_key()).await?
+            && let Some(reply) = self.standing(claim, &item)?
+        {
+            return Ok(reply);
+        }
+        self.metrics.count(Metric::IdempotencyKeyExpired, &claim.tenant, claim.operation);
+        Err(Problem::key_expired(None))
+    }
+
+    /// The answer that a marker gives, or `None` if it has lapsed and the key is free. The
+    /// fingerprint is compared here, whichever way the marker was found.
+    pub(super) fn standing(&self, claim: &Claim, item: &Item) -> Result<Option<Reply>, Problem> {
+        let count = |metric| self.metrics.count(metric, &claim.tenant, claim.operation);
+        let verdict = Marker::read(item).and_then(|marker| claim.verdict(&marker));
+        match verdict.map_err(|error| self.broken(&claim.tenant, claim.operation, &error.to_string()))? {
+            KeyVerdict::Free => Ok(None),
+            KeyVerdict::Replay(answer) => {
+                count(Metric::IdempotencyReplay);
+                Ok(Some(Reply::replayed(answer)))
+            }
+            KeyVerdict::Reused => {
+                count(Metric::FingerprintMismatch);
+                // For fraud analysis; the key itself stays out of the log.
+                tracing::warn!(
+                    tenant = %claim.tenant,
+                    operation = %claim.operation,
+                    principal = %claim.principal,
+                    "an idempotency key came with another request than its own"
+                );
+                Err(Problem::key_reused())
+            }
+            KeyVerdict::Expired { original_request_at } => {
+                count(Metric::IdempotencyKeyExpired);
+                Err(Problem::key_expired(Some(original_request_at)))
+            }
+            KeyVerdict::Reversed => {
+                count(Metric::OperationReversed);
+                Err(Problem::operation_reversed())
+            }
+        }
+    }
+}

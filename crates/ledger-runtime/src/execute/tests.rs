@@ -1,0 +1,229 @@
+//! The executor over a scripted store: what is tried again, what is replayed, what it costs.
+
+use super::*;
+use crate::testing::{Step, Store, answer, claim, item_of, marker, now, reasons, sealed, transfer};
+use ledger_core::idempotency::Admission::{Execute, LookUpOnly};
+use serde_json::{Value, json};
+
+const ACTIONS: usize = 4;
+
+async fn perform(ledger: &Ledger, amount: &str, admission: Admission) -> Outcome {
+    let plan = |cx| std::future::ready(transfer(amount, cx));
+    ledger.perform(claim(amount), admission, plan, answer).await
+}
+
+fn done() -> Step {
+    Step::Ok(json!({}))
+}
+
+fn cancelled(at: usize, code: &str, item: Option<Value>) -> Step {
+    Step::Cancelled(reasons(ACTIONS, at, code, item))
+}
+
+fn code(outcome: &Outcome) -> String {
+    let body: Value = serde_json::from_str(&outcome.body()).unwrap();
+    body["code"].as_str().unwrap_or_default().to_owned()
+}
+
+/// What a ledger that has nothing to ask renders: the marker that a completed transfer leaves.
+fn standing(amount: &str) -> Value {
+    let (ledger, _) = Store::default().ledger();
+    marker(amount, &ledger)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_payment_is_one_round_trip() {
+    let store = Store::script([done()]);
+    let (ledger, counts) = store.ledger();
+    let outcome = perform(&ledger, "100", Execute).await;
+    assert_eq!((outcome.status(), outcome.is_replay(), store.seen().len()), (201, false, 1));
+    let put = &store.seen()[0].body["TransactItems"][0]["Put"]["Item"];
+    assert_eq!(put["body"]["S"].as_str(), Some(outcome.body().as_str()), "the stored bytes are the answer's");
+    assert_eq!(counts.total(Metric::TransactionConflict), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_is_one_round_trip_and_byte_identical() {
+    let stored = standing("100");
+    let store = Store::script([cancelled(0, "ConditionalCheckFailed", Some(stored.clone()))]);
+    let (ledger, counts) = store.ledger();
+    let outcome = perform(&ledger, "100", Execute).await;
+    assert!(outcome.is_replay());
+    assert_eq!(outcome.status(), 201);
+    assert_eq!(Some(outcome.body().as_str()), stored["body"]["S"].as_str());
+    assert_eq!((store.seen().len(), counts.total(Metric::IdempotencyReplay)), (1, 1));
+    let response = axum::response::IntoResponse::into_response(outcome);
+    assert_eq!(response.headers()["idempotent-replayed"], "true");
+    assert_eq!(response.headers()["location"], stored["location"]["S"].as_str().unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_with_another_request_is_refused_even_on_the_short_cut() {
+    let store = Store::script([cancelled(0, "ConditionalCheckFailed", Some(standing("99")))]);
+    let (ledger, counts) = store.ledger();
+    let outcome = perform(&ledger, "100", Execute).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (422, "idempotency_key_fingerprint_mismatch"));
+    assert_eq!(counts.total(Metric::FingerprintMismatch), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_is_stored_and_takes_two_round_trips() {
+    let poor = json!({"uuid": {"S": "p"}, "type": {"S": "BALANCE#ECOPAY"}, "balance": {"N": "40"}});
+    let store = Store::script([cancelled(1, "ConditionalCheckFailed", Some(poor)), done()]);
+    let (ledger, _) = store.ledger();
+    let outcome = perform(&ledger, "100", Execute).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (400, "insufficient_balance"));
+    let body: Value = serde_json::from_str(&outcome.body()).unwrap();
+    assert_eq!((&body["balance_short"], &body["asset"]), (&"60".into(), &"ECOPAY".into()));
+    let seen = store.seen();
+    assert_eq!(seen.len(), 2);
+    let stored = seen[1].body["TransactItems"].as_array().unwrap();
+    assert_eq!(stored.len(), 1, "only the marker");
+    assert_eq!(stored[0]["Put"]["Item"]["body"]["S"].as_str(), Some(outcome.body().as_str()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_loses_the_race_to_store_a_refusal_gets_the_winners_verdict() {
+    let poor = || cancelled(1, "ConditionalCheckFailed", Some(json!({"uuid": {"S": "p"}, "balance": {"N": "0"}})));
+    let stands = |amount| Step::Cancelled(reasons(1, 0, "ConditionalCheckFailed", Some(standing(amount))));
+    let store = Store::script([poor(), stands("100")]);
+    let outcome = perform(&store.ledger().0, "100", Execute).await;
+    assert_eq!((outcome.status(), outcome.is_replay()), (201, true));
+    let store = Store::script([poor(), stands("99")]);
+    assert_eq!(perform(&store.ledger().0, "100", Execute).await.status(), 422);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_recipient_is_not_stored() {
+    let store = Store::script([cancelled(2, "ConditionalCheckFailed", None)]);
+    let outcome = perform(&store.ledger().0, "100", Execute).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str(), store.seen().len()), (404, "not_found", 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_conflicts_are_tried_again_with_the_same_ids_and_other_tokens() {
+    let conflict = || cancelled(1, "TransactionConflict", None);
+    let store = Store::script([conflict(), conflict(), conflict(), done()]);
+    let (ledger, counts) = store.ledger();
+    assert_eq!(perform(&ledger, "100", Execute).await.status(), 201);
+    assert_eq!(counts.total(Metric::TransactionConflict), 3);
+    let seen = store.seen();
+    let tokens: std::collections::BTreeSet<&str> = seen.iter().map(|seen| seen.token()).collect();
+    assert_eq!(tokens.len(), 4);
+    assert!(seen.iter().all(|each| each.body["TransactItems"] == seen[0].body["TransactItems"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn exhausted_conflicts_look_for_the_marker_once() {
+    let conflicts = || vec![cancelled(0, "TransactionConflict", None); 4];
+    let mut steps = conflicts();
+    steps.push(Step::Ok(json!({"Item": standing("100")})));
+    let store = Store::script(steps);
+    assert!(perform(&store.ledger().0, "100", Execute).await.is_replay());
+
+    let mut steps = conflicts();
+    steps.push(Step::Ok(json!({})));
+    let store = Store::script(steps);
+    let (ledger, counts) = store.ledger();
+    let outcome = perform(&ledger, "100", Execute).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (503, "busy"));
+    assert_eq!((counts.total(Metric::TransactionConflict), counts.total(Metric::FailClosed)), (4, 1));
+    assert!(store.is_through());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_outcome_is_said_to_be_unknown() {
+    let store = Store::script(vec![Step::Hang; 4]);
+    let (ledger, counts) = store.ledger();
+    let outcome = perform(&ledger, "100", Execute).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (503, "outcome_unknown"));
+    assert_eq!((counts.total(Metric::OutcomeUnknown), counts.total(Metric::FailClosed)), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_no_request_explains_is_a_500_without_detail() {
+    for step in [cancelled(1, "SomethingNew", None), Step::Error(400, "ValidationException"), Step::Cancelled(vec![])] {
+        let store = Store::script([step]);
+        let (ledger, counts) = store.ledger();
+        let outcome = perform(&ledger, "100", Execute).await;
+        assert_eq!((outcome.status(), outcome.body()), (500, Problem::internal().body()));
+        assert_eq!((counts.total(Metric::Broken), counts.total(Metric::FailClosed)), (1, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttling_is_not_retried_by_us() {
+    let store = Store::script([cancelled(1, "ThrottlingError", None)]);
+    let (ledger, counts) = store.ledger();
+    let outcome = perform(&ledger, "100", Execute).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (503, "busy"));
+    assert_eq!(counts.total(Metric::Throttled), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_key_is_looked_up_and_never_executed() {
+    let store = Store::script([Step::Ok(json!({"Item": standing("100")}))]);
+    assert!(perform(&store.ledger().0, "100", LookUpOnly).await.is_replay());
+    let store = Store::script([Step::Ok(json!({}))]);
+    let (ledger, counts) = store.ledger();
+    let outcome = perform(&ledger, "100", LookUpOnly).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (410, "idempotency_key_expired"));
+    assert_eq!(counts.total(Metric::IdempotencyKeyExpired), 1);
+    assert!(store.seen().iter().all(|seen| seen.target == "GetItem"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stale_plan_is_made_again_with_the_same_context_and_then_given_up() {
+    let store = Store::script([done()]);
+    let (ledger, _) = store.ledger();
+    let contexts = std::sync::Mutex::new(Vec::new());
+    let plan = |cx: Context| {
+        let mut seen = contexts.lock().unwrap();
+        seen.push(cx.transaction_id);
+        let stale = seen.len() < 4;
+        std::future::ready(if stale { Err(Failure::StalePlan.into()) } else { transfer("100", cx) })
+    };
+    assert_eq!(ledger.perform(claim("100"), Execute, plan, answer).await.status(), 201);
+    let seen = contexts.lock().unwrap().clone();
+    assert!(seen.len() == 4 && seen.iter().all(|id| *id == seen[0]));
+
+    let never = |_| std::future::ready(Err::<Planned<TransactionId>, _>(PlanError::from(Failure::StalePlan)));
+    let outcome = ledger.perform(claim("100"), Execute, never, answer).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (503, "busy"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_that_reads_learns_of_its_own_marker_in_the_same_round_trip() {
+    let stored = standing("100");
+    let store = Store::script([Step::Ok(json!({"Responses": {"ledger": [stored]}}))]);
+    let (ledger, counts) = store.ledger();
+    let plan = |_| async {
+        let mut read = ledger.read_for(&claim("100"), &[]).await?;
+        read.pop();
+        Err::<Planned<TransactionId>, PlanError>(PlanError::Missing)
+    };
+    assert!(ledger.perform(claim("100"), Execute, plan, answer).await.is_replay());
+    assert_eq!((store.seen().len(), counts.total(Metric::IdempotencyReplay)), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_by_the_plan_is_stored_too() {
+    let store = Store::script([done()]);
+    let (ledger, _) = store.ledger();
+    let plan = |_| {
+        let refusal = Refusal::new(Failure::CapExceeded).with("cap", "50000");
+        std::future::ready(Err::<Planned<TransactionId>, _>(PlanError::from(refusal)))
+    };
+    let outcome = ledger.perform(claim("100"), Execute, plan, answer).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (400, "cap_exceeded"));
+    assert!(outcome.body().ends_with(r#""cap":"50000"}"#));
+    assert_eq!(store.seen().len(), 1);
+}
+
+#[test]
+fn the_script_speaks_of_the_real_transaction() {
+    let (ledger, _) = Store::default().ledger();
+    let transaction = sealed("100", &ledger);
+    assert_eq!(transaction.items().len(), ACTIONS);
+    assert_eq!(item_of(&transaction, 0)["processed_at"]["S"], now().rfc3339());
+}

@@ -1,0 +1,313 @@
+//! Who calls, from the claims that API Gateway's authorizer has verified and from nothing else.
+//! No body, header or path can name a tenant or a caller.
+
+use crate::notes::RequestNotes;
+use crate::problem::Problem;
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use lambda_http::request::RequestContext;
+use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, Window};
+use ledger_core::ids::{Actor, CustomerId, MerchantId, Principal, StaffId, Tenant};
+use ledger_core::time::Timestamp;
+use std::collections::{BTreeSet, HashMap};
+
+/// Somebody whose identity has been verified.
+pub trait Caller {
+    /// Whose table.
+    fn tenant(&self) -> &Tenant;
+
+    /// Whose idempotency keys.
+    fn principal(&self) -> Principal;
+
+    /// Who acts, for the journal and the audit trail.
+    fn actor(&self) -> Actor;
+
+    /// Whether a key that the caller sent may be executed.
+    ///
+    /// # Errors
+    /// [`KeyError`] if it is not one that this caller may use.
+    fn admit(&self, key: &IdempotencyKey, now: Timestamp, window: &Window) -> Result<Admission, KeyError> {
+        key.admit(now, window)
+    }
+}
+
+/// A customer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Customer {
+    tenant: Tenant,
+    id: CustomerId,
+}
+
+/// A merchant's staff member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merchant {
+    tenant: Tenant,
+    merchant: MerchantId,
+    staff: StaffId,
+    roles: BTreeSet<String>,
+}
+
+/// The operator's staff member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admin {
+    tenant: Tenant,
+    staff: StaffId,
+    roles: BTreeSet<String>,
+}
+
+impl Customer {
+    /// The customer.
+    #[must_use]
+    pub fn id(&self) -> CustomerId {
+        self.id
+    }
+}
+
+impl Merchant {
+    /// The merchant.
+    #[must_use]
+    pub fn merchant_id(&self) -> MerchantId {
+        self.merchant
+    }
+
+    /// The staff member.
+    #[must_use]
+    pub fn staff_id(&self) -> StaffId {
+        self.staff
+    }
+
+    /// Refuses a caller without a role.
+    ///
+    /// # Errors
+    /// 403 `forbidden`.
+    pub fn require(&self, role: &str) -> Result<(), Problem> {
+        require(&self.roles, role)
+    }
+}
+
+impl Admin {
+    /// The staff member.
+    #[must_use]
+    pub fn staff_id(&self) -> StaffId {
+        self.staff
+    }
+
+    /// Refuses a caller without a role.
+    ///
+    /// # Errors
+    /// 403 `forbidden`.
+    pub fn require(&self, role: &str) -> Result<(), Problem> {
+        require(&self.roles, role)
+    }
+}
+
+impl Caller for Customer {
+    fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    fn principal(&self) -> Principal {
+        Principal::Customer(self.id)
+    }
+
+    fn actor(&self) -> Actor {
+        Actor::Customer(self.id)
+    }
+}
+
+impl Caller for Merchant {
+    fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    fn principal(&self) -> Principal {
+        Principal::Merchant(self.merchant)
+    }
+
+    fn actor(&self) -> Actor {
+        Actor::MerchantStaff(self.staff)
+    }
+}
+
+impl Caller for Admin {
+    fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    fn principal(&self) -> Principal {
+        Principal::Staff(self.staff)
+    }
+
+    fn actor(&self) -> Actor {
+        Actor::Staff(self.staff)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Customer {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let claims = Claims::of(parts)?;
+        Self::from_claims(&claims)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Merchant {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let claims = Claims::of(parts)?;
+        Self::from_claims(&claims)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Admin {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let claims = Claims::of(parts)?;
+        Self::from_claims(&claims)
+    }
+}
+
+impl Customer {
+    fn from_claims(claims: &Claims<'_>) -> Result<Self, Problem> {
+        claims.require_face("customer")?;
+        Ok(Self { tenant: claims.tenant.clone(), id: claims.id("sub", CustomerId::parse)? })
+    }
+}
+
+impl Merchant {
+    fn from_claims(claims: &Claims<'_>) -> Result<Self, Problem> {
+        claims.require_face("merchant")?;
+        Ok(Self {
+            tenant: claims.tenant.clone(),
+            merchant: claims.id("merchant_id", MerchantId::parse)?,
+            staff: claims.id("sub", StaffId::parse)?,
+            roles: claims.roles(),
+        })
+    }
+}
+
+impl Admin {
+    fn from_claims(claims: &Claims<'_>) -> Result<Self, Problem> {
+        claims.require_face("admin")?;
+        Ok(Self { tenant: claims.tenant.clone(), staff: claims.id("sub", StaffId::parse)?, roles: claims.roles() })
+    }
+}
+
+/// The claims of the verified token.
+struct Claims<'a> {
+    tenant: Tenant,
+    all: &'a HashMap<String, String>,
+}
+
+impl<'a> Claims<'a> {
+    fn of(parts: &'a Parts) -> Result<Self, Problem> {
+        let Some(RequestContext::ApiGatewayV2(context)) = parts.extensions.get::<RequestContext>() else {
+            return Err(Problem::unauthenticated());
+        };
+        let jwt = context.authorizer.as_ref().and_then(|authorizer| authorizer.jwt.as_ref());
+        let all = jwt.map(|jwt| &jwt.claims).ok_or_else(Problem::unauthenticated)?;
+        let claims = Self::read(all)?;
+        if let Some(notes) = parts.extensions.get::<RequestNotes>() {
+            notes.set_tenant(&claims.tenant);
+        }
+        Ok(claims)
+    }
+
+    fn read(all: &'a HashMap<String, String>) -> Result<Self, Problem> {
+        let tenant = all.get("tenant").and_then(|tenant| Tenant::parse(tenant).ok());
+        Ok(Self { tenant: tenant.ok_or_else(Problem::unauthenticated)?, all })
+    }
+
+    fn require_face(&self, face: &str) -> Result<(), Problem> {
+        match self.all.get("face") {
+            Some(other) if other == face => Ok(()),
+            Some(_) => Err(Problem::wrong_face()),
+            None => Err(Problem::unauthenticated()),
+        }
+    }
+
+    fn id<T, E>(&self, claim: &str, parse: impl FnOnce(&str) -> Result<T, E>) -> Result<T, Problem> {
+        let text = self.all.get(claim).ok_or_else(Problem::unauthenticated)?;
+        parse(text).map_err(|_| Problem::unauthenticated())
+    }
+
+    fn roles(&self) -> BTreeSet<String> {
+        self.all.get("roles").map_or_else(BTreeSet::new, |roles| parse_roles(roles))
+    }
+}
+
+/// API Gateway writes an array claim as `[a b]`; other authorizers as JSON or with commas.
+fn parse_roles(text: &str) -> BTreeSet<String> {
+    let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
+    let separators = |c: char| c == ',' || c.is_whitespace();
+    inner
+        .split(separators)
+        .map(|role| role.trim_matches('"'))
+        .filter(|role| !role.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn require(roles: &BTreeSet<String>, role: &str) -> Result<(), Problem> {
+    if roles.contains(role) { Ok(()) } else { Err(Problem::forbidden(role)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
+
+    fn claims(pairs: &[(&str, &str)]) -> HashMap<String, String> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_face_sees_its_own_callers_only() {
+        let all = claims(&[("tenant", "demo"), ("sub", ID), ("face", "customer")]);
+        let read = Claims::read(&all).unwrap();
+        let customer = Customer::from_claims(&read).unwrap();
+        assert_eq!((customer.tenant().as_str(), customer.id().to_string().as_str()), ("demo", ID));
+        assert_eq!(Admin::from_claims(&read).unwrap_err().code(), "wrong_face");
+        assert_eq!(Merchant::from_claims(&read).unwrap_err().code(), "wrong_face");
+    }
+
+    #[test]
+    fn missing_or_malformed_claims_are_no_identity() {
+        let good = [("tenant", "demo"), ("sub", ID), ("face", "merchant"), ("merchant_id", ID)];
+        for (at, wrong) in [(0, ""), (0, "a#b"), (1, "me"), (3, ""), (3, "x")] {
+            let mut pairs = good;
+            pairs[at].1 = wrong;
+            let all = claims(&pairs);
+            let outcome = Claims::read(&all).and_then(|claims| Merchant::from_claims(&claims));
+            assert_eq!(outcome.unwrap_err().code(), "unauthenticated", "{wrong}");
+        }
+        for absent in 0..good.len() {
+            let mut pairs = good.to_vec();
+            pairs.remove(absent);
+            let all = claims(&pairs);
+            let outcome = Claims::read(&all).and_then(|claims| Merchant::from_claims(&claims));
+            assert_eq!(outcome.unwrap_err().status(), 401);
+        }
+    }
+
+    #[test]
+    fn roles_in_every_style() {
+        for text in [
+            "[approver auditor]",
+            "approver,auditor",
+            "[\"approver\", \"auditor\"]",
+            " approver auditor ",
+            "[\"approver\",\"auditor\"]",
+        ] {
+            let roles: Vec<String> = parse_roles(text).into_iter().collect();
+            assert_eq!(roles, ["approver", "auditor"], "{text}");
+        }
+        for text in ["", "[]", "[ ]"] {
+            assert!(parse_roles(text).is_empty());
+        }
+    }
+}

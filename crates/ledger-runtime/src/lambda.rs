@@ -1,0 +1,53 @@
+//! Starts a function's router in Lambda: configuration, logs, the store and its warm-up, metrics.
+
+use crate::app::App;
+use crate::clock::Clock;
+use crate::config::{Config, ConfigError};
+use crate::dynamo::{Dynamo, sdk_config};
+use crate::entropy::Entropy;
+use crate::execute::Ledger;
+use crate::logging::{self, LoggingError};
+use crate::metrics::{Emf, Metrics};
+use crate::readback::CloudWatch;
+use crate::routing;
+use utoipa_axum::router::OpenApiRouter;
+
+/// Why a function did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The environment is not what it should be.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Logs could not be set up.
+    #[error(transparent)]
+    Logging(#[from] LoggingError),
+}
+
+/// Serves a router until the environment is shut down.
+///
+/// # Errors
+/// A wrong environment, or what the Lambda runtime fails with.
+pub async fn run(router: impl FnOnce(&App) -> OpenApiRouter<App>) -> Result<(), lambda_http::Error> {
+    let app = start().await?;
+    let (router, _) = router(&app).split_for_parts();
+    lambda_http::run(routing::finish(router, app)).await
+}
+
+/// The state of a function's router in Lambda.
+///
+/// # Errors
+/// [`StartError`] says what to set.
+pub async fn start() -> Result<App, StartError> {
+    let config = Config::from_env()?;
+    logging::init(&config.log_filter)?;
+    let (clock, entropy) = (Clock::system(), Entropy::system());
+    let sdk = sdk_config(config.endpoint_url.as_deref()).await;
+    let dynamo = Dynamo::from_sdk_config(&sdk, &config, entropy.clone());
+    // Not fatal: a store that is away for a moment must not keep the function from starting.
+    if let Err(error) = dynamo.warm_up().await {
+        tracing::warn!(%error, "the store did not answer the warm-up");
+    }
+    let metrics = Metrics::to(Emf::stdout(clock.clone()));
+    let ledger = Ledger::new(dynamo, clock, entropy, metrics);
+    Ok(App::new(ledger, CloudWatch::new(aws_sdk_cloudwatch::Client::new(&sdk)), config))
+}

@@ -1,0 +1,29 @@
+//! The only shell of the ledger: it executes what the core has built, replays, authenticates,
+//! measures and logs. Functions stay thin because of it.
+
+pub mod app;
+pub mod cache;
+pub mod clock;
+pub mod config;
+pub mod cursor;
+pub mod dynamo;
+pub mod entropy;
+pub mod execute;
+pub mod identity;
+pub mod lambda;
+pub mod logging;
+pub mod metrics;
+pub mod notes;
+pub mod problem;
+pub mod readback;
+pub mod reads;
+pub mod refunds;
+pub mod request;
+pub mod routing;
+pub mod signature;
+pub mod tenant;
+pub mod views;
+pub mod terminal;
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,128 @@
+//! Logs: JSON, one line per request at the boundary, and nothing in it that tells of a person. The
+//! path is its template, so that no id or key gets in.
+
+use crate::metrics::{Metric, Metrics};
+use crate::notes::{RequestNotes, ResponseNotes};
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use lambda_http::request::RequestContext;
+use std::time::Instant;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// At their finer levels these print whole requests, with everything that stands in them.
+const QUIET: &str = "aws_config=warn,aws_runtime=warn,aws_sdk_dynamodb=warn,aws_sdk_cloudwatch=warn,\
+aws_smithy_http_client=warn,aws_smithy_runtime=warn,aws_smithy_runtime_api=warn,aws_sigv4=warn,hyper=warn,\
+hyper_util=warn,lambda_runtime=warn,lambda_http=warn,rustls=warn";
+
+/// Logs could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum LoggingError {
+    /// The filter cannot be read.
+    #[error("LOG_LEVEL is no log filter: set it to error, warn, info, debug or trace")]
+    Filter(#[from] ParseError),
+    /// Somebody was faster.
+    #[error("logging has been set up before: call logging::init once")]
+    Twice(#[from] tracing_subscriber::util::TryInitError),
+}
+
+/// Logs as JSON lines to standard output, for the whole process.
+///
+/// # Errors
+/// [`LoggingError`].
+pub fn init(filter: &str) -> Result<(), LoggingError> {
+    subscriber(filter, std::io::stdout)?.try_init()?;
+    Ok(())
+}
+
+fn subscriber<W>(filter: &str, out: W) -> Result<impl tracing::Subscriber + Send + Sync + 'static, ParseError>
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let filter = EnvFilter::try_new(format!("{filter},{QUIET}"))?;
+    Ok(tracing_subscriber::fmt()
+        .json()
+        .flatten_event(true)
+        .with_current_span(false)
+        .with_span_list(false)
+        .with_env_filter(filter)
+        .with_writer(out)
+        .finish())
+}
+
+/// The middleware that logs a request, and counts an answer by which we are at fault.
+pub async fn log_request(State(metrics): State<Metrics>, mut request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let notes = RequestNotes::default();
+    request.extensions_mut().insert(notes.clone());
+    let method = request.method().clone();
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let request_id = request_id(&request);
+
+    let response = next.run(request).await;
+
+    let said = response.extensions().get::<ResponseNotes>().cloned().unwrap_or_default();
+    let tenant = notes.tenant();
+    if let (Some(metric), false) = (Metric::of_fault(response.status()), said.counted) {
+        metrics.count_of(metric, tenant.as_ref(), said.operation);
+    }
+    let latency_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    tracing::info!(
+        method = method.as_str(),
+        path = path.as_ref().map_or("-", MatchedPath::as_str),
+        status = response.status().as_u16(),
+        code = said.code,
+        replayed = said.replayed,
+        latency_ms,
+        tenant = tenant.as_ref().map(|tenant| tenant.as_str()),
+        operation = said.operation.map(|operation| operation.name()),
+        request_id,
+        "request"
+    );
+    response
+}
+
+fn request_id(request: &Request) -> Option<String> {
+    match request.extensions().get::<RequestContext>() {
+        Some(RequestContext::ApiGatewayV2(context)) => context.request_id.clone(),
+        Some(_) | None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_are_flat_json_and_the_sdk_stays_quiet() {
+        let lines = Lines::default();
+        let out = lines.clone();
+        let subscriber = subscriber("trace", move || out.clone()).unwrap();
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::info!(status = 201, code = None::<&str>, "request");
+            tracing::debug!(target: "aws_smithy_runtime::client", "a whole request");
+        });
+        let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let line: serde_json::Value = serde_json::from_str(text.trim()).unwrap();
+        assert_eq!((&line["message"], &line["status"]), (&"request".into(), &201.into()));
+        assert!(line.get("code").is_none());
+    }
+}

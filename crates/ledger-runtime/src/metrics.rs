@@ -1,0 +1,122 @@
+//! Counters of the request path behind one small port: a line of embedded metric format in Lambda,
+//! counts in memory on the local stack and in tests. By operation and tenant at most.
+
+mod counting;
+mod emf;
+
+pub use counting::Counting;
+pub use emf::Emf;
+
+use ledger_core::ids::Tenant;
+use ledger_core::operation::Operation;
+use std::fmt;
+use std::sync::Arc;
+
+/// The namespace of every metric.
+pub const NAMESPACE: &str = "EcoPay/Payments";
+
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $variant:ident,)*) => {
+        /// What is counted or measured.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Metric { $($(#[$doc])* $variant,)* }
+
+        impl Metric {
+            /// Every metric.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Its name in CloudWatch.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($variant),)* }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// A transaction met another on one of its items.
+    TransactionConflict,
+    /// A request that carries an idempotency key or should: what the ones below are parts of.
+    KeyedRequest,
+    /// A stored answer was replayed.
+    IdempotencyReplay,
+    /// A request came without a key and was executed under a minted one.
+    IdempotencyKeyMissing,
+    /// A key came with another request than its own.
+    FingerprintMismatch,
+    /// A key came after its window.
+    IdempotencyKeyExpired,
+    /// A key came whose operation was reversed.
+    OperationReversed,
+    /// A request waited for another with its key.
+    InFlightWait,
+    /// A claim has been in flight for too long.
+    StuckInFlight,
+    /// Age of the oldest unpublished journal entry, seconds.
+    OutboxLag,
+    /// A request was answered with 503: we do not guess.
+    FailClosed,
+    /// The store asked for a pause.
+    Throttled,
+    /// Whether a write happened is not known.
+    OutcomeUnknown,
+    /// Something that no request explains; answered with 500.
+    Broken,
+    /// A terminal's signature was refused.
+    SignatureRefused,
+    /// The books and the balances differ.
+    ReconciliationBreak,
+}
+
+impl Metric {
+    /// What counts an answer by which we are at fault.
+    #[must_use]
+    pub fn of_fault(status: http::StatusCode) -> Option<Self> {
+        match status.as_u16() {
+            500 => Some(Self::Broken),
+            503 => Some(Self::FailClosed),
+            _ => None,
+        }
+    }
+}
+
+/// Where counters go.
+pub trait Sink: Send + Sync {
+    /// Counts `count` more. Never fails and never waits for the network.
+    fn count(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, count: u64);
+}
+
+/// The counters. Cheap to clone.
+#[derive(Clone)]
+pub struct Metrics(Arc<[Arc<dyn Sink>]>);
+
+impl Metrics {
+    /// Counts into one place.
+    pub fn to(sink: impl Sink + 'static) -> Self {
+        Self(Arc::from([Arc::new(sink) as Arc<dyn Sink>]))
+    }
+
+    /// Counts into two places.
+    pub fn to_both(one: impl Sink + 'static, other: impl Sink + 'static) -> Self {
+        Self(Arc::from([Arc::new(one) as Arc<dyn Sink>, Arc::new(other) as Arc<dyn Sink>]))
+    }
+
+    /// Counts one more of an operation of a tenant.
+    pub fn count(&self, metric: Metric, tenant: &Tenant, operation: Operation) {
+        self.count_of(metric, Some(tenant), Some(operation));
+    }
+
+    /// Counts one more, where tenant or operation may not be known.
+    pub fn count_of(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>) {
+        for sink in self.0.iter() {
+            sink.count(metric, tenant, operation, 1);
+        }
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}

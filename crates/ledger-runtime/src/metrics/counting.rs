@@ -1,0 +1,124 @@
+//! Counters in memory, by minute: what the local stack reads back and what tests look at.
+//! Old minutes are dropped, so that a stack that runs for weeks stays small.
+
+use super::{Metric, Sink};
+use crate::clock::Clock;
+use ledger_core::ids::Tenant;
+use ledger_core::operation::Operation;
+use ledger_core::time::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+const MINUTE_MS: i64 = 60_000;
+/// Two weeks.
+const MINUTES_KEPT: i64 = 14 * 24 * 60;
+
+/// The minute comes first, so that the oldest are dropped from the front.
+type Slot = (i64, Metric, Option<Tenant>, Option<Operation>);
+
+type Gauge = (Metric, Option<Tenant>);
+
+/// Counts in memory. Clones share their counts.
+#[derive(Clone)]
+pub struct Counting {
+    clock: Clock,
+    counts: Arc<Mutex<BTreeMap<Slot, u64>>>,
+    gauges: Arc<Mutex<BTreeMap<Gauge, u64>>>,
+}
+
+impl Counting {
+    /// Nothing counted yet.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, counts: Arc::default(), gauges: Arc::default() }
+    }
+
+    /// How often it was counted since the start (two weeks at most), over all tenants and operations.
+    #[must_use]
+    pub fn total(&self, metric: Metric) -> u64 {
+        self.sum_where(|(_, counted, _, _)| *counted == metric)
+    }
+
+    /// How often it was counted for a tenant, in one operation or in all.
+    #[must_use]
+    pub fn sum_between(
+        &self,
+        metric: Metric,
+        tenant: &Tenant,
+        operation: Option<Operation>,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> u64 {
+        let minutes = minute(since)..=minute(until);
+        self.sum_where(|(at, counted, of, doing)| {
+            minutes.contains(at)
+                && *counted == metric
+                && of.as_ref() == Some(tenant)
+                && operation.is_none_or(|operation| *doing == Some(operation))
+        })
+    }
+
+    /// Sets a gauge.
+    pub fn set_gauge(&self, metric: Metric, tenant: Option<&Tenant>, value: u64) {
+        lock(&self.gauges).insert((metric, tenant.cloned()), value);
+    }
+
+    /// A gauge as it was last set.
+    #[must_use]
+    pub fn gauge(&self, metric: Metric, tenant: Option<&Tenant>) -> Option<u64> {
+        lock(&self.gauges).get(&(metric, tenant.cloned())).copied()
+    }
+
+    fn sum_where(&self, counts: impl Fn(&Slot) -> bool) -> u64 {
+        let kept = lock(&self.counts);
+        kept.iter().filter(|(slot, _)| counts(slot)).fold(0, |sum, (_, count)| sum.saturating_add(*count))
+    }
+}
+
+impl Sink for Counting {
+    fn count(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, count: u64) {
+        let now = minute(self.clock.now());
+        let mut counts = lock(&self.counts);
+        let slot = counts.entry((now, metric, tenant.cloned(), operation)).or_default();
+        *slot = slot.saturating_add(count);
+        let oldest = now.saturating_sub(MINUTES_KEPT);
+        while let Some(first) = counts.first_entry().filter(|first| first.key().0 < oldest) {
+            first.remove();
+        }
+    }
+}
+
+fn minute(at: Timestamp) -> i64 {
+    at.millis().div_euclid(MINUTE_MS)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicI64, Ordering};
+    use std::time::Duration;
+
+    #[test]
+    fn counts_by_time_and_forgets_the_old() {
+        let time = Arc::new(AtomicI64::new(1_700_000_000_000));
+        let read = Arc::clone(&time);
+        let counting = Counting::new(Clock::from_fn(move || Timestamp::from_millis(read.load(Ordering::SeqCst))));
+        let tenant = Tenant::parse("demo").unwrap();
+        let start = Timestamp::from_millis(time.load(Ordering::SeqCst));
+        counting.count(Metric::KeyedRequest, Some(&tenant), Some(Operation::Pay), 2);
+        counting.count(Metric::KeyedRequest, Some(&tenant), Some(Operation::Refund), 1);
+        counting.count(Metric::KeyedRequest, None, None, 5);
+        let sum = |operation, until| counting.sum_between(Metric::KeyedRequest, &tenant, operation, start, until);
+        assert_eq!(sum(None, start), 3);
+        assert_eq!(sum(Some(Operation::Pay), start), 2);
+        assert_eq!(sum(None, start.minus(Duration::from_secs(120))), 0);
+        assert_eq!(counting.total(Metric::KeyedRequest), 8);
+        time.fetch_add((MINUTES_KEPT + 1) * MINUTE_MS, Ordering::SeqCst);
+        counting.count(Metric::Broken, None, None, 1);
+        assert_eq!(counting.total(Metric::KeyedRequest), 0);
+    }
+}

@@ -1,0 +1,53 @@
+//! Problem documents byte for byte.
+//! A stored refusal is replayed from these bytes, so their order is part of the contract.
+
+use super::*;
+
+#[test]
+fn fields_stand_in_their_order() {
+    let problem = Problem::refused(Failure::Insufficient).with("balance_short", "40").with("asset", "ECOPAY");
+    assert_eq!(
+        problem.body(),
+        concat!(
+            r#"{"type":"https://ecopay.example/problems/insufficient_balance","title":"Not enough balance","status":400,"#,
+            r#""detail":"The account does not hold enough for this.","code":"insufficient_balance","#,
+            r#""balance_short":"40","asset":"ECOPAY"}"#
+        )
+    );
+    assert_eq!(problem.answer().status, 400);
+    assert_eq!(problem.answer().content_type, "application/problem+json");
+}
+
+#[test]
+fn a_500_is_always_the_same() {
+    let read = Problem::from(ReadError::Refused("ValidationException".to_owned()));
+    let item = Problem::from(ItemError { attribute: "name of something".to_owned() });
+    assert_eq!(read.body(), Problem::internal().body());
+    assert_eq!(item.body(), Problem::internal().body());
+}
+
+#[test]
+fn retry_after_is_in_whole_seconds_rounded_up() {
+    for (ms, want) in [(0, "0"), (1, "1"), (1000, "1"), (1001, "2")] {
+        let problem = Problem::key_in_use(Duration::from_millis(ms));
+        assert!(problem.body().contains(&format!("\"retry_after_ms\":{ms}")));
+        assert_eq!(problem.into_response().headers()[header::RETRY_AFTER], want);
+    }
+}
+
+#[test]
+fn every_failure_has_its_own_code_and_a_client_status() {
+    for failure in Failure::ALL {
+        let problem = Problem::refused(*failure);
+        assert_eq!(problem.code(), failure.code());
+        assert_eq!(problem.status() == StatusCode::BAD_REQUEST, failure.is_terminal(), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_key_from_the_future_learns_our_time() {
+    let now = Timestamp::parse("2026-11-21T09:30:00Z").unwrap();
+    let problem = Problem::key(KeyError::FromTheFuture { now });
+    assert!(problem.body().contains(r#""server_time":"2026-11-21T09:30:00.000Z""#));
+    assert_eq!(problem.code(), "idempotency_key_invalid");
+}

@@ -1,0 +1,185 @@
+//! Reading metrics back and writing gauges: through the CloudWatch client, or from memory.
+//! The only place where a float is met; none gets out.
+
+use crate::metrics::{Counting, Metric, NAMESPACE};
+use aws_sdk_cloudwatch::error::ProvideErrorMetadata;
+use aws_sdk_cloudwatch::primitives::DateTime;
+use aws_sdk_cloudwatch::types::{
+    Dimension, Metric as CloudWatchMetric, MetricDataQuery, MetricDatum, MetricStat, StandardUnit,
+};
+use futures::future::{BoxFuture, FutureExt};
+use ledger_core::ids::Tenant;
+use ledger_core::operation::Operation;
+use ledger_core::time::Timestamp;
+
+/// CloudWatch keeps minutes for 15 days; one-hour periods answer for as long as it keeps anything.
+const HOUR_S: i32 = 3600;
+const MINUTE_S: i32 = 60;
+/// Up to this long a window is asked by the minute.
+const FINE_WINDOW_S: i64 = 3 * 60 * 60;
+
+/// CloudWatch did not tell.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "CloudWatch answered {code}: the metric cannot be read or written; check the permissions cloudwatch:GetMetricData and PutMetricData"
+)]
+pub struct ReadbackError {
+    /// What it answered, a code.
+    pub code: String,
+}
+
+/// Which counts are asked for.
+#[derive(Clone, Debug)]
+pub struct Sum {
+    /// Of what.
+    pub metric: Metric,
+    /// Whose.
+    pub tenant: Tenant,
+    /// In which operation; `None` sums over all.
+    pub operation: Option<Operation>,
+    /// From when.
+    pub since: Timestamp,
+    /// Until when.
+    pub until: Timestamp,
+}
+
+/// Where metrics are read back from, and gauges go.
+pub trait MetricSource: Send + Sync {
+    /// How often it was counted.
+    ///
+    /// # Errors
+    /// [`ReadbackError`] if the source does not tell: nobody may take silence for zero.
+    fn sum<'a>(&'a self, asked: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>>;
+
+    /// Writes what a gauge shows.
+    ///
+    /// # Errors
+    /// [`ReadbackError`] if it was not taken.
+    fn put_gauge<'a>(
+        &'a self,
+        metric: Metric,
+        tenant: Option<&'a Tenant>,
+        value: u64,
+    ) -> BoxFuture<'a, Result<(), ReadbackError>>;
+}
+
+impl MetricSource for Counting {
+    fn sum<'a>(&'a self, asked: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>> {
+        let sum = self.sum_between(asked.metric, &asked.tenant, asked.operation, asked.since, asked.until);
+        std::future::ready(Ok(sum)).boxed()
+    }
+
+    fn put_gauge<'a>(
+        &'a self,
+        metric: Metric,
+        tenant: Option<&'a Tenant>,
+        value: u64,
+    ) -> BoxFuture<'a, Result<(), ReadbackError>> {
+        self.set_gauge(metric, tenant, value);
+        std::future::ready(Ok(())).boxed()
+    }
+}
+
+/// CloudWatch.
+#[derive(Clone, Debug)]
+pub struct CloudWatch(aws_sdk_cloudwatch::Client);
+
+impl CloudWatch {
+    /// Through a client.
+    #[must_use]
+    pub fn new(client: aws_sdk_cloudwatch::Client) -> Self {
+        Self(client)
+    }
+
+    async fn read(&self, asked: &Sum) -> Result<u64, ReadbackError> {
+        let window_s = asked.until.seconds().saturating_sub(asked.since.seconds());
+        let period = if window_s <= FINE_WINDOW_S { MINUTE_S } else { HOUR_S };
+        let mut metric = CloudWatchMetric::builder()
+            .namespace(NAMESPACE)
+            .metric_name(asked.metric.name())
+            .dimensions(dimension("tenant", asked.tenant.as_str()));
+        if let Some(operation) = asked.operation {
+            metric = metric.dimensions(dimension("operation", operation.name()));
+        }
+        let stat = MetricStat::builder().metric(metric.build()).period(period).stat("Sum").build();
+        let query = MetricDataQuery::builder().id("sum").metric_stat(stat).build();
+        let mut sum = 0_u64;
+        let mut token = None;
+        loop {
+            let page = self
+                .0
+                .get_metric_data()
+                .start_time(DateTime::from_secs(asked.since.seconds()))
+                .end_time(DateTime::from_secs(asked.until.seconds()))
+                .metric_data_queries(query.clone())
+                .set_next_token(token.take())
+                .send()
+                .await
+                .map_err(|error| failed(error.code()))?;
+            for value in page.metric_data_results().iter().flat_map(|result| result.values()) {
+                sum = sum.saturating_add(whole(*value).ok_or_else(|| failed(Some("an unreadable value")))?);
+            }
+            match page.next_token() {
+                Some(next) => token = Some(next.to_owned()),
+                None => return Ok(sum),
+            }
+        }
+    }
+
+    async fn write(&self, metric: Metric, tenant: Option<&Tenant>, value: u64) -> Result<(), ReadbackError> {
+        let mut datum = MetricDatum::builder()
+            .metric_name(metric.name())
+            .unit(StandardUnit::None)
+            .value(float(value).ok_or_else(|| failed(Some("an unwritable value")))?);
+        if let Some(tenant) = tenant {
+            datum = datum.dimensions(dimension("tenant", tenant.as_str()));
+        }
+        let put = self.0.put_metric_data().namespace(NAMESPACE).metric_data(datum.build());
+        put.send().await.map(drop).map_err(|error| failed(error.code()))
+    }
+}
+
+impl MetricSource for CloudWatch {
+    fn sum<'a>(&'a self, asked: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>> {
+        self.read(asked).boxed()
+    }
+
+    fn put_gauge<'a>(
+        &'a self,
+        metric: Metric,
+        tenant: Option<&'a Tenant>,
+        value: u64,
+    ) -> BoxFuture<'a, Result<(), ReadbackError>> {
+        self.write(metric, tenant, value).boxed()
+    }
+}
+
+fn dimension(name: &str, value: &str) -> Dimension {
+    Dimension::builder().name(name).value(value).build()
+}
+
+fn failed(code: Option<&str>) -> ReadbackError {
+    ReadbackError { code: code.unwrap_or("nothing").to_owned() }
+}
+
+/// Through text, since a cast would wrap or saturate unseen.
+fn whole(value: f64) -> Option<u64> {
+    format!("{value:.0}").parse().ok()
+}
+
+fn float(value: u64) -> Option<f64> {
+    value.to_string().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_come_back_whole() {
+        assert_eq!(whole(0.0), Some(0));
+        assert_eq!(whole(41.999_999_999), Some(42));
+        assert_eq!((whole(-3.0), whole(f64::NAN)), (None, None));
+        assert_eq!(float(7), Some(7.0));
+    }
+}

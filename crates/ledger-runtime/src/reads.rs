@@ -1,0 +1,152 @@
+//! Reads that more than one face makes: balances, histories, lists over shards, what became of a key.
+
+use crate::app::App;
+use crate::cursor::Cursor;
+use crate::dynamo::{QuerySpec, SortKeys};
+use crate::identity::Caller;
+use crate::problem::Problem;
+use crate::request;
+use crate::views::{HistoryView, OperationView, Page};
+use futures::future::try_join_all;
+use ledger_core::account::Account;
+use ledger_core::dynamo::{Item, ItemError, read};
+use ledger_core::idempotency::{IdempotencyKey, MarkerState, Window};
+use ledger_core::ids::{MerchantId, Tenant, TransactionId};
+use ledger_core::keys::{self, Partition, Shards, attr, sk};
+use ledger_core::operation::Operation;
+use ledger_core::ops::journal::HistoryLine;
+use uuid::Uuid;
+
+impl App {
+    /// The balance items of a partition.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn balances(&self, partition: &Partition) -> Result<Vec<Item>, Problem> {
+        let query = QuerySpec::partition(partition, SortKeys::Prefix(sk::BALANCE.to_owned()));
+        Ok(self.dynamo().query(&query).await?)
+    }
+
+    /// A page of a party's history, newest first: its own entries and the references to others'.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn history(
+        &self,
+        partition: &Partition,
+        party: Account,
+        page: request::Page,
+    ) -> Result<Page<HistoryView>, Problem> {
+        let queries = [sk::TXN, sk::TXNREF].map(|prefix| {
+            QuerySpec::partition(partition, SortKeys::Prefix(prefix.to_owned()))
+                .newest_first()
+                .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
+                .limit(page.limit.saturating_add(1))
+        });
+        let (items, next_cursor) = self.newest(queries.into(), page.limit, "transaction_id").await?;
+        let items = items
+            .iter()
+            .map(|item| HistoryLine::read(item, Some(party)).map(HistoryView::from))
+            .collect::<Result<_, ItemError>>()?;
+        Ok(Page { items, next_cursor })
+    }
+
+    /// One entry as a party sees it.
+    ///
+    /// # Errors
+    /// 404 if it is none of this party's, 503 if the store did not tell.
+    pub async fn history_line(
+        &self,
+        partition: &Partition,
+        party: Account,
+        id: TransactionId,
+    ) -> Result<HistoryView, Problem> {
+        let keys = [partition.entry(id), partition.entry_reference(id)];
+        let found = self.dynamo().get_many(&keys).await?.into_iter().flatten().next();
+        Ok(HistoryLine::read(&found.ok_or_else(Problem::not_found)?, Some(party))?.into())
+    }
+
+    /// A page of a merchant's payments and refunds, newest first, merged from the index's shards.
+    /// What was just written may be missing: an index is not consistent.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn merchant_records(
+        &self,
+        tenant: &Tenant,
+        merchant: MerchantId,
+        shards: Shards,
+        page: request::Page,
+    ) -> Result<(Vec<Item>, Option<String>), Problem> {
+        let queries = (0..shards.count()).map(|shard| {
+            QuerySpec::by_owner(keys::owner_partition(tenant, merchant, shard), SortKeys::All)
+                .newest_first()
+                .after(page.cursor.map(|cursor| cursor.id().to_string()))
+                .limit(page.limit.saturating_add(1))
+        });
+        self.newest(queries.collect(), page.limit, attr::OWNER_SK).await
+    }
+
+    /// A page of the records under a prefix of the tenant's partition, newest first.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn tenant_records(
+        &self,
+        tenant: &Tenant,
+        prefix: &str,
+        id_attribute: &str,
+        page: request::Page,
+    ) -> Result<(Vec<Item>, Option<String>), Problem> {
+        let query = QuerySpec::partition(&Partition::tenant(tenant), SortKeys::Prefix(prefix.to_owned()))
+            .newest_first()
+            .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
+            .limit(page.limit.saturating_add(1));
+        self.newest(vec![query], page.limit, id_attribute).await
+    }
+
+    /// What became of a caller's key.
+    ///
+    /// # Errors
+    /// 404 for an operation that there is not, 400 for a malformed key, 503 if the store did not tell.
+    pub async fn operation(&self, caller: &impl Caller, operation: &str, key: &str) -> Result<OperationView, Problem> {
+        let operation = Operation::parse(operation).ok_or_else(Problem::not_found)?;
+        let key = IdempotencyKey::parse(key).map_err(Problem::key)?;
+        let marker = self.ledger().marker(caller.tenant(), caller.principal(), operation, &key).await?;
+        let state = |state| OperationView { state, status: None, answer: None, answered_at: None };
+        let Some(marker) = marker else { return Ok(state("not_known_yet")) };
+        let answered_at = Some(marker.processed_at.to_string());
+        Ok(match marker.state {
+            MarkerState::Reversed => OperationView { answered_at, ..state("reversed") },
+            MarkerState::Completed { .. } if marker.processed_at.plus(Window::WALLET.replay) <= self.now() => {
+                OperationView { answered_at, ..state("expired") }
+            }
+            MarkerState::Completed { answer, .. } => OperationView {
+                state: "done",
+                status: Some(answer.status),
+                answer: serde_json::value::RawValue::from_string(answer.body).ok(),
+                answered_at,
+            },
+        })
+    }
+
+    /// The newest `limit` items of several queries, by the id in an attribute, and the next cursor.
+    async fn newest(
+        &self,
+        queries: Vec<QuerySpec>,
+        limit: usize,
+        id_attribute: &str,
+    ) -> Result<(Vec<Item>, Option<String>), Problem> {
+        let found = try_join_all(queries.iter().map(|query| self.dynamo().query(query))).await?;
+        let mut items = found
+            .into_iter()
+            .flatten()
+            .map(|item| Ok((read::parsed(&item, id_attribute, Uuid::parse_str)?, item)))
+            .collect::<Result<Vec<_>, ItemError>>()?;
+        items.sort_by(|(a, _), (b, _)| b.cmp(a));
+        let more = items.len() > limit;
+        items.truncate(limit);
+        let last = items.last().filter(|_| more).map(|(id, _)| Cursor::after(*id).to_string());
+        Ok((items.into_iter().map(|(_, item)| item).collect(), last))
+    }
+}

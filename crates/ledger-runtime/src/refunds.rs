@@ -1,0 +1,82 @@
+//! What a refund is planned from: the payment and, where it earned points, the payer's points. The
+//! merchant's face and the terminal's share it.
+
+use crate::app::App;
+use crate::execute::PlanError;
+use crate::problem::Problem;
+use crate::request::AmountText;
+use ledger_core::account::Account;
+use ledger_core::dynamo::read;
+use ledger_core::idempotency::Claim;
+use ledger_core::ids::{CardId, CustomerId, MerchantId, PaymentId, Tenant, TerminalId};
+use ledger_core::keys::{self, Partition, attr};
+use ledger_core::money::{Asset, Balance};
+use ledger_core::ops::refund::{self, Refund, RefundReceipt};
+use ledger_core::ops::{Context, PaymentRecord};
+use ledger_core::personal::FreeText;
+use ledger_core::transaction::Planned;
+
+/// A refund as it was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct RefundRequest<'a> {
+    /// Whose table.
+    pub tenant: &'a Tenant,
+    /// Whose payment it must be.
+    pub merchant: MerchantId,
+    /// Which payment.
+    pub payment: PaymentId,
+    /// How much; `None`: all that is left.
+    pub amount: Option<&'a AmountText>,
+    /// Why.
+    pub reason: Option<&'a FreeText>,
+    /// The card that must have paid, at a terminal.
+    pub card: Option<CardId>,
+    /// The terminal that sees the refund in its totals.
+    pub terminal: Option<TerminalId>,
+}
+
+impl RefundRequest<'_> {
+    /// Reads and plans. Another's payment is as one that does not exist.
+    ///
+    /// # Errors
+    /// [`PlanError`], with the marker if the key has been used.
+    pub async fn plan(&self, app: &App, claim: &Claim, cx: &Context) -> Result<Planned<RefundReceipt>, PlanError> {
+        let items = app.ledger().read_for(claim, &[keys::payment(self.tenant, self.payment)]).await?;
+        let item = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
+        let payment = PaymentRecord::read(&item)?;
+        let paid_by_card = self.card.is_none_or(|card| payment.payer == Account::Card(card));
+        if payment.merchant != self.merchant || !paid_by_card {
+            return Err(PlanError::Missing);
+        }
+        let terms = app.terms(self.tenant).await?;
+        let merchant = app.merchant(self.tenant, self.merchant).await?;
+        let amount = match self.amount {
+            Some(text) => {
+                let spec = terms.spec(payment.total.asset());
+                let spec = spec.ok_or_else(|| Problem::invalid_field("asset", "is not run by this tenant"))?;
+                Some(text.to_amount(spec, "amount")?)
+            }
+            None => None,
+        };
+        let points = match (payment.payer, &payment.points_earned) {
+            (Account::Customer(customer), Some(_)) => Some(self.points(app, customer).await?),
+            (Account::Customer(_) | Account::Card(_) | Account::Merchant(_) | Account::Tenant(_), _) => None,
+        };
+        let refund = Refund {
+            tenant: self.tenant,
+            merchant: &merchant,
+            payment: &payment,
+            amount: amount.as_ref(),
+            points: points.as_ref(),
+            reason: self.reason,
+            reference: self.terminal.map(|terminal| Partition::terminal(self.tenant, terminal)),
+        };
+        Ok(refund::plan(&refund, &terms, cx)?)
+    }
+
+    async fn points(&self, app: &App, customer: CustomerId) -> Result<Balance, PlanError> {
+        let key = Partition::customer(self.tenant, customer).balance(&Asset::Point);
+        let item = app.dynamo().get(&key).await?.ok_or(PlanError::Missing)?;
+        Balance::from_stored(Asset::Point, read::number(&item, attr::BALANCE)?).map_err(PlanError::Money)
+    }
+}

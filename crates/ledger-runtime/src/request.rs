@@ -1,0 +1,18 @@
+//! Reading requests: bounded JSON bodies, idempotency keys, path ids and query parameters. What is
+//! wrong is named by field, and what was sent is never repeated.
+
+mod amount;
+mod body;
+mod fields;
+mod json;
+mod params;
+mod patch;
+
+pub use amount::AmountText;
+pub(crate) use body::read_body;
+pub use body::{BODY_BYTES_MAX, Json, KeyedJson, RequestKey};
+pub use fields::{
+    Empty, MEMO_CHARS_MAX, ProfileBody, StatusBody, amount_in, email, id, memo, name, phone, reason, word,
+};
+pub use params::{Page, Params, ParseId, PathId, PathOf};
+pub use patch::PatchField;

@@ -1,0 +1,173 @@
+//! Path segments and query parameters. A path that names no possible resource is a 404, a query
+//! parameter that nobody asked for a 400.
+
+use crate::cursor::Cursor;
+use crate::problem::Problem;
+use axum::extract::{FromRequestParts, Path, Query};
+use http::request::Parts;
+use ledger_core::ids::{
+    AdjustmentId, AuditId, CardId, CustomerId, IdError, JobId, MerchantId, PaymentId, RefundId, StaffId, TerminalId,
+    TransactionId,
+};
+use serde::de::DeserializeOwned;
+
+const LIMIT: &str = "limit";
+const LIMIT_DEFAULT: usize = 20;
+const LIMIT_MAX: usize = 100;
+const CURSOR: &str = "cursor";
+
+/// The one id in a path. What is no id names nothing: 404.
+#[derive(Clone, Copy, Debug)]
+pub struct PathId<T>(pub T);
+
+/// All variable segments of a path, decoded.
+#[derive(Clone, Debug)]
+pub struct PathOf<T>(pub T);
+
+/// An id that can be read from a path.
+pub trait ParseId: Sized {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`IdError`] if it is none.
+    fn parse_id(text: &str) -> Result<Self, IdError>;
+}
+
+/// The query parameters of a request, to be taken one by one; [`Params::finish`] refuses the rest.
+#[derive(Clone, Debug)]
+pub struct Params(Vec<(String, String)>);
+
+/// `limit` and `cursor`, and no other query parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// How many items, 1 to 100.
+    pub limit: usize,
+    /// After which.
+    pub cursor: Option<Cursor>,
+}
+
+macro_rules! parse_id {
+    ($($id:ty),*) => {$(
+        impl ParseId for $id {
+            fn parse_id(text: &str) -> Result<Self, IdError> {
+                Self::parse(text)
+            }
+        }
+    )*};
+}
+
+parse_id!(
+    AdjustmentId, AuditId, CardId, CustomerId, JobId, MerchantId, PaymentId, RefundId, StaffId, TerminalId, TransactionId
+);
+
+impl<T: ParseId, S: Send + Sync> FromRequestParts<S> for PathId<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let PathOf(text) = PathOf::<String>::from_request_parts(parts, state).await?;
+        T::parse_id(&text).map(Self).map_err(|_| Problem::not_found())
+    }
+}
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathOf<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let segments = Path::<T>::from_request_parts(parts, state).await;
+        segments.map(|Path(segments)| Self(segments)).map_err(|_| Problem::not_found())
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let pairs = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+        pairs.map(|Query(pairs)| Self(pairs)).map_err(|_| Problem::invalid("The query string cannot be read."))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Page {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let mut params = Params::from_request_parts(parts, state).await?;
+        let page = params.page()?;
+        params.finish()?;
+        Ok(page)
+    }
+}
+
+impl Params {
+    /// A parameter, if it was sent.
+    ///
+    /// # Errors
+    /// 400 if it was sent twice.
+    pub fn take(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        let (mut taken, rest): (Vec<_>, Vec<_>) = self.0.drain(..).partition(|(sent, _)| sent == name);
+        self.0 = rest;
+        let value = taken.pop().map(|(_, value)| value);
+        if taken.is_empty() { Ok(value) } else { Err(Problem::invalid_field(name, "stands there twice")) }
+    }
+
+    /// A parameter that must be there.
+    ///
+    /// # Errors
+    /// 400 if it is not, or twice.
+    pub fn require(&mut self, name: &str) -> Result<String, Problem> {
+        self.take(name)?.ok_or_else(|| Problem::invalid_field(name, "is missing"))
+    }
+
+    /// `limit` and `cursor`.
+    ///
+    /// # Errors
+    /// 400 if one of them is not what it should be.
+    pub fn page(&mut self) -> Result<Page, Problem> {
+        let limit = match self.take(LIMIT)? {
+            None => LIMIT_DEFAULT,
+            Some(text) => Some(text)
+                .filter(|text| text.bytes().all(|b| b.is_ascii_digit()))
+                .and_then(|text| text.parse().ok())
+                .filter(|limit| (1..=LIMIT_MAX).contains(limit))
+                .ok_or_else(|| Problem::invalid_field(LIMIT, "must be a whole number from 1 to 100"))?,
+        };
+        let cursor = self.take(CURSOR)?.as_deref().map(Cursor::parse).transpose()?;
+        Ok(Page { limit, cursor })
+    }
+
+    /// Refuses what has not been taken.
+    ///
+    /// # Errors
+    /// 400 that names it.
+    pub fn finish(self) -> Result<(), Problem> {
+        match self.0.into_iter().next() {
+            Some((name, _)) => {
+                Err(Problem::invalid_field(&super::json::printable(&name), "is not a query parameter of this request"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn page(query: &str) -> Result<Page, String> {
+        let (mut parts, ()) = http::Request::get(format!("/x{query}")).body(()).unwrap().into_parts();
+        Page::from_request_parts(&mut parts, &()).await.map_err(|problem| problem.detail().to_owned())
+    }
+
+    #[tokio::test]
+    async fn pages() {
+        assert_eq!(page("").await, Ok(Page { limit: 20, cursor: None }));
+        assert_eq!(page("?limit=100").await, Ok(Page { limit: 100, cursor: None }));
+        for wrong in ["0", "101", "-1", "+5", "", "x", "1.0", "99999999999999999999"] {
+            assert_eq!(page(&format!("?limit={wrong}")).await.unwrap_err(), "limit: must be a whole number from 1 to 100");
+        }
+        assert_eq!(page("?limt=5").await.unwrap_err(), "limt: is not a query parameter of this request");
+        assert_eq!(page("?a%20b=5").await.unwrap_err(), "a?b: is not a query parameter of this request");
+        assert_eq!(page("?limit=5&limit=6").await.unwrap_err(), "limit: stands there twice");
+        assert!(page("?cursor=zzz").await.unwrap_err().starts_with("cursor: "));
+    }
+}

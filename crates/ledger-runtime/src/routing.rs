@@ -1,0 +1,30 @@
+//! What every router gets around it: problem documents for what it does not know, and the log line.
+
+use crate::app::App;
+use crate::logging;
+use crate::problem::Problem;
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+
+/// Completes a function's router: 404 and 405 as problem documents, one log line per request.
+pub fn finish(router: Router<App>, app: App) -> Router {
+    let metrics = app.ledger().metrics().clone();
+    router
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn_with_state(metrics, logging::log_request))
+        .with_state(app)
+}
+
+/// 404 for a path that there is not.
+pub async fn not_found() -> Problem {
+    Problem::not_found()
+}
+
+/// 405 for a path that lacks the method.
+pub async fn method_not_allowed() -> Problem {
+    Problem::method_not_allowed()
+}
+
+#[cfg(test)]
+mod tests;

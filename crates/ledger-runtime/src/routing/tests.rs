@@ -1,0 +1,187 @@
+//! A small function over a scripted store: what a request meets from the router to the answer.
+
+use super::*;
+use crate::config::Config;
+use crate::execute::Outcome;
+use crate::identity::{Caller, Customer};
+use crate::metrics::{Counting, Metric};
+use crate::request::{AmountText, KeyedJson, Page, PathId};
+use crate::testing::{Step, Store, answer, terms, transfer};
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::{Request, header};
+use http_body_util::BodyExt;
+use lambda_http::request::RequestContext;
+use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::ids::PaymentId;
+use ledger_core::money::AssetSpec;
+use ledger_core::operation::Operation;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tower::Service;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Send {
+    amount: AmountText,
+}
+
+async fn send(
+    State(app): State<App>,
+    customer: Customer,
+    KeyedJson(key, body): KeyedJson<Send>,
+) -> Result<Outcome, Problem> {
+    app.terms(customer.tenant()).await?;
+    let amount = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
+    let request = CanonicalRequest {
+        method: "POST",
+        path: "/v1/me/transfers".to_owned(),
+        fields: Fields::new().with_amount("amount", &amount),
+    };
+    let (claim, admission) = app.claim(&customer, Operation::Transfer, key, request).await?;
+    let plan = |cx| std::future::ready(transfer(&amount.text(), cx));
+    Ok(app.ledger().perform(claim, admission, plan, answer).await)
+}
+
+async fn list(_: Customer, page: Page) -> String {
+    page.limit.to_string()
+}
+
+async fn show(_: Customer, PathId(id): PathId<PaymentId>) -> String {
+    id.to_string()
+}
+
+fn router(store: &Store) -> (Router, Counting) {
+    let (ledger, counting) = store.ledger();
+    let config = Config { table: "ledger".to_owned(), endpoint_url: None, log_filter: "info".to_owned() };
+    let app = App::new(ledger, counting.clone(), config);
+    let routes = Router::new()
+        .route("/v1/me/transfers", post(send).get(list))
+        .route("/v1/me/payments/{id}", get(show));
+    (finish(routes, app), counting)
+}
+
+fn signed_in(mut request: Request<Body>) -> Request<Body> {
+    let context = json!({
+        "http": {"method": "POST"},
+        "authorizer": {"jwt": {"claims": {
+            "tenant": "demo", "sub": "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5a", "face": "customer"
+        }}},
+    });
+    let context: lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext =
+        serde_json::from_value(context).unwrap();
+    request.extensions_mut().insert(RequestContext::ApiGatewayV2(context));
+    request
+}
+
+fn post_json(body: &str) -> Request<Body> {
+    let request = Request::post("/v1/me/transfers").header(header::CONTENT_TYPE, "application/json");
+    signed_in(request.header("idempotency-key", "k-1").body(Body::from(body.to_owned())).unwrap())
+}
+
+async fn call(router: &mut Router, request: Request<Body>) -> (u16, Value, Response<()>) {
+    let (parts, body) = router.call(request).await.unwrap().into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into());
+    (parts.status.as_u16(), body, Response::from_parts(parts, ()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_warm_caches_a_request_is_one_round_trip() {
+    let store = Store::script([terms("mandatory"), Step::Ok(json!({})), Step::Ok(json!({}))]);
+    let (mut router, counting) = router(&store);
+    for _ in 0..2 {
+        let (status, body, _) = call(&mut router, post_json(r#"{"amount":"100"}"#)).await;
+        assert_eq!(status, 201, "{body}");
+    }
+    let targets: Vec<String> = store.seen().into_iter().map(|seen| seen.target).collect();
+    assert_eq!(targets, ["GetItem", "TransactWriteItems", "TransactWriteItems"]);
+    assert_eq!(counting.total(Metric::KeyedRequest), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_key_the_phase_decides() {
+    for (phase, want) in [("mandatory", 400), ("optional", 201)] {
+        let steps = [terms(phase)].into_iter().chain((want == 201).then(|| Step::Ok(json!({}))));
+        let (mut router, counting) = router(&Store::script(steps));
+        let mut request = post_json(r#"{"amount":100}"#);
+        request.headers_mut().remove("idempotency-key");
+        let (status, body, _) = call(&mut router, request).await;
+        assert_eq!(status, want, "{body}");
+        assert_eq!(counting.total(Metric::IdempotencyKeyMissing), 1);
+        if want == 400 {
+            assert_eq!(body["code"], "idempotency_key_missing");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bad_input_is_a_problem_document_and_never_a_500() {
+    let store = Store::script([terms("mandatory")]);
+    let (mut router, _) = router(&store);
+    let cases = [
+        (r#"{"amount":"1e5"}"#, 400, "invalid_request"),
+        (r#"{"amount":-5}"#, 400, "invalid_request"),
+        (r#"{"amount":1.5}"#, 400, "invalid_request"),
+        (r#"{"amount":null}"#, 400, "invalid_request"),
+        (r#"{"amount":"1","x":1}"#, 400, "invalid_request"),
+        (r#"{"amount":"1","idempotencyKey":"other"}"#, 400, "idempotency_key_invalid"),
+        ("[1", 400, "invalid_request"),
+        ("", 400, "invalid_request"),
+    ];
+    for (body, status, code) in cases {
+        let (got, problem, response) = call(&mut router, post_json(body)).await;
+        assert_eq!((got, &problem["code"]), (status, &code.into()), "{body}: {problem}");
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+    }
+    let mut form = post_json("amount=1");
+    form.headers_mut().insert(header::CONTENT_TYPE, "application/x-www-form-urlencoded".parse().unwrap());
+    assert_eq!(call(&mut router, form).await.0, 415);
+    assert_eq!(call(&mut router, post_json(&" ".repeat(70_000))).await.0, 413);
+    assert_eq!(store.seen().len(), 1, "only the configuration was read");
+}
+
+#[tokio::test]
+async fn paths_methods_and_queries() {
+    let (mut router, _) = router(&Store::default());
+    let get = |path: &str| {
+        let request = signed_in(Request::get(path).body(Body::empty()).unwrap());
+        let mut router = router.clone();
+        async move { call(&mut router, request).await }
+    };
+    assert_eq!(get("/v1/me/transfers?limit=7").await.1, 7);
+    assert_eq!(get("/v1/me/transfers?offset=7").await.1["detail"], "offset: is not a query parameter of this request");
+    for path in ["/nowhere", "/v1/me/payments/42", "/v1/me/payments/%ff"] {
+        let (status, body, _) = get(path).await;
+        assert_eq!((status, &body["code"]), (404, &"not_found".into()), "{path}");
+    }
+    let delete = Request::delete("/v1/me/transfers").body(Body::empty()).unwrap();
+    let (status, body, response) = call(&mut router, delete).await;
+    assert_eq!((status, &body["code"]), (405, &"method_not_allowed".into()));
+    let allow = response.headers()[header::ALLOW].to_str().unwrap();
+    assert!(allow.contains("POST") && allow.contains("GET"), "{allow}");
+}
+
+#[tokio::test]
+async fn nobody_comes_in_without_claims() {
+    let (mut router, _) = router(&Store::default());
+    let request = Request::post("/v1/me/transfers").body(Body::from("{")).unwrap();
+    let (status, body, response) = call(&mut router, request).await;
+    assert_eq!((status, &body["code"]), (401, &"unauthenticated".into()));
+    assert_eq!(response.headers()[header::WWW_AUTHENTICATE], "Bearer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn our_faults_are_counted_once() {
+    let (mut router, counting) = router(&Store::script(vec![Step::Hang; 4]));
+    let (status, _, response) = call(&mut router, post_json(r#"{"amount":"100"}"#)).await;
+    assert_eq!((status, counting.total(Metric::FailClosed)), (503, 1));
+    assert_eq!(response.headers()[header::RETRY_AFTER], "2");
+
+    let steps = [terms("mandatory")].into_iter().chain(vec![Step::Hang; 4]);
+    let (mut router, counting) = self::router(&Store::script(steps));
+    let (status, body, _) = call(&mut router, post_json(r#"{"amount":"100"}"#)).await;
+    assert_eq!((status, &body["code"], counting.total(Metric::FailClosed)), (503, &"outcome_unknown".into(), 1));
+}

@@ -1,0 +1,116 @@
+//! What a tenant and a merchant have agreed, and terminals' keys, through a cache of a minute: a
+//! payment with warm caches costs one round trip.
+
+use crate::cache::Cache;
+use crate::dynamo::{Dynamo, ReadError};
+use ledger_core::dynamo::{Item, ItemError};
+use ledger_core::ids::{MerchantId, Tenant, TerminalId};
+use ledger_core::keys::{self, Key, Partition};
+use ledger_core::ops::terminal::TerminalRecord;
+use ledger_core::ops::{MerchantTerms, TenantTerms};
+use ledger_core::time::Timestamp;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// The records that requests are decided by and that change rarely.
+#[derive(Debug, Default)]
+pub struct Records {
+    tenants: Cache<Tenant, Arc<TenantTerms>>,
+    merchants: Cache<(Tenant, MerchantId), Arc<MerchantTerms>>,
+    terminals: Cache<(Tenant, TerminalId), Arc<TerminalRecord>>,
+}
+
+impl Records {
+    /// A tenant's terms.
+    ///
+    /// # Errors
+    /// [`ReadError`] if they are not known.
+    pub async fn tenant(
+        &self,
+        dynamo: &Dynamo,
+        tenant: &Tenant,
+        now: Timestamp,
+    ) -> Result<Option<Arc<TenantTerms>>, ReadError> {
+        load(&self.tenants, dynamo, tenant, &keys::config(tenant), now, TenantTerms::read).await
+    }
+
+    /// A merchant's terms.
+    ///
+    /// # Errors
+    /// [`ReadError`] if they are not known.
+    pub async fn merchant(
+        &self,
+        dynamo: &Dynamo,
+        tenant: &Tenant,
+        id: MerchantId,
+        now: Timestamp,
+    ) -> Result<Option<Arc<MerchantTerms>>, ReadError> {
+        let key = Partition::merchant(tenant, id).profile();
+        load(&self.merchants, dynamo, &(tenant.clone(), id), &key, now, MerchantTerms::read).await
+    }
+
+    /// A terminal, and when its record was read.
+    ///
+    /// # Errors
+    /// [`ReadError`] if it is not known.
+    pub(crate) async fn terminal(
+        &self,
+        dynamo: &Dynamo,
+        tenant: &Tenant,
+        id: TerminalId,
+        now: Timestamp,
+    ) -> Result<Option<(Arc<TerminalRecord>, Timestamp)>, ReadError> {
+        match self.terminals.get(&(tenant.clone(), id), now) {
+            Some(cached) => Ok(Some(cached)),
+            None => Ok(self.reread_terminal(dynamo, tenant, id, now).await?.map(|record| (record, now))),
+        }
+    }
+
+    /// A terminal as it is in the store.
+    ///
+    /// # Errors
+    /// [`ReadError`] if it is not known.
+    pub(crate) async fn reread_terminal(
+        &self,
+        dynamo: &Dynamo,
+        tenant: &Tenant,
+        id: TerminalId,
+        now: Timestamp,
+    ) -> Result<Option<Arc<TerminalRecord>>, ReadError> {
+        let cached = (tenant.clone(), id);
+        self.terminals.forget(&cached);
+        load(&self.terminals, dynamo, &cached, &Partition::terminal(tenant, id).profile(), now, TerminalRecord::read)
+            .await
+    }
+
+    /// Forgets a tenant's terms, because they have just been changed from here.
+    pub fn forget_tenant(&self, tenant: &Tenant) {
+        self.tenants.forget(tenant);
+    }
+
+    /// Forgets a merchant's terms, because they have just been changed from here.
+    pub fn forget_terminal(&self, tenant: &Tenant, id: TerminalId) {
+        self.terminals.forget(&(tenant.clone(), id));
+    }
+
+    /// Forgets a merchant that has just been changed from here.
+    pub fn forget_merchant(&self, tenant: &Tenant, id: MerchantId) {
+        self.merchants.forget(&(tenant.clone(), id));
+    }
+}
+
+async fn load<K: Eq + Hash + Clone, V>(
+    cache: &Cache<K, Arc<V>>,
+    dynamo: &Dynamo,
+    cached: &K,
+    key: &Key,
+    now: Timestamp,
+    read: impl Fn(&Item) -> Result<V, ItemError>,
+) -> Result<Option<Arc<V>>, ReadError> {
+    cache
+        .get_or_load(cached, now, || async {
+            let item = dynamo.get(key).await?;
+            Ok(item.as_ref().map(read).transpose()?.map(Arc::new))
+        })
+        .await
+}

@@ -1,0 +1,175 @@
+//! Who calls from a storefront: a terminal whose signature over the whole request has been verified
+//! with the key that it enrolled. Nothing that it says is believed before that.
+
+use crate::app::App;
+use crate::identity::Caller;
+use crate::metrics::Metric;
+use crate::notes::RequestNotes;
+use crate::problem::Problem;
+use crate::request::read_body;
+use crate::signature::{self, KeyId, SignatureError};
+use axum::body::Body;
+use axum::extract::{FromRequestParts, OriginalUri, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::request::Parts;
+use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, TerminalKey, Window};
+use ledger_core::ids::{Actor, MerchantId, Principal, Tenant, TerminalId};
+use ledger_core::ops::profile::Status;
+use ledger_core::ops::terminal::TerminalRecord;
+use ledger_core::time::Timestamp;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A cached record that does not fit is read again at most this often, so that wrong signatures in a
+/// terminal's name do not become reads.
+const REREAD_PAUSE: Duration = Duration::from_secs(1);
+
+/// A terminal that has signed the request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    tenant: Tenant,
+    id: TerminalId,
+    merchant: MerchantId,
+    epoch: u32,
+}
+
+impl Terminal {
+    /// The terminal.
+    #[must_use]
+    pub fn id(&self) -> TerminalId {
+        self.id
+    }
+
+    /// The merchant in whose shop it stands.
+    #[must_use]
+    pub fn merchant_id(&self) -> MerchantId {
+        self.merchant
+    }
+
+    /// Its enrolment.
+    #[must_use]
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+}
+
+impl Caller for Terminal {
+    fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    fn principal(&self) -> Principal {
+        Principal::Terminal(self.id)
+    }
+
+    fn actor(&self) -> Actor {
+        Actor::Terminal(self.id)
+    }
+
+    fn admit(&self, key: &IdempotencyKey, _: Timestamp, _: &Window) -> Result<Admission, KeyError> {
+        TerminalKey::admit(key, self.id, self.epoch)
+    }
+}
+
+/// The middleware of signed routes: verifies the signature over the raw body and lets the request
+/// pass with a [`Terminal`] in it. Without it, the extractor finds none and answers 401.
+///
+/// # Errors
+/// 401 `signature_invalid` or `signature_expired`, 413 for a body above the bound, 503 if the store
+/// did not tell.
+pub async fn verify_terminal(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
+    let (mut parts, body) = request.into_parts();
+    let bytes = read_body(&parts.headers, body).await?;
+    let terminal = authenticate(&app, &parts, &bytes).await.inspect_err(|problem| {
+        if problem.status() == http::StatusCode::UNAUTHORIZED {
+            app.metrics().count_of(Metric::SignatureRefused, None, None);
+        }
+    })?;
+    if let Some(notes) = parts.extensions.get::<RequestNotes>() {
+        notes.set_tenant(&terminal.tenant);
+    }
+    parts.extensions.insert(terminal);
+    Ok(next.run(Request::from_parts(parts, Body::from(bytes))).await)
+}
+
+impl<S: Sync> FromRequestParts<S> for Terminal {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(refused)
+    }
+}
+
+async fn authenticate(app: &App, parts: &Parts, body: &[u8]) -> Result<Terminal, Problem> {
+    let now = app.now();
+    let claimed = signature::key_id(&parts.headers).map_err(|error| problem(&error, now))?;
+    let (Ok(tenant), Ok(id)) = (Tenant::parse(&claimed.tenant), TerminalId::parse(&claimed.terminal_id)) else {
+        return Err(refused());
+    };
+    let records = app.records();
+    let Some((cached, read_at)) = records.terminal(app.dynamo(), &tenant, id, now).await? else {
+        return Err(refused());
+    };
+    let first = check(&cached, &claimed, parts, body, now);
+    // It may have been enrolled anew or unfrozen since.
+    let record = match first {
+        Ok(()) => cached,
+        Err(_) if now >= read_at.plus(REREAD_PAUSE) => {
+            let fresh = records.reread_terminal(app.dynamo(), &tenant, id, now).await?.ok_or_else(refused)?;
+            check(&fresh, &claimed, parts, body, now)?;
+            fresh
+        }
+        Err(problem) => return Err(problem),
+    };
+    Ok(Terminal { tenant, id, merchant: record.merchant, epoch: record.epoch })
+}
+
+/// Whether this record's key signed the request. Whatever is wrong with terminal or signature gets
+/// one and the same answer, so that nobody can find out which terminals there are.
+fn check(
+    record: &Arc<TerminalRecord>,
+    claimed: &KeyId,
+    parts: &Parts,
+    body: &[u8],
+    now: Timestamp,
+) -> Result<(), Problem> {
+    let (Some(public_key), Status::Active) = (&record.public_key, record.status) else {
+        return Err(refused());
+    };
+    if record.epoch.to_string() != claimed.epoch {
+        return Err(refused());
+    }
+    let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
+    signature::verify(&parts.method, uri, &parts.headers, body, public_key, now.seconds())
+        .map_err(|error| problem(&error, now))
+}
+
+fn problem(error: &SignatureError, now: Timestamp) -> Problem {
+    match error {
+        SignatureError::Created { .. } | SignatureError::Expired { .. } => Problem::signature_expired(now),
+        SignatureError::PublicKey => {
+            tracing::error!("a terminal's stored public key cannot be read: enrol it again");
+            refused()
+        }
+        SignatureError::Mismatch => refused(),
+        // These speak of the form of what was sent, and depend on nothing that is stored.
+        SignatureError::HeaderMissing(_)
+        | SignatureError::HeaderDuplicated(_)
+        | SignatureError::HeaderMalformed(..)
+        | SignatureError::OneSignature
+        | SignatureError::Parameter(_)
+        | SignatureError::KeyId
+        | SignatureError::NotCovered(_)
+        | SignatureError::UnexpectedComponent
+        | SignatureError::Algorithm
+        | SignatureError::DigestMismatch => Problem::signature_invalid(error.to_string()),
+    }
+}
+
+fn refused() -> Problem {
+    Problem::signature_invalid("The signature does not match the request, or its terminal is not enrolled.")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! The JSON shapes that more than one face answers with. Amounts are canonical decimal strings,
+//! times RFC 3339 in UTC, ids UUIDs.
+
+mod balance;
+mod directory;
+mod history;
+mod payment;
+
+pub use balance::{BalanceView, MetricsView};
+pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView};
+pub use history::{HistoryView, OperationView, Page};
+pub use payment::{PaymentDetail, PaymentView, RefundView};
+
+use ledger_core::money::{Amount, Asset};
+use std::collections::BTreeMap;
+
+/// Amounts by asset.
+pub type Parts = BTreeMap<String, String>;
+
+fn parts(by_asset: &BTreeMap<Asset, Amount>) -> Parts {
+    by_asset.iter().map(|(asset, amount)| (asset.to_string(), amount.text())).collect()
+}

@@ -1,0 +1,151 @@
+//! Payments and refunds as the faces show them.
+
+use super::{Parts, parts};
+use ledger_core::ops::refund::RefundReceipt;
+use ledger_core::ops::{PaymentReceipt, PaymentRecord};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A payment that has just been made.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct PaymentView {
+    /// The payment's id.
+    pub payment_id: String,
+    /// Its journal entry.
+    pub transaction_id: String,
+    /// Where it stands: `captured`.
+    pub status: &'static str,
+    /// Who was paid.
+    pub merchant_id: String,
+    /// Their name.
+    pub merchant_name: String,
+    /// The asset of the total.
+    pub asset: String,
+    /// The total.
+    #[schema(example = "1240")]
+    pub amount: String,
+    /// What it was paid with, by asset; the parts sum to the total, one to one.
+    pub paid: Parts,
+    /// Points that it earned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points_earned: Option<String>,
+    /// The CO2 estimate in kg.
+    pub co2_kg: String,
+    /// What was written with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memo: Option<String>,
+    /// When.
+    pub created_at: String,
+}
+
+/// A payment as it stands.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct PaymentDetail {
+    /// The payment's id.
+    pub payment_id: String,
+    /// Its journal entry.
+    pub transaction_id: String,
+    /// `captured`, `partially_refunded`, `refunded` or `reversed`.
+    pub status: String,
+    /// Who was paid.
+    pub merchant_id: String,
+    /// The asset of the total.
+    pub asset: String,
+    /// The total.
+    pub amount: String,
+    /// What it was paid with, by asset.
+    pub paid: Parts,
+    /// What of it may still be refunded, by asset.
+    pub refundable: Parts,
+    /// What was written with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memo: Option<String>,
+    /// When.
+    pub created_at: String,
+}
+
+/// A refund that has just been made.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct RefundView {
+    /// The refund's id.
+    pub refund_id: String,
+    /// The payment's.
+    pub payment_id: String,
+    /// Its journal entry.
+    pub transaction_id: String,
+    /// `refunded`.
+    pub status: &'static str,
+    /// The asset of the total.
+    pub asset: String,
+    /// How much was refunded in all.
+    pub amount: String,
+    /// What of the payment came back, by asset: money first, then regional currency, then points.
+    pub refunded: Parts,
+    /// Earned points taken back from the customer's points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points_taken_back: Option<String>,
+    /// Yen kept from the money because earned points had been spent, one yen a point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deducted_for_spent_points: Option<String>,
+    /// CO2 taken off the estimate, in kg.
+    pub co2_kg: String,
+    /// Where the payment stands after it.
+    pub payment_status: String,
+    /// When.
+    pub created_at: String,
+}
+
+impl From<&PaymentReceipt> for PaymentView {
+    fn from(receipt: &PaymentReceipt) -> Self {
+        Self {
+            payment_id: receipt.payment_id.to_string(),
+            transaction_id: receipt.transaction_id.to_string(),
+            status: "captured",
+            merchant_id: receipt.merchant.id.to_string(),
+            merchant_name: receipt.merchant.name.clone(),
+            asset: receipt.parts.total().asset().to_string(),
+            amount: receipt.parts.total().text(),
+            paid: parts(receipt.parts.by_asset()),
+            points_earned: receipt.points_earned.as_ref().map(|points| points.text()),
+            co2_kg: receipt.co2.text(),
+            memo: receipt.memo.as_ref().map(|memo| memo.expose().to_owned()),
+            created_at: receipt.created_at.to_string(),
+        }
+    }
+}
+
+impl From<&PaymentRecord> for PaymentDetail {
+    fn from(payment: &PaymentRecord) -> Self {
+        Self {
+            payment_id: payment.id.to_string(),
+            transaction_id: payment.transaction_id.to_string(),
+            status: payment.state.to_string(),
+            merchant_id: payment.merchant.to_string(),
+            asset: payment.total.asset().to_string(),
+            amount: payment.total.text(),
+            paid: parts(&payment.captured),
+            refundable: payment.refundable.iter().map(|(asset, left)| (asset.to_string(), left.text())).collect(),
+            memo: payment.memo.clone(),
+            created_at: payment.created_at.to_string(),
+        }
+    }
+}
+
+impl From<&RefundReceipt> for RefundView {
+    fn from(receipt: &RefundReceipt) -> Self {
+        Self {
+            refund_id: receipt.refund_id.to_string(),
+            payment_id: receipt.payment_id.to_string(),
+            transaction_id: receipt.transaction_id.to_string(),
+            status: "refunded",
+            asset: receipt.amount.asset().to_string(),
+            amount: receipt.amount.text(),
+            refunded: parts(&receipt.parts),
+            points_taken_back: receipt.points_taken_back.as_ref().map(|points| points.text()),
+            deducted_for_spent_points: receipt.deducted.as_ref().map(|yen| yen.text()),
+            co2_kg: receipt.co2.text(),
+            payment_status: receipt.payment_state.to_string(),
+            created_at: receipt.created_at.to_string(),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! `/v1/admin/adjustments`: one person asks, another approves or rejects.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::account::Account;
+use ledger_core::idempotency::{CanonicalRequest, Claim, Fields};
+use ledger_core::ids::{AdjustmentId, CardId, CustomerId};
+use ledger_core::keys;
+use ledger_core::operation::Operation;
+use ledger_core::ops::Context;
+use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
+use ledger_core::ops::adjustment_decide::{self, Decision, DecisionReceipt};
+use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
+use ledger_core::transaction::Planned;
+use ledger_runtime::app::App;
+use ledger_runtime::execute::{Outcome, PlanError, created, ok};
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::problem::Problem;
+use ledger_runtime::request::{self, AmountText, Empty, KeyedJson, PathId, RequestKey};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A request for an adjustment of a customer's or a card's balance.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AdjustmentBody {
+    customer_id: Option<String>,
+    card_id: Option<String>,
+    /// `ECOPAY` if absent; a card holds nothing else.
+    asset: Option<String>,
+    /// `credit` or `debit`.
+    direction: String,
+    amount: AmountText,
+    /// `correction`, `goodwill`, `fraud`, `reconciliation` or `opening`.
+    reason_code: String,
+    /// Why, in words; at most 140 characters.
+    note: String,
+}
+
+/// An adjustment.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AdjustmentView {
+    adjustment_id: String,
+    /// `pending`, `approved` or `rejected`.
+    status: String,
+    /// `customer:<id>` or `card:<id>`.
+    account: String,
+    asset: String,
+    /// The signed change.
+    delta: String,
+    reason_code: String,
+    requested_by: String,
+    /// The journal entry, once it is posted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction_id: Option<String>,
+    created_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_at: Option<String>,
+}
+
+/// Asks for an adjustment. Nothing moves until another person approves it.
+#[utoipa::path(post, path = "/v1/admin/adjustments", tag = "admin", request_body = AdjustmentBody,
+    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 201, description = "Pending", body = AdjustmentView),
+        (status = 400, description = "`invalid_request`")))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, body): KeyedJson<AdjustmentBody>,
+) -> Result<Outcome, Problem> {
+    let terms = app.terms(who.tenant()).await?;
+    let account = match (&body.customer_id, &body.card_id) {
+        (Some(id), None) => Account::Customer(request::id("customer_id", id, CustomerId::parse)?),
+        (None, Some(id)) => Account::Card(request::id("card_id", id, CardId::parse)?),
+        (Some(_), Some(_)) => return Err(Problem::invalid_field("card_id", "cannot stand beside customer_id")),
+        (None, None) => return Err(Problem::invalid_field("customer_id", "is missing")),
+    };
+    if body.card_id.is_some() && body.asset.as_deref().is_some_and(|asset| asset != "ECOPAY") {
+        return Err(Problem::invalid_field("asset", "must be ECOPAY for a card"));
+    }
+    let amount = request::amount_in(&terms, body.asset.as_deref(), &body.amount)?;
+    let delta = match body.direction.as_str() {
+        "credit" => amount.credit(),
+        "debit" => amount.debit(),
+        _ => return Err(Problem::invalid_field("direction", "must be credit or debit")),
+    };
+    let words = "correction, goodwill, fraud, reconciliation or opening";
+    let ask = AdjustmentRequest {
+        tenant: who.tenant().clone(),
+        staff: who.staff_id(),
+        account,
+        delta,
+        reason: request::word("reason_code", &body.reason_code, ReasonCode::parse, words)?,
+        note: request::reason("note", &body.note)?,
+    };
+    let fields = Fields::new()
+        .with("account", account)
+        .with("asset", ask.delta.asset())
+        .with("delta", ask.delta.text())
+        .with("reason_code", ask.reason.name())
+        .with("note", ask.note.expose());
+    let request = CanonicalRequest { method: "POST", path: "/v1/admin/adjustments".to_owned(), fields };
+    let (claim, admission) = app.claim(&who, Operation::AdjustmentRequest, key, request).await?;
+    let plan = async |cx| Ok(adjustment_request::plan(&ask, &cx)?);
+    Ok(app
+        .ledger()
+        .perform(claim, admission, plan, |adjustment| {
+            created(format!("/v1/admin/adjustments/{}", adjustment.id), &AdjustmentView::from(adjustment))
+        })
+        .await)
+}
+
+/// An adjustment.
+#[utoipa::path(get, path = "/v1/admin/adjustments/{id}", tag = "admin",
+    params(("id" = String, Path, description = "The adjustment")),
+    responses((status = 200, description = "The adjustment", body = AdjustmentView),
+        (status = 404, description = "No such adjustment")))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<AdjustmentId>,
+) -> Result<Json<AdjustmentView>, Problem> {
+    let item = app.dynamo().get(&keys::adjustment(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
+    let text = |name| ledger_core::dynamo::read::opt_text(&item, name).map(str::to_owned);
+    let view = AdjustmentView::from(&Adjustment::read(&item)?);
+    Ok(Json(AdjustmentView { transaction_id: text("transaction_id"), decided_at: text("decided_at"), ..view }))
+}
+
+/// Approves an adjustment, which posts it. The requester cannot.
+#[utoipa::path(post, path = "/v1/admin/adjustments/{id}/approve", tag = "admin",
+    params(("id" = String, Path, description = "The adjustment"),
+        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 200, description = "Posted", body = AdjustmentView),
+        (status = 400, description = "`insufficient_balance`, `account_frozen`; `wrong_state` if it has been decided on"),
+        (status = 403, description = "`four_eyes_required`"),
+        (status = 404, description = "No such adjustment, or no such account")))]
+pub(crate) async fn approve(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<AdjustmentId>,
+    KeyedJson(key, Empty {}): KeyedJson<Empty>,
+) -> Result<Outcome, Problem> {
+    decide(&app, &who, id, key, Decision::Approve).await
+}
+
+/// Rejects an adjustment. The requester cannot.
+#[utoipa::path(post, path = "/v1/admin/adjustments/{id}/reject", tag = "admin",
+    params(("id" = String, Path, description = "The adjustment"),
+        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 200, description = "Rejected", body = AdjustmentView),
+        (status = 400, description = "`wrong_state` if it has been decided on"),
+        (status = 403, description = "`four_eyes_required`"),
+        (status = 404, description = "No such adjustment")))]
+pub(crate) async fn reject(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<AdjustmentId>,
+    KeyedJson(key, Empty {}): KeyedJson<Empty>,
+) -> Result<Outcome, Problem> {
+    decide(&app, &who, id, key, Decision::Reject).await
+}
+
+async fn decide(
+    app: &App,
+    who: &Admin,
+    id: AdjustmentId,
+    key: RequestKey,
+    decision: Decision,
+) -> Result<Outcome, Problem> {
+    let verb = match decision {
+        Decision::Approve => "approve",
+        Decision::Reject => "reject",
+    };
+    let path = format!("/v1/admin/adjustments/{id}/{verb}");
+    let request = CanonicalRequest { method: "POST", path, fields: Fields::new() };
+    let (claim, admission) = app.claim(who, decision.operation(), key, request).await?;
+    let plan = async |cx| plan(app, who, id, decision, &claim, &cx).await;
+    let render = |receipt: &DecisionReceipt| ok(&AdjustmentView::from(receipt));
+    Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
+}
+
+async fn plan(
+    app: &App,
+    who: &Admin,
+    id: AdjustmentId,
+    decision: Decision,
+    claim: &Claim,
+    cx: &Context,
+) -> Result<Planned<DecisionReceipt>, PlanError> {
+    let items = app.ledger().read_for(claim, &[keys::adjustment(who.tenant(), id)]).await?;
+    let adjustment = Adjustment::read(&items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;
+    let terms = app.terms(who.tenant()).await?;
+    Ok(adjustment_decide::plan(who.tenant(), who.staff_id(), decision, &adjustment, &terms, cx)?)
+}
+
+impl From<&Adjustment> for AdjustmentView {
+    fn from(adjustment: &Adjustment) -> Self {
+        Self {
+            adjustment_id: adjustment.id.to_string(),
+            status: adjustment.state.clone(),
+            account: adjustment.account.to_string(),
+            asset: adjustment.delta.asset().to_string(),
+            delta: adjustment.delta.text(),
+            reason_code: adjustment.reason.name().to_owned(),
+            requested_by: adjustment.requested_by.to_string(),
+            transaction_id: None,
+            created_at: adjustment.created_at.to_string(),
+            decided_at: None,
+        }
+    }
+}
+
+impl From<&DecisionReceipt> for AdjustmentView {
+    fn from(receipt: &DecisionReceipt) -> Self {
+        Self {
+            status: receipt.decision.state().to_owned(),
+            transaction_id: receipt.transaction_id.map(|id| id.to_string()),
+            decided_at: Some(receipt.decided_at.to_string()),
+            ..Self::from(&receipt.adjustment)
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! `/v1/admin/customers`: opening a wallet, looking at it, changing and freezing it.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::dynamo::ItemError;
+use ledger_core::idempotency::{CanonicalRequest, Claim};
+use ledger_core::ids::CustomerId;
+use ledger_core::keys::Partition;
+use ledger_core::operation::Operation;
+use ledger_core::ops::Context;
+use ledger_core::ops::customer_open::{self, CustomerOpen};
+use ledger_core::ops::profile::{self, ProfilePatch, ProfileReceipt, Status, WalletView};
+use ledger_core::personal::FreeText;
+use ledger_core::transaction::Planned;
+use ledger_runtime::app::App;
+use ledger_runtime::execute::{Outcome, PlanError, created, ok};
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::problem::Problem;
+use ledger_runtime::request::{self, KeyedJson, PatchField, PathId, ProfileBody};
+use ledger_runtime::views::{BalanceView, CustomerChangeView, CustomerView};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A customer to be.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenBody {
+    /// The id that the identity provider has given; a minted one if absent.
+    customer_id: Option<String>,
+    name: String,
+    email: Option<String>,
+    phone: Option<String>,
+}
+
+/// A change of a customer.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PatchBody {
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    name: PatchField<String>,
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    email: PatchField<String>,
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    phone: PatchField<String>,
+    /// `frozen` stops every debit, `active` allows them again.
+    status: Option<String>,
+    /// Why; at most 140 characters.
+    reason: Option<String>,
+}
+
+/// A customer that has just been opened.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct OpenedView {
+    customer_id: String,
+    status: &'static str,
+    created_at: String,
+}
+
+/// A customer with balances.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WalletDetail {
+    #[serde(flatten)]
+    customer: CustomerView,
+    balances: Vec<BalanceView>,
+}
+
+/// Opens a customer's wallet, with a balance of every asset that the tenant runs.
+#[utoipa::path(post, path = "/v1/admin/customers", tag = "admin", request_body = OpenBody,
+    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 201, description = "Opened", body = OpenedView),
+        (status = 400, description = "`invalid_request`"),
+        (status = 409, description = "`already_exists`")))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, body): KeyedJson<OpenBody>,
+) -> Result<Outcome, Problem> {
+    let terms = app.terms(who.tenant()).await?;
+    let customer = body.customer_id.as_deref().map(|id| request::id("customer_id", id, CustomerId::parse));
+    let open = CustomerOpen {
+        tenant: who.tenant().clone(),
+        actor: who.actor(),
+        customer: customer.transpose()?,
+        name: request::name("name", &body.name)?,
+        email: body.email.as_deref().map(|text| request::email("email", text)).transpose()?,
+        phone: body.phone.as_deref().map(|text| request::phone("phone", text)).transpose()?,
+    };
+    let fields = ledger_core::idempotency::Fields::new()
+        .with_some("customer_id", open.customer)
+        .with("name", open.name.expose())
+        .with_some("email", open.email.as_ref().map(FreeText::expose))
+        .with_some("phone", open.phone.as_ref().map(FreeText::expose));
+    let request = CanonicalRequest { method: "POST", path: "/v1/admin/customers".to_owned(), fields };
+    let (claim, admission) = app.claim(&who, Operation::CustomerOpen, key, request).await?;
+    let plan = async |cx| Ok(customer_open::plan(&open, &terms, &cx)?);
+    Ok(app
+        .ledger()
+        .perform(claim, admission, plan, |receipt| {
+            let view = OpenedView {
+                customer_id: receipt.customer.to_string(),
+                status: Status::Active.name(),
+                created_at: receipt.created_at.to_string(),
+            };
+            created(format!("/v1/admin/customers/{}", receipt.customer), &view)
+        })
+        .await)
+}
+
+/// A customer with balances.
+#[utoipa::path(get, path = "/v1/admin/customers/{customer_id}", tag = "admin",
+    params(("customer_id" = String, Path, description = "The customer")),
+    responses((status = 200, description = "The customer", body = WalletDetail),
+        (status = 404, description = "No such customer")))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<CustomerId>,
+) -> Result<Json<WalletDetail>, Problem> {
+    let partition = Partition::customer(who.tenant(), id);
+    let item = app.dynamo().get(&partition.profile()).await?.ok_or_else(Problem::not_found)?;
+    let balances = app.balances(&partition).await?;
+    let balances = balances.iter().map(BalanceView::read).collect::<Result<_, ItemError>>()?;
+    Ok(Json(WalletDetail { customer: CustomerView::read(&item)?, balances }))
+}
+
+/// Changes a customer; `status` freezes and unfreezes the profile and every balance at once.
+#[utoipa::path(patch, path = "/v1/admin/customers/{customer_id}", tag = "admin", request_body = PatchBody,
+    params(("customer_id" = String, Path, description = "The customer"),
+        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 200, description = "Changed", body = CustomerChangeView),
+        (status = 400, description = "`invalid_request`"),
+        (status = 404, description = "No such customer")))]
+pub(crate) async fn patch(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<CustomerId>,
+    KeyedJson(key, body): KeyedJson<PatchBody>,
+) -> Result<Outcome, Problem> {
+    let status = body.status.as_deref().map(|word| request::word("status", word, Status::parse, "active or frozen"));
+    let status = status.transpose()?;
+    let reason = request::memo("reason", body.reason.as_deref())?;
+    let (patch, fields) = ProfileBody { name: body.name, email: body.email, phone: body.phone }.read()?;
+    let fields =
+        fields.with_some("status", status.map(Status::name)).with_some("reason", reason.as_ref().map(FreeText::expose));
+    let request = CanonicalRequest { method: "PATCH", path: format!("/v1/admin/customers/{id}"), fields };
+    let (claim, admission) = app.claim(&who, Operation::CustomerPatch, key, request).await?;
+    let change = Change { id, patch: &patch, status, reason: reason.as_ref() };
+    let plan = async |cx| change.plan(&app, &who, &claim, &cx).await;
+    Ok(app.ledger().perform(claim.clone(), admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)
+}
+
+struct Change<'a> {
+    id: CustomerId,
+    patch: &'a ProfilePatch,
+    status: Option<Status>,
+    reason: Option<&'a FreeText>,
+}
+
+impl Change<'_> {
+    /// A change of status is planned from the accounts that there are.
+    async fn plan(
+        &self,
+        app: &App,
+        who: &Admin,
+        claim: &Claim,
+        cx: &Context,
+    ) -> Result<Planned<ProfileReceipt>, PlanError> {
+        let (tenant, id) = (who.tenant(), self.id);
+        let status = match self.status {
+            Some(status) => {
+                let partition = Partition::customer(tenant, id);
+                let items = app.ledger().read_for(claim, &[partition.profile()]).await?;
+                let item = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
+                Some((status, WalletView::read(&item, &app.balances(&partition).await?)?))
+            }
+            None => None,
+        };
+        let status = status.as_ref().map(|(status, wallet)| (*status, wallet));
+        Ok(profile::plan_by_operator(tenant, id, self.patch, status, who.actor(), self.reason, cx)?)
+    }
+}

@@ -1,0 +1,181 @@
+//! `/v1/admin/grants`: points and regional currency, to one customer at once or to many by a job.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::ids::{CustomerId, JobId};
+use ledger_core::keys;
+use ledger_core::money::Amount;
+use ledger_core::operation::Operation;
+use ledger_core::ops::bulk_grant::{self, BulkGrant, GrantJob};
+use ledger_core::ops::grant::{self, Grant};
+use ledger_core::personal::FreeText;
+use ledger_runtime::app::App;
+use ledger_runtime::execute::{Outcome, accepted, created};
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::problem::Problem;
+use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, RequestKey};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A grant: to `customer_id`, or to each of `customer_ids`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GrantBody {
+    customer_id: Option<String>,
+    /// 1 to 1,500 customers; answered with 202 and a job.
+    customer_ids: Option<Vec<String>>,
+    /// `POINT` or `REGIONAL#<key>`.
+    asset: String,
+    /// How much to each.
+    amount: AmountText,
+    /// Why; at most 140 characters.
+    reason: String,
+}
+
+/// A grant that has been made.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct GrantView {
+    transaction_id: String,
+    /// `completed`.
+    status: &'static str,
+    customer_id: String,
+    asset: String,
+    amount: String,
+    created_at: String,
+}
+
+/// A job that has been stored.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct JobAcceptedView {
+    job_id: String,
+    /// `accepted`.
+    status: &'static str,
+    customers: usize,
+    created_at: String,
+}
+
+/// How far a job is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct JobView {
+    job_id: String,
+    /// `running` or `finished`.
+    status: &'static str,
+    customers: usize,
+    done: usize,
+    /// How many of those could not be granted to: no such customer.
+    failed: usize,
+    asset: String,
+    amount: String,
+    created_at: String,
+}
+
+/// Grants points or regional currency. With `customer_ids` a job is stored and carried out after.
+#[utoipa::path(post, path = "/v1/admin/grants", tag = "admin", request_body = GrantBody,
+    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 201, description = "Granted", body = GrantView),
+        (status = 202, description = "Stored as a job", body = JobAcceptedView),
+        (status = 400, description = "`invalid_request`"),
+        (status = 404, description = "No such customer")))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, body): KeyedJson<GrantBody>,
+) -> Result<Outcome, Problem> {
+    let terms = app.terms(who.tenant()).await?;
+    let amount = request::amount_in(&terms, Some(&body.asset), &body.amount)?;
+    let reason = request::reason("reason", &body.reason)?;
+    match (&body.customer_id, &body.customer_ids) {
+        (Some(id), None) => {
+            let customer = request::id("customer_id", id, CustomerId::parse)?;
+            let grant = Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason };
+            to_one(&app, &who, key, grant).await
+        }
+        (None, Some(ids)) => {
+            let ids = ids.iter().map(|id| request::id("customer_ids", id, CustomerId::parse));
+            to_many(&app, &who, key, ids.collect::<Result<_, _>>()?, amount, reason).await
+        }
+        (Some(_), Some(_)) => Err(Problem::invalid_field("customer_ids", "cannot stand beside customer_id")),
+        (None, None) => Err(Problem::invalid_field("customer_id", "is missing")),
+    }
+}
+
+async fn to_one(app: &App, who: &Admin, key: RequestKey, grant: Grant) -> Result<Outcome, Problem> {
+    let terms = app.terms(who.tenant()).await?;
+    let fields = Fields::new()
+        .with("customer_id", grant.customer)
+        .with_amount("amount", &grant.amount)
+        .with("reason", grant.reason.expose());
+    let request = CanonicalRequest { method: "POST", path: "/v1/admin/grants".to_owned(), fields };
+    let (claim, admission) = app.claim(who, Operation::Grant, key, request).await?;
+    let plan = async |cx| Ok(grant::plan(&grant, &terms, &cx)?);
+    Ok(app
+        .ledger()
+        .perform(claim, admission, plan, |receipt| {
+            let view = GrantView {
+                transaction_id: receipt.transaction_id.to_string(),
+                status: "completed",
+                customer_id: receipt.customer.to_string(),
+                asset: receipt.amount.asset().to_string(),
+                amount: receipt.amount.text(),
+                created_at: receipt.created_at.to_string(),
+            };
+            created(format!("/v1/admin/customers/{}", receipt.customer), &view)
+        })
+        .await)
+}
+
+async fn to_many(
+    app: &App,
+    who: &Admin,
+    key: RequestKey,
+    customers: Vec<CustomerId>,
+    amount: Amount,
+    reason: FreeText,
+) -> Result<Outcome, Problem> {
+    let terms = app.terms(who.tenant()).await?;
+    let fields = Fields::new()
+        .with_list("customer_ids", &customers)
+        .with_amount("amount", &amount)
+        .with("reason", reason.expose());
+    let request = CanonicalRequest { method: "POST", path: "/v1/admin/grants".to_owned(), fields };
+    let (claim, admission) = app.claim(who, Operation::Grant, key, request).await?;
+    let bulk = BulkGrant { tenant: who.tenant().clone(), staff: who.staff_id(), customers, amount, reason };
+    let plan = async |cx| Ok(bulk_grant::plan(&bulk, &terms, &cx)?);
+    Ok(app
+        .ledger()
+        .perform(claim, admission, plan, |receipt| {
+            let view = JobAcceptedView {
+                job_id: receipt.job_id.to_string(),
+                status: "accepted",
+                customers: receipt.customers,
+                created_at: receipt.created_at.to_string(),
+            };
+            accepted(format!("/v1/admin/grants/{}", receipt.job_id), &view)
+        })
+        .await)
+}
+
+/// How far a bulk grant is.
+#[utoipa::path(get, path = "/v1/admin/grants/{job_id}", tag = "admin",
+    params(("job_id" = String, Path, description = "The job")),
+    responses((status = 200, description = "The job", body = JobView),
+        (status = 404, description = "No such job")))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<JobId>,
+) -> Result<Json<JobView>, Problem> {
+    let item = app.dynamo().get(&keys::job(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
+    let job = GrantJob::read(&item)?;
+    Ok(Json(JobView {
+        job_id: job.id.to_string(),
+        status: if job.finished() { "finished" } else { "running" },
+        customers: job.customers.len(),
+        done: job.done,
+        failed: job.failed,
+        asset: job.asset.to_string(),
+        amount: job.amount.clone(),
+        created_at: job.created_at.to_string(),
+    }))
+}

@@ -1,0 +1,116 @@
+//! `/v1/admin/idempotency`: the staged rollout of keys, from optional to mandatory.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::ids::Tenant;
+use ledger_core::operation::Operation;
+use ledger_core::ops::{KeyPhase, tenant};
+use ledger_core::time::Timestamp;
+use ledger_runtime::app::App;
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::metrics::Metric;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::readback::Sum;
+use ledger_runtime::request::{self, Json as Body, Params};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use utoipa::ToSchema;
+
+/// Over how many hours the rate is taken if the request does not say.
+const HOURS_DEFAULT: u32 = 24;
+const HOURS_MAX: u32 = 24 * 14;
+
+/// Whether it is safe to turn mandatory keys on.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ReadinessView {
+    /// `optional` or `mandatory`.
+    phase: &'static str,
+    /// Over how many hours.
+    window_hours: u32,
+    /// Requests that should carry a key.
+    requests: u64,
+    /// How many of them carried none.
+    missing: u64,
+    /// `missing / requests`, as a decimal with four digits; absent without requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    absence_rate: Option<String>,
+    /// Whether there were requests and every one carried a key.
+    ready: bool,
+}
+
+/// A phase.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PhaseBody {
+    /// `optional` or `mandatory`.
+    phase: String,
+}
+
+/// The phase that was set.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PhaseView {
+    phase: &'static str,
+}
+
+/// How many requests came without a key, from the metrics, and whether mandatory is safe.
+#[utoipa::path(get, path = "/v1/admin/idempotency/readiness", tag = "admin",
+    params(("hours" = Option<u32>, Query, description = "Over how many hours, 1 to 336; 24 if absent")),
+    responses((status = 200, description = "The readiness", body = ReadinessView),
+        (status = 503, description = "The metrics could not be read: nobody takes silence for zero")))]
+pub(crate) async fn readiness(
+    State(app): State<App>,
+    who: Admin,
+    mut params: Params,
+) -> Result<Json<ReadinessView>, Problem> {
+    let hours = match params.take("hours")? {
+        Some(text) => text.parse().ok().filter(|hours| (1..=HOURS_MAX).contains(hours)),
+        None => Some(HOURS_DEFAULT),
+    };
+    let hours = hours.ok_or_else(|| Problem::invalid_field("hours", "must be a whole number from 1 to 336"))?;
+    params.finish()?;
+    let until = app.now();
+    let since = until.minus(Duration::from_secs(u64::from(hours).saturating_mul(3600)));
+    let requests = sum(&app, who.tenant(), Metric::KeyedRequest, since, until).await?;
+    let missing = sum(&app, who.tenant(), Metric::IdempotencyKeyMissing, since, until).await?;
+    let per_ten_thousand = missing.saturating_mul(10_000).checked_div(requests);
+    let view = ReadinessView {
+        phase: app.terms(who.tenant()).await?.key_phase.name(),
+        window_hours: hours,
+        requests,
+        missing,
+        absence_rate: per_ten_thousand.map(|rate| format!("{}.{:04}", rate / 10_000, rate % 10_000)),
+        ready: requests > 0 && missing == 0,
+    };
+    Ok(Json(view))
+}
+
+/// Sets the phase. Functions see it within a minute.
+#[utoipa::path(put, path = "/v1/admin/idempotency/phase", tag = "admin", request_body = PhaseBody,
+    responses((status = 200, description = "Set", body = PhaseView),
+        (status = 400, description = "`invalid_request`"),
+        (status = 503, description = "`busy`: somebody else has just changed it")))]
+pub(crate) async fn set_phase(
+    State(app): State<App>,
+    who: Admin,
+    Body(body): Body<PhaseBody>,
+) -> Result<Json<PhaseView>, Problem> {
+    let to = request::word("phase", &body.phase, KeyPhase::parse, "optional or mandatory")?;
+    app.records().forget_tenant(who.tenant());
+    let from = app.terms(who.tenant()).await?.key_phase;
+    if from != to {
+        let cx = app.ledger().context(app.now())?;
+        let change =
+            tenant::set_key_phase(who.tenant(), from, to, who.actor(), &cx).map_err(|_| Problem::internal())?;
+        app.ledger().apply(who.tenant(), Operation::CustomerPatch, &change).await?;
+        app.records().forget_tenant(who.tenant());
+    }
+    Ok(Json(PhaseView { phase: to.name() }))
+}
+
+async fn sum(app: &App, tenant: &Tenant, metric: Metric, since: Timestamp, until: Timestamp) -> Result<u64, Problem> {
+    let asked = Sum { metric, tenant: tenant.clone(), operation: None, since, until };
+    app.metric_source().sum(&asked).await.map_err(|error| {
+        tracing::warn!(%error, "metrics could not be read back");
+        Problem::unavailable()
+    })
+}

@@ -1,0 +1,130 @@
+//! `/v1/admin/merchants`: registering a merchant, looking at it, changing and suspending it.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::ids::MerchantId;
+use ledger_core::keys::{Partition, Shards};
+use ledger_core::operation::Operation;
+use ledger_core::ops::merchant::{self, MerchantReceipt, MerchantStatus};
+use ledger_core::personal::FreeText;
+use ledger_runtime::app::App;
+use ledger_runtime::execute::{Outcome, created, ok};
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::problem::Problem;
+use ledger_runtime::request::{self, KeyedJson, PathId};
+use ledger_runtime::views::MerchantView;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Over how many index partitions a merchant's payments are spread if the request does not say.
+const SHARDS_DEFAULT: u32 = 4;
+
+/// A merchant to be.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenBody {
+    /// The id; a minted one if absent.
+    merchant_id: Option<String>,
+    name: String,
+    /// Over how many index partitions its payments are spread: 1 to 64, 4 if absent. One takes about
+    /// a thousand payments a second.
+    shards: Option<u32>,
+}
+
+/// A change of a merchant.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PatchBody {
+    name: Option<String>,
+    /// `suspended` stops payments, not refunds; `active` allows them again. Takes effect within a minute.
+    status: Option<String>,
+    /// Why; at most 140 characters.
+    reason: Option<String>,
+}
+
+/// A merchant that has just been registered or changed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ChangedView {
+    merchant_id: String,
+    updated_at: String,
+}
+
+/// Registers a merchant.
+#[utoipa::path(post, path = "/v1/admin/merchants", tag = "admin", request_body = OpenBody,
+    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 201, description = "Registered", body = ChangedView),
+        (status = 400, description = "`invalid_request`"),
+        (status = 409, description = "`already_exists`")))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, body): KeyedJson<OpenBody>,
+) -> Result<Outcome, Problem> {
+    let id = body.merchant_id.as_deref().map(|id| request::id("merchant_id", id, MerchantId::parse)).transpose()?;
+    let name = request::name("name", &body.name)?;
+    let shards = Shards::new(body.shards.unwrap_or(SHARDS_DEFAULT))
+        .ok_or_else(|| Problem::invalid_field("shards", "must be from 1 to 64"))?;
+    let fields = Fields::new().with_some("merchant_id", id).with("name", name.expose()).with("shards", shards.count());
+    let request = CanonicalRequest { method: "POST", path: "/v1/admin/merchants".to_owned(), fields };
+    let (claim, admission) = app.claim(&who, Operation::MerchantOpen, key, request).await?;
+    let plan = async |cx| Ok(merchant::plan_open(who.tenant(), id, &name, shards, who.actor(), &cx)?);
+    Ok(app
+        .ledger()
+        .perform(claim, admission, plan, |receipt| {
+            created(format!("/v1/admin/merchants/{}", receipt.merchant), &ChangedView::from(receipt))
+        })
+        .await)
+}
+
+/// A merchant.
+#[utoipa::path(get, path = "/v1/admin/merchants/{merchant_id}", tag = "admin",
+    params(("merchant_id" = String, Path, description = "The merchant")),
+    responses((status = 200, description = "The merchant", body = MerchantView),
+        (status = 404, description = "No such merchant")))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<MerchantId>,
+) -> Result<Json<MerchantView>, Problem> {
+    let key = Partition::merchant(who.tenant(), id).profile();
+    let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(MerchantView::read(&item)?))
+}
+
+/// Changes a merchant.
+#[utoipa::path(patch, path = "/v1/admin/merchants/{merchant_id}", tag = "admin", request_body = PatchBody,
+    params(("merchant_id" = String, Path, description = "The merchant"),
+        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 200, description = "Changed", body = ChangedView),
+        (status = 400, description = "`invalid_request`"),
+        (status = 404, description = "No such merchant")))]
+pub(crate) async fn patch(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<MerchantId>,
+    KeyedJson(key, body): KeyedJson<PatchBody>,
+) -> Result<Outcome, Problem> {
+    let name = body.name.as_deref().map(|name| request::name("name", name)).transpose()?;
+    let status = body.status.as_deref();
+    let status = status.map(|word| request::word("status", word, MerchantStatus::parse, "active or suspended"));
+    let status = status.transpose()?;
+    let reason = request::memo("reason", body.reason.as_deref())?;
+    let fields = Fields::new()
+        .with_some("name", name.as_ref().map(FreeText::expose))
+        .with_some("status", status.map(MerchantStatus::name))
+        .with_some("reason", reason.as_ref().map(FreeText::expose));
+    let request = CanonicalRequest { method: "PATCH", path: format!("/v1/admin/merchants/{id}"), fields };
+    let (claim, admission) = app.claim(&who, Operation::MerchantPatch, key, request).await?;
+    let change = (name.as_ref(), status);
+    let plan = async |cx| Ok(merchant::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?);
+    let outcome = app.ledger().perform(claim, admission, plan, |receipt| ok(&ChangedView::from(receipt))).await;
+    app.records().forget_merchant(who.tenant(), id);
+    Ok(outcome)
+}
+
+impl From<&MerchantReceipt> for ChangedView {
+    fn from(receipt: &MerchantReceipt) -> Self {
+        Self { merchant_id: receipt.merchant.to_string(), updated_at: receipt.at.to_string() }
+    }
+}

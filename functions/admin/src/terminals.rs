@@ -1,0 +1,168 @@
+//! `/v1/admin/terminals`: registering a terminal, looking at it, freezing it, and its enrolment code.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::dynamo::{Item, ItemError};
+use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::ids::{MerchantId, TerminalId};
+use ledger_core::keys::Partition;
+use ledger_core::operation::Operation;
+use ledger_core::ops::profile::Status;
+use ledger_core::ops::terminal::{self, TerminalReceipt, TerminalRecord};
+use ledger_core::personal::FreeText;
+use ledger_runtime::app::App;
+use ledger_runtime::execute::{Outcome, created, ok};
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::problem::Problem;
+use ledger_runtime::request::{self, Empty, KeyedJson, PathId, StatusBody};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A terminal to be.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenBody {
+    /// The id; a minted one if absent.
+    terminal_id: Option<String>,
+    /// Whose it is.
+    merchant_id: String,
+}
+
+/// A terminal.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TerminalView {
+    terminal_id: String,
+    merchant_id: String,
+    /// `active` or `frozen`.
+    status: &'static str,
+    /// Its enrolment; 0 before the first.
+    epoch: u32,
+    created_at: String,
+}
+
+/// A terminal that has just been registered or changed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ChangedView {
+    terminal_id: String,
+    updated_at: String,
+}
+
+/// A one-time enrolment code. An earlier one stops to work.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EnrolmentView {
+    terminal_id: String,
+    /// To be typed into the terminal, which answers it with its public key.
+    code: String,
+    expires_at: String,
+}
+
+/// Registers a terminal.
+#[utoipa::path(post, path = "/v1/admin/terminals", tag = "admin", request_body = OpenBody,
+    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 201, description = "Registered", body = ChangedView),
+        (status = 404, description = "No such merchant"),
+        (status = 409, description = "`already_exists`")))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, body): KeyedJson<OpenBody>,
+) -> Result<Outcome, Problem> {
+    let id = body.terminal_id.as_deref().map(|id| request::id("terminal_id", id, TerminalId::parse)).transpose()?;
+    let merchant = request::id("merchant_id", &body.merchant_id, MerchantId::parse)?;
+    let fields = Fields::new().with_some("terminal_id", id).with("merchant_id", merchant);
+    let request = CanonicalRequest { method: "POST", path: "/v1/admin/terminals".to_owned(), fields };
+    let (claim, admission) = app.claim(&who, Operation::TerminalOpen, key, request).await?;
+    let plan = async |cx| Ok(terminal::plan_open(who.tenant(), id, merchant, who.actor(), &cx)?);
+    Ok(app
+        .ledger()
+        .perform(claim, admission, plan, |receipt| {
+            created(format!("/v1/admin/terminals/{}", receipt.terminal), &ChangedView::from(receipt))
+        })
+        .await)
+}
+
+/// A terminal.
+#[utoipa::path(get, path = "/v1/admin/terminals/{terminal_id}", tag = "admin",
+    params(("terminal_id" = String, Path, description = "The terminal")),
+    responses((status = 200, description = "The terminal", body = TerminalView),
+        (status = 404, description = "No such terminal")))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<TerminalId>,
+) -> Result<Json<TerminalView>, Problem> {
+    let key = Partition::terminal(who.tenant(), id).profile();
+    let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(TerminalView::read(&item)?))
+}
+
+/// Freezes or unfreezes a terminal. Takes effect within a minute.
+#[utoipa::path(patch, path = "/v1/admin/terminals/{terminal_id}", tag = "admin", request_body = StatusBody,
+    params(("terminal_id" = String, Path, description = "The terminal"),
+        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 200, description = "Changed", body = ChangedView),
+        (status = 404, description = "No such terminal")))]
+pub(crate) async fn patch(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<TerminalId>,
+    KeyedJson(key, body): KeyedJson<StatusBody>,
+) -> Result<Outcome, Problem> {
+    let status = request::word("status", &body.status, Status::parse, "active or frozen")?;
+    let reason = request::memo("reason", body.reason.as_deref())?;
+    let fields = Fields::new().with("status", status.name()).with_some("reason", reason.as_ref().map(FreeText::expose));
+    let request = CanonicalRequest { method: "PATCH", path: format!("/v1/admin/terminals/{id}"), fields };
+    let (claim, admission) = app.claim(&who, Operation::TerminalPatch, key, request).await?;
+    let plan = async |cx| Ok(terminal::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?);
+    let outcome = app.ledger().perform(claim, admission, plan, |receipt| ok(&ChangedView::from(receipt))).await;
+    app.records().forget_terminal(who.tenant(), id);
+    Ok(outcome)
+}
+
+/// Issues a one-time enrolment code, good for 24 hours.
+#[utoipa::path(post, path = "/v1/admin/terminals/{terminal_id}/enrolment", tag = "admin",
+    params(("terminal_id" = String, Path, description = "The terminal"),
+        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 201, description = "Issued", body = EnrolmentView),
+        (status = 404, description = "No such terminal")))]
+pub(crate) async fn enrolment(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<TerminalId>,
+    KeyedJson(key, Empty {}): KeyedJson<Empty>,
+) -> Result<Outcome, Problem> {
+    let path = format!("/v1/admin/terminals/{id}/enrolment");
+    let request = CanonicalRequest { method: "POST", path, fields: Fields::new() };
+    let (claim, admission) = app.claim(&who, Operation::EnrolmentCode, key, request).await?;
+    let plan = async |cx| Ok(terminal::plan_code(who.tenant(), id, who.actor(), &cx)?);
+    Ok(app
+        .ledger()
+        .perform(claim, admission, plan, |receipt| {
+            let view = EnrolmentView {
+                terminal_id: id.to_string(),
+                code: receipt.code.expose().to_owned(),
+                expires_at: receipt.expires_at.to_string(),
+            };
+            created(format!("/v1/admin/terminals/{id}"), &view)
+        })
+        .await)
+}
+
+impl TerminalView {
+    fn read(item: &Item) -> Result<Self, ItemError> {
+        let record = TerminalRecord::read(item)?;
+        Ok(Self {
+            terminal_id: record.id.to_string(),
+            merchant_id: record.merchant.to_string(),
+            status: record.status.name(),
+            epoch: record.epoch,
+            created_at: record.created_at.to_string(),
+        })
+    }
+}
+
+impl From<&TerminalReceipt> for ChangedView {
+    fn from(receipt: &TerminalReceipt) -> Self {
+        Self { terminal_id: receipt.terminal.to_string(), updated_at: receipt.at.to_string() }
+    }
+}

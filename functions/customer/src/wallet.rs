@@ -1,0 +1,36 @@
+//! `GET /v1/me/balances`: every asset, and the aggregates.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::dynamo::ItemError;
+use ledger_core::keys::{self, Partition};
+use ledger_runtime::app::App;
+use ledger_runtime::identity::{Caller, Customer};
+use ledger_runtime::problem::Problem;
+use ledger_runtime::views::{BalanceView, MetricsView};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A customer's wallet.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WalletView {
+    /// One balance per asset.
+    balances: Vec<BalanceView>,
+    /// The aggregates.
+    metrics: MetricsView,
+}
+
+/// Every balance of the customer.
+#[utoipa::path(get, path = "/v1/me/balances", tag = "customer",
+    responses((status = 200, description = "The wallet", body = WalletView),
+        (status = 404, description = "No wallet has been opened for this customer")))]
+pub(crate) async fn balances(State(app): State<App>, who: Customer) -> Result<Json<WalletView>, Problem> {
+    let partition = Partition::customer(who.tenant(), who.id());
+    let items = app.balances(&partition).await?;
+    if items.is_empty() {
+        return Err(Problem::not_found());
+    }
+    let metrics = app.dynamo().get(&keys::metrics(who.tenant(), who.id())).await?;
+    let balances = items.iter().map(BalanceView::read).collect::<Result<_, ItemError>>()?;
+    Ok(Json(WalletView { balances, metrics: MetricsView::read(metrics.as_ref()) }))
+}

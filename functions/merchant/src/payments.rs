@@ -1,0 +1,83 @@
+//! `GET /v1/merchant/payments` and `/{id}`: what was paid, and what of it was refunded.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::dynamo::{Item, ItemError, read};
+use ledger_core::ids::PaymentId;
+use ledger_core::keys::{self, attr};
+use ledger_core::ops::PaymentRecord;
+use ledger_runtime::app::App;
+use ledger_runtime::identity::{Caller, Merchant};
+use ledger_runtime::problem::Problem;
+use ledger_runtime::request::{self, PathId};
+use ledger_runtime::views::{Page, PaymentDetail};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A line of the merchant's list: a payment, a refund or a reversal.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RecordView {
+    /// `payment`, `refund`, `payment_reversal` or `refund_reversal`.
+    kind: String,
+    payment_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refund_id: Option<String>,
+    transaction_id: String,
+    asset: String,
+    amount: String,
+    /// A payment's status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
+    created_at: String,
+}
+
+/// The merchant's payments and refunds, newest first. What was just made may take a moment to show.
+#[utoipa::path(get, path = "/v1/merchant/payments", tag = "merchant",
+    params(("limit" = Option<u32>, Query, description = "1 to 100, 20 if absent"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+    responses((status = 200, description = "A page", body = Page<RecordView>),
+        (status = 400, description = "`invalid_request`")))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    who: Merchant,
+    page: request::Page,
+) -> Result<Json<Page<RecordView>>, Problem> {
+    let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
+    let (items, next_cursor) = app.merchant_records(who.tenant(), merchant.id, merchant.shards, page).await?;
+    let items = items.iter().map(RecordView::read).collect::<Result<_, ItemError>>()?;
+    Ok(Json(Page { items, next_cursor }))
+}
+
+/// One payment of the merchant's.
+#[utoipa::path(get, path = "/v1/merchant/payments/{id}", tag = "merchant",
+    params(("id" = String, Path, description = "The payment")),
+    responses((status = 200, description = "The payment", body = PaymentDetail),
+        (status = 404, description = "No such payment of this merchant")))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Merchant,
+    PathId(id): PathId<PaymentId>,
+) -> Result<Json<PaymentDetail>, Problem> {
+    let item = app.dynamo().get(&keys::payment(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
+    let payment = PaymentRecord::read(&item)?;
+    if payment.merchant != who.merchant_id() {
+        return Err(Problem::not_found());
+    }
+    Ok(Json(PaymentDetail::from(&payment)))
+}
+
+impl RecordView {
+    fn read(item: &Item) -> Result<Self, ItemError> {
+        let text = |attribute: &str| read::text(item, attribute).map(str::to_owned);
+        Ok(Self {
+            kind: read::opt_text(item, "kind").unwrap_or("payment").to_owned(),
+            payment_id: text("payment_id")?,
+            refund_id: read::opt_text(item, "refund_id").map(str::to_owned),
+            transaction_id: text("transaction_id")?,
+            asset: text("asset")?,
+            amount: read::number(item, "total")?.to_owned(),
+            status: read::opt_text(item, "state").map(str::to_owned),
+            created_at: text(attr::CREATED_AT)?,
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! `POST /v1/terminal/enrolments`: a terminal answers its one-time code with its public key. This is
+//! the one unsigned route: the code is the proof, and it works once.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use ledger_core::keys::Partition;
+use ledger_core::operation::Operation;
+use ledger_core::ops::terminal::{self, EnrolmentCode, TerminalRecord};
+use ledger_runtime::app::App;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::request::Json as Body;
+use ledger_runtime::signature;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A terminal's answer to its code.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EnrolmentBody {
+    /// The code that the operator was given.
+    code: String,
+    /// The terminal's P-256 public key, PEM (SubjectPublicKeyInfo).
+    public_key: String,
+}
+
+/// A terminal that has been enrolled.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EnrolledView {
+    terminal_id: String,
+    /// The enrolment; idempotency keys name it.
+    epoch: u32,
+    /// The `keyid` of the terminal's signatures.
+    key_id: String,
+}
+
+/// Enrols a terminal: its key is accepted from here on, and a new epoch begins.
+#[utoipa::path(post, path = "/v1/terminal/enrolments", tag = "terminal", request_body = EnrolmentBody,
+    responses(
+        (status = 201, description = "Enrolled", body = EnrolledView),
+        (status = 400, description = "`invalid_request`; `wrong_state` if the code is used up or too old"),
+        (status = 404, description = "No such code, or a later one has replaced it")))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    Body(body): Body<EnrolmentBody>,
+) -> Result<(StatusCode, Json<EnrolledView>), Problem> {
+    let code =
+        EnrolmentCode::parse(&body.code).ok_or_else(|| Problem::invalid_field("code", "is not an enrolment code"))?;
+    signature::check_public_key(&body.public_key)
+        .map_err(|_| Problem::invalid_field("public_key", "is not a P-256 public key in PEM"))?;
+    let key = Partition::terminal(&code.tenant, code.terminal).profile();
+    let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
+    let record = TerminalRecord::read(&item)?;
+    let enrol = terminal::enrol(&code, &body.public_key, record.epoch, app.now()).map_err(|_| Problem::internal())?;
+    app.ledger().apply(&code.tenant, Operation::EnrolmentCode, &enrol).await?;
+    app.records().forget_terminal(&code.tenant, code.terminal);
+    let epoch = record.epoch.saturating_add(1);
+    let key_id = format!("{}/{}/{epoch}", code.tenant, code.terminal);
+    let view = EnrolledView { terminal_id: code.terminal.to_string(), epoch, key_id };
+    Ok((StatusCode::CREATED, Json(view)))
+}

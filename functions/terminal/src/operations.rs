@@ -1,0 +1,141 @@
+//! `/v1/terminal/operations/{operation}/{key}`: what became of a key, and taking an operation back.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::idempotency::{
+    CanonicalRequest, Claim, Fields, IdempotencyKey, Marker, MarkerState, TerminalKey, Window,
+};
+use ledger_core::keys::{self, Partition};
+use ledger_core::operation::Operation;
+use ledger_core::ops::card_reverse::{self, CardReverse, ReverseReceipt, Seen};
+use ledger_core::ops::journal::JournalEntry;
+use ledger_core::ops::{Context, PaymentRecord};
+use ledger_core::transaction::Planned;
+use ledger_runtime::app::App;
+use ledger_runtime::execute::{Outcome, PlanError, ok};
+use ledger_runtime::identity::Caller;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::request::{Empty, KeyedJson, PathOf};
+use ledger_runtime::terminal::Terminal;
+use ledger_runtime::views::OperationView;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// How a reversal ended.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ReverseView {
+    /// `reversed`.
+    status: &'static str,
+    operation: &'static str,
+    /// `undone`; `forbidden`: it had not come and never will; `nothing_moved`: it had been refused;
+    /// `already_reversed`.
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original_transaction_id: Option<String>,
+    created_at: String,
+}
+
+/// What became of the terminal's key. `not_known_yet` is no promise: certainty comes from a reversal.
+#[utoipa::path(get, path = "/v1/terminal/operations/{operation}/{key}", tag = "terminal",
+    params(("operation" = String, Path, description = "`card_topup`, `card_pay`, `card_refund`, `card_reverse`"),
+        ("key" = String, Path, description = "The idempotency key")),
+    responses((status = 200, description = "What is known", body = OperationView),
+        (status = 404, description = "No such operation")))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Terminal,
+    PathOf((operation, key)): PathOf<(String, String)>,
+) -> Result<Json<OperationView>, Problem> {
+    app.operation(&who, &operation, &key).await.map(Json)
+}
+
+/// Takes an operation of this terminal's back: what was done is undone, what has not come is
+/// forbidden for good.
+#[utoipa::path(post, path = "/v1/terminal/operations/{operation}/{key}/reverse", tag = "terminal",
+    params(("operation" = String, Path, description = "`card_topup`, `card_pay` or `card_refund`"),
+        ("key" = String, Path, description = "The idempotency key of the original"),
+        ("Idempotency-Key" = String, Header, description = "The reversal's own key: `<terminal id>-<epoch>-<sequence>`")),
+    responses(
+        (status = 200, description = "Reversed", body = ReverseView),
+        (status = 400, description = "`insufficient_balance` if a top-up has been spent; `wrong_state` if a payment has been refunded"),
+        (status = 404, description = "No such operation"),
+        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) async fn reverse(
+    State(app): State<App>,
+    who: Terminal,
+    PathOf((operation, original_key)): PathOf<(String, String)>,
+    KeyedJson(key, Empty {}): KeyedJson<Empty>,
+) -> Result<Outcome, Problem> {
+    let operation = Operation::parse(&operation)
+        .filter(|operation| matches!(operation, Operation::CardTopup | Operation::CardPay | Operation::CardRefund))
+        .ok_or_else(Problem::not_found)?;
+    let original_key = IdempotencyKey::parse(&original_key).map_err(Problem::key)?;
+    TerminalKey::admit(&original_key, who.id(), who.epoch()).map_err(Problem::key)?;
+    let path = format!("/v1/terminal/operations/{operation}/{}/reverse", original_key.as_str());
+    let request = CanonicalRequest { method: "POST", path, fields: Fields::new() };
+    let (claim, admission) = app.claim(&who, Operation::CardReverse, key, request).await?;
+    let original = Claim {
+        operation,
+        key: original_key,
+        request: CanonicalRequest { method: "POST", path: String::new(), fields: Fields::new() },
+        window: Window::WALLET,
+        ..claim.clone()
+    };
+    let plan = async |cx| plan(&app, &who, &claim, &original, &cx).await;
+    Ok(app.ledger().perform(claim.clone(), admission, plan, |receipt| ok(&ReverseView::from(receipt))).await)
+}
+
+/// Reads what stands under the original's key and what belongs to it, and plans from that.
+async fn plan(
+    app: &App,
+    who: &Terminal,
+    claim: &Claim,
+    original: &Claim,
+    cx: &Context,
+) -> Result<Planned<ReverseReceipt>, PlanError> {
+    let terms = app.terms(who.tenant()).await?;
+    let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
+    let found = app.ledger().read_for(claim, &[original.marker_key()]).await?.into_iter().flatten().next();
+    let marker = found.as_ref().map(Marker::read).transpose()?.filter(|marker| !marker.lapsed(cx.now));
+    let (mut entry, mut payment) = (None, None);
+    if let Some(Marker { state: MarkerState::Completed { journal: Some(link), .. }, .. }) = &marker {
+        let key = Partition::account(who.tenant(), link.home).map(|home| home.entry(link.id));
+        let item = match key {
+            Some(key) => app.dynamo().get(&key).await?,
+            None => None,
+        };
+        let read = JournalEntry::read(&item.ok_or(PlanError::Missing)?)?;
+        if let Some(id) = read.payment_id {
+            let item = app.dynamo().get(&keys::payment(who.tenant(), id)).await?.ok_or(PlanError::Missing)?;
+            payment = Some(PaymentRecord::read(&item)?);
+        }
+        entry = Some(read);
+    }
+    let seen = match &marker {
+        Some(marker) => Seen::Marker(marker, entry.as_ref(), payment.as_ref()),
+        None => Seen::Nothing,
+    };
+    let command = CardReverse {
+        tenant: who.tenant(),
+        terminal: Partition::terminal(who.tenant(), who.id()),
+        merchant: &merchant,
+        original,
+        seen,
+    };
+    Ok(card_reverse::plan(&command, &terms, cx)?)
+}
+
+impl From<&ReverseReceipt> for ReverseView {
+    fn from(receipt: &ReverseReceipt) -> Self {
+        Self {
+            status: "reversed",
+            operation: receipt.operation.name(),
+            outcome: receipt.reversal.name(),
+            transaction_id: receipt.transaction_id.map(|id| id.to_string()),
+            original_transaction_id: receipt.original_transaction_id.map(|id| id.to_string()),
+            created_at: receipt.created_at.to_string(),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `GET /v1/terminal/totals`: what a terminal did on a business day, for closing the till.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::account;
+use ledger_core::ids;
+use ledger_core::keys::{Partition, sk};
+use ledger_core::money::{Asset, Balance};
+use ledger_core::ops::journal::HistoryLine;
+use ledger_core::time::{BusinessDate, Timestamp};
+use ledger_runtime::app::App;
+use ledger_runtime::dynamo::{QuerySpec, SortKeys};
+use ledger_runtime::identity::Caller;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::request::Params;
+use ledger_runtime::terminal::Terminal;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// How many entries are asked for at a time.
+const BATCH: usize = 500;
+
+/// What was done by one operation.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TotalView {
+    /// `card_topup`, `card_pay`, `card_refund` or `card_reverse`.
+    operation: String,
+    count: u64,
+    asset: String,
+    /// The sum as the cards saw it: a minus is what left them.
+    amount: String,
+}
+
+/// A business day of a terminal.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TotalsView {
+    /// The calendar day in Japan, by the server's clock.
+    date: String,
+    totals: Vec<TotalView>,
+}
+
+/// Day-close totals.
+#[utoipa::path(get, path = "/v1/terminal/totals", tag = "terminal",
+    params(("date" = Option<String>, Query, description = "The business day, `2026-11-21`; today if absent")),
+    responses((status = 200, description = "The totals", body = TotalsView),
+        (status = 400, description = "`invalid_request`")))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Terminal,
+    mut params: Params,
+) -> Result<Json<TotalsView>, Problem> {
+    let date = match params.take("date")? {
+        Some(text) => {
+            BusinessDate::parse(&text).map_err(|_| Problem::invalid_field("date", "must be a date like 2026-11-21"))?
+        }
+        None => app.now().business_date(),
+    };
+    params.finish()?;
+    let partition = Partition::terminal(who.tenant(), who.id());
+    let (start, end) = date.bounds();
+    let border = |at: Timestamp| format!("{}{}", sk::TXNREF, ids::least_born_at(at));
+    let mut sums = BTreeMap::<(String, Asset), (u64, Balance)>::new();
+    let mut after = None;
+    loop {
+        let query = QuerySpec::partition(&partition, SortKeys::Between(border(start), border(end)))
+            .after(after.take())
+            .limit(BATCH);
+        let items = app.dynamo().query(&query).await?;
+        for item in &items {
+            let line = HistoryLine::read(item, None)?;
+            let changes = account::net(line.changes.iter().map(|delta| (delta.asset().clone(), delta)));
+            for (asset, delta) in changes.map_err(|_| Problem::internal())? {
+                let sum =
+                    sums.entry((line.operation.clone(), asset.clone())).or_insert_with(|| (0, Balance::zero(asset)));
+                sum.0 = sum.0.saturating_add(1);
+                sum.1 = sum.1.checked_apply(&delta).map_err(|_| Problem::internal())?;
+            }
+            after = Some(format!("{}{}", sk::TXNREF, line.id));
+        }
+        if items.len() < BATCH {
+            break;
+        }
+    }
+    let totals = sums.into_iter().map(|((operation, asset), (count, sum))| TotalView {
+        operation,
+        count,
+        asset: asset.to_string(),
+        amount: sum.text(),
+    });
+    Ok(Json(TotalsView { date: date.to_string(), totals: totals.collect() }))
+}
