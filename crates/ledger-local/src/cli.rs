@@ -31,6 +31,8 @@ pub struct Cli {
 pub enum Command {
     /// Sign and send one request as a storefront terminal.
     Terminal(TerminalArgs),
+    /// Print the OpenAPI document, as it is kept in openapi.json.
+    Openapi,
 }
 
 /// How to run the stack.

@@ -4,6 +4,7 @@
 use crate::demo::Demo;
 use crate::seed;
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::BehaviorVersion;
 use axum::Router;
 use ledger_core::ids::Tenant;
 use ledger_runtime::app::App;
@@ -16,11 +17,16 @@ use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::routing;
 use std::path::PathBuf;
 use std::time::Duration;
-use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_axum::router::OpenApiRouter;
 
 /// How often the jobs are looked at.
 const JOBS_EVERY: Duration = Duration::from_millis(500);
+
+const ABOUT: &str = "Amounts are decimal strings, times RFC 3339 in UTC, ids UUIDs. Errors are RFC 9457 \
+problem documents with a stable `code`. Requests that change something carry an `Idempotency-Key`. \
+Terminals sign their requests (RFC 9421, ECDSA P-256) instead of sending a token.";
 
 /// The running store that the functions work on.
 #[derive(Debug, Clone)]
@@ -60,7 +66,7 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     seed::seed(app.ledger(), &demo, backend.terminal_file.as_deref()).await?;
     tokio::spawn(carry_on_jobs(app.clone(), demo.tenant.clone()));
     let (router, openapi) = routes(&app).split_for_parts();
-    Ok(Mounted { faces: routing::finish(router, app), openapi, demo })
+    Ok(Mounted { faces: routing::finish(router, app), openapi: with_operation_ids(openapi), demo })
 }
 
 /// The functions' state over a store, with counters that can be read back from memory.
@@ -88,6 +94,20 @@ pub fn routes(app: &App) -> OpenApiRouter<App> {
         .merge(terminal::router(app))
 }
 
+/// The OpenAPI document, as it is kept in the repository. Nothing is started for it.
+#[must_use]
+pub fn openapi_json() -> String {
+    let config = aws_sdk_dynamodb::Config::builder().behavior_version(BehaviorVersion::v2026_01_12()).build();
+    let backend = Backend {
+        dynamodb: Client::from_conf(config),
+        dynamodb_url: String::new(),
+        table: String::new(),
+        terminal_file: None,
+    };
+    let document = with_operation_ids(routes(&app(&backend)).into_openapi());
+    document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
+}
+
 /// What a schedule does on AWS: carries the tenant's bulk grants on.
 async fn carry_on_jobs(app: App, tenant: String) {
     let Ok(tenant) = Tenant::parse(&tenant) else { return };
@@ -100,8 +120,37 @@ async fn carry_on_jobs(app: App, tenant: String) {
     }
 }
 
+/// Names each operation by method and path: handlers of different resources share their names.
+fn with_operation_ids(mut document: OpenApi) -> OpenApi {
+    for (path, item) in &mut document.paths.paths {
+        let words: Vec<&str> =
+            path.split(['/', '{', '}', '-']).filter(|word| !word.is_empty() && *word != "v1").collect();
+        let name = words.join("_");
+        let methods = [
+            ("get", &mut item.get),
+            ("post", &mut item.post),
+            ("put", &mut item.put),
+            ("patch", &mut item.patch),
+            ("delete", &mut item.delete),
+        ];
+        for (method, operation) in methods {
+            if let Some(operation) = operation {
+                operation.operation_id = Some(format!("{method}_{name}"));
+            }
+        }
+    }
+    document
+}
+
 /// The document that the faces' paths are added to.
+#[must_use]
 pub fn document() -> OpenApi {
-    let info = InfoBuilder::new().title("EcoPay Ledger").version(env!("CARGO_PKG_VERSION"));
-    OpenApiBuilder::new().info(info.build()).build()
+    let info = InfoBuilder::new().title("EcoPay Ledger").version(env!("CARGO_PKG_VERSION")).description(Some(ABOUT));
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
+    let components = ComponentsBuilder::new().security_scheme("bearer", SecurityScheme::Http(bearer)).build();
+    OpenApiBuilder::new()
+        .info(info.build())
+        .components(Some(components))
+        .security(Some([SecurityRequirement::new::<_, [&str; 0], &str>("bearer", [])]))
+        .build()
 }

@@ -4,6 +4,7 @@
 use clap::Parser;
 use ledger_local::banner::{self, Banner};
 use ledger_local::cli::{Cli, Command, RunArgs, TerminalArgs, TerminalCommand};
+use ledger_local::faces;
 use ledger_local::stack::Stack;
 use ledger_local::terminal_command;
 use std::io::Write;
@@ -26,6 +27,10 @@ fn main() -> ExitCode {
         match cli.command {
             None => Box::pin(run(cli.run)).await,
             Some(Command::Terminal(args)) => Box::pin(terminal(args)).await,
+            Some(Command::Openapi) => {
+                print(faces::openapi_json().trim_end());
+                ExitCode::SUCCESS
+            }
         }
     })
 }

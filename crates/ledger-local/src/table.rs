@@ -1,30 +1,26 @@
 //! The table: made when absent, checked when there, on any DynamoDB-compatible endpoint.
 //! Also the client for such an endpoint.
 
-use aws_config::BehaviorVersion;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
-use aws_credential_types::Credentials;
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::Region;
 use aws_sdk_dynamodb::error::{BuildError, DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::describe_table::DescribeTableError;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
     ScalarAttributeType, TableDescription, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
 };
+use ledger_core::keys::{INDEX_BY_OWNER, INDEX_DUE, attr};
+use ledger_runtime::dynamo;
 use std::time::Duration;
 
 const REACH_TIMEOUT: Duration = Duration::from_secs(3);
 const ACTIVE_POLL: Duration = Duration::from_millis(200);
 const ACTIVE_POLLS_MAX: u32 = 300;
-const REGION_DEFAULT: &str = "ap-northeast-1";
 
-const PARTITION_KEY: &str = "uuid";
-const SORT_KEY: &str = "type";
-const TTL: &str = "ttl";
 /// Name, partition key, sort key.
-const INDEXES: [(&str, &str, &str); 2] = [("by_owner", "owner_pk", "owner_sk"), ("due", "due_pk", "due_sk")];
+const INDEXES: [(&str, &str, &str); 2] =
+    [(INDEX_BY_OWNER, attr::OWNER_PK, attr::OWNER_SK), (INDEX_DUE, attr::DUE_PK, attr::DUE_SK)];
 
 /// Why there is no table to work on.
 #[derive(Debug, thiserror::Error)]
@@ -60,21 +56,10 @@ pub enum TableError {
     NotActive(String),
 }
 
-/// A client for `url`. A plain-http endpoint without credentials in the environment is taken for
-/// a local engine, which wants some and checks none.
+/// The functions' own client for `url`.
 pub async fn client(url: &str) -> Client {
-    let mut loader = aws_config::defaults(BehaviorVersion::latest()).endpoint_url(url);
-    if std::env::var_os("AWS_REGION").is_none() && std::env::var_os("AWS_DEFAULT_REGION").is_none() {
-        loader = loader.region(Region::new(REGION_DEFAULT));
-    }
-    if url.starts_with("http://") {
-        loader = loader.http_client(aws_smithy_http_client::Builder::new().build_http());
-        let own = ["AWS_ACCESS_KEY_ID", "AWS_PROFILE"];
-        if own.iter().all(|name| std::env::var_os(name).is_none()) {
-            loader = loader.credentials_provider(Credentials::new("local", "local", None, None, "local"));
-        }
-    }
-    Client::new(&loader.load().await)
+    let sdk = dynamo::sdk_config(Some(url)).await;
+    dynamo::client(&sdk, Some(url))
 }
 
 /// Makes the table when it is absent and waits until it can be used.
@@ -131,9 +116,9 @@ async fn create(client: &Client, table: &str) -> Result<(), TableError> {
         .create_table()
         .table_name(table)
         .billing_mode(BillingMode::PayPerRequest)
-        .set_key_schema(Some(key_schema(PARTITION_KEY, SORT_KEY).map_err(unbuildable)?));
+        .set_key_schema(Some(key_schema(attr::PK, attr::SK).map_err(unbuildable)?));
     let index_keys = INDEXES.iter().flat_map(|(_, partition, sort)| [*partition, *sort]);
-    for name in [PARTITION_KEY, SORT_KEY].into_iter().chain(index_keys) {
+    for name in [attr::PK, attr::SK].into_iter().chain(index_keys) {
         let definition = AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S);
         request = request.attribute_definitions(definition.build().map_err(unbuildable)?);
     }
@@ -162,8 +147,8 @@ fn key_schema(partition: &str, sort: &str) -> Result<Vec<KeySchemaElement>, Buil
 fn check_shape(table: &str, description: &TableDescription) -> Result<(), TableError> {
     let other = |what: String| TableError::OtherShape { table: table.to_owned(), what };
     let keys: Vec<_> = description.key_schema().iter().map(KeySchemaElement::attribute_name).collect();
-    if keys != [PARTITION_KEY, SORT_KEY] {
-        return Err(other(format!("has the keys {keys:?} where {PARTITION_KEY:?} and {SORT_KEY:?} are needed")));
+    if keys != [attr::PK, attr::SK] {
+        return Err(other(format!("has the keys {keys:?} where {:?} and {:?} are needed", attr::PK, attr::SK)));
     }
     for (name, partition, sort) in INDEXES {
         let keys = description
@@ -197,7 +182,7 @@ async fn enable_ttl(client: &Client, table: &str) {
     if matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)) {
         return;
     }
-    let Ok(specification) = TimeToLiveSpecification::builder().attribute_name(TTL).enabled(true).build() else {
+    let Ok(specification) = TimeToLiveSpecification::builder().attribute_name(attr::TTL).enabled(true).build() else {
         return;
     };
     let updated = client.update_time_to_live().table_name(table).time_to_live_specification(specification).send().await;

@@ -173,13 +173,8 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::Demo;
-    use crate::faces::{Backend, MountError, Mounted};
     use crate::stack::{Stack, StackConfig};
     use crate::testing::TempDir;
-    use axum::routing::{get, post};
-    use http::HeaderMap;
-    use utoipa_axum::router::OpenApiRouter;
 
     #[tokio::test]
     async fn a_dry_run_prints_a_curl_line_and_numbers_the_operation() {
@@ -206,48 +201,37 @@ mod tests {
         assert!(!send(&get).await.unwrap().0.contains("idempotency-key"));
     }
 
-    /// Stands in for the admin and terminal faces.
-    async fn enrolling_faces(_: Backend) -> Result<Mounted, MountError> {
-        let enrolment = async |headers: HeaderMap| {
-            assert!(headers.contains_key("idempotency-key") && headers.contains_key("authorization"));
-            r#"{"code":"1234"}"#
-        };
-        let enrolled = async |body: String| {
-            let body: Value = serde_json::from_str(&body).unwrap();
-            assert_eq!(body["code"], "1234");
-            assert!(text(&body, "/public_key").starts_with("-----BEGIN PUBLIC KEY-----"));
-            r#"{"terminal_id":"t9","epoch":4,"key_id":"demo/t9/4"}"#
-        };
-        let inquiry = async |headers: HeaderMap| headers["signature-input"].to_str().unwrap().to_owned();
-        let faces = OpenApiRouter::new()
-            .route("/v1/admin/terminals/{id}/enrolment", post(enrolment))
-            .route("/v1/terminal/enrolments", post(enrolled))
-            .route("/v1/terminal/cards/{id}", get(inquiry));
-        Ok(Mounted { faces, demo: Demo::fixed() })
-    }
-
     #[tokio::test]
-    async fn an_enrolled_terminal_signs_with_its_credential() {
-        let stack = Stack::start_with(StackConfig::in_memory(), enrolling_faces).await.unwrap();
+    async fn an_enrolled_terminal_is_let_in_and_a_replaced_key_is_not() {
+        let stack = Stack::start(StackConfig::in_memory()).await.unwrap();
         let dir = TempDir::make();
         let key_file = dir.path().join("terminal.json");
-        let command = EnrolCommand { url: stack.url(), key_file: key_file.clone(), terminal: None };
-        let said = enrol(&command).await.unwrap();
-        assert!(said.starts_with("enrolled as demo/t9/4"), "{said}");
-        let command = SendCommand {
+        let enrol_command = EnrolCommand { url: stack.url(), key_file: key_file.clone(), terminal: None };
+        let terminal = stack.demo().terminals[0].clone();
+        let said = enrol(&enrol_command).await.unwrap();
+        assert!(said.starts_with(&format!("enrolled as demo/{terminal}/1")), "{said}");
+        let card = stack.demo().cards[0].clone();
+        let inquiry = SendCommand {
             url: stack.url(),
-            key_file,
+            key_file: key_file.clone(),
             method: Method::GET,
-            path: "/v1/terminal/cards/c".to_owned(),
+            path: format!("/v1/terminal/cards/{card}"),
             body: None,
             idempotency_key: None,
             dry_run: false,
         };
-        let (said, good) = send(&command).await.unwrap();
-        assert!(good && said.starts_with("HTTP 200"), "{said}");
-        assert!(said.ends_with(";alg=\"ecdsa-p256-sha256\";keyid=\"demo/t9/4\""), "{said}");
-        let unknown = SendCommand { path: "/v1/terminal/x".to_owned(), ..command };
+        let (said, good) = send(&inquiry).await.unwrap();
+        assert!(good && said.starts_with("HTTP 200") && said.contains(&card), "{said}");
+        let unknown = SendCommand { path: "/v1/terminal/x".to_owned(), ..inquiry.clone() };
         assert!(!send(&unknown).await.unwrap().1);
+
+        let old = dir.path().join("old.json");
+        std::fs::copy(&key_file, &old).unwrap();
+        let said = enrol(&enrol_command).await.unwrap();
+        assert!(said.starts_with(&format!("enrolled as demo/{terminal}/2")), "{said}");
+        assert!(send(&inquiry).await.unwrap().1);
+        let (said, good) = send(&SendCommand { key_file: old, ..inquiry }).await.unwrap();
+        assert!(!good && said.starts_with("HTTP 401"), "{said}");
         stack.stop().await;
     }
 }

@@ -9,7 +9,7 @@ mod tests;
 
 #[cfg(test)]
 pub(crate) use connect::scripted_client;
-pub use connect::sdk_config;
+pub use connect::{client, sdk_config};
 pub use reads::{QuerySpec, ReadError, SortKeys};
 
 use crate::config::Config;
@@ -22,7 +22,7 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
     ConditionCheck, Put, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem, Update,
 };
-use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
+use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::config_bag::ConfigBag;
 use ledger_core::transaction::{Reason, Rendered, RenderedAction, Transaction};
@@ -242,7 +242,6 @@ impl Watch {
     }
 }
 
-#[dyn_dispatch_hint]
 impl Intercept for Watch {
     fn name(&self) -> &'static str {
         "Watch"

@@ -123,7 +123,9 @@ impl Ledger {
                     self.wait_to_replan(&mut budget, claim).await?;
                     continue;
                 }
-                Err(PlanError::Refused(refusal)) => return self.refuse(claim, &refusal).await,
+                Err(PlanError::Refused(refusal)) if refusal.failure().is_terminal() => {
+                    return self.refuse(claim, &refusal).await;
+                }
                 Err(PlanError::MarkerStands(item)) => match self.standing(claim, &item)? {
                     Some(reply) => return Ok(reply),
                     None => match self.wait_or_look(&mut budget, claim).await? {
@@ -131,7 +133,7 @@ impl Ledger {
                         None => continue,
                     },
                 },
-                Err(error) => return Err(error.into_problem()),
+                Err(error) => return self.unplanned(claim, error).await,
             };
             let answer = render(&planned.receipt);
             let transaction = Transaction::seal(&planned.draft, claim, &answer)
@@ -145,6 +147,17 @@ impl Ledger {
                 Written::Refused(refusal) => return self.refuse(claim, &refusal).await,
             }
         }
+    }
+
+    /// A request that cannot be planned may have been answered before: what it is planned from (a
+    /// merchant, the tenant's terms) has changed since, its answer has not.
+    async fn unplanned(&self, claim: &Claim, error: PlanError) -> Result<Reply, Problem> {
+        if let Some(item) = self.dynamo.get(&claim.marker_key()).await?
+            && let Some(reply) = self.standing(claim, &item)?
+        {
+            return Ok(reply);
+        }
+        Err(error.into_problem())
     }
 
     /// Answers with a refusal. A terminal one is stored first, so that every retry gets the same:

@@ -22,8 +22,8 @@ pub mod request;
 pub mod routing;
 pub mod signature;
 pub mod tenant;
-pub mod views;
 pub mod terminal;
+pub mod views;
 
 #[cfg(test)]
 mod testing;

@@ -93,13 +93,28 @@ fn request_id(request: &Request) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::io::Write;
     use std::sync::{Arc, Mutex};
 
+    /// What was logged.
     #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
+    pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Lines {
+        pub(crate) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+
+        /// Everything that the test logs from here on, as it would be logged.
+        pub(crate) fn capture(filter: &str) -> (Self, tracing::subscriber::DefaultGuard) {
+            let lines = Self::default();
+            let out = lines.clone();
+            let guard = tracing::subscriber::set_default(subscriber(filter, move || out.clone()).unwrap());
+            (lines, guard)
+        }
+    }
 
     impl Write for Lines {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -113,14 +128,11 @@ mod tests {
 
     #[test]
     fn lines_are_flat_json_and_the_sdk_stays_quiet() {
-        let lines = Lines::default();
-        let out = lines.clone();
-        let subscriber = subscriber("trace", move || out.clone()).unwrap();
-        tracing::subscriber::with_default(subscriber, || {
-            tracing::info!(status = 201, code = None::<&str>, "request");
-            tracing::debug!(target: "aws_smithy_runtime::client", "a whole request");
-        });
-        let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let (lines, guard) = Lines::capture("trace");
+        tracing::info!(status = 201, code = None::<&str>, "request");
+        tracing::debug!(target: "aws_smithy_runtime::client", "a whole request");
+        drop(guard);
+        let text = lines.text();
         let line: serde_json::Value = serde_json::from_str(text.trim()).unwrap();
         assert_eq!((&line["message"], &line["status"]), (&"request".into(), &201.into()));
         assert!(line.get("code").is_none());

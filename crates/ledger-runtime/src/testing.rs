@@ -196,7 +196,9 @@ fn attribute(value: ledger_core::dynamo::Value) -> Value {
         V::N(number) => json!({"N": number}),
         V::Bool(flag) => json!({"BOOL": flag}),
         V::L(list) => json!({"L": list.into_iter().map(attribute).collect::<Vec<_>>()}),
-        V::M(map) => json!({"M": map.into_iter().map(|(name, value)| (name, attribute(value))).collect::<serde_json::Map<_, _>>()}),
+        V::M(map) => {
+            json!({"M": map.into_iter().map(|(name, value)| (name, attribute(value))).collect::<serde_json::Map<_, _>>()})
+        }
         V::B(_) => panic!("no bytes in these tests"),
     }
 }

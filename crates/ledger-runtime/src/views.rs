@@ -14,9 +14,7 @@ pub use payment::{PaymentDetail, PaymentView, RefundView};
 use ledger_core::money::{Amount, Asset};
 use std::collections::BTreeMap;
 
-/// Amounts by asset.
-pub type Parts = BTreeMap<String, String>;
-
-fn parts(by_asset: &BTreeMap<Asset, Amount>) -> Parts {
+/// Amounts by asset, in a fixed order.
+fn parts(by_asset: &BTreeMap<Asset, Amount>) -> BTreeMap<String, String> {
     by_asset.iter().map(|(asset, amount)| (asset.to_string(), amount.text())).collect()
 }

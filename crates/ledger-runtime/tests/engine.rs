@@ -1,6 +1,8 @@
 //! The store and the executor against the embedded engine: what a scripted answer cannot show, such
 //! as the bounds of a query, and markers and balances that really stand.
 
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test's helpers fail the test")]
+
 use dynoxide::Database;
 use ledger_core::account::{Account, Posting};
 use ledger_core::dynamo::{Item, read};
@@ -35,10 +37,9 @@ fn customer(id: &str) -> CustomerId {
 /// The engine on a port of its own, with the table and these items in it.
 async fn engine(items: &[Value]) -> (Ledger, Counting) {
     let database = Database::memory().unwrap();
-    let key = |pk: &str, sk: &str| {
-        json!([{"AttributeName": pk, "KeyType": "HASH"}, {"AttributeName": sk, "KeyType": "RANGE"}])
-    };
-    let attributes = ["uuid", "type", "owner_pk", "owner_sk"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key = |pk: &str, sk: &str| json!([{"AttributeName": pk, "KeyType": "HASH"}, {"AttributeName": sk, "KeyType": "RANGE"}]);
+    let attributes =
+        ["uuid", "type", "owner_pk", "owner_sk"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
     let index = json!({
         "IndexName": "by_owner", "KeySchema": key("owner_pk", "owner_sk"), "Projection": {"ProjectionType": "ALL"}
     });

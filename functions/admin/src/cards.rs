@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 /// A card to be.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct IssueBody {
+pub(crate) struct CardIssueBody {
     /// The id that is printed on the card; a minted one if absent.
     card_id: Option<String>,
     /// Whose it is; nobody's if absent.
@@ -29,7 +29,7 @@ pub(crate) struct IssueBody {
 }
 
 /// Issues a card.
-#[utoipa::path(post, path = "/v1/admin/cards", tag = "admin", request_body = IssueBody,
+#[utoipa::path(post, path = "/v1/admin/cards", tag = "admin", request_body = CardIssueBody,
     params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
     responses((status = 201, description = "Issued", body = CardChangeView),
         (status = 404, description = "No such customer"),
@@ -37,7 +37,7 @@ pub(crate) struct IssueBody {
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
-    KeyedJson(key, body): KeyedJson<IssueBody>,
+    KeyedJson(key, body): KeyedJson<CardIssueBody>,
 ) -> Result<Outcome, Problem> {
     let id = body.card_id.as_deref().map(|id| request::id("card_id", id, CardId::parse)).transpose()?;
     let owner = body.customer_id.as_deref().map(|id| request::id("customer_id", id, CustomerId::parse));

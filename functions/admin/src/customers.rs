@@ -24,7 +24,7 @@ use utoipa::ToSchema;
 /// A customer to be.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenBody {
+pub(crate) struct CustomerOpenBody {
     /// The id that the identity provider has given; a minted one if absent.
     customer_id: Option<String>,
     name: String,
@@ -35,7 +35,7 @@ pub(crate) struct OpenBody {
 /// A change of a customer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PatchBody {
+pub(crate) struct CustomerPatchBody {
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     name: PatchField<String>,
@@ -53,7 +53,7 @@ pub(crate) struct PatchBody {
 
 /// A customer that has just been opened.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct OpenedView {
+pub(crate) struct CustomerOpenedView {
     customer_id: String,
     status: &'static str,
     created_at: String,
@@ -68,15 +68,15 @@ pub(crate) struct WalletDetail {
 }
 
 /// Opens a customer's wallet, with a balance of every asset that the tenant runs.
-#[utoipa::path(post, path = "/v1/admin/customers", tag = "admin", request_body = OpenBody,
+#[utoipa::path(post, path = "/v1/admin/customers", tag = "admin", request_body = CustomerOpenBody,
     params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Opened", body = OpenedView),
+    responses((status = 201, description = "Opened", body = CustomerOpenedView),
         (status = 400, description = "`invalid_request`"),
         (status = 409, description = "`already_exists`")))]
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
-    KeyedJson(key, body): KeyedJson<OpenBody>,
+    KeyedJson(key, body): KeyedJson<CustomerOpenBody>,
 ) -> Result<Outcome, Problem> {
     let terms = app.terms(who.tenant()).await?;
     let customer = body.customer_id.as_deref().map(|id| request::id("customer_id", id, CustomerId::parse));
@@ -99,7 +99,7 @@ pub(crate) async fn create(
     Ok(app
         .ledger()
         .perform(claim, admission, plan, |receipt| {
-            let view = OpenedView {
+            let view = CustomerOpenedView {
                 customer_id: receipt.customer.to_string(),
                 status: Status::Active.name(),
                 created_at: receipt.created_at.to_string(),
@@ -127,7 +127,7 @@ pub(crate) async fn get(
 }
 
 /// Changes a customer; `status` freezes and unfreezes the profile and every balance at once.
-#[utoipa::path(patch, path = "/v1/admin/customers/{customer_id}", tag = "admin", request_body = PatchBody,
+#[utoipa::path(patch, path = "/v1/admin/customers/{customer_id}", tag = "admin", request_body = CustomerPatchBody,
     params(("customer_id" = String, Path, description = "The customer"),
         ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
     responses((status = 200, description = "Changed", body = CustomerChangeView),
@@ -137,7 +137,7 @@ pub(crate) async fn patch(
     State(app): State<App>,
     who: Admin,
     PathId(id): PathId<CustomerId>,
-    KeyedJson(key, body): KeyedJson<PatchBody>,
+    KeyedJson(key, body): KeyedJson<CustomerPatchBody>,
 ) -> Result<Outcome, Problem> {
     let status = body.status.as_deref().map(|word| request::word("status", word, Status::parse, "active or frozen"));
     let status = status.transpose()?;

@@ -23,7 +23,7 @@ const SHARDS_DEFAULT: u32 = 4;
 /// A merchant to be.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenBody {
+pub(crate) struct MerchantOpenBody {
     /// The id; a minted one if absent.
     merchant_id: Option<String>,
     name: String,
@@ -35,7 +35,7 @@ pub(crate) struct OpenBody {
 /// A change of a merchant.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PatchBody {
+pub(crate) struct MerchantPatchBody {
     name: Option<String>,
     /// `suspended` stops payments, not refunds; `active` allows them again. Takes effect within a minute.
     status: Option<String>,
@@ -45,21 +45,21 @@ pub(crate) struct PatchBody {
 
 /// A merchant that has just been registered or changed.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ChangedView {
+pub(crate) struct MerchantChangeView {
     merchant_id: String,
     updated_at: String,
 }
 
 /// Registers a merchant.
-#[utoipa::path(post, path = "/v1/admin/merchants", tag = "admin", request_body = OpenBody,
+#[utoipa::path(post, path = "/v1/admin/merchants", tag = "admin", request_body = MerchantOpenBody,
     params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Registered", body = ChangedView),
+    responses((status = 201, description = "Registered", body = MerchantChangeView),
         (status = 400, description = "`invalid_request`"),
         (status = 409, description = "`already_exists`")))]
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
-    KeyedJson(key, body): KeyedJson<OpenBody>,
+    KeyedJson(key, body): KeyedJson<MerchantOpenBody>,
 ) -> Result<Outcome, Problem> {
     let id = body.merchant_id.as_deref().map(|id| request::id("merchant_id", id, MerchantId::parse)).transpose()?;
     let name = request::name("name", &body.name)?;
@@ -72,7 +72,7 @@ pub(crate) async fn create(
     Ok(app
         .ledger()
         .perform(claim, admission, plan, |receipt| {
-            created(format!("/v1/admin/merchants/{}", receipt.merchant), &ChangedView::from(receipt))
+            created(format!("/v1/admin/merchants/{}", receipt.merchant), &MerchantChangeView::from(receipt))
         })
         .await)
 }
@@ -93,17 +93,17 @@ pub(crate) async fn get(
 }
 
 /// Changes a merchant.
-#[utoipa::path(patch, path = "/v1/admin/merchants/{merchant_id}", tag = "admin", request_body = PatchBody,
+#[utoipa::path(patch, path = "/v1/admin/merchants/{merchant_id}", tag = "admin", request_body = MerchantPatchBody,
     params(("merchant_id" = String, Path, description = "The merchant"),
         ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Changed", body = ChangedView),
+    responses((status = 200, description = "Changed", body = MerchantChangeView),
         (status = 400, description = "`invalid_request`"),
         (status = 404, description = "No such merchant")))]
 pub(crate) async fn patch(
     State(app): State<App>,
     who: Admin,
     PathId(id): PathId<MerchantId>,
-    KeyedJson(key, body): KeyedJson<PatchBody>,
+    KeyedJson(key, body): KeyedJson<MerchantPatchBody>,
 ) -> Result<Outcome, Problem> {
     let name = body.name.as_deref().map(|name| request::name("name", name)).transpose()?;
     let status = body.status.as_deref();
@@ -118,12 +118,12 @@ pub(crate) async fn patch(
     let (claim, admission) = app.claim(&who, Operation::MerchantPatch, key, request).await?;
     let change = (name.as_ref(), status);
     let plan = async |cx| Ok(merchant::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?);
-    let outcome = app.ledger().perform(claim, admission, plan, |receipt| ok(&ChangedView::from(receipt))).await;
+    let outcome = app.ledger().perform(claim, admission, plan, |receipt| ok(&MerchantChangeView::from(receipt))).await;
     app.records().forget_merchant(who.tenant(), id);
     Ok(outcome)
 }
 
-impl From<&MerchantReceipt> for ChangedView {
+impl From<&MerchantReceipt> for MerchantChangeView {
     fn from(receipt: &MerchantReceipt) -> Self {
         Self { merchant_id: receipt.merchant.to_string(), updated_at: receipt.at.to_string() }
     }

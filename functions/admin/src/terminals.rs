@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 /// A terminal to be.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenBody {
+pub(crate) struct TerminalOpenBody {
     /// The id; a minted one if absent.
     terminal_id: Option<String>,
     /// Whose it is.
@@ -42,7 +42,7 @@ pub(crate) struct TerminalView {
 
 /// A terminal that has just been registered or changed.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ChangedView {
+pub(crate) struct TerminalChangeView {
     terminal_id: String,
     updated_at: String,
 }
@@ -57,15 +57,15 @@ pub(crate) struct EnrolmentView {
 }
 
 /// Registers a terminal.
-#[utoipa::path(post, path = "/v1/admin/terminals", tag = "admin", request_body = OpenBody,
+#[utoipa::path(post, path = "/v1/admin/terminals", tag = "admin", request_body = TerminalOpenBody,
     params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Registered", body = ChangedView),
+    responses((status = 201, description = "Registered", body = TerminalChangeView),
         (status = 404, description = "No such merchant"),
         (status = 409, description = "`already_exists`")))]
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
-    KeyedJson(key, body): KeyedJson<OpenBody>,
+    KeyedJson(key, body): KeyedJson<TerminalOpenBody>,
 ) -> Result<Outcome, Problem> {
     let id = body.terminal_id.as_deref().map(|id| request::id("terminal_id", id, TerminalId::parse)).transpose()?;
     let merchant = request::id("merchant_id", &body.merchant_id, MerchantId::parse)?;
@@ -76,7 +76,7 @@ pub(crate) async fn create(
     Ok(app
         .ledger()
         .perform(claim, admission, plan, |receipt| {
-            created(format!("/v1/admin/terminals/{}", receipt.terminal), &ChangedView::from(receipt))
+            created(format!("/v1/admin/terminals/{}", receipt.terminal), &TerminalChangeView::from(receipt))
         })
         .await)
 }
@@ -100,7 +100,7 @@ pub(crate) async fn get(
 #[utoipa::path(patch, path = "/v1/admin/terminals/{terminal_id}", tag = "admin", request_body = StatusBody,
     params(("terminal_id" = String, Path, description = "The terminal"),
         ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Changed", body = ChangedView),
+    responses((status = 200, description = "Changed", body = TerminalChangeView),
         (status = 404, description = "No such terminal")))]
 pub(crate) async fn patch(
     State(app): State<App>,
@@ -114,7 +114,7 @@ pub(crate) async fn patch(
     let request = CanonicalRequest { method: "PATCH", path: format!("/v1/admin/terminals/{id}"), fields };
     let (claim, admission) = app.claim(&who, Operation::TerminalPatch, key, request).await?;
     let plan = async |cx| Ok(terminal::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?);
-    let outcome = app.ledger().perform(claim, admission, plan, |receipt| ok(&ChangedView::from(receipt))).await;
+    let outcome = app.ledger().perform(claim, admission, plan, |receipt| ok(&TerminalChangeView::from(receipt))).await;
     app.records().forget_terminal(who.tenant(), id);
     Ok(outcome)
 }
@@ -161,7 +161,7 @@ impl TerminalView {
     }
 }
 
-impl From<&TerminalReceipt> for ChangedView {
+impl From<&TerminalReceipt> for TerminalChangeView {
     fn from(receipt: &TerminalReceipt) -> Self {
         Self { terminal_id: receipt.terminal.to_string(), updated_at: receipt.at.to_string() }
     }

@@ -32,7 +32,7 @@ pub(crate) struct PayBody {
     points: Option<AmountText>,
     /// How much of it in regional currencies, by key, one yen each.
     #[serde(default)]
-    #[schema(value_type = Option<BTreeMap<String, String>>)]
+    #[schema(value_type = Option<Object>, example = json!({"aoba": "1000"}))]
     regional: BTreeMap<String, AmountText>,
     /// What the customer writes with it; at most 140 characters, no card number.
     memo: Option<String>,

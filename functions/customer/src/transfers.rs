@@ -72,7 +72,7 @@ pub(crate) async fn create(
     let request = CanonicalRequest { method: "POST", path: "/v1/me/transfers".to_owned(), fields };
     let (claim, admission) = app.claim(&who, Operation::Transfer, key, request).await?;
     let plan = async |cx| Ok(transfer::plan(&transfer, &terms, &cx)?);
-    Ok(app.ledger().perform(claim, admission, plan, |receipt| answer(receipt)).await)
+    Ok(app.ledger().perform(claim, admission, plan, answer).await)
 }
 
 fn answer(receipt: &TransferReceipt) -> ledger_core::idempotency::Answer {

@@ -3,6 +3,7 @@
 use super::{Item, Value};
 use rust_decimal::Decimal;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// A named value in an expression: `:name`.
@@ -137,30 +138,49 @@ impl Condition {
         match self {
             Self::Exists(attribute) => at(attribute).is_some(),
             Self::Absent(attribute) => at(attribute).is_none(),
-            Self::Compare(attribute, cmp, operand) => {
-                at(attribute).and_then(|stored| ordering(stored, &operand.value)).is_some_and(|order| match cmp {
-                    Cmp::Eq => order.is_eq(),
-                    Cmp::Lt => order.is_lt(),
-                    Cmp::Le => order.is_le(),
-                    Cmp::Gt => order.is_gt(),
-                    Cmp::Ge => order.is_ge(),
-                })
-            }
-            Self::IsNot(attribute, operand) => at(attribute) != Some(&operand.value),
+            Self::Compare(attribute, cmp, operand) => at(attribute).is_some_and(|stored| {
+                let order = || ordering(stored, &operand.value);
+                match cmp {
+                    Cmp::Eq => same(stored, &operand.value),
+                    Cmp::Lt => order().is_some_and(Ordering::is_lt),
+                    Cmp::Le => order().is_some_and(Ordering::is_le),
+                    Cmp::Gt => order().is_some_and(Ordering::is_gt),
+                    Cmp::Ge => order().is_some_and(Ordering::is_ge),
+                }
+            }),
+            Self::IsNot(attribute, operand) => !at(attribute).is_some_and(|stored| same(stored, &operand.value)),
             Self::Either(a, b) => a.holds(item) || b.holds(item),
         }
     }
 }
 
-/// Strings and numbers are ordered, other types and mixed ones are not.
-fn ordering(stored: &Value, given: &Value) -> Option<std::cmp::Ordering> {
+/// Strings, numbers and bytes are ordered, other types and mixed ones are not.
+fn ordering(stored: &Value, given: &Value) -> Option<Ordering> {
     if let (Value::S(a), Value::S(b)) = (stored, given) {
         return Some(a.as_bytes().cmp(b.as_bytes()));
+    }
+    if let (Value::B(a), Value::B(b)) = (stored, given) {
+        return Some(a.cmp(b));
     }
     if let (Value::N(a), Value::N(b)) = (stored, given) {
         return Some(decimal(a)?.cmp(&decimal(b)?));
     }
     None
+}
+
+/// Equal as DynamoDB sees it: numbers by their value, however deep they stand.
+fn same(stored: &Value, given: &Value) -> bool {
+    match (stored, given) {
+        (Value::L(a), Value::L(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::M(a), Value::M(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
+        }
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (
+            Value::S(_) | Value::N(_) | Value::B(_) | Value::Bool(_) | Value::L(_) | Value::M(_),
+            Value::S(_) | Value::N(_) | Value::B(_) | Value::Bool(_) | Value::L(_) | Value::M(_),
+        ) => ordering(stored, given).is_some_and(Ordering::is_eq),
+    }
 }
 
 fn decimal(text: &str) -> Option<Decimal> {

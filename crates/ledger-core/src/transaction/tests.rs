@@ -1,1 +1,213 @@
+//! Every draft that can never be right is refused when it is sealed, each for its own reason.
+//! The drafts are made by hand: no builder makes one.
 
+use super::*;
+use crate::account::{Posting, TenantAccount};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::idempotency::{CanonicalRequest, Fields, IdempotencyKey, Window};
+use crate::ids::{Actor, AuditId, CustomerId, Principal, Tenant, TransactionId};
+use crate::keys::{self, Partition, Shards, attr};
+use crate::money::{Amount, AssetSpec};
+use crate::operation::Operation;
+use crate::time::Timestamp;
+use uuid::Uuid;
+
+fn now() -> Timestamp {
+    Timestamp::parse("2026-11-21T03:00:00Z").unwrap()
+}
+
+fn tenant() -> Tenant {
+    Tenant::parse("demo").unwrap()
+}
+
+fn customer(number: u128) -> CustomerId {
+    CustomerId::new(Uuid::from_u128(number))
+}
+
+fn account(number: u128) -> Account {
+    Account::Customer(customer(number))
+}
+
+const ADJUSTMENTS: Account = Account::Tenant(TenantAccount::Adjustments);
+
+fn yen(amount: &str) -> Amount {
+    Amount::parse(&AssetSpec::ECOPAY, amount).unwrap()
+}
+
+fn claim() -> Claim {
+    Claim {
+        tenant: tenant(),
+        principal: Principal::Customer(customer(1)),
+        actor: Actor::Customer(customer(1)),
+        operation: Operation::Pay,
+        key: IdempotencyKey::parse("k").unwrap(),
+        request: CanonicalRequest { method: "POST", path: "/".to_owned(), fields: Fields::new() },
+        window: Window::WALLET,
+        now: now(),
+    }
+}
+
+fn seal(entry: Option<Entry>, items: Vec<TransactItem>) -> Result<Transaction, BuildError> {
+    let answer = Answer { status: 201, content_type: "text/plain".to_owned(), location: None, body: String::new() };
+    Transaction::seal(&Draft { entry, items }, &claim(), &answer)
+}
+
+fn entry(postings: Vec<Posting>) -> Entry {
+    Entry {
+        id: TransactionId::new(Uuid::from_u128(7)),
+        home: account(1),
+        postings,
+        references: Vec::new(),
+        details: Item::new(),
+        due_shards: Shards::ONE,
+    }
+}
+
+/// 100 yen from customer 1 to the adjustments, as it should be.
+fn postings() -> Vec<Posting> {
+    vec![Posting::new(account(1), yen("100").debit()), Posting::new(ADJUSTMENTS, yen("100").credit())]
+}
+
+fn debit(amount: &str) -> TransactItem {
+    forms::debit(&tenant(), Role::Payer, account(1), &yen(amount), now()).unwrap()
+}
+
+/// The `number`th of actions that only look.
+fn check(number: u128) -> TransactItem {
+    let key = keys::audit(&tenant(), AuditId::new(Uuid::from_u128(number)));
+    TransactItem::check(Role::Audit, key, vec![forms::exists()])
+}
+
+fn checks(count: u128) -> Vec<TransactItem> {
+    (0..count).map(check).collect()
+}
+
+#[test]
+fn what_is_right_is_sealed_with_the_marker_first() {
+    let sealed = seal(Some(entry(postings())), vec![debit("100")]).unwrap();
+    let roles: Vec<Role> = sealed.items().iter().map(TransactItem::role).collect();
+    assert_eq!(roles, [Role::Marker, Role::Payer, Role::Journal]);
+}
+
+#[test]
+fn at_most_100_actions() {
+    assert_eq!(seal(None, checks(99)).map(|sealed| sealed.items().len()), Ok(100));
+    assert_eq!(seal(None, checks(100)), Err(BuildError::TooManyItems(101)));
+    assert_eq!(Transaction::unkeyed(checks(100)).map(|sealed| sealed.items().len()), Ok(100));
+    assert_eq!(Transaction::unkeyed(checks(101)), Err(BuildError::TooManyItems(101)));
+    let mut with_entry = checks(98);
+    with_entry.push(debit("100"));
+    assert_eq!(seal(Some(entry(postings())), with_entry), Err(BuildError::TooManyItems(101)));
+}
+
+#[test]
+fn at_least_one_action() {
+    assert_eq!(Transaction::unkeyed(Vec::new()), Err(BuildError::Empty));
+    assert_eq!(seal(None, Vec::new()).map(|sealed| sealed.items().len()), Ok(1));
+}
+
+#[test]
+fn one_action_a_key() {
+    assert_eq!(seal(None, vec![check(1), check(2), check(1)]), Err(BuildError::SameKey(Role::Audit)));
+    // The marker's and the entry's keys count too.
+    let own_marker = TransactItem::check(Role::OriginalMarker, claim().marker_key(), vec![forms::exists()]);
+    assert_eq!(seal(None, vec![own_marker]), Err(BuildError::SameKey(Role::OriginalMarker)));
+    let key = Partition::customer(&tenant(), customer(1)).entry(TransactionId::new(Uuid::from_u128(7)));
+    let own_entry = TransactItem::check(Role::Journal, key, vec![forms::exists()]);
+    let twice = seal(Some(entry(postings())), vec![debit("100"), own_entry]);
+    assert_eq!(twice, Err(BuildError::SameKey(Role::Journal)));
+    // Two halves of one posting on one item.
+    let halves = seal(Some(entry(postings())), vec![debit("60"), debit("40")]);
+    assert_eq!(halves, Err(BuildError::SameKey(Role::Payer)));
+}
+
+#[test]
+fn postings_sum_to_zero_per_asset() {
+    let mut uneven = postings();
+    uneven[1] = Posting::new(ADJUSTMENTS, yen("99").credit());
+    assert_eq!(seal(Some(entry(uneven)), vec![debit("100")]), Err(BuildError::Unbalanced(Asset::Ecopay)));
+    let mut mixed = postings();
+    let points = Amount::parse(&AssetSpec::POINT, "100").unwrap();
+    mixed[1] = Posting::new(ADJUSTMENTS, points.credit());
+    assert_eq!(seal(Some(entry(mixed)), vec![debit("100")]), Err(BuildError::Unbalanced(Asset::Ecopay)));
+}
+
+#[test]
+fn an_entry_has_postings_and_a_home() {
+    assert_eq!(seal(Some(entry(Vec::new())), Vec::new()), Err(BuildError::NoPostings));
+    let homeless = Entry { home: ADJUSTMENTS, ..entry(postings()) };
+    assert_eq!(seal(Some(homeless), vec![debit("100")]), Err(BuildError::NoHome));
+}
+
+#[test]
+fn balances_change_by_what_is_posted() {
+    let unposted = Err(BuildError::Unposted(account(1)));
+    // Posted, but no balance moves.
+    assert_eq!(seal(Some(entry(postings())), Vec::new()), unposted);
+    // Another amount.
+    assert_eq!(seal(Some(entry(postings())), vec![debit("101")]), unposted);
+    // The other way.
+    let credit = forms::credit(&tenant(), Role::Payee, account(1), &yen("100"), now()).unwrap();
+    assert_eq!(seal(Some(entry(postings())), vec![credit]), unposted);
+    // Another asset.
+    let points = Amount::parse(&AssetSpec::POINT, "100").unwrap();
+    let points = forms::debit(&tenant(), Role::Payer, account(1), &points, now()).unwrap();
+    assert_eq!(seal(Some(entry(postings())), vec![points]), unposted);
+    // A balance moves beside it that nothing is posted to.
+    let other = forms::credit(&tenant(), Role::Payee, account(2), &yen("5"), now()).unwrap();
+    let moved = seal(Some(entry(postings())), vec![debit("100"), other]);
+    assert_eq!(moved, Err(BuildError::Unposted(account(2))));
+}
+
+#[test]
+fn no_balance_is_written_but_by_a_posting() {
+    let balance = || Partition::customer(&tenant(), customer(1)).balance(&Asset::Ecopay);
+    let number = || Value::int(100);
+    for attribute in [attr::BALANCE, attr::HELD, attr::EXPOSURE] {
+        let writes = [
+            Update::new().add(attribute, "x", number()),
+            Update::new().set(attribute, "x", number()),
+            Update::new().set_if_absent(attribute, "x", number()),
+            Update::new().remove(attribute),
+        ];
+        for update in writes {
+            let item = TransactItem::update(Role::Payer, balance(), update, Vec::new());
+            let refused = Err(BuildError::UnpostedBalance(Role::Payer));
+            assert_eq!(seal(None, vec![item.clone()]), refused, "{attribute}");
+            assert_eq!(Transaction::unkeyed(vec![item]), refused, "{attribute}");
+        }
+        let put = |value| TransactItem::put(Role::Card, balance(), Item::from([(attribute.to_owned(), value)]), vec![]);
+        assert_eq!(seal(None, vec![put(number())]), Err(BuildError::UnpostedBalance(Role::Card)));
+        // An account is opened with nothing.
+        assert!(seal(None, vec![put(Value::int(0))]).is_ok());
+    }
+}
+
+#[test]
+fn value_moves_with_marker_and_entry_only() {
+    let refused = Err(BuildError::EffectWithoutJournal(Role::Payer));
+    assert_eq!(seal(None, vec![debit("100")]), refused);
+    assert_eq!(Transaction::unkeyed(vec![check(1), debit("100")]), refused);
+}
+
+#[test]
+fn one_value_a_placeholder() {
+    let clause = |name: &'static str, value: i64| Clause {
+        condition: Condition::compare("n", Cmp::Ge, name, Value::int(value)),
+        failure: Failure::WrongState,
+    };
+    let item = |clauses| TransactItem::update(Role::Job, check(1).key().clone(), Update::new(), clauses);
+    let clash = seal(None, vec![item(vec![clause("x", 1), clause("x", 2)])]);
+    assert_eq!(clash, Err(BuildError::Placeholder(Role::Job)));
+    assert!(seal(None, vec![item(vec![clause("x", 1), clause("x", 1)])]).is_ok());
+    // `-` may not stand in a placeholder, so two names can meet in one.
+    let names = ["a-b", "a_b"].map(|name| Clause { condition: Condition::exists(name), failure: Failure::WrongState });
+    assert_eq!(seal(None, vec![item(names.to_vec())]), Err(BuildError::Placeholder(Role::Job)));
+    let values = vec![clause("a-b", 1), clause("a_b", 2)];
+    assert_eq!(seal(None, vec![item(values)]), Err(BuildError::Placeholder(Role::Job)));
+    let written = Update::new().set("a", "v", Value::int(1)).add("b", "v", Value::int(2));
+    let item = TransactItem::update(Role::Job, check(1).key().clone(), written, Vec::new());
+    assert_eq!(Transaction::unkeyed(vec![item]), Err(BuildError::Placeholder(Role::Job)));
+}

@@ -53,7 +53,8 @@ pub(super) fn retries() -> RetryConfig {
 }
 
 /// The DynamoDB client. The endpoint is the table's alone, and `http://` gets a client without TLS.
-pub(super) fn client(config: &SdkConfig, endpoint_url: Option<&str>) -> Client {
+#[must_use]
+pub fn client(config: &SdkConfig, endpoint_url: Option<&str>) -> Client {
     let mut own = aws_sdk_dynamodb::config::Builder::from(config);
     if let Some(url) = endpoint_url {
         own = own.endpoint_url(url);

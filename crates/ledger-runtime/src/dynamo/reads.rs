@@ -152,11 +152,7 @@ impl Dynamo {
         Ok(keys.iter().map(|key| found.get(&(key.pk().to_owned(), key.sk().to_owned())).cloned()).collect())
     }
 
-    async fn get_chunk(
-        &self,
-        keys: &[Key],
-        found: &mut BTreeMap<(String, String), Item>,
-    ) -> Result<(), ReadError> {
+    async fn get_chunk(&self, keys: &[Key], found: &mut BTreeMap<(String, String), Item>) -> Result<(), ReadError> {
         let mut wanted = Some(keys.iter().map(convert::key_to_sdk).collect::<Vec<_>>());
         for round in 0..ROUNDS_MAX {
             let Some(keys) = wanted.take() else { return Ok(()) };

@@ -46,7 +46,12 @@ impl Ledger {
     ///
     /// # Errors
     /// [`ApplyError`]; after an unknown outcome, repeating it is safe.
-    pub async fn apply(&self, tenant: &Tenant, operation: Operation, transaction: &Transaction) -> Result<(), ApplyError> {
+    pub async fn apply(
+        &self,
+        tenant: &Tenant,
+        operation: Operation,
+        transaction: &Transaction,
+    ) -> Result<(), ApplyError> {
         let mut conflicts = 0;
         loop {
             let reasons = match self.dynamo.write(transaction).await {

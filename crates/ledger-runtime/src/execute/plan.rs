@@ -161,6 +161,7 @@ fn needed(item: &TransactItem) -> Option<String> {
     let rendered = item.render()?;
     let condition = rendered.condition?;
     let (_, after) = condition.split_once(&format!("#{} >= ", attr::BALANCE))?;
-    let placeholder: String = after.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_')).collect();
+    let placeholder: String =
+        after.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_')).collect();
     read::opt_number(&rendered.values, &placeholder).map(str::to_owned)
 }

@@ -2,6 +2,9 @@
 //! A stored refusal is replayed from these bytes, so their order is part of the contract.
 
 use super::*;
+use ledger_core::failure::Failure;
+use ledger_core::idempotency::KeyError;
+use ledger_core::time::Timestamp;
 
 #[test]
 fn fields_stand_in_their_order() {

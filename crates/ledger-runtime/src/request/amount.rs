@@ -4,8 +4,8 @@ use crate::problem::Problem;
 use ledger_core::money::{Amount, AssetSpec};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde_json::value::RawValue;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
 /// An amount's text, not yet checked against an asset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,9 @@ impl utoipa::PartialSchema for AmountText {
         let schema = ObjectBuilder::new()
             .schema_type(Type::String)
             .pattern(Some(r"^(0|[1-9]\d{0,14})(\.\d+)?$"))
-            .description(Some("A decimal number greater than zero, as a string. A JSON number is read by its literal text."))
+            .description(Some(
+                "A decimal number greater than zero, as a string. A JSON number is read by its literal text.",
+            ))
             .examples([serde_json::json!("1240")])
             .build();
         RefOr::T(Schema::Object(schema))
@@ -86,7 +88,9 @@ mod tests {
         for json in ["null", "true", "[1]", "{}", "[\"1\"]"] {
             assert_eq!(read(json), Err("type".to_owned()), "{json}");
         }
-        for json in ["77e3", "77E3", "-77", "0", "-0.0", "77.7777", "\"x77\"", "\"\"", "\" 77\"", "77e400", "7777777777777777"] {
+        for json in
+            ["77e3", "77E3", "-77", "0", "-0.0", "77.7777", "\"x77\"", "\"\"", "\" 77\"", "77e400", "7777777777777777"]
+        {
             let why = read(json).unwrap_err();
             assert!(why.starts_with("amount: ") && !why.contains("77"), "{json}: {why}");
         }

@@ -37,7 +37,8 @@ impl RequestKey {
             Some(Some(text)) => Some(text),
             None => None,
         };
-        let values: Result<Vec<&str>, _> = headers.get_all(IDEMPOTENCY_KEY).iter().map(|value| value.to_str()).collect();
+        let values: Result<Vec<&str>, _> =
+            headers.get_all(IDEMPOTENCY_KEY).iter().map(|value| value.to_str()).collect();
         Self(match values {
             Ok(values) => IdempotencyKey::from_request(values, field.as_deref()),
             Err(_) => Err(KeyError::Malformed),
@@ -97,7 +98,8 @@ fn is_json(headers: &HeaderMap) -> bool {
     let utf_8 = parts.filter_map(|parameter| parameter.split_once('=')).all(|(name, value)| {
         !name.trim().eq_ignore_ascii_case("charset") || value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
     });
-    let plain = headers.get(header::CONTENT_ENCODING).is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    let plain =
+        headers.get(header::CONTENT_ENCODING).is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"));
     json && utf_8 && plain
 }
 
@@ -112,10 +114,21 @@ mod tests {
 
     #[test]
     fn content_types() {
-        for good in ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\"", "application/json; v=1"] {
+        for good in [
+            "application/json",
+            "Application/JSON; charset=UTF-8",
+            "application/json;charset=\"utf-8\"",
+            "application/json; v=1",
+        ] {
             assert!(is_json(&headers(&[("content-type", good)])), "{good}");
         }
-        for bad in ["", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=shift_jis", "application/problem+json"] {
+        for bad in [
+            "",
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "application/json; charset=shift_jis",
+            "application/problem+json",
+        ] {
             assert!(!is_json(&headers(&[("content-type", bad)])), "{bad}");
         }
         assert!(!is_json(&headers(&[])));

@@ -179,15 +179,24 @@ mod tests {
         let secret = "s3cret";
         let cases = [
             (format!(r#"{{"amount":1,"sneaky":"{secret}"}}"#), "sneaky: is not a field of this request"),
-            (format!(r#"{{"amount":1,"parts":[{{"amount":1,"x":"{secret}"}}]}}"#), "parts[0].x: is not a field of this request"),
-            (format!(r#"{{"amount":1,"parts":[{{"amount":["{secret}"]}}]}}"#), "parts[0].amount: must be a decimal number as a string, like 1240"),
+            (
+                format!(r#"{{"amount":1,"parts":[{{"amount":1,"x":"{secret}"}}]}}"#),
+                "parts[0].x: is not a field of this request",
+            ),
+            (
+                format!(r#"{{"amount":1,"parts":[{{"amount":["{secret}"]}}]}}"#),
+                "parts[0].amount: must be a decimal number as a string, like 1240",
+            ),
             (format!(r#"{{"amount":1,"count":"{secret}"}}"#), "count: must be u32"),
             (format!(r#"{{"amount":1,"count":"{secret}, expected x"}}"#), "count: must be u32"),
             (r#"{"amount":1,"count":-4711}"#.to_owned(), "count: must be u32"),
             (r#"{"amount":1,"count":1.5}"#.to_owned(), "count: must be u32"),
             (format!(r#"{{"amount":1,"memo":{{"{secret}":1}}}}"#), "memo: must be a string"),
             (format!(r#"{{"amount":1,"amount":"{secret}"}}"#), "amount: stands there twice"),
-            (r#"{"amount":1,"idempotencyKey":"a","idempotencyKey":"b"}"#.to_owned(), "idempotencyKey: stands there twice"),
+            (
+                r#"{"amount":1,"idempotencyKey":"a","idempotencyKey":"b"}"#.to_owned(),
+                "idempotencyKey: stands there twice",
+            ),
             (format!(r#"["{secret}"]"#), "body: must be an object"),
             (format!("\"{secret}\""), "body: must be an object"),
             ("null".to_owned(), "body: must be an object"),
@@ -202,8 +211,19 @@ mod tests {
 
     #[test]
     fn what_is_no_json_says_where() {
-        for json in [r#"{"amount":1"#, r#"{"amount":1}}"#, r#"{"amount":+1}"#, "{'a':1}", r#"{"amount":1} x"#, r#"{"amount":NaN}"#] {
-            assert!(detail(json).starts_with("The body is not valid JSON (line 1, column "), "{json}: {}", detail(json));
+        for json in [
+            r#"{"amount":1"#,
+            r#"{"amount":1}}"#,
+            r#"{"amount":+1}"#,
+            "{'a':1}",
+            r#"{"amount":1} x"#,
+            r#"{"amount":NaN}"#,
+        ] {
+            assert!(
+                detail(json).starts_with("The body is not valid JSON (line 1, column "),
+                "{json}: {}",
+                detail(json)
+            );
         }
         assert!(parse_keyed::<Body>(b"{\"amount\":\"\xff\"}").is_err());
         let deep = format!("{{\"amount\":1,\"memo\":{}{}}}", "[".repeat(20_000), "]".repeat(20_000));

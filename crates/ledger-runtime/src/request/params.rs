@@ -57,7 +57,17 @@ macro_rules! parse_id {
 }
 
 parse_id!(
-    AdjustmentId, AuditId, CardId, CustomerId, JobId, MerchantId, PaymentId, RefundId, StaffId, TerminalId, TransactionId
+    AdjustmentId,
+    AuditId,
+    CardId,
+    CustomerId,
+    JobId,
+    MerchantId,
+    PaymentId,
+    RefundId,
+    StaffId,
+    TerminalId,
+    TransactionId
 );
 
 impl<T: ParseId, S: Send + Sync> FromRequestParts<S> for PathId<T> {
@@ -163,7 +173,10 @@ mod tests {
         assert_eq!(page("").await, Ok(Page { limit: 20, cursor: None }));
         assert_eq!(page("?limit=100").await, Ok(Page { limit: 100, cursor: None }));
         for wrong in ["0", "101", "-1", "+5", "", "x", "1.0", "99999999999999999999"] {
-            assert_eq!(page(&format!("?limit={wrong}")).await.unwrap_err(), "limit: must be a whole number from 1 to 100");
+            assert_eq!(
+                page(&format!("?limit={wrong}")).await.unwrap_err(),
+                "limit: must be a whole number from 1 to 100"
+            );
         }
         assert_eq!(page("?limt=5").await.unwrap_err(), "limt: is not a query parameter of this request");
         assert_eq!(page("?a%20b=5").await.unwrap_err(), "a?b: is not a query parameter of this request");

@@ -4,6 +4,7 @@ use super::*;
 use crate::config::Config;
 use crate::execute::Outcome;
 use crate::identity::{Caller, Customer};
+use crate::logging::tests::Lines;
 use crate::metrics::{Counting, Metric};
 use crate::request::{AmountText, KeyedJson, Page, PathId};
 use crate::testing::{Step, Store, answer, terms, transfer};
@@ -57,9 +58,7 @@ fn router(store: &Store) -> (Router, Counting) {
     let (ledger, counting) = store.ledger();
     let config = Config { table: "ledger".to_owned(), endpoint_url: None, log_filter: "info".to_owned() };
     let app = App::new(ledger, counting.clone(), config);
-    let routes = Router::new()
-        .route("/v1/me/transfers", post(send).get(list))
-        .route("/v1/me/payments/{id}", get(show));
+    let routes = Router::new().route("/v1/me/transfers", post(send).get(list)).route("/v1/me/payments/{id}", get(show));
     (finish(routes, app), counting)
 }
 
@@ -184,4 +183,28 @@ async fn our_faults_are_counted_once() {
     let (mut router, counting) = self::router(&Store::script(steps));
     let (status, body, _) = call(&mut router, post_json(r#"{"amount":"100"}"#)).await;
     assert_eq!((status, &body["code"], counting.total(Metric::FailClosed)), (503, &"outcome_unknown".into(), 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_line_tells_nothing_of_a_person() {
+    let (lines, guard) = Lines::capture("trace");
+    let store = Store::script([terms("mandatory"), Step::Ok(json!({}))]);
+    let (mut router, _) = router(&store);
+    call(&mut router, post_json(r#"{"amount":"100"}"#)).await;
+    let shown = signed_in(Request::get("/v1/me/payments/not-an-id?x=secret").body(Body::empty()).unwrap());
+    call(&mut router, shown).await;
+    drop(guard);
+    let text = lines.text();
+    let logged: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let requests: Vec<&Value> = logged.iter().filter(|line| line["message"] == "request").collect();
+    assert_eq!(requests.len(), 2, "{text}");
+    let first = requests[0];
+    assert_eq!((&first["path"], &first["status"]), (&"/v1/me/transfers".into(), &201.into()));
+    assert_eq!((&first["tenant"], &first["operation"]), (&"demo".into(), &"transfer".into()));
+    assert_eq!((&first["replayed"], first["latency_ms"].is_u64()), (&false.into(), true));
+    assert_eq!(requests[1]["path"], "/v1/me/payments/{id}");
+    assert_eq!((&requests[1]["code"], &requests[1]["status"]), (&"not_found".into(), &404.into()));
+    for private in ["019389d2", "k-1", "not-an-id", "secret", "ClientRequestToken"] {
+        assert!(!text.contains(private), "{private}: {text}");
+    }
 }

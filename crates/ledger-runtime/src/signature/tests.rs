@@ -47,8 +47,7 @@ impl Request {
 
     fn set(&mut self, name: &str, value: &str) {
         let name: HeaderName = name.parse().unwrap();
-        self.headers
-            .insert(name, HeaderValue::from_str(value).unwrap());
+        self.headers.insert(name, HeaderValue::from_str(value).unwrap());
     }
 
     fn header(&self, name: &str) -> String {
@@ -65,28 +64,19 @@ impl Request {
     }
 
     fn sign(&mut self, covered: &[&str], change: impl FnOnce(&mut HttpSignatureParams)) {
-        let ids: Vec<_> = covered
-            .iter()
-            .map(|c| HttpMessageComponentId::try_from(*c).unwrap())
-            .collect();
+        let ids: Vec<_> = covered.iter().map(|c| HttpMessageComponentId::try_from(*c).unwrap()).collect();
         let lines: Vec<_> = ids
             .iter()
             .zip(covered)
-            .map(|(id, name)| {
-                HttpMessageComponent::try_from((id, [self.component(name)].as_slice())).unwrap()
-            })
+            .map(|(id, name)| HttpMessageComponent::try_from((id, [self.component(name)].as_slice())).unwrap())
             .collect();
         let mut params = HttpSignatureParams::try_new(&ids).unwrap();
-        params
-            .set_created(NOW as u64)
-            .set_alg(&AlgorithmName::EcdsaP256Sha256);
+        params.set_created(NOW as u64).set_alg(&AlgorithmName::EcdsaP256Sha256);
         params.set_keyid(&format!("demo/{TERMINAL}/7"));
         change(&mut params);
         let key = SecretKey::from_pem(&AlgorithmName::EcdsaP256Sha256, PRIVATE).unwrap();
-        let headers = HttpSignatureBase::try_new(&lines, &params)
-            .unwrap()
-            .build_signature_headers(&key, Some("sig1"))
-            .unwrap();
+        let headers =
+            HttpSignatureBase::try_new(&lines, &params).unwrap().build_signature_headers(&key, Some("sig1")).unwrap();
         self.set("signature-input", &headers.signature_input_header_value());
         self.set("signature", &headers.signature_header_value());
     }
@@ -96,13 +86,7 @@ fn digest_of(body: &[u8]) -> String {
     format!("sha-256=:{}:", STANDARD.encode(Sha256::digest(body)))
 }
 
-const COVERED: [&str; 5] = [
-    "@method",
-    "@path",
-    "@query",
-    "content-digest",
-    "idempotency-key",
-];
+const COVERED: [&str; 5] = ["@method", "@path", "@query", "content-digest", "idempotency-key"];
 
 fn unsigned() -> Request {
     let body = br#"{"amount":"500"}"#.to_vec();
@@ -128,11 +112,7 @@ fn signed() -> Request {
 fn a_signed_request_passes_and_names_its_key() {
     let request = signed();
     assert_eq!(request.verify(), Ok(()));
-    let expected = KeyId {
-        tenant: "demo".to_owned(),
-        terminal_id: TERMINAL.to_owned(),
-        epoch: "7".to_owned(),
-    };
+    let expected = KeyId { tenant: "demo".to_owned(), terminal_id: TERMINAL.to_owned(), epoch: "7".to_owned() };
     assert_eq!(key_id(&request.headers), Ok(expected));
 }
 
@@ -147,9 +127,7 @@ fn a_get_without_query_body_and_key_passes() {
     request.sign(&COVERED[..4], |_| ());
     assert_eq!(request.verify(), Ok(()));
     // An absolute URI, as Lambda builds it, names the same path.
-    request.uri = "https://api.example.com/v1/terminal/cards/c1"
-        .parse()
-        .unwrap();
+    request.uri = "https://api.example.com/v1/terminal/cards/c1".parse().unwrap();
     assert_eq!(request.verify(), Ok(()));
 }
 
@@ -159,10 +137,7 @@ fn any_order_of_components_and_a_nonce_pass() {
     let mut covered = COVERED;
     covered.reverse();
     request.sign(&covered, |params| {
-        params
-            .set_nonce("n-1")
-            .set_tag("terminal")
-            .set_expires(NOW as u64 + 60);
+        params.set_nonce("n-1").set_tag("terminal").set_expires(NOW as u64 + 60);
     });
     assert_eq!(request.verify(), Ok(()));
 }
@@ -196,11 +171,7 @@ fn a_tampered_request_is_refused() {
     body.set("content-digest", &digest_of(&body.body.clone()));
     assert_eq!(body.verify(), Err(SignatureError::Mismatch));
 
-    for uri in [
-        "/v1/terminal/cards/c2/pay?x=1",
-        "/v1/terminal/cards/c1/pay?x=2",
-        "/v1/terminal/cards/c1/pay",
-    ] {
+    for uri in ["/v1/terminal/cards/c2/pay?x=1", "/v1/terminal/cards/c1/pay?x=2", "/v1/terminal/cards/c1/pay"] {
         let mut other = good.clone();
         other.uri = uri.parse().unwrap();
         assert_eq!(other.verify(), Err(SignatureError::Mismatch), "{uri}");
@@ -219,12 +190,6 @@ fn a_tampered_request_is_refused() {
     params.set("signature-input", &input);
     assert_eq!(params.verify(), Err(SignatureError::Mismatch));
 
-    assert_eq!(
-        good.verify_at(OTHER_PUBLIC, NOW),
-        Err(SignatureError::Mismatch)
-    );
-    assert_eq!(
-        good.verify_at("garbage", NOW),
-        Err(SignatureError::PublicKey)
-    );
+    assert_eq!(good.verify_at(OTHER_PUBLIC, NOW), Err(SignatureError::Mismatch));
+    assert_eq!(good.verify_at("garbage", NOW), Err(SignatureError::PublicKey));
 }

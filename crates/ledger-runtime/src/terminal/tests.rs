@@ -123,7 +123,11 @@ async fn unknown_frozen_and_wrong_get_one_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_new_enrolment_works_at_once_but_rereads_are_rare() {
-    let store = Store::script([record(2, OTHER_PUBLIC, "active"), record(2, OTHER_PUBLIC, "active"), record(3, OLD_PUBLIC, "active")]);
+    let store = Store::script([
+        record(2, OTHER_PUBLIC, "active"),
+        record(2, OTHER_PUBLIC, "active"),
+        record(3, OLD_PUBLIC, "active"),
+    ]);
     let (mut router, _, later) = function(&store);
     let mut status_at = async |ms: u64| {
         later.store(ms, Ordering::SeqCst);

@@ -64,9 +64,8 @@ impl MetricsView {
     /// From the `METRICS` item, if there is one yet.
     #[must_use]
     pub fn read(item: Option<&Item>) -> Self {
-        let number = |attribute: &str| {
-            item.and_then(|item| read::opt_number(item, attribute)).unwrap_or("0").to_owned()
-        };
+        let number =
+            |attribute: &str| item.and_then(|item| read::opt_number(item, attribute)).unwrap_or("0").to_owned();
         Self {
             co2_kg: number("co2_total"),
             payments: number("payments"),

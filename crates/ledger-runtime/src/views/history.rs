@@ -1,8 +1,8 @@
 //! Histories, pages of lists, and what became of a key.
 
-use super::Parts;
 use ledger_core::ops::journal::HistoryLine;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A transaction as one party sees it.
@@ -14,7 +14,7 @@ pub struct HistoryView {
     #[schema(example = "pay")]
     pub operation: String,
     /// How this party's balances changed, by asset; a minus is what left.
-    pub changes: Parts,
+    pub changes: BTreeMap<String, String>,
     /// The merchant concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merchant_id: Option<String>,

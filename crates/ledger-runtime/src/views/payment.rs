@@ -1,9 +1,10 @@
 //! Payments and refunds as the faces show them.
 
-use super::{Parts, parts};
+use super::parts;
 use ledger_core::ops::refund::RefundReceipt;
 use ledger_core::ops::{PaymentReceipt, PaymentRecord};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A payment that has just been made.
@@ -25,7 +26,7 @@ pub struct PaymentView {
     #[schema(example = "1240")]
     pub amount: String,
     /// What it was paid with, by asset; the parts sum to the total, one to one.
-    pub paid: Parts,
+    pub paid: BTreeMap<String, String>,
     /// Points that it earned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points_earned: Option<String>,
@@ -54,9 +55,9 @@ pub struct PaymentDetail {
     /// The total.
     pub amount: String,
     /// What it was paid with, by asset.
-    pub paid: Parts,
+    pub paid: BTreeMap<String, String>,
     /// What of it may still be refunded, by asset.
-    pub refundable: Parts,
+    pub refundable: BTreeMap<String, String>,
     /// What was written with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memo: Option<String>,
@@ -80,7 +81,7 @@ pub struct RefundView {
     /// How much was refunded in all.
     pub amount: String,
     /// What of the payment came back, by asset: money first, then regional currency, then points.
-    pub refunded: Parts,
+    pub refunded: BTreeMap<String, String>,
     /// Earned points taken back from the customer's points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points_taken_back: Option<String>,

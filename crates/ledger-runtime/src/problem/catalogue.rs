@@ -1,0 +1,276 @@
+//! The problems that a client can meet, one constructor each: status, code, title and what to do.
+
+use super::Problem;
+use http::{HeaderValue, StatusCode, header};
+use ledger_core::failure::Failure;
+use ledger_core::idempotency::KeyError;
+use ledger_core::time::Timestamp;
+use std::time::Duration;
+
+const INTERNAL_DETAIL: &str =
+    "Something went wrong on our side. It has been recorded. Repeat the request with the same idempotency key.";
+
+/// 400 and their kind: the request is at fault.
+impl Problem {
+    /// 400: the request cannot be understood or makes no sense.
+    pub fn invalid(detail: impl Into<String>) -> Self {
+        Self::of(StatusCode::BAD_REQUEST, "invalid_request", "The request is not valid", detail)
+    }
+
+    /// 400: a field of the request is at fault. `why` must not repeat what was sent.
+    pub fn invalid_field(field: &str, why: impl std::fmt::Display) -> Self {
+        Self::invalid(format!("{field}: {why}")).with("field", field)
+    }
+
+    /// 400: a refusal by the rules of the ledger.
+    #[must_use]
+    pub fn refused(failure: Failure) -> Self {
+        let bad = StatusCode::BAD_REQUEST;
+        let (status, title, detail) = match failure {
+            Failure::Insufficient => (bad, "Not enough balance", "The account does not hold enough for this."),
+            Failure::CapExceeded => {
+                (bad, "The cap would be exceeded", "The recipient would hold more than is allowed.")
+            }
+            Failure::LimitExceeded => (bad, "A limit is exceeded", "This is more than a limit allows."),
+            Failure::OverRefund => (bad, "More than is left", "The refund is above what is left of the payment."),
+            Failure::WrongState => (bad, "Not in this state", "The state of the resource does not allow this."),
+            Failure::AccountFrozen => (bad, "The account is frozen", "Nothing can be taken from a frozen account."),
+            Failure::AccountMissing => return Self::not_found(),
+            Failure::FourEyes => (
+                StatusCode::FORBIDDEN,
+                "Another person must decide",
+                "Whoever requested it cannot approve it: ask a colleague.",
+            ),
+            Failure::AlreadyExists => (StatusCode::CONFLICT, "It exists", "What was to be created exists already."),
+            Failure::StalePlan => return Self::busy(),
+        };
+        Self::of(status, failure.code(), title, detail)
+    }
+
+    /// What a key error means: 400 `idempotency_key_missing` or `idempotency_key_invalid`.
+    #[must_use]
+    pub fn key(error: KeyError) -> Self {
+        let invalid = || {
+            Self::of(
+                StatusCode::BAD_REQUEST,
+                "idempotency_key_invalid",
+                "The idempotency key is not valid",
+                error.to_string(),
+            )
+        };
+        match error {
+            KeyError::Missing => Self::of(
+                StatusCode::BAD_REQUEST,
+                "idempotency_key_missing",
+                "An idempotency key is needed",
+                error.to_string(),
+            ),
+            KeyError::FromTheFuture { now } => invalid().with("server_time", now.rfc3339()),
+            KeyError::Malformed | KeyError::Several | KeyError::Differ | KeyError::NotThisTerminals => invalid(),
+        }
+    }
+
+    /// 401: no verified identity.
+    #[must_use]
+    pub fn unauthenticated() -> Self {
+        let mut problem = Self::of(
+            StatusCode::UNAUTHORIZED,
+            "unauthenticated",
+            "Who are you?",
+            "Send a valid token of this service in the Authorization header.",
+        );
+        problem.0.headers.push((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        problem
+    }
+
+    /// 401: the signature is missing, malformed or wrong, or its terminal is not known or not active.
+    pub fn signature_invalid(detail: impl Into<String>) -> Self {
+        Self::of(StatusCode::UNAUTHORIZED, "signature_invalid", "The signature is not valid", detail)
+    }
+
+    /// 401: the signature was made too long ago, or in the future.
+    #[must_use]
+    pub fn signature_expired(now: Timestamp) -> Self {
+        Self::of(
+            StatusCode::UNAUTHORIZED,
+            "signature_expired",
+            "The signature's time is off",
+            "The signature was not made within 300 s of the server's time: set the terminal's clock and sign again.",
+        )
+        .with("server_time", now.rfc3339())
+    }
+
+    /// 403: the token is for another face.
+    #[must_use]
+    pub fn wrong_face() -> Self {
+        Self::of(
+            StatusCode::FORBIDDEN,
+            "wrong_face",
+            "Not with this token",
+            "This token is for another part of the service.",
+        )
+    }
+
+    /// 403: the caller lacks a role.
+    #[must_use]
+    pub fn forbidden(role: &str) -> Self {
+        Self::of(StatusCode::FORBIDDEN, "forbidden", "Not allowed", format!("This needs the role `{role}`."))
+    }
+
+    /// 403: the token's tenant is not set up here.
+    #[must_use]
+    pub fn tenant_unknown() -> Self {
+        Self::of(
+            StatusCode::FORBIDDEN,
+            "tenant_unknown",
+            "Unknown tenant",
+            "The tenant of this token is not set up here.",
+        )
+    }
+
+    /// 404: there is none, or it is another's.
+    #[must_use]
+    pub fn not_found() -> Self {
+        Self::of(StatusCode::NOT_FOUND, "not_found", "Not found", "There is no such resource.")
+    }
+
+    /// 405: the path has no such method.
+    #[must_use]
+    pub fn method_not_allowed() -> Self {
+        Self::of(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            "Wrong method",
+            "The path does not have this method: see the Allow header.",
+        )
+    }
+
+    /// 409: what was to be created exists.
+    #[must_use]
+    pub fn already_exists() -> Self {
+        Self::refused(Failure::AlreadyExists)
+    }
+
+    /// 409: a request with the same key is still running.
+    #[must_use]
+    pub fn key_in_use(after: Duration) -> Self {
+        Self::of(
+            StatusCode::CONFLICT,
+            "idempotency_key_in_use",
+            "The request is still running",
+            "An earlier request with this idempotency key has not ended: ask again.",
+        )
+        .retry_after(after)
+    }
+
+    /// 409: the operation was taken back before it came.
+    #[must_use]
+    pub fn operation_reversed() -> Self {
+        Self::of(
+            StatusCode::CONFLICT,
+            "operation_reversed",
+            "The operation was reversed",
+            "The operation under this idempotency key was reversed and will never be executed.",
+        )
+    }
+
+    /// 410: the key is too old.
+    #[must_use]
+    pub fn key_expired(original_request_at: Option<Timestamp>) -> Self {
+        let problem = Self::of(
+            StatusCode::GONE,
+            "idempotency_key_expired",
+            "The idempotency key has expired",
+            "The answer under this idempotency key is no longer kept, and the request is not executed again.",
+        );
+        match original_request_at {
+            Some(at) => problem.with("original_request_at", at.rfc3339()),
+            None => problem,
+        }
+    }
+
+    /// 413: the body is too large.
+    #[must_use]
+    pub fn body_too_large(bytes_max: usize) -> Self {
+        Self::of(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "body_too_large",
+            "The body is too large",
+            format!("A request's body has at most {bytes_max} bytes."),
+        )
+    }
+
+    /// 415: the body is not JSON.
+    #[must_use]
+    pub fn unsupported_media_type() -> Self {
+        Self::of(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            "Send JSON",
+            "Send the body as `Content-Type: application/json`, in UTF-8 and without a content encoding.",
+        )
+    }
+
+    /// 422: the key is bound to another request.
+    #[must_use]
+    pub fn key_reused() -> Self {
+        Self::of(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "idempotency_key_fingerprint_mismatch",
+            "The idempotency key belongs to another request",
+            "This idempotency key was used for a different request. Send the original request, or use another key.",
+        )
+    }
+
+    /// 429: too many requests.
+    #[must_use]
+    pub fn too_many_requests(after: Duration) -> Self {
+        Self::of(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "Too many requests", "Slow down and try again.")
+            .retry_after(after)
+    }
+}
+
+/// 500 and 503: we are at fault.
+impl Problem {
+    /// 500, always the same body: detail goes to the log.
+    #[must_use]
+    pub fn internal() -> Self {
+        Self::of(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", INTERNAL_DETAIL)
+    }
+
+    /// 503: nothing was done, for there was too much to do at once.
+    #[must_use]
+    pub fn busy() -> Self {
+        Self::of(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "busy",
+            "Busy",
+            "Nothing was done. Repeat the request with the same idempotency key.",
+        )
+        .retry_after(Duration::from_secs(1))
+    }
+
+    /// 503: the store does not answer. Nothing was done.
+    #[must_use]
+    pub fn unavailable() -> Self {
+        Self::of(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "Not available",
+            "The ledger's store does not answer. Nothing was done. Repeat the request with the same idempotency key.",
+        )
+        .retry_after(Duration::from_secs(2))
+    }
+
+    /// 503: it may or may not have happened.
+    #[must_use]
+    pub fn outcome_unknown() -> Self {
+        Self::of(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "outcome_unknown",
+            "The outcome is not known yet",
+            "It may or may not have happened. Repeat the request with the same idempotency key to find out.",
+        )
+        .retry_after(Duration::from_secs(2))
+    }
+}
