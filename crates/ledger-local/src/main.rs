@@ -12,13 +12,13 @@ use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
 /// The engine warns of every refused condition, and the SDK of each place without credentials:
-/// both are ordinary here.
-const LOG_DEFAULT: &str = "warn,dynoxide=error,aws_config=error";
+/// both are ordinary here. One line per request is what a developer wants to see.
+const LOG_DEFAULT: &str = "warn,dynoxide=error,aws_config=error,ledger_runtime::logging=info";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOG_DEFAULT));
-    tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt().json().flatten_event(true).with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),

@@ -52,10 +52,22 @@ pub(crate) async fn create(
     let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
     let record = TerminalRecord::read(&item)?;
     let enrol = terminal::enrol(&code, &body.public_key, record.epoch, app.now()).map_err(|_| Problem::internal())?;
-    app.ledger().apply(&code.tenant, Operation::EnrolmentCode, &enrol).await?;
+    let epoch = match app.ledger().apply(&code.tenant, Operation::EnrolmentCode, &enrol).await {
+        Ok(()) => record.epoch.saturating_add(1),
+        Err(error) => already(&app, &code, &body.public_key).await?.ok_or(error)?,
+    };
     app.records().forget_terminal(&code.tenant, code.terminal);
-    let epoch = record.epoch.saturating_add(1);
     let key_id = format!("{}/{}/{epoch}", code.tenant, code.terminal);
     let view = EnrolledView { terminal_id: code.terminal.to_string(), epoch, key_id };
     Ok((StatusCode::CREATED, Json(view)))
+}
+
+/// The epoch that this code has begun with this key, if the terminal asks again because the answer
+/// was lost.
+async fn already(app: &App, code: &EnrolmentCode, public_key: &str) -> Result<Option<u32>, Problem> {
+    let profile = Partition::terminal(&code.tenant, code.terminal).profile();
+    let items = app.dynamo().get_many(&[code.slot(), profile]).await?;
+    let [Some(slot), Some(profile)] = items.as_slice() else { return Ok(None) };
+    let record = TerminalRecord::read(profile)?;
+    Ok(code.was_answered(slot, &record, public_key).then_some(record.epoch))
 }

@@ -2,7 +2,7 @@
 
 pub use inner::Amount;
 
-use super::{Asset, AssetSpec, Balance, Delta, MoneyError, Rate};
+use super::{Asset, AssetSpec, Balance, Delta, MoneyError, Rate, exact_product};
 use rust_decimal::Decimal;
 
 /// Why a text is no amount.
@@ -174,7 +174,7 @@ impl Amount {
     /// # Errors
     /// [`MoneyError::TooLarge`] if the product does not fit.
     pub fn at_rate(&self, rate: &Rate, into: &AssetSpec) -> Result<Option<Self>, MoneyError> {
-        let product = self.value().checked_mul(rate.value()).ok_or(MoneyError::TooLarge)?;
+        let product = exact_product(self.value(), rate.value()).ok_or(MoneyError::TooLarge)?;
         Self::rounded_down(product, into)
     }
 
@@ -191,9 +191,13 @@ impl Amount {
     ) -> Result<Option<Self>, MoneyError> {
         total.same_asset(part.asset())?;
         whole.same_asset(spec.asset())?;
-        let product = whole.value().checked_mul(part.value()).ok_or(MoneyError::TooLarge)?;
+        let product = exact_product(whole.value(), part.value()).ok_or(MoneyError::TooLarge)?;
         let share = product.checked_div(total.value()).ok_or(MoneyError::TooLarge)?;
-        Self::rounded_down(share, spec)
+        let share = share.trunc_with_scale(spec.scale());
+        // The quotient has 28 digits, so one just below a unit may have been rounded up to it.
+        let rounded_up = exact_product(share, total.value()).ok_or(MoneyError::TooLarge)? > product;
+        let unit = if rounded_up { Decimal::new(1, spec.scale()) } else { Decimal::ZERO };
+        Self::rounded_down(share.checked_sub(unit).ok_or(MoneyError::TooLarge)?, spec)
     }
 
     /// The same quantity counted as another asset at one to one, for example points settled in yen.

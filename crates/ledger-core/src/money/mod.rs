@@ -30,3 +30,11 @@ pub(crate) fn canonical(value: Decimal) -> String {
     }
     value.to_string()
 }
+
+/// The product, or `None` if it has more digits than a `Decimal` holds: `checked_mul` alone would
+/// round it.
+pub(crate) fn exact_product(a: Decimal, b: Decimal) -> Option<Decimal> {
+    let product = a.checked_mul(b)?;
+    let exact = a.is_zero() || b.is_zero() || Some(product.scale()) == a.scale().checked_add(b.scale());
+    exact.then_some(product)
+}

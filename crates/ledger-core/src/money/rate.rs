@@ -1,6 +1,6 @@
 //! Rates that a tenant sets (points per yen, kg of CO2 per yen) and the CO2 estimate that one gives.
 
-use super::{Amount, MoneyError, canonical};
+use super::{Amount, MoneyError, canonical, exact_product};
 use rust_decimal::Decimal;
 
 /// A tenant's rate: zero to 100, at most six decimals.
@@ -46,9 +46,9 @@ impl Rate {
     /// partial refunds take off exactly what the payment added.
     ///
     /// # Errors
-    /// [`MoneyError::TooLarge`] if the product does not fit.
+    /// [`MoneyError::TooLarge`] if the product does not fit exactly.
     pub fn co2(&self, amount: &Amount) -> Result<Co2Kg, MoneyError> {
-        amount.value().checked_mul(self.0).map(Co2Kg).ok_or(MoneyError::TooLarge)
+        exact_product(amount.value(), self.0).map(Co2Kg).ok_or(MoneyError::TooLarge)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, MerchantId, Tenant, TerminalId};
-use crate::keys::{self, Partition, attr};
+use crate::keys::{self, Key, Partition, attr};
 use crate::operation::Operation;
 use crate::personal::{FreeText, Masked};
 use crate::time::Timestamp;
@@ -104,6 +104,21 @@ impl EnrolmentCode {
         self.text.expose()
     }
 
+    /// Where the table keeps the code's slot.
+    #[must_use]
+    pub fn slot(&self) -> Key {
+        keys::enrolment(&self.tenant, self.terminal)
+    }
+
+    /// Whether this very code has been answered with this very key: then a terminal that lost the
+    /// answer gets it again. The code alone proves nothing more than it did the first time.
+    #[must_use]
+    pub fn was_answered(&self, slot: &Item, record: &TerminalRecord, public_key: &str) -> bool {
+        read::opt_text(slot, "token_hash") == Some(&self.hash())
+            && read::opt_text(slot, "state") == Some("used")
+            && record.public_key.as_deref() == Some(public_key)
+    }
+
     fn hash(&self) -> String {
         forms::code_hash(self.text.expose())
     }
@@ -194,7 +209,7 @@ pub fn enrol(
     seen_epoch: u32,
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
-    let consume = forms::consume_code(keys::enrolment(&code.tenant, code.terminal), code.hash(), now);
+    let consume = forms::consume_code(code.slot(), code.hash(), now);
     let key = Update::new()
         .set("public_key", "public_key", Value::s(public_key))
         .set("epoch", "epoch", Value::int(i64::from(seen_epoch).saturating_add(1)))
