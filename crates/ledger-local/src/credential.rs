@@ -1,7 +1,7 @@
 //! A storefront terminal's credential, and the count of its operations: what its memory holds.
 //! Both are files that only their owner can read.
 
-use crate::terminal_client::TerminalError;
+use crate::terminal_error::TerminalError;
 use crate::{clock, private_file};
 use p256::elliptic_curve::Generate;
 use p256::pkcs8::{EncodePrivateKey, EncodePublicKey, LineEnding};

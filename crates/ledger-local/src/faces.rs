@@ -2,7 +2,7 @@
 //! The place where the demo data is seeded before the first request.
 
 use crate::demo::Demo;
-use crate::seed;
+use crate::seed::{self, SeedError};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::BehaviorVersion;
 use axum::Router;
@@ -53,8 +53,8 @@ pub struct Mounted {
 
 /// Why the functions are not ready.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot prepare the functions and the demo data: {0}")]
-pub struct MountError(pub String);
+#[error("cannot make the demo data: {0}")]
+pub struct MountError(#[from] SeedError);
 
 /// Seeds the demo data and mounts all faces.
 ///

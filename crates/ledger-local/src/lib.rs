@@ -18,5 +18,6 @@ pub mod stack;
 pub mod table;
 pub mod terminal_client;
 pub mod terminal_command;
+pub mod terminal_error;
 #[cfg(test)]
 mod testing;

@@ -3,7 +3,6 @@
 
 use crate::credential::Credential;
 use crate::demo::Demo;
-use crate::faces::MountError;
 use ledger_core::account::Account;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Admission, Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
@@ -29,6 +28,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use uuid::Uuid;
 
+/// Why the demo data is not there.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SeedError(String);
+
 /// Shards of the demo's index keys: enough to show that lists are merged from several.
 const SHARDS: u32 = 4;
 
@@ -36,7 +40,7 @@ const SHARDS: u32 = 4;
 ///
 /// # Errors
 /// When the store refuses or cannot be reached.
-pub async fn seed(ledger: &Ledger, demo: &Demo, terminal_file: Option<&Path>) -> Result<(), MountError> {
+pub async fn seed(ledger: &Ledger, demo: &Demo, terminal_file: Option<&Path>) -> Result<(), SeedError> {
     let seeder = Seeder::new(ledger, demo)?;
     seeder.tenant().await?;
     seeder.people(demo).await?;
@@ -51,7 +55,7 @@ pub async fn seed(ledger: &Ledger, demo: &Demo, terminal_file: Option<&Path>) ->
 ///
 /// # Errors
 /// Never with the constants below; they are parsed like anybody's.
-pub fn terms() -> Result<TenantTerms, MountError> {
+pub fn terms() -> Result<TenantTerms, SeedError> {
     let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).map_err(failed);
     let rate = |text| Rate::parse(text).map_err(failed);
     let regional = RegionalKey::parse("aoba").map_err(failed)?;
@@ -85,7 +89,7 @@ struct Seeder<'a> {
 }
 
 impl<'a> Seeder<'a> {
-    fn new(ledger: &'a Ledger, demo: &Demo) -> Result<Self, MountError> {
+    fn new(ledger: &'a Ledger, demo: &Demo) -> Result<Self, SeedError> {
         let staff = |at: usize| StaffId::parse(demo.staff.get(at).map_or("", String::as_str)).map_err(failed);
         Ok(Self {
             ledger,
@@ -96,7 +100,7 @@ impl<'a> Seeder<'a> {
         })
     }
 
-    async fn tenant(&self) -> Result<(), MountError> {
+    async fn tenant(&self) -> Result<(), SeedError> {
         let transaction = tenant::open(&self.tenant, &self.terms, self.ledger.clock().now()).map_err(failed)?;
         match self.ledger.apply(&self.tenant, Operation::CustomerOpen, &transaction).await {
             Ok(()) => Ok(()),
@@ -105,7 +109,7 @@ impl<'a> Seeder<'a> {
         }
     }
 
-    async fn people(&self, demo: &Demo) -> Result<(), MountError> {
+    async fn people(&self, demo: &Demo) -> Result<(), SeedError> {
         let tenant = &self.tenant;
         let actor = Actor::Staff(self.staff);
         let shards = Shards::new(SHARDS).ok_or_else(|| failed("shards"))?;
@@ -145,7 +149,7 @@ impl<'a> Seeder<'a> {
 
     /// 10,000 yen through an adjustment with four eyes, 500 points and 2,000 of the regional currency
     /// through grants: money has no other beginning here either.
-    async fn money(&self, demo: &Demo) -> Result<(), MountError> {
+    async fn money(&self, demo: &Demo) -> Result<(), SeedError> {
         let customer = CustomerId::parse(demo.customers.first().map_or("", String::as_str)).map_err(failed)?;
         let regional = RegionalKey::parse("aoba").map(Asset::Regional).map_err(failed)?;
         for (at, (asset, amount)) in [(Asset::Point, "500"), (regional, "2000")].into_iter().enumerate() {
@@ -188,7 +192,7 @@ impl<'a> Seeder<'a> {
     }
 
     /// Enrols the terminal, unless the credential file is of its present enrolment.
-    async fn terminal(&self, demo: &Demo, file: &Path) -> Result<(), MountError> {
+    async fn terminal(&self, demo: &Demo, file: &Path) -> Result<(), SeedError> {
         let Some(id) = demo.terminals.first() else { return Ok(()) };
         let id = TerminalId::parse(id).map_err(failed)?;
         let record = self.terminal_record(id).await?;
@@ -221,7 +225,7 @@ impl<'a> Seeder<'a> {
         credential.save(file).map_err(failed)
     }
 
-    async fn terminal_record(&self, id: TerminalId) -> Result<TerminalRecord, MountError> {
+    async fn terminal_record(&self, id: TerminalId) -> Result<TerminalRecord, SeedError> {
         let key = Partition::terminal(&self.tenant, id).profile();
         let item = self.ledger.dynamo().get(&key).await.map_err(failed)?;
         TerminalRecord::read(&item.ok_or_else(|| failed("the demo terminal is missing"))?).map_err(failed)
@@ -231,7 +235,7 @@ impl<'a> Seeder<'a> {
         &self,
         seed: Seed,
         plan: impl Fn(Context) -> Result<Planned<R>, PlanRefusal>,
-    ) -> Result<(), MountError> {
+    ) -> Result<(), SeedError> {
         self.perform_as(Seed { staff: self.staff, ..seed }, plan).await
     }
 
@@ -239,14 +243,14 @@ impl<'a> Seeder<'a> {
         &self,
         seed: Seed,
         plan: impl Fn(Context) -> Result<Planned<R>, PlanRefusal>,
-    ) -> Result<(), MountError> {
+    ) -> Result<(), SeedError> {
         let claim = self.claim(seed.staff, seed.operation, &format!("demo-{}-{}", seed.operation, seed.at))?;
         let context = seed.context(claim.now);
         let plan = |_minted: Context| async { plan(context).map_err(Into::into) };
         settled(self.ledger.perform(claim, Admission::Execute, plan, |_| answer()).await)
     }
 
-    fn claim(&self, staff: StaffId, operation: Operation, key: &str) -> Result<Claim, MountError> {
+    fn claim(&self, staff: StaffId, operation: Operation, key: &str) -> Result<Claim, SeedError> {
         Ok(Claim {
             tenant: self.tenant.clone(),
             principal: Principal::Staff(staff),
@@ -297,7 +301,7 @@ impl Seed {
 }
 
 /// Done by this start or by an earlier one.
-fn settled(outcome: Outcome) -> Result<(), MountError> {
+fn settled(outcome: Outcome) -> Result<(), SeedError> {
     match outcome.status() {
         200..300 | 410 => Ok(()),
         400 | 409 if ["already_exists", "wrong_state"].iter().any(|code| outcome.body().contains(code)) => Ok(()),
@@ -309,10 +313,10 @@ fn answer() -> Answer {
     Answer { status: 200, content_type: "application/json".to_owned(), location: None, body: "{}".to_owned() }
 }
 
-fn text(words: &str) -> Result<FreeText, MountError> {
+fn text(words: &str) -> Result<FreeText, SeedError> {
     FreeText::parse(words, 140).map_err(failed)
 }
 
-fn failed(error: impl ToString) -> MountError {
-    MountError(error.to_string())
+fn failed(error: impl ToString) -> SeedError {
+    SeedError(error.to_string())
 }

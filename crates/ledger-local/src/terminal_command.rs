@@ -3,7 +3,8 @@
 
 use crate::clock;
 use crate::credential::{Credential, next_sequence};
-use crate::terminal_client::{Answer, TerminalClient, TerminalError, TerminalRequest, exchange, http_client};
+use crate::terminal_client::{Answer, TerminalClient, TerminalRequest, exchange, http_client};
+use crate::terminal_error::TerminalError;
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
