@@ -1,1 +1,12 @@
-//! x
+//! What the tests share: DynamoDB's JSON, the embedded engine in process, and the golden vectors.
+//! Nothing here uses the runtime: what is expected of the core is written down independently of it.
+
+pub mod engine;
+pub mod golden;
+#[cfg(feature = "stack")]
+pub mod http;
+pub mod names;
+pub mod tree;
+pub mod wire;
+
+pub use tree::sources;

@@ -26,6 +26,9 @@ pub mod attr {
     pub const EXPOSURE: &str = "exposure";
     /// Present while an account may not be debited; its value says who froze it.
     pub const FROZEN: &str = "frozen";
+    /// Present while a card's owner has frozen it: apart from the operator's freeze, so that neither
+    /// lifts the other's.
+    pub const FROZEN_BY_OWNER: &str = "frozen_by_owner";
     /// When an item last changed.
     pub const UPDATED_AT: &str = "updated_at";
     /// When an item was made.

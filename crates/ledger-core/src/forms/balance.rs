@@ -144,6 +144,10 @@ pub(crate) fn not_frozen() -> Clause {
     Clause { condition: Condition::absent(attr::FROZEN), failure: Failure::AccountFrozen }
 }
 
+fn not_frozen_by_owner() -> Clause {
+    Clause { condition: Condition::absent(attr::FROZEN_BY_OWNER), failure: Failure::AccountFrozen }
+}
+
 pub(crate) fn card_active() -> Clause {
     Clause {
         condition: Condition::compare("state", Cmp::Eq, "active", Value::s("active")),
@@ -153,7 +157,7 @@ pub(crate) fn card_active() -> Clause {
 
 fn spendable(account: Account) -> Vec<Clause> {
     match account {
-        Account::Card(_) => vec![not_frozen(), card_active()],
+        Account::Card(_) => vec![not_frozen(), not_frozen_by_owner(), card_active()],
         Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => vec![not_frozen()],
     }
 }

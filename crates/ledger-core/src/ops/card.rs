@@ -25,8 +25,8 @@ pub struct CardRecord {
     pub balance: Balance,
     /// `active` or later states of its life.
     pub state: String,
-    /// Who froze it, if it is frozen.
-    pub frozen_by: Option<String>,
+    /// Whether its owner or the operator has frozen it.
+    pub frozen: bool,
     /// When it was issued.
     pub created_at: Timestamp,
 }
@@ -58,7 +58,7 @@ impl CardRecord {
             balance: Balance::from_stored(Asset::Ecopay, read::number(item, attr::BALANCE)?)
                 .map_err(|_| wrong(attr::BALANCE))?,
             state: read::text(item, "state")?.to_owned(),
-            frozen_by: read::opt_text(item, attr::FROZEN).map(str::to_owned),
+            frozen: item.contains_key(attr::FROZEN) || item.contains_key(attr::FROZEN_BY_OWNER),
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
         })
     }
@@ -66,7 +66,7 @@ impl CardRecord {
     /// `frozen`, or its state.
     #[must_use]
     pub fn status(&self) -> &str {
-        if self.frozen_by.is_some() { Status::Frozen.name() } else { &self.state }
+        if self.frozen { Status::Frozen.name() } else { &self.state }
     }
 }
 
@@ -100,7 +100,7 @@ pub fn plan_issue(
     Ok(planned(card, None, items, cx))
 }
 
-/// A customer freezes or unfreezes an own card. What the operator froze, the operator unfreezes.
+/// A customer freezes or unfreezes an own card. What the operator froze, only the operator unfreezes.
 ///
 /// # Errors
 /// None today; the signature is that of every builder.
@@ -111,19 +111,20 @@ pub fn plan_own_status(
     status: Status,
     cx: &Context,
 ) -> Result<Planned<CardReceipt>, PlanRefusal> {
-    let actor = Actor::Customer(customer);
     let owner = Condition::compare("owner", Cmp::Eq, "owner", Value::s(customer));
-    let own = Condition::absent(attr::FROZEN).or(Condition::compare(attr::FROZEN, Cmp::Eq, "me", Value::s(actor)));
-    let clauses = vec![
-        Clause { condition: owner, failure: Failure::AccountMissing },
-        forms::card_active(),
-        Clause { condition: own, failure: Failure::WrongState },
-    ];
-    let items = vec![status_update(tenant, card, status, actor, clauses, cx)];
+    let mut clauses = vec![Clause { condition: owner, failure: Failure::AccountMissing }, forms::card_active()];
+    let update = match status {
+        Status::Frozen => Update::new().set(attr::FROZEN_BY_OWNER, "now", Value::s(cx.now)),
+        Status::Active => {
+            clauses.push(Clause { condition: Condition::absent(attr::FROZEN), failure: Failure::WrongState });
+            Update::new().remove(attr::FROZEN_BY_OWNER)
+        }
+    };
+    let items = vec![status_update(tenant, card, update, clauses, cx)];
     Ok(planned(card, Some(status), items, cx))
 }
 
-/// The operator freezes or unfreezes a card.
+/// The operator freezes or unfreezes a card. What its owner froze stays frozen.
 ///
 /// # Errors
 /// None today; the signature is that of every builder.
@@ -139,19 +140,13 @@ pub fn plan_status(
         .because(reason)
         .with("status", status.name());
     let clauses = vec![forms::exists(), forms::card_active()];
-    let items = vec![status_update(tenant, card, status, actor, clauses, cx), act.record(tenant, cx)];
+    let update = set_frozen(Update::new(), status, actor);
+    let items = vec![status_update(tenant, card, update, clauses, cx), act.record(tenant, cx)];
     Ok(planned(card, Some(status), items, cx))
 }
 
-fn status_update(
-    tenant: &Tenant,
-    card: CardId,
-    status: Status,
-    actor: Actor,
-    clauses: Vec<Clause>,
-    cx: &Context,
-) -> TransactItem {
-    let update = set_frozen(Update::new(), status, actor).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+fn status_update(tenant: &Tenant, card: CardId, update: Update, clauses: Vec<Clause>, cx: &Context) -> TransactItem {
+    let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     TransactItem::update(Role::Card, keys::card(tenant, card), update, clauses)
 }
 

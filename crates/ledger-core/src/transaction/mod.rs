@@ -75,6 +75,9 @@ pub enum BuildError {
     /// Value moves without marker and journal entry.
     #[error("an effect without marker and journal entry ({0:?})")]
     EffectWithoutJournal(Role),
+    /// An update that changes nothing, which DynamoDB refuses.
+    #[error("an update without a change ({0:?})")]
+    EmptyUpdate(Role),
     /// Two values claim one placeholder.
     #[error("an expression uses one placeholder twice ({0:?})")]
     Placeholder(Role),
@@ -147,8 +150,12 @@ impl Transaction {
             if item.touches_balance() && item.moves().is_none() {
                 return Err(BuildError::UnpostedBalance(item.role()));
             }
-            if item.render().is_none() {
-                return Err(BuildError::Placeholder(item.role()));
+            match item.render().map(|rendered| rendered.action) {
+                None => return Err(BuildError::Placeholder(item.role())),
+                Some(RenderedAction::Update(_, update)) if update.is_empty() => {
+                    return Err(BuildError::EmptyUpdate(item.role()));
+                }
+                Some(RenderedAction::Update(..) | RenderedAction::Put(_) | RenderedAction::ConditionCheck(_)) => {}
             }
         }
         Ok(Self { items })

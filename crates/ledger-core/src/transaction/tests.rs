@@ -193,12 +193,18 @@ fn value_moves_with_marker_and_entry_only() {
 }
 
 #[test]
+fn an_update_changes_something() {
+    let nothing = TransactItem::update(Role::Job, check(1).key().clone(), Update::new(), Vec::new());
+    assert_eq!(seal(None, vec![nothing]), Err(BuildError::EmptyUpdate(Role::Job)));
+}
+
+#[test]
 fn one_value_a_placeholder() {
     let clause = |name: &'static str, value: i64| Clause {
         condition: Condition::compare("n", Cmp::Ge, name, Value::int(value)),
         failure: Failure::WrongState,
     };
-    let item = |clauses| TransactItem::update(Role::Job, check(1).key().clone(), Update::new(), clauses);
+    let item = |clauses| TransactItem::update(Role::Job, check(1).key().clone(), Update::new().remove("r"), clauses);
     let clash = seal(None, vec![item(vec![clause("x", 1), clause("x", 2)])]);
     assert_eq!(clash, Err(BuildError::Placeholder(Role::Job)));
     assert!(seal(None, vec![item(vec![clause("x", 1), clause("x", 1)])]).is_ok());

@@ -1,0 +1,124 @@
+//! The embedded DynamoDB-compatible engine in process, in memory: a table that takes requests as
+//! DynamoDB's JSON and gives cancellation reasons back.
+
+use crate::wire::{self, TABLE};
+use dynoxide::{Database, DynoxideError};
+use ledger_core::dynamo::{Item, Value};
+use ledger_core::transaction::{Reason, ReasonCode, TransactItem};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+
+/// An item's primary key: `uuid` and `type`.
+pub type PrimaryKey = (String, String);
+
+/// Everything in a table.
+pub type Contents = BTreeMap<PrimaryKey, Item>;
+
+/// A table in memory.
+pub struct Table {
+    database: Database,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Table {
+    /// An empty table with both indexes.
+    #[must_use]
+    pub fn new() -> Self {
+        let database = Database::memory().unwrap();
+        let key = |pk: &str, sk: &str| json!([{ "AttributeName": pk, "KeyType": "HASH" }, { "AttributeName": sk, "KeyType": "RANGE" }]);
+        let index = |name: &str, pk: &str, sk: &str| json!({ "IndexName": name, "KeySchema": key(pk, sk), "Projection": { "ProjectionType": "ALL" } });
+        let attributes = ["uuid", "type", "owner_pk", "owner_sk", "due_pk", "due_sk"];
+        let request = json!({
+            "TableName": TABLE,
+            "BillingMode": "PAY_PER_REQUEST",
+            "KeySchema": key("uuid", "type"),
+            "AttributeDefinitions":
+                attributes.map(|name| json!({ "AttributeName": name, "AttributeType": "S" })),
+            "GlobalSecondaryIndexes": [index("by_owner", "owner_pk", "owner_sk"), index("due", "due_pk", "due_sk")],
+        });
+        database.create_table(serde_json::from_value(request).unwrap()).unwrap();
+        Self { database }
+    }
+
+    /// Writes an item as it stands, over what was there.
+    pub fn put(&self, item: &Json) {
+        let request = json!({ "TableName": TABLE, "Item": item });
+        self.database.put_item(serde_json::from_value(request).unwrap()).unwrap();
+    }
+
+    /// Executes actions given as DynamoDB's JSON.
+    ///
+    /// # Errors
+    /// The positional reasons if it was cancelled. Nothing is applied then.
+    pub fn write(&self, actions: &[Json]) -> Result<(), Vec<Reason>> {
+        let request = serde_json::from_value(json!({ "TransactItems": actions })).unwrap();
+        match self.database.transact_write_items(request) {
+            Ok(_) => Ok(()),
+            Err(error) => match reasons(&error) {
+                Some(reasons) => Err(reasons),
+                None => panic!("the engine refuses the request: {error}\n{actions:#?}"),
+            },
+        }
+    }
+
+    /// Executes actions of the core.
+    ///
+    /// # Errors
+    /// The positional reasons if it was cancelled.
+    pub fn execute(&self, items: &[TransactItem]) -> Result<(), Vec<Reason>> {
+        self.write(&items.iter().map(wire::action).collect::<Vec<_>>())
+    }
+
+    /// Everything that stands in the table.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        let mut contents = Contents::new();
+        let mut start = Json::Null;
+        loop {
+            let request = json!({ "TableName": TABLE, "ConsistentRead": true, "ExclusiveStartKey": start });
+            let page = self.database.scan(serde_json::from_value(request).unwrap()).unwrap();
+            let page = serde_json::to_value(page).unwrap();
+            for item in page["Items"].as_array().unwrap() {
+                let item = wire::item_from_json(item);
+                contents.insert(primary_key(&item), item);
+            }
+            match page.get("LastEvaluatedKey") {
+                Some(next) if !next.is_null() => start = next.clone(),
+                Some(_) | None => return contents,
+            }
+        }
+    }
+}
+
+/// The primary key of an item; panics if it has none.
+#[must_use]
+pub fn primary_key(item: &Item) -> PrimaryKey {
+    let text = |name: &str| match item.get(name) {
+        Some(Value::S(text)) => text.clone(),
+        Some(Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) | None => {
+            panic!("an item without {name}: {item:?}")
+        }
+    };
+    (text("uuid"), text("type"))
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the engine's errors are not ours")]
+fn reasons(error: &DynoxideError) -> Option<Vec<Reason>> {
+    match error {
+        DynoxideError::TransactionCanceledException(_, reasons) => Some(
+            reasons
+                .iter()
+                .map(|reason| Reason {
+                    code: ReasonCode::parse(&reason.code),
+                    item: reason.item.as_ref().map(|item| wire::item_from_json(&serde_json::to_value(item).unwrap())),
+                })
+                .collect(),
+        ),
+        _ => None,
+    }
+}

@@ -1,0 +1,304 @@
+//! From a vector to the transaction that the core builds for it.
+//! Commands that move value and the forms are here, the others in `build_more`.
+
+use super::command::{Does, Money};
+use super::decode::{self, World};
+use super::{build_more, vector::Given};
+use ledger_core::account::{Account, Posting, TenantAccount};
+use ledger_core::failure::Failure;
+use ledger_core::forms::{self, MetricsChange};
+use ledger_core::idempotency::{Answer, Claim, Marker};
+use ledger_core::ids::{CardId, PaymentId, StaffId, TerminalId};
+use ledger_core::keys::{self, Partition, Shards, attr};
+use ledger_core::money::{Amount, AmountError, Asset, Balance, Rate};
+use ledger_core::ops::card_reverse::{CardReverse, Seen};
+use ledger_core::ops::journal::JournalEntry;
+use ledger_core::ops::payment_code::PaymentCode;
+use ledger_core::ops::{
+    self, Parts, PaymentRecord, PlanRefusal, card_pay::CardPay, card_topup::CardTopup, charge::Charge, grant::Grant,
+    pay::Pay, refund::Refund, transfer::Transfer,
+};
+use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Transaction};
+
+/// What comes of a command.
+pub enum Built {
+    /// A transaction, and the claim that is checked when its marker stands.
+    Transaction(Box<Transaction>, Option<Box<Claim>>),
+    /// Nothing to do.
+    Nothing,
+    /// No plan: refused before anything is written.
+    Refused(String),
+}
+
+/// Why there is no plan, in words.
+pub struct NoPlan(pub String);
+
+impl From<AmountError> for NoPlan {
+    fn from(error: AmountError) -> Self {
+        let why = match error {
+            AmountError::NotADecimal => "not_a_decimal",
+            AmountError::Exponent => "exponent",
+            AmountError::TooManyDecimals { .. } => "too_many_decimals",
+            AmountError::NotPositive => "not_positive",
+            AmountError::TooLarge => "too_large",
+        };
+        Self(format!("invalid amount: {why}"))
+    }
+}
+
+impl From<PlanRefusal> for NoPlan {
+    fn from(refusal: PlanRefusal) -> Self {
+        Self(match refusal {
+            PlanRefusal::Refused(failure) => format!("refused {}", crate::names::failure(failure)),
+            PlanRefusal::Invalid { field, why } => format!("invalid {field}: {why}"),
+            PlanRefusal::Stored(error) => format!("unreadable {}", error.attribute),
+            PlanRefusal::Money(error) => format!("money: {error}"),
+        })
+    }
+}
+
+/// What becomes of a builder's result.
+pub enum Made {
+    /// To be sealed with marker and answer.
+    Draft(Draft),
+    /// Complete as it is.
+    Whole(Transaction),
+    /// Nothing to do.
+    Nothing,
+}
+
+/// Decodes and builds.
+#[must_use]
+pub fn build(given: &Given) -> Built {
+    let world = World::new(given);
+    let command = &given.command;
+    let claim = command.claim.as_ref().map(|claim| decode::claim(&world.tenant, claim, world.cx.now));
+    let answer = command.answer.as_ref().map(decode::answer);
+    let both = || (claim.clone().expect("a claim"), answer.clone().expect("an answer"));
+    match make(&world, &command.does, both) {
+        Err(NoPlan(why)) => Built::Refused(why),
+        Ok(Made::Nothing) => Built::Nothing,
+        Ok(Made::Whole(whole)) => Built::Transaction(Box::new(whole), claim.map(Box::new)),
+        Ok(Made::Draft(draft)) => {
+            let (claim, answer) = both();
+            let sealed = Transaction::seal(&draft, &claim, &answer).expect("the core refuses its own draft");
+            Built::Transaction(Box::new(sealed), Some(Box::new(claim)))
+        }
+    }
+}
+
+fn make(world: &World, does: &Does, both: impl FnOnce() -> (Claim, Answer)) -> Result<Made, NoPlan> {
+    let (tenant, cx) = (&world.tenant, &world.cx);
+    let draft = match does {
+        Does::Refusal {} => {
+            let (claim, answer) = both();
+            return Ok(Made::Whole(Transaction::refusal(&claim, &answer).unwrap()));
+        }
+        Does::Deduct { .. }
+        | Does::Credit { .. }
+        | Does::TopUp { .. }
+        | Does::Mirror { .. }
+        | Does::Settle { .. }
+        | Does::Metrics { .. } => return form(world, does),
+        Does::Pay { customer, merchant, amount, points, regional, memo } => {
+            let terms = world.terms();
+            let of = |money: &Money| world.amount(money);
+            let points = points.clone().map(|amount| of(&Money { amount, asset: "POINT".to_owned() })).transpose()?;
+            let regional = regional.iter().map(of).collect::<Result<_, _>>()?;
+            let command = Pay {
+                tenant: tenant.clone(),
+                customer: decode::customer(customer),
+                merchant: world.merchant(merchant),
+                parts: Parts::split(of(amount)?, points, regional, &terms)?,
+                memo: decode::maybe_text(memo),
+            };
+            ops::pay::plan(&command, &terms, cx)?.draft
+        }
+        Does::Transfer { from, to, amount, memo } => {
+            let command = Transfer {
+                tenant: tenant.clone(),
+                from: decode::customer(from),
+                to: decode::customer(to),
+                amount: world.amount(amount)?,
+                memo: decode::maybe_text(memo),
+            };
+            ops::transfer::plan(&command, &world.terms(), cx)?.draft
+        }
+        Does::Charge { merchant, code, amount, memo } => {
+            let command = Charge {
+                tenant: tenant.clone(),
+                merchant: world.merchant(merchant),
+                code: PaymentCode::parse(code).unwrap(),
+                amount: world.amount(amount)?,
+                memo: decode::maybe_text(memo),
+            };
+            ops::charge::plan(&command, &world.terms(), cx)?.draft
+        }
+        Does::Refund { merchant, payment, amount, reason, terminal } => {
+            let key = keys::payment(tenant, PaymentId::parse(payment).unwrap());
+            let payment = PaymentRecord::read(world.must(&key)).map_err(PlanRefusal::from)?;
+            let points = match payment.payer {
+                Account::Customer(id) => world.get(&Partition::customer(tenant, id).balance(&Asset::Point)),
+                Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+            };
+            let points = points.map(|item| {
+                let number = ledger_core::dynamo::read::number(item, attr::BALANCE).unwrap();
+                Balance::from_stored(Asset::Point, number).unwrap()
+            });
+            let amount = amount.as_ref().map(|amount| world.amount(amount)).transpose()?;
+            let reason = decode::maybe_text(reason);
+            let command = Refund {
+                tenant,
+                merchant: &world.merchant(merchant),
+                payment: &payment,
+                amount: amount.as_ref(),
+                points: points.as_ref(),
+                reason: reason.as_ref(),
+                reference: terminal.as_ref().map(|id| Partition::terminal(tenant, TerminalId::parse(id).unwrap())),
+            };
+            ops::refund::plan(&command, &world.terms(), cx)?.draft
+        }
+        Does::CardTopup { terminal, merchant, card, charge } => {
+            let command = CardTopup {
+                tenant: tenant.clone(),
+                terminal: TerminalId::parse(terminal).unwrap(),
+                merchant: world.merchant(merchant).id,
+                card: CardId::parse(card).unwrap(),
+                charge: world.amount(charge)?,
+            };
+            ops::card_topup::plan(&command, &world.terms(), cx)?.draft
+        }
+        Does::CardPay { terminal, merchant, card, amount } => {
+            let command = CardPay {
+                tenant: tenant.clone(),
+                terminal: TerminalId::parse(terminal).unwrap(),
+                merchant: world.merchant(merchant),
+                card: CardId::parse(card).unwrap(),
+                amount: world.amount(amount)?,
+            };
+            ops::card_pay::plan(&command, &world.terms(), cx)?.draft
+        }
+        Does::CardReverse { terminal, merchant, original } => {
+            let original = decode::claim(tenant, original, cx.now);
+            reverse(world, terminal, merchant, &original)?
+        }
+        Does::Grant { staff, customer, amount, reason } => {
+            let command = Grant {
+                tenant: tenant.clone(),
+                actor: ledger_core::ids::Actor::Staff(StaffId::parse(staff).unwrap()),
+                customer: decode::customer(customer),
+                amount: world.amount(amount)?,
+                reason: decode::text(reason),
+            };
+            ops::grant::plan(&command, &world.terms(), cx)?.draft
+        }
+        Does::BulkGrant { .. }
+        | Does::JobAdvance { .. }
+        | Does::AdjustmentRequest { .. }
+        | Does::AdjustmentDecide { .. }
+        | Does::ProfilePatch { .. }
+        | Does::CustomerPatch { .. }
+        | Does::CustomerOpen { .. }
+        | Does::PaymentCode { .. }
+        | Does::CardIssue { .. }
+        | Does::CardOwnStatus { .. }
+        | Does::CardStatus { .. }
+        | Does::MerchantOpen { .. }
+        | Does::MerchantPatch { .. }
+        | Does::TerminalOpen { .. }
+        | Does::TerminalStatus { .. }
+        | Does::EnrolmentCode { .. }
+        | Does::Enrol { .. }
+        | Does::TenantOpen { .. }
+        | Does::KeyPhase { .. } => return build_more::make(world, does),
+    };
+    Ok(Made::Draft(draft))
+}
+
+/// What a terminal's reversal reads: the original's marker, its entry and its payment.
+fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> Result<Draft, NoPlan> {
+    let tenant = &world.tenant;
+    let marker = world.get(&original.marker_key()).map(|item| Marker::read(item).unwrap());
+    let marker = marker.filter(|marker| !marker.lapsed(world.cx.now));
+    let link = marker.as_ref().and_then(|marker| match &marker.state {
+        ledger_core::idempotency::MarkerState::Completed { journal, .. } => *journal,
+        ledger_core::idempotency::MarkerState::Reversed => None,
+    });
+    let entry = link.map(|link| {
+        let home = Partition::account(tenant, link.home).unwrap();
+        JournalEntry::read(world.must(&home.entry(link.id))).unwrap()
+    });
+    let payment = entry.as_ref().and_then(|entry| entry.payment_id);
+    let payment = payment.map(|id| PaymentRecord::read(world.must(&keys::payment(tenant, id))).unwrap());
+    let seen = match &marker {
+        Some(marker) => Seen::Marker(marker, entry.as_ref(), payment.as_ref()),
+        None => Seen::Nothing,
+    };
+    let command = CardReverse {
+        tenant,
+        terminal: Partition::terminal(tenant, TerminalId::parse(terminal).unwrap()),
+        merchant: &world.merchant(merchant),
+        original,
+        seen,
+    };
+    Ok(ops::card_reverse::plan(&command, &world.terms(), &world.cx)?.draft)
+}
+
+/// A form alone. What it moves stands in an entry against the tenant's adjustments.
+#[expect(clippy::wildcard_enum_match_arm, reason = "`make` lists every command and passes the forms only")]
+fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
+    let (tenant, now) = (&world.tenant, world.cx.now);
+    let maybe = |money: &Option<Money>| money.as_ref().map(|money| world.amount(money)).transpose();
+    let refused = |failure| NoPlan(format!("refused {}", crate::names::failure(failure)));
+    let item: TransactItem = match does {
+        Does::Deduct { account, amount } => {
+            forms::debit(tenant, Role::Payer, decode::account(account), &world.amount(amount)?, now).unwrap()
+        }
+        Does::Credit { account, amount } => {
+            forms::credit(tenant, Role::Payee, decode::account(account), &world.amount(amount)?, now).unwrap()
+        }
+        Does::TopUp { account, charge, bonus, cap } => {
+            let (charge, bonus, cap) = (world.amount(charge)?, maybe(bonus)?, world.amount(cap)?);
+            let account = decode::account(account);
+            forms::top_up(tenant, Role::Payee, account, &charge, bonus.as_ref(), &cap, now)
+                .ok_or_else(|| refused(Failure::CapExceeded))?
+        }
+        Does::Mirror { account, delta } => {
+            let delta = delta.as_ref().map(decode::delta);
+            let items = forms::mirror(tenant, Role::Payee, decode::account(account), delta.as_ref(), now);
+            match items.into_iter().next() {
+                Some(item) => item,
+                None => return Ok(Made::Nothing),
+            }
+        }
+        Does::Settle { account, out, r#in, short, frozen_too } => {
+            let short = *Failure::ALL.iter().find(|failure| crate::names::failure(**failure) == short).unwrap();
+            let (out, in_): (Option<Amount>, Option<Amount>) = (maybe(out)?, maybe(r#in)?);
+            let both = (out.as_ref(), in_.as_ref());
+            match forms::settle(tenant, Role::Points, decode::account(account), both, short, *frozen_too, now) {
+                Some(item) => item,
+                None => return Ok(Made::Nothing),
+            }
+        }
+        Does::Metrics { customer, paid, refunded, co2_rate } => {
+            let rate = Rate::parse(co2_rate).unwrap();
+            let (paid, refunded) = (maybe(paid)?, maybe(refunded)?);
+            let change = match (&paid, &refunded) {
+                (Some(paid), None) => MetricsChange::Paid(paid, rate.co2(paid).unwrap()),
+                (None, Some(refunded)) => MetricsChange::Refunded(refunded, rate.co2(refunded).unwrap()),
+                (Some(_), Some(_)) | (None, None) => panic!("one of paid and refunded"),
+            };
+            forms::metrics(tenant, decode::customer(customer), change, now)
+        }
+        other => panic!("not a form: {other:?}"),
+    };
+    let entry = item.moves().map(|moved| Entry {
+        id: world.cx.transaction_id,
+        home: moved.account,
+        postings: vec![moved.clone(), Posting::new(Account::Tenant(TenantAccount::Adjustments), moved.delta.inverse())],
+        references: Vec::new(),
+        details: ledger_core::dynamo::Item::new(),
+        due_shards: Shards::ONE,
+    });
+    Ok(Made::Draft(Draft { entry, items: vec![item] }))
+}

@@ -1,0 +1,144 @@
+//! The commands that move no value themselves, and the adjustments.
+//! Each is decoded as its function would read it, and handed to its one builder.
+
+use super::build::{Made, NoPlan};
+use super::command::Does;
+use super::decode::{self, World};
+use crate::wire;
+use ledger_core::ids::{Actor, AdjustmentId, CardId, JobId, MerchantId, StaffId, TerminalId};
+use ledger_core::keys::{self, Partition, Shards};
+use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
+use ledger_core::ops::adjustment_decide::Decision;
+use ledger_core::ops::adjustment_request::AdjustmentRequest;
+use ledger_core::ops::bulk_grant::{BulkGrant, GrantJob};
+use ledger_core::ops::customer_open::CustomerOpen;
+use ledger_core::ops::merchant::MerchantStatus;
+use ledger_core::ops::profile::{Status, WalletView};
+use ledger_core::ops::terminal::{EnrolmentCode, TerminalRecord};
+use ledger_core::ops::{
+    KeyPhase, PlanRefusal, TenantTerms, adjustment_decide, adjustment_request, bulk_grant, card, customer_open,
+    merchant, payment_code, profile, tenant, terminal,
+};
+use ledger_core::personal::FreeText;
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "`build::make` lists every command and passes these only")]
+pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
+    let (whose, cx) = (&world.tenant, &world.cx);
+    let staff = |id: &str| StaffId::parse(id).unwrap();
+    let status = |name: &str| Status::parse(name).unwrap();
+    let draft = match does {
+        Does::BulkGrant { staff: by, customers, amount, reason } => {
+            let command = BulkGrant {
+                tenant: whose.clone(),
+                staff: staff(by),
+                customers: customers.iter().map(|id| decode::customer(id)).collect(),
+                amount: world.amount(amount)?,
+                reason: decode::text(reason),
+            };
+            bulk_grant::plan(&command, &world.terms(), cx)?.draft
+        }
+        Does::JobAdvance { job, done, failed } => {
+            let key = keys::job(whose, JobId::parse(job).unwrap());
+            let job = GrantJob::read(world.must(&key)).unwrap();
+            let (done, failed) = (done.parse().unwrap(), failed.parse().unwrap());
+            return Ok(Made::Whole(job.advance(whose, done, failed, cx.now).unwrap()));
+        }
+        Does::AdjustmentRequest { staff: by, account, delta, reason, note } => {
+            let command = AdjustmentRequest {
+                tenant: whose.clone(),
+                staff: staff(by),
+                account: decode::account(account),
+                delta: decode::delta(delta),
+                reason: ReasonCode::parse(reason).unwrap(),
+                note: decode::text(note),
+            };
+            adjustment_request::plan(&command, cx)?.draft
+        }
+        Does::AdjustmentDecide { staff: by, adjustment, decision } => {
+            let key = keys::adjustment(whose, AdjustmentId::parse(adjustment).unwrap());
+            let adjustment = Adjustment::read(world.must(&key)).map_err(PlanRefusal::from)?;
+            let decision = match decision.as_str() {
+                "approve" => Decision::Approve,
+                "reject" => Decision::Reject,
+                other => panic!("not a decision: {other}"),
+            };
+            adjustment_decide::plan(whose, staff(by), decision, &adjustment, &world.terms(), cx)?.draft
+        }
+        Does::ProfilePatch { customer, change } => {
+            profile::plan_own(whose, decode::customer(customer), &decode::profile_patch(change), cx)?.draft
+        }
+        Does::CustomerPatch { customer, change, status: new, actor, reason } => {
+            let customer = decode::customer(customer);
+            let partition = Partition::customer(whose, customer);
+            let wallet = new
+                .as_ref()
+                .map(|_| WalletView::read(world.must(&partition.profile()), &world.balances(&partition)).unwrap());
+            let new = new.as_deref().map(status).zip(wallet.as_ref());
+            let patch = decode::profile_patch(change);
+            let reason = decode::maybe_text(reason);
+            profile::plan_by_operator(whose, customer, &patch, new, decode::actor(actor), reason.as_ref(), cx)?.draft
+        }
+        Does::CustomerOpen { actor, name, email, phone } => {
+            let command = CustomerOpen {
+                tenant: whose.clone(),
+                actor: decode::actor(actor),
+                customer: None,
+                name: decode::text(name),
+                email: email.as_deref().map(|text| FreeText::email(text).unwrap()),
+                phone: phone.as_deref().map(|text| FreeText::phone(text).unwrap()),
+            };
+            customer_open::plan(&command, &world.terms(), cx)?.draft
+        }
+        Does::PaymentCode { customer } => payment_code::plan(whose, decode::customer(customer), cx)?.draft,
+        Does::CardIssue { owner, actor } => {
+            let owner = owner.as_deref().map(decode::customer);
+            card::plan_issue(whose, None, owner, decode::actor(actor), cx)?.draft
+        }
+        Does::CardOwnStatus { customer, card: id, status: new } => {
+            let (customer, id) = (decode::customer(customer), CardId::parse(id).unwrap());
+            card::plan_own_status(whose, customer, id, status(new), cx)?.draft
+        }
+        Does::CardStatus { card: id, status: new, actor, reason } => {
+            let (id, reason) = (CardId::parse(id).unwrap(), decode::maybe_text(reason));
+            card::plan_status(whose, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
+        }
+        Does::MerchantOpen { name, shards, actor } => {
+            let shards = Shards::new(shards.parse().unwrap()).unwrap();
+            merchant::plan_open(whose, None, &decode::text(name), shards, decode::actor(actor), cx)?.draft
+        }
+        Does::MerchantPatch { merchant: id, name, status, actor, reason } => {
+            let id = MerchantId::parse(id).unwrap();
+            let (name, reason) = (decode::maybe_text(name), decode::maybe_text(reason));
+            let status = status.as_deref().map(|name| MerchantStatus::parse(name).unwrap());
+            merchant::plan_patch(whose, id, (name.as_ref(), status), decode::actor(actor), reason.as_ref(), cx)?.draft
+        }
+        Does::TerminalOpen { merchant, actor } => {
+            let merchant = MerchantId::parse(merchant).unwrap();
+            terminal::plan_open(whose, None, merchant, decode::actor(actor), cx)?.draft
+        }
+        Does::TerminalStatus { terminal: id, status: new, actor, reason } => {
+            let (id, reason) = (TerminalId::parse(id).unwrap(), decode::maybe_text(reason));
+            terminal::plan_status(whose, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
+        }
+        Does::EnrolmentCode { terminal: id, actor } => {
+            terminal::plan_code(whose, TerminalId::parse(id).unwrap(), decode::actor(actor), cx)?.draft
+        }
+        Does::Enrol { code, public_key } => {
+            let code = EnrolmentCode::parse(code).unwrap();
+            let profile = Partition::terminal(whose, code.terminal).profile();
+            let epoch = TerminalRecord::read(world.must(&profile)).unwrap().epoch;
+            return Ok(Made::Whole(terminal::enrol(&code, public_key, epoch, cx.now).unwrap()));
+        }
+        Does::TenantOpen { terms } => {
+            let terms = TenantTerms::read(&wire::item_from_json(terms)).unwrap();
+            return Ok(Made::Whole(tenant::open(whose, &terms, cx.now).unwrap()));
+        }
+        Does::KeyPhase { from, to, actor } => {
+            let phase = |name: &str| KeyPhase::parse(name).unwrap();
+            let actor: Actor = decode::actor(actor);
+            return Ok(Made::Whole(tenant::set_key_phase(whose, phase(from), phase(to), actor, cx).unwrap()));
+        }
+        other => panic!("built elsewhere: {other:?}"),
+    };
+    Ok(Made::Draft(draft))
+}

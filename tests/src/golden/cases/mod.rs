@@ -1,0 +1,105 @@
+//! The cases of the golden vectors: id, what it shows, from what, and what must come of it. Effects
+//! and outcomes are written by hand.
+
+mod admin;
+mod card_reverse;
+mod cards;
+mod charge;
+mod customers;
+mod forms;
+mod forms_marker;
+mod grants;
+mod pay;
+mod refund;
+mod refund_points;
+mod setup;
+mod transfer;
+mod world;
+
+use super::command::{AnswerJson, ClaimJson, Command, ContextJson, Does};
+use super::vector::Given;
+use serde_json::Value as Json;
+
+/// A case.
+pub struct Case {
+    /// `<operation>/<case>`.
+    pub id: &'static str,
+    /// What it shows.
+    pub why: &'static str,
+    /// From what.
+    pub given: Given,
+    /// What happens, in words.
+    pub outcome: &'static str,
+    /// What changes: account, asset, signed amount.
+    pub effects: Vec<(String, &'static str, &'static str)>,
+    /// Whether the rows of precedence are written out.
+    pub precedence: bool,
+}
+
+/// Every case.
+#[must_use]
+pub fn all() -> Vec<Case> {
+    [
+        forms_marker::cases(),
+        forms::cases(),
+        pay::cases(),
+        transfer::cases(),
+        charge::cases(),
+        refund::cases(),
+        refund_points::cases(),
+        cards::cases(),
+        card_reverse::cases(),
+        grants::cases(),
+        admin::cases(),
+        customers::cases(),
+        setup::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+impl Case {
+    fn new(id: &'static str, why: &'static str, claim: Option<ClaimJson>, does: Does) -> Self {
+        let answer = claim.as_ref().map(|_| AnswerJson {
+            status: "201".to_owned(),
+            content_type: "application/json".to_owned(),
+            location: None,
+            body: format!("{{\"id\":\"{}\"}}", world::RESOURCE),
+        });
+        let context = ContextJson {
+            transaction_id: world::TXN.to_owned(),
+            resource_id: world::RESOURCE.to_owned(),
+            audit_id: world::AUDIT.to_owned(),
+            secret: "000102030405060708090a0b0c0d0e0f".to_owned(),
+        };
+        let command = Command { tenant: world::TENANT.to_owned(), claim, answer, context, seen: Vec::new(), does };
+        let given = Given { now: world::NOW.to_owned(), command, state: Vec::new() };
+        Self { id, why, given, outcome: "applied", effects: Vec::new(), precedence: false }
+    }
+
+    fn on(mut self, state: impl IntoIterator<Item = Json>) -> Self {
+        self.given.state.extend(state);
+        self
+    }
+
+    fn seen(mut self, items: impl IntoIterator<Item = Json>) -> Self {
+        self.given.command.seen.extend(items);
+        self
+    }
+
+    fn moves(mut self, effects: &[(&str, &'static str, &'static str)]) -> Self {
+        self.effects.extend(effects.iter().map(|(account, asset, change)| ((*account).to_owned(), *asset, *change)));
+        self
+    }
+
+    fn ends(mut self, outcome: &'static str) -> Self {
+        self.outcome = outcome;
+        self
+    }
+
+    fn precedence(mut self) -> Self {
+        self.precedence = true;
+        self
+    }
+}

@@ -1,0 +1,301 @@
+//! What a vector asks for, as JSON: who asks under which key, what is answered, and what is to happen.
+//! Ids, times and randomness are given, so that one command always builds one request.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// A command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    /// Whose table.
+    pub tenant: String,
+    /// The claim on the key, for requests that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimJson>,
+    /// The answer that is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerJson>,
+    /// Ids and randomness.
+    pub context: ContextJson,
+    /// What had been read when the plan was made, where that is not what stands in the table by now.
+    /// An item with its key alone had not been there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<Json>,
+    /// What is to happen.
+    pub does: Does,
+}
+
+/// A claim on a key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimJson {
+    /// The operation's name.
+    pub operation: String,
+    /// Whose key, for example `customer:<id>`.
+    pub principal: String,
+    /// Who acts, for example `staff:<id>`.
+    pub actor: String,
+    /// The key.
+    pub key: String,
+    /// The HTTP method.
+    pub method: String,
+    /// The path.
+    pub path: String,
+    /// The typed body: text, `{asset, amount}`, a list, or `null` for what is cleared.
+    pub fields: BTreeMap<String, Json>,
+}
+
+/// A stored answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerJson {
+    /// The HTTP status, as text.
+    pub status: String,
+    /// `Content-Type`.
+    pub content_type: String,
+    /// `Location`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// The body.
+    pub body: String,
+}
+
+/// Ids and randomness.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextJson {
+    /// The journal entry's.
+    pub transaction_id: String,
+    /// Of what is created.
+    pub resource_id: String,
+    /// The audit record's.
+    pub audit_id: String,
+    /// 16 bytes, hexadecimal.
+    pub secret: String,
+}
+
+/// So much of an asset. Signed where it is a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Money {
+    /// How much.
+    pub amount: String,
+    /// Of what.
+    pub asset: String,
+}
+
+/// Not there in the file if it is not there.
+type Maybe<T> = Option<T>;
+
+/// What is to happen. Merchants, payments, cards and terms are read from the state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
+pub enum Does {
+    // The forms alone, sealed against the tenant's adjustments.
+    Refusal {},
+    Deduct {
+        account: String,
+        amount: Money,
+    },
+    Credit {
+        account: String,
+        amount: Money,
+    },
+    TopUp {
+        account: String,
+        charge: Money,
+        bonus: Maybe<Money>,
+        cap: Money,
+    },
+    Mirror {
+        account: String,
+        delta: Maybe<Money>,
+    },
+    Settle {
+        account: String,
+        out: Maybe<Money>,
+        r#in: Maybe<Money>,
+        short: String,
+        frozen_too: bool,
+    },
+    Metrics {
+        customer: String,
+        paid: Maybe<Money>,
+        refunded: Maybe<Money>,
+        co2_rate: String,
+    },
+    // The operations.
+    Pay {
+        customer: String,
+        merchant: String,
+        amount: Money,
+        points: Maybe<String>,
+        regional: Vec<Money>,
+        memo: Maybe<String>,
+    },
+    Transfer {
+        from: String,
+        to: String,
+        amount: Money,
+        memo: Maybe<String>,
+    },
+    Charge {
+        merchant: String,
+        code: String,
+        amount: Money,
+        memo: Maybe<String>,
+    },
+    Refund {
+        merchant: String,
+        payment: String,
+        amount: Maybe<Money>,
+        reason: Maybe<String>,
+        terminal: Maybe<String>,
+    },
+    CardTopup {
+        terminal: String,
+        merchant: String,
+        card: String,
+        charge: Money,
+    },
+    CardPay {
+        terminal: String,
+        merchant: String,
+        card: String,
+        amount: Money,
+    },
+    CardReverse {
+        terminal: String,
+        merchant: String,
+        original: ClaimJson,
+    },
+    Grant {
+        staff: String,
+        customer: String,
+        amount: Money,
+        reason: String,
+    },
+    BulkGrant {
+        staff: String,
+        customers: Vec<String>,
+        amount: Money,
+        reason: String,
+    },
+    JobAdvance {
+        job: String,
+        done: String,
+        failed: String,
+    },
+    AdjustmentRequest {
+        staff: String,
+        account: String,
+        delta: Money,
+        reason: String,
+        note: String,
+    },
+    AdjustmentDecide {
+        staff: String,
+        adjustment: String,
+        decision: String,
+    },
+    ProfilePatch {
+        customer: String,
+        change: ProfileChange,
+    },
+    CustomerPatch {
+        customer: String,
+        change: ProfileChange,
+        status: Maybe<String>,
+        actor: String,
+        reason: Maybe<String>,
+    },
+    CustomerOpen {
+        actor: String,
+        name: String,
+        email: Maybe<String>,
+        phone: Maybe<String>,
+    },
+    PaymentCode {
+        customer: String,
+    },
+    CardIssue {
+        owner: Maybe<String>,
+        actor: String,
+    },
+    CardOwnStatus {
+        customer: String,
+        card: String,
+        status: String,
+    },
+    CardStatus {
+        card: String,
+        status: String,
+        actor: String,
+        reason: Maybe<String>,
+    },
+    MerchantOpen {
+        name: String,
+        shards: String,
+        actor: String,
+    },
+    MerchantPatch {
+        merchant: String,
+        name: Maybe<String>,
+        status: Maybe<String>,
+        actor: String,
+        reason: Maybe<String>,
+    },
+    TerminalOpen {
+        merchant: String,
+        actor: String,
+    },
+    TerminalStatus {
+        terminal: String,
+        status: String,
+        actor: String,
+        reason: Maybe<String>,
+    },
+    EnrolmentCode {
+        terminal: String,
+        actor: String,
+    },
+    Enrol {
+        code: String,
+        public_key: String,
+    },
+    TenantOpen {
+        terms: Json,
+    },
+    KeyPhase {
+        from: String,
+        to: String,
+        actor: String,
+    },
+}
+
+/// A change of a profile. `keep` and `clear` are said, a value is `{"set": ..}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileChange {
+    /// The name.
+    pub name: Option<String>,
+    /// The e-mail address.
+    pub email: Change,
+    /// The telephone number.
+    pub phone: Change,
+}
+
+/// What is to become of a field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It stays.
+    Keep,
+    /// It goes.
+    Clear,
+    /// It gets a value.
+    Set(String),
+}

@@ -1,0 +1,35 @@
+//! From a case in code to its vector: what was written by hand, the request that the core builds,
+//! and the reasons that the engine gives. A case whose outcome is another one makes no vector.
+
+use super::build::{Built, build};
+use super::cases::Case;
+use super::vector::{Effects, Row, Vector};
+use super::{judge, meanings};
+
+/// The vector of a case; panics if what happens is not what the case says.
+#[must_use]
+pub fn vector(case: &Case) -> Vector {
+    let built = build(&case.given);
+    let actions = judge::actions(&built);
+    let executed = judge::execute(&case.given, &built, &actions);
+    assert_eq!(executed.outcome, case.outcome, "{}: {:#?}", case.id, executed.reasons);
+    let mut verdicts = vec![Row { outcome: executed.outcome, reasons: executed.reasons }];
+    if let (Built::Transaction(transaction, _), "applied") = (&built, case.outcome) {
+        let does = serde_json::to_value(&case.given.command.does).unwrap();
+        let name = does.as_object().unwrap().keys().next().unwrap();
+        verdicts.extend(meanings::rows(name, transaction, &actions, &case.given.state, case.precedence));
+    }
+    let mut effects = Effects::new();
+    for (account, asset, change) in &case.effects {
+        let before = effects.entry(account.clone()).or_default().insert((*asset).to_owned(), (*change).to_owned());
+        assert!(before.is_none(), "{}: {account} {asset} twice", case.id);
+    }
+    Vector {
+        id: case.id.to_owned(),
+        why: case.why.to_owned(),
+        given: case.given.clone(),
+        items: actions,
+        verdicts,
+        effects,
+    }
+}

@@ -1,0 +1,236 @@
+//! From a vector's JSON to the core's own types, and reading what a function would have read.
+//! Strict, and loud: a vector that cannot be read is a failed test, never a skipped one.
+
+use super::command::{AnswerJson, Change, ClaimJson, ContextJson, Money, ProfileChange};
+use super::vector::Given;
+use crate::engine::{Contents, primary_key};
+use crate::wire;
+use ledger_core::account::Account;
+use ledger_core::dynamo::Item;
+use ledger_core::forms::Patch;
+use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId};
+use ledger_core::keys::{self, Key, Partition};
+use ledger_core::money::{Amount, AmountError, Asset, AssetSpec, Delta};
+use ledger_core::ops::profile::ProfilePatch;
+use ledger_core::ops::{Context, MerchantTerms, TenantTerms};
+use ledger_core::personal::FreeText;
+use ledger_core::time::Timestamp;
+use serde_json::Value as Json;
+use uuid::Uuid;
+
+/// What a function would know when it calls the builder.
+pub struct World {
+    /// Whose table.
+    pub tenant: Tenant,
+    /// Time, ids and randomness.
+    pub cx: Context,
+    read: Contents,
+}
+
+impl World {
+    /// The table as it was read.
+    #[must_use]
+    pub fn new(given: &Given) -> Self {
+        let command = &given.command;
+        let now = Timestamp::parse(&given.now).unwrap();
+        assert_eq!(now.to_string(), given.now, "times are written with milliseconds");
+        let mut read: Contents = given.state.iter().map(wire::item_from_json).map(|i| (primary_key(&i), i)).collect();
+        for seen in command.seen.iter().map(wire::item_from_json) {
+            let key = primary_key(&seen);
+            if seen.len() == 2 {
+                read.remove(&key);
+            } else {
+                read.insert(key, seen);
+            }
+        }
+        Self { tenant: Tenant::parse(&command.tenant).unwrap(), cx: context(&command.context, now), read }
+    }
+
+    /// An item as it was read.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<&Item> {
+        self.read.get(&(key.pk().to_owned(), key.sk().to_owned()))
+    }
+
+    /// An item that must have been there.
+    #[must_use]
+    pub fn must(&self, key: &Key) -> &Item {
+        self.get(key).unwrap_or_else(|| panic!("the state lacks {key:?}"))
+    }
+
+    /// A customer's balance items.
+    #[must_use]
+    pub fn balances(&self, partition: &Partition) -> Vec<Item> {
+        let of = |(pk, sk): &(String, String)| pk == partition.as_str() && sk.starts_with(keys::sk::BALANCE);
+        self.read.iter().filter(|(key, _)| of(key)).map(|(_, item)| item.clone()).collect()
+    }
+
+    /// The tenant's terms.
+    #[must_use]
+    pub fn terms(&self) -> TenantTerms {
+        TenantTerms::read(self.must(&keys::config(&self.tenant))).unwrap()
+    }
+
+    /// A merchant's terms.
+    #[must_use]
+    pub fn merchant(&self, id: &str) -> MerchantTerms {
+        let id = MerchantId::parse(id).unwrap();
+        MerchantTerms::read(self.must(&Partition::merchant(&self.tenant, id).profile())).unwrap()
+    }
+
+    /// An amount at the scale that the tenant's terms give the asset, or the seed form's.
+    ///
+    /// # Errors
+    /// [`AmountError`], which is an outcome of its own.
+    pub fn amount(&self, money: &Money) -> Result<Amount, AmountError> {
+        let asset = Asset::parse(&money.asset).unwrap();
+        let spec = match self.get(&keys::config(&self.tenant)) {
+            Some(_) => self.terms().spec(&asset).unwrap().clone(),
+            None => match asset {
+                Asset::Ecopay => AssetSpec::ECOPAY,
+                Asset::Point => AssetSpec::POINT,
+                Asset::Jcredit => AssetSpec::JCREDIT,
+                Asset::Regional(key) => AssetSpec::regional(key, 0).unwrap(),
+            },
+        };
+        Amount::parse(&spec, &money.amount)
+    }
+}
+
+/// A signed change.
+#[must_use]
+pub fn delta(money: &Money) -> Delta {
+    Delta::from_stored(Asset::parse(&money.asset).unwrap(), &money.amount).unwrap()
+}
+
+/// An account.
+#[must_use]
+pub fn account(text: &str) -> Account {
+    Account::parse(text).unwrap()
+}
+
+/// A customer's id.
+#[must_use]
+pub fn customer(text: &str) -> CustomerId {
+    CustomerId::parse(text).unwrap()
+}
+
+/// A text that may be kept.
+#[must_use]
+pub fn text(text: &str) -> FreeText {
+    FreeText::parse(text, 140).unwrap()
+}
+
+/// A text that may be absent.
+#[must_use]
+pub fn maybe_text(given: &Option<String>) -> Option<FreeText> {
+    given.as_deref().map(text)
+}
+
+/// A profile's change.
+#[must_use]
+pub fn profile_patch(change: &ProfileChange) -> ProfilePatch {
+    let patch = |change: &Change, read: fn(&str) -> FreeText| match change {
+        Change::Keep => Patch::Keep,
+        Change::Clear => Patch::Clear,
+        Change::Set(value) => Patch::Set(read(value)),
+    };
+    ProfilePatch {
+        name: maybe_text(&change.name),
+        email: patch(&change.email, |text| FreeText::email(text).unwrap()),
+        phone: patch(&change.phone, |text| FreeText::phone(text).unwrap()),
+    }
+}
+
+/// Who acts.
+#[must_use]
+pub fn actor(given: &str) -> Actor {
+    let (kind, id) = given.split_once(':').unwrap();
+    match kind {
+        "customer" => Actor::Customer(customer(id)),
+        "merchant_staff" => Actor::MerchantStaff(StaffId::parse(id).unwrap()),
+        "terminal" => Actor::Terminal(TerminalId::parse(id).unwrap()),
+        "staff" => Actor::Staff(StaffId::parse(id).unwrap()),
+        other => panic!("not an actor: {other}"),
+    }
+}
+
+fn principal(given: &str) -> Principal {
+    let (kind, id) = given.split_once(':').unwrap();
+    match kind {
+        "customer" => Principal::Customer(customer(id)),
+        "merchant" => Principal::Merchant(MerchantId::parse(id).unwrap()),
+        "terminal" => Principal::Terminal(TerminalId::parse(id).unwrap()),
+        "staff" => Principal::Staff(StaffId::parse(id).unwrap()),
+        other => panic!("not a principal: {other}"),
+    }
+}
+
+/// A claim on a key.
+#[must_use]
+pub fn claim(tenant: &Tenant, given: &ClaimJson, now: Timestamp) -> Claim {
+    Claim {
+        tenant: tenant.clone(),
+        principal: principal(&given.principal),
+        actor: actor(&given.actor),
+        operation: ledger_core::operation::Operation::parse(&given.operation).unwrap(),
+        key: IdempotencyKey::parse(&given.key).unwrap(),
+        request: CanonicalRequest {
+            method: match given.method.as_str() {
+                "POST" => "POST",
+                "PATCH" => "PATCH",
+                other => panic!("not a method: {other}"),
+            },
+            path: given.path.clone(),
+            fields: given.fields.iter().fold(Fields::new(), |fields, (name, value)| field(fields, name, value)),
+        },
+        window: Window::WALLET,
+        now,
+    }
+}
+
+fn field(fields: Fields, name: &str, value: &Json) -> Fields {
+    match value {
+        Json::Null => fields.with_cleared(name),
+        Json::String(text) => fields.with(name, text),
+        Json::Array(list) => fields.with_list(name, list.iter().map(|value| value.as_str().unwrap())),
+        Json::Object(_) => {
+            let money: Money = serde_json::from_value(value.clone()).unwrap();
+            let asset = Asset::parse(&money.asset).unwrap();
+            let spec = match asset {
+                Asset::Ecopay => AssetSpec::ECOPAY,
+                Asset::Point => AssetSpec::POINT,
+                Asset::Jcredit => AssetSpec::JCREDIT,
+                Asset::Regional(key) => AssetSpec::regional(key, AssetSpec::MAX_SCALE).unwrap(),
+            };
+            fields.with_amount(name, &Amount::parse(&spec, &money.amount).unwrap())
+        }
+        Json::Bool(_) | Json::Number(_) => panic!("not a typed field: {name}: {value}"),
+    }
+}
+
+/// The answer that is stored.
+#[must_use]
+pub fn answer(given: &AnswerJson) -> Answer {
+    Answer {
+        status: given.status.parse().unwrap(),
+        content_type: given.content_type.clone(),
+        location: given.location.clone(),
+        body: given.body.clone(),
+    }
+}
+
+fn context(given: &ContextJson, now: Timestamp) -> Context {
+    let bytes: Vec<u8> = (0..given.secret.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&given.secret[at..at + 2], 16).unwrap())
+        .collect();
+    Context {
+        now,
+        transaction_id: TransactionId::parse(&given.transaction_id).unwrap(),
+        resource_id: Uuid::parse_str(&given.resource_id).unwrap(),
+        audit_id: AuditId::parse(&given.audit_id).unwrap(),
+        secret: bytes.try_into().unwrap(),
+    }
+}

@@ -1,0 +1,282 @@
+//! What happens to a vector: executed on the engine, and judged from cancellation reasons.
+//! And what the books must say after it: balances, journal and what merchants will be credited.
+
+use super::build::{Built, build};
+use super::vector::{Effects, Given, ReasonJson, Row, Vector};
+use crate::engine::{Contents, Table};
+use crate::{names, wire};
+use ledger_core::account::Account;
+use ledger_core::dynamo::{Value, read};
+use ledger_core::idempotency::{Claim, KeyVerdict, Marker};
+use ledger_core::ops::journal::JournalEntry;
+use ledger_core::transaction::{Reason, ReasonCode, TransactItem, Transaction, Verdict};
+use rust_decimal::Decimal;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A number of one account and asset.
+pub type Sums = BTreeMap<(String, String), Decimal>;
+
+/// What became of a request.
+pub struct Executed {
+    /// The meaning, in words.
+    pub outcome: String,
+    /// The reasons, if it was cancelled.
+    pub reasons: BTreeMap<String, ReasonJson>,
+    /// The table before.
+    pub before: Contents,
+    /// The table after.
+    pub after: Contents,
+}
+
+/// The actions that a vector's command builds.
+#[must_use]
+pub fn actions(built: &Built) -> Vec<Json> {
+    match built {
+        Built::Transaction(transaction, _) => transaction.items().iter().map(wire::action).collect(),
+        Built::Nothing | Built::Refused(_) => Vec::new(),
+    }
+}
+
+/// What reasons mean for a transaction; for a marker that stands, what its request gets.
+#[must_use]
+pub fn judge(transaction: &Transaction, claim: Option<&Claim>, reasons: &[Reason]) -> String {
+    let verdict = transaction.classify(reasons);
+    match (&verdict, claim) {
+        (Verdict::MarkerStands(item), Some(claim)) => {
+            match Marker::read(item).and_then(|marker| claim.verdict(&marker)) {
+                Ok(KeyVerdict::Replay(_)) => "replay".to_owned(),
+                Ok(KeyVerdict::Reused) => "reused".to_owned(),
+                Ok(KeyVerdict::Expired { .. }) => "expired".to_owned(),
+                Ok(KeyVerdict::Reversed) => "reversed".to_owned(),
+                Ok(KeyVerdict::Free) => "free".to_owned(),
+                Err(error) => format!("unreadable {}", error.attribute),
+            }
+        }
+        (
+            Verdict::MarkerStands(_)
+            | Verdict::Rejected(_)
+            | Verdict::Broken(_)
+            | Verdict::Throttled
+            | Verdict::Conflict,
+            _,
+        ) => names::verdict(&verdict),
+    }
+}
+
+/// A row's reasons, one per action.
+#[must_use]
+pub fn reasons(row: &Row, actions: usize) -> Vec<Reason> {
+    let none = || Reason { code: ReasonCode::None, item: None };
+    let mut reasons: Vec<Reason> = (0..actions).map(|_| none()).collect();
+    for (position, reason) in &row.reasons {
+        reasons[position.parse::<usize>().unwrap()] =
+            Reason { code: ReasonCode::parse(&reason.code), item: reason.item.as_ref().map(wire::item_from_json) };
+    }
+    reasons
+}
+
+/// Loads the state and runs the actions.
+#[must_use]
+pub fn execute(given: &Given, built: &Built, actions: &[Json]) -> Executed {
+    let table = Table::new();
+    for item in &given.state {
+        table.put(item);
+    }
+    let before = table.contents();
+    assert_eq!(before.len(), given.state.len(), "the state names an item twice");
+    let nothing = |outcome: &str| (outcome.to_owned(), BTreeMap::new());
+    let (outcome, reasons) = match built {
+        Built::Refused(why) => nothing(why),
+        Built::Nothing => nothing("applied"),
+        Built::Transaction(transaction, claim) => {
+            let result = table.write(actions);
+            agree(transaction.items(), &before, result.as_ref().err().map(Vec::as_slice));
+            match result {
+                Ok(()) => nothing("applied"),
+                Err(reasons) => (judge(transaction, claim.as_deref(), &reasons), to_json(&reasons)),
+            }
+        }
+    };
+    Executed { outcome, reasons, before, after: table.contents() }
+}
+
+fn to_json(reasons: &[Reason]) -> BTreeMap<String, ReasonJson> {
+    let failed = reasons.iter().enumerate().filter(|(_, reason)| reason.code != ReasonCode::None);
+    failed
+        .map(|(at, reason)| {
+            assert_eq!(reason.code, ReasonCode::ConditionalCheckFailed);
+            let item = reason.item.as_ref().map(wire::item_to_json);
+            (at.to_string(), ReasonJson { code: "ConditionalCheckFailed".to_owned(), item })
+        })
+        .collect()
+}
+
+/// The core's own evaluation of each condition agrees with the engine's, and so does the old item.
+pub fn agree(items: &[TransactItem], before: &Contents, reasons: Option<&[Reason]>) {
+    for (at, item) in items.iter().enumerate() {
+        let old = before.get(&(item.key().pk().to_owned(), item.key().sk().to_owned()));
+        let ours = item.clauses().iter().all(|clause| clause.condition.holds(old));
+        let reason = reasons.map(|reasons| &reasons[at]);
+        let engine = reason.is_none_or(|reason| reason.code == ReasonCode::None);
+        assert_eq!(ours, engine, "the core and the engine disagree on action {at}: {:?} on {old:?}", item.clauses());
+        if let Some(reason) = reason.filter(|_| !engine) {
+            assert_eq!(reason.item.as_ref(), old, "ALL_OLD of action {at}");
+        }
+    }
+}
+
+/// Changes of balance items, of held money and of what counts against caps.
+#[must_use]
+pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
+    let sums = |contents: &Contents| -> Sums {
+        let mut sums = Sums::new();
+        for ((pk, sk), item) in contents {
+            let parts: Vec<&str> = pk.split('#').collect();
+            let asset = match (parts[1], sk.strip_prefix("BALANCE#")) {
+                ("customer", Some(asset)) => asset,
+                ("card", _) if sk == "card" => "ECOPAY",
+                _ => continue,
+            };
+            let account = format!("{}:{}", parts[1], parts[2]);
+            let number = |name: &str| read::opt_number(item, name).map_or(Decimal::ZERO, |text| text.parse().unwrap());
+            sums.insert((account.clone(), asset.to_owned()), number("balance"));
+            if parts[1] == "customer" {
+                sums.insert((account.clone(), format!("exposure of {asset}")), number("exposure"));
+                sums.insert((account, format!("held of {asset}")), number("held"));
+            }
+        }
+        sums
+    };
+    let (before, mut after) = (sums(before), sums(after));
+    for (key, value) in before {
+        *after.entry(key).or_default() -= value;
+    }
+    after.retain(|_, change| !change.is_zero());
+    after
+}
+
+/// What the balance items of customers and cards must do, from effects.
+#[must_use]
+pub fn expected_changes(effects: &Effects) -> Sums {
+    let mut sums = Sums::new();
+    for (account, changes) in effects {
+        if !Account::parse(account).unwrap().has_balance_item() {
+            continue;
+        }
+        for (asset, change) in changes {
+            let change: Decimal = change.parse().unwrap();
+            sums.insert((account.clone(), asset.clone()), change);
+            if account.starts_with("customer:") {
+                sums.insert((account.clone(), format!("exposure of {asset}")), change);
+            }
+        }
+    }
+    sums
+}
+
+/// Effects as sums.
+#[must_use]
+pub fn as_sums(effects: &Effects) -> Sums {
+    let each = |(account, changes): (&String, &BTreeMap<String, String>)| {
+        let account = account.clone();
+        changes
+            .iter()
+            .map(move |(asset, change)| ((account.clone(), asset.clone()), change.parse().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    effects.iter().flat_map(each).collect()
+}
+
+/// The postings of journal entries that have come, by account and asset; what cancels out is absent.
+#[must_use]
+pub fn posted(before: &Contents, after: &Contents) -> Sums {
+    let mut sums = Sums::new();
+    for ((pk, sk), item) in after {
+        if before.contains_key(&(pk.clone(), sk.clone())) || !sk.starts_with("TXN#") {
+            continue;
+        }
+        for posting in JournalEntry::read(item).unwrap().postings {
+            let key = (posting.account.to_string(), posting.delta.asset().to_string());
+            *sums.entry(key).or_default() += posting.delta.value();
+        }
+    }
+    sums.retain(|_, sum| !sum.is_zero());
+    sums
+}
+
+/// What new payments and refunds will add to merchants' balances.
+#[must_use]
+pub fn merchant_work(before: &Contents, after: &Contents) -> Sums {
+    let mut sums = Sums::new();
+    let new = |key: &(String, String)| !before.contains_key(key);
+    for item in after.iter().filter(|(key, _)| new(key)).map(|(_, item)| item) {
+        let Some(delta) = read::opt_map(item, "merchant_delta") else { continue };
+        let merchant = format!("merchant:{}", read::text(item, "merchant_id").unwrap());
+        for (asset, change) in delta {
+            *sums.entry((merchant.clone(), asset.clone())).or_default() += number(change);
+        }
+    }
+    sums
+}
+
+fn number(value: &Value) -> Decimal {
+    match value {
+        Value::N(text) => text.parse().unwrap(),
+        Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => panic!("not a number: {value:?}"),
+    }
+}
+
+/// Checks everything that a vector says; panics where it does not hold.
+pub fn check(vector: &Vector) {
+    let built = build(&vector.given);
+    let actions = actions(&built);
+    let text = |actions: &[Json]| wire::canonical(&Json::Array(actions.to_vec()));
+    wire::assert_same("the request", &text(&actions), &text(&vector.items));
+    // What runs is what the file says, not what was built.
+    let executed = execute(&vector.given, &built, &vector.items);
+    let first = vector.verdicts.first().expect("a first row: what happens on the given state");
+    assert_eq!((&executed.outcome, &executed.reasons), (&first.outcome, &first.reasons), "the execution");
+    check_books(vector, &executed);
+    if let Built::Transaction(transaction, claim) = &built {
+        for row in vector.verdicts.iter().filter(|row| !row.reasons.is_empty()) {
+            let got = judge(transaction, claim.as_deref(), &reasons(row, actions.len()));
+            assert_eq!(got, row.outcome, "of {:?}", row.reasons);
+        }
+        check_every_guard_fails_alone(vector, transaction);
+    }
+}
+
+fn check_books(vector: &Vector, executed: &Executed) {
+    let effects = as_sums(&vector.effects);
+    let mut per_asset = BTreeMap::<&str, Decimal>::new();
+    for ((_, asset), change) in &effects {
+        assert!(!change.is_zero());
+        *per_asset.entry(asset).or_default() += change;
+    }
+    assert!(per_asset.values().all(Decimal::is_zero), "the effects do not sum to zero: {per_asset:?}");
+    assert_eq!(balance_changes(&executed.before, &executed.after), expected_changes(&vector.effects), "balances");
+    assert_eq!(posted(&executed.before, &executed.after), effects, "the journal");
+    let merchants: Sums = effects.into_iter().filter(|((account, _), _)| account.starts_with("merchant:")).collect();
+    assert_eq!(merchant_work(&executed.before, &executed.after), merchants, "what merchants will be credited");
+    if executed.outcome != "applied" {
+        assert_eq!(executed.before, executed.after, "a refused request changed the table");
+    }
+}
+
+/// In a vector that applies, each guard fails alone in a row at least.
+fn check_every_guard_fails_alone(vector: &Vector, transaction: &Transaction) {
+    if vector.verdicts[0].outcome != "applied" {
+        return;
+    }
+    let alone: BTreeSet<String> = vector
+        .verdicts
+        .iter()
+        .filter(|row| row.reasons.len() == 1)
+        .flat_map(|row| row.reasons.keys().cloned())
+        .collect();
+    for (at, item) in transaction.items().iter().enumerate() {
+        let guarded = !item.clauses().is_empty();
+        assert!(!guarded || alone.contains(&at.to_string()), "no row in which action {at} fails alone");
+    }
+}

@@ -1,0 +1,226 @@
+//! What each part of each guard means when it alone does not hold, written by hand: role, clause,
+//! how the item differs from one on which the guard holds, and the outcome.
+
+use super::vector::{ReasonJson, Row};
+use crate::names;
+use ledger_core::transaction::{Role, Transaction};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+
+/// How an item differs from one on which the guard holds.
+enum Old {
+    /// It is not there.
+    Gone,
+    /// It is there, with nothing but its key.
+    Stands,
+    /// It is what this very request would write.
+    Own,
+    /// It is what this request would write, but for one attribute.
+    OwnBut(&'static str, Json),
+    /// One attribute has another value.
+    With(&'static str, Json),
+    /// One attribute has the value that the guard compares with.
+    WithOperand(&'static str, &'static str),
+}
+
+const NEW: &str = "attribute_not_exists(#uuid)";
+const FREE: &str = "(attribute_not_exists(#uuid) OR #ttl < :expired_before)";
+const EXISTS: &str = "attribute_exists(#uuid)";
+const NOT_FROZEN: &str = "attribute_not_exists(#frozen)";
+const NOT_FROZEN_BY_OWNER: &str = "attribute_not_exists(#frozen_by_owner)";
+
+/// The rows of one clause. `does` is the command's name: a short balance is the customer's fault in a
+/// payment and the plan's in a refund.
+fn meanings(does: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
+    let s = |text: &str| json!({ "S": text });
+    let n = |number: &str| json!({ "N": number });
+    let stale_points = does == "refund";
+    match (names::role(role), clause) {
+        ("marker", FREE) => vec![(Old::Own, "replay"), (Old::OwnBut("fp", s(&"0".repeat(64))), "reused")],
+        ("original_marker", FREE) => vec![(Old::Stands, "rejected stale_plan")],
+        ("original_marker", "#state = :completed") => {
+            vec![(Old::Gone, "rejected stale_plan"), (Old::With("state", s("REVERSED")), "rejected stale_plan")]
+        }
+        (_, NEW) => vec![(Old::Stands, "rejected already_exists")],
+        (_, EXISTS) => vec![(Old::Gone, "rejected account_missing")],
+        // An owner's own unfreezing, which the operator's freeze stops.
+        ("card", NOT_FROZEN) if does == "card_own_status" => {
+            vec![(Old::With("frozen", s("staff:someone")), "rejected wrong_state")]
+        }
+        (_, NOT_FROZEN_BY_OWNER) => {
+            vec![(Old::With("frozen_by_owner", s("2026-11-20T00:00:00.000Z")), "rejected account_frozen")]
+        }
+        (_, NOT_FROZEN) => vec![(Old::With("frozen", s("staff:someone")), "rejected account_frozen")],
+        ("payer" | "card", "#balance >= :amount") => vec![(Old::With("balance", n("0")), "rejected insufficient")],
+        ("points", "#balance >= :amount") if stale_points => {
+            vec![(Old::With("balance", n("0")), "rejected stale_plan")]
+        }
+        ("points", "#balance >= :amount") => vec![(Old::With("balance", n("0")), "rejected insufficient")],
+        ("points", "#balance = :seen") => vec![(Old::With("balance", n("987654")), "rejected stale_plan")],
+        ("payee", "#exposure <= :max_allowed") => {
+            vec![(Old::With("exposure", n("987654321")), "rejected cap_exceeded")]
+        }
+        ("card" | "payee", "#balance <= :max_allowed") => {
+            vec![(Old::With("balance", n("987654321")), "rejected cap_exceeded")]
+        }
+        ("payer" | "payee" | "card", "#state = :active") => {
+            vec![(Old::With("state", s("replaced")), "rejected wrong_state")]
+        }
+        ("card", "#owner = :owner") => {
+            vec![
+                (Old::Gone, "rejected account_missing"),
+                (Old::With("owner", s("another")), "rejected account_missing"),
+            ]
+        }
+        ("code", "#token_hash = :token_hash") => {
+            vec![(Old::Gone, "rejected account_missing"), (Old::With("token_hash", s("x")), "rejected account_missing")]
+        }
+        ("code", "#state = :active") => vec![(Old::With("state", s("used")), "rejected wrong_state")],
+        ("code", "#expires_at > :now") => vec![(Old::WithOperand("expires_at", ":now"), "rejected wrong_state")],
+        ("payment", "#state = :seen_state") => vec![(Old::With("state", s("else")), "rejected stale_plan")],
+        ("payment", "#refundable_ecopay = :seen_ecopay") => {
+            vec![(Old::With("refundable_ecopay", n("987654")), "rejected stale_plan")]
+        }
+        ("payment", "#refundable_point = :seen_point") => {
+            vec![(Old::With("refundable_point", n("987654")), "rejected stale_plan")]
+        }
+        ("payment", "#refundable_regional_aoba = :seen_regional_aoba") => {
+            vec![(Old::With("refundable_regional_aoba", n("987654")), "rejected stale_plan")]
+        }
+        ("payment", "#refundable_regional_yama = :seen_regional_yama") => {
+            vec![(Old::With("refundable_regional_yama", n("987654")), "rejected stale_plan")]
+        }
+        ("payment", "#points_taken_back = :seen_taken_back") => {
+            vec![(Old::With("points_taken_back", n("987654")), "rejected stale_plan")]
+        }
+        ("profile", "#accounts = :accounts") => vec![(Old::With("accounts", n("9")), "rejected stale_plan")],
+        ("profile", "#epoch = :seen") => {
+            vec![(Old::Gone, "rejected stale_plan"), (Old::With("epoch", n("9")), "rejected stale_plan")]
+        }
+        ("adjustment", "(NOT #requested_by = :me)") => {
+            vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
+        }
+        ("adjustment", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected wrong_state")],
+        ("config", "#key_phase = :from") => vec![(Old::With("key_phase", s("else")), "rejected stale_plan")],
+        ("job", "#done = :seen") => {
+            vec![(Old::Gone, "rejected stale_plan"), (Old::With("done", n("987")), "rejected stale_plan")]
+        }
+        (role, clause) => panic!("say in meanings.rs what `{clause}` of a {role} means"),
+    }
+}
+
+/// Failures in declared order, the highest precedence first.
+const ORDER: [&str; 10] = [
+    "stale_plan",
+    "account_missing",
+    "already_exists",
+    "four_eyes",
+    "account_frozen",
+    "wrong_state",
+    "over_refund",
+    "cap_exceeded",
+    "limit_exceeded",
+    "insufficient",
+];
+
+/// A guard that fails: where, with which item, and what it means.
+struct Alone {
+    position: usize,
+    reason: ReasonJson,
+    outcome: String,
+}
+
+/// The rows in which each part of each guard fails alone, and, if asked for, those of precedence.
+#[must_use]
+pub(super) fn rows(does: &str, built: &Transaction, actions: &[Json], state: &[Json], precedence: bool) -> Vec<Row> {
+    let alone: Vec<Alone> = built
+        .items()
+        .iter()
+        .zip(actions)
+        .enumerate()
+        .flat_map(|(position, (item, action))| failures(does, position, item.role(), action, state))
+        .collect();
+    let mut rows: Vec<Row> = alone.iter().map(|alone| row(&[alone], &alone.outcome)).collect();
+    if precedence {
+        rows.extend(precedence_rows(&alone, built.items().len() - 1));
+    }
+    rows
+}
+
+fn failures(does: &str, position: usize, role: Role, action: &Json, state: &[Json]) -> Vec<Alone> {
+    let body = action.as_object().unwrap().values().next().unwrap();
+    let Some(condition) = body["ConditionExpression"].as_str() else { return Vec::new() };
+    let key = if body["Key"].is_null() { &body["Item"] } else { &body["Key"] };
+    let key = json!({ "uuid": key["uuid"], "type": key["type"] });
+    let stands = state.iter().find(|item| item["uuid"] == key["uuid"] && item["type"] == key["type"]);
+    let with = |base: &Json, attribute: &str, value: Json| {
+        let mut item = base.clone();
+        item[attribute] = value;
+        Some(item)
+    };
+    let state_item = || stands.unwrap_or_else(|| panic!("the state lacks {key}"));
+    let mut found = Vec::new();
+    for clause in condition.split(" AND ") {
+        for (old, outcome) in meanings(does, role, clause) {
+            let item = match old {
+                Old::Gone => None,
+                Old::Stands => Some(key.clone()),
+                Old::Own => Some(body["Item"].clone()),
+                Old::OwnBut(attribute, value) => with(&body["Item"], attribute, value),
+                Old::With(attribute, value) => with(state_item(), attribute, value),
+                Old::WithOperand(attribute, operand) => {
+                    with(state_item(), attribute, body["ExpressionAttributeValues"][operand].clone())
+                }
+            };
+            let by = if outcome.starts_with("rejected") { format!(" by {}", names::role(role)) } else { String::new() };
+            let reason = ReasonJson { code: "ConditionalCheckFailed".to_owned(), item };
+            found.push(Alone { position, reason, outcome: format!("{outcome}{by}") });
+        }
+    }
+    found
+}
+
+fn row(failing: &[&Alone], outcome: &str) -> Row {
+    let reasons = failing.iter().map(|alone| (alone.position.to_string(), alone.reason.clone())).collect();
+    Row { outcome: outcome.to_owned(), reasons }
+}
+
+/// The marker before guards, guards before codes, codes by severity, and failures in declared order.
+fn precedence_rows(alone: &[Alone], last: usize) -> Vec<Row> {
+    let marker = alone.iter().find(|alone| alone.outcome == "replay").expect("a marker");
+    let guards: Vec<&Alone> = alone.iter().filter(|alone| alone.outcome.starts_with("rejected")).collect();
+    let guard = guards.iter().find(|guard| guard.position != last).expect("a guard before the last action");
+    let code = |position: usize, code: &str| Alone {
+        position,
+        reason: ReasonJson { code: code.to_owned(), item: None },
+        outcome: String::new(),
+    };
+    let mut rows = vec![
+        row(&[marker, guard], "replay"),
+        row(&[&code(0, "TransactionConflict"), guard], "conflict"),
+        row(&[&code(0, "ProvisionedThroughputExceeded"), guard], "throttled"),
+        row(&[&code(0, "ValidationError"), guard], "broken"),
+        row(&[guard, &code(last, "TransactionConflict")], &guard.outcome),
+        row(&[guard, &code(last, "ThrottlingError")], &guard.outcome),
+        row(&[&code(guard.position, "ANewCode"), &code(last, "ThrottlingError")], "broken"),
+        row(&[&code(guard.position, "TransactionConflict"), &code(last, "ThrottlingError")], "throttled"),
+        row(&[&code(guard.position, "TransactionConflict"), &code(last, "TransactionConflict")], "conflict"),
+    ];
+    let rank = |outcome: &str| {
+        let failure = outcome.split(' ').nth(1).unwrap();
+        ORDER.iter().position(|name| *name == failure).unwrap()
+    };
+    let mut pairs = BTreeMap::new();
+    for (at, a) in guards.iter().enumerate() {
+        for b in &guards[at + 1..] {
+            if a.position != b.position && rank(&a.outcome) != rank(&b.outcome) {
+                let (first, then) = if rank(&a.outcome) < rank(&b.outcome) { (a, b) } else { (b, a) };
+                pairs
+                    .entry((rank(&first.outcome), rank(&then.outcome)))
+                    .or_insert_with(|| row(&[a, b], &first.outcome));
+            }
+        }
+    }
+    rows.extend(pairs.into_values());
+    rows
+}

@@ -1,0 +1,12 @@
+//! Golden vectors: what a request looks like byte for byte, what its failures mean, and what it does
+//! to the books. Read, built and executed here; files are made by `golden-new` alone.
+
+pub mod build;
+mod build_more;
+pub mod cases;
+pub mod command;
+pub mod create;
+pub mod decode;
+pub mod judge;
+mod meanings;
+pub mod vector;

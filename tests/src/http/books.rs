@@ -1,0 +1,122 @@
+//! The raw rows of one tenant, read by a scan of the table, so that no code of the ledger's own
+//! stands between a test and what is stored. `ledgerbook` audits them.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use std::collections::{BTreeMap, HashMap};
+
+/// An item.
+pub type Row = HashMap<String, AttributeValue>;
+
+/// Every row of a tenant, by partition and sort key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Books {
+    /// The tenant.
+    pub tenant: String,
+    /// The rows.
+    pub rows: BTreeMap<(String, String), Row>,
+}
+
+impl Books {
+    /// Reads them.
+    ///
+    /// # Panics
+    /// When the table cannot be read.
+    pub async fn read(client: &Client, table: &str, tenant: &str) -> Self {
+        let mut rows = BTreeMap::new();
+        let mut start = None;
+        loop {
+            let page = client
+                .scan()
+                .table_name(table)
+                .consistent_read(true)
+                .filter_expression("begins_with(#pk, :tenant)")
+                .expression_attribute_names("#pk", "uuid")
+                .expression_attribute_values(":tenant", AttributeValue::S(format!("{tenant}#")))
+                .set_exclusive_start_key(start)
+                .send()
+                .await
+                .unwrap_or_else(|error| panic!("the table cannot be read: {error:?}"));
+            for row in page.items.unwrap_or_default() {
+                rows.insert((text(&row, "uuid").to_owned(), text(&row, "type").to_owned()), row);
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Self { tenant: tenant.to_owned(), rows };
+            }
+        }
+    }
+
+    /// The rows whose sort key begins with a prefix, with their partition and sort keys.
+    pub fn under(&self, prefix: &'static str) -> impl Iterator<Item = (&str, &str, &Row)> {
+        let rows = self.rows.iter().filter(move |((_, sk), _)| sk.starts_with(prefix));
+        rows.map(|((pk, sk), row)| (pk.as_str(), sk.as_str(), row))
+    }
+
+    /// One row.
+    #[must_use]
+    pub fn row(&self, pk: &str, sk: &str) -> Option<&Row> {
+        self.rows.get(&(pk.to_owned(), sk.to_owned()))
+    }
+
+    /// How many journal entries there are of an operation.
+    #[must_use]
+    pub fn entries_of(&self, operation: &str) -> usize {
+        self.under("TXN#").filter(|(_, _, row)| text(row, "operation") == operation).count()
+    }
+
+    /// What has changed since `before`: how many rows of each kind were added or changed.
+    ///
+    /// # Panics
+    /// When a row has gone: nothing is ever deleted.
+    #[must_use]
+    pub fn changes_since(&self, before: &Self) -> BTreeMap<(&'static str, String), usize> {
+        let gone: Vec<_> = before.rows.keys().filter(|key| !self.rows.contains_key(*key)).collect();
+        assert!(gone.is_empty(), "rows have gone: {gone:?}");
+        let mut changes = BTreeMap::new();
+        for (key, row) in &self.rows {
+            let what = match before.rows.get(key) {
+                None => "added",
+                Some(old) if old != row => "changed",
+                Some(_) => continue,
+            };
+            *changes.entry((what, kind(key))).or_default() += 1;
+        }
+        changes
+    }
+
+    /// Asserts that nothing has changed since `before`, and says what has.
+    ///
+    /// # Panics
+    /// When something has.
+    pub fn unchanged_since(&self, before: &Self, why: &str) {
+        let changes = self.changes_since(before);
+        assert!(changes.is_empty(), "{why}: {changes:?}");
+    }
+}
+
+/// The kind of a row: its partition's kind, and its sort key up to the first id.
+fn kind((pk, sk): &(String, String)) -> String {
+    let partition = pk.split('#').nth(1).unwrap_or_default();
+    let marker = sk.strip_prefix("card_op_idem#").and_then(|rest| rest.split('#').next());
+    match (marker, sk.split_once('#')) {
+        (Some(operation), _) => format!("{partition} marker of {operation}"),
+        (None, Some(("BALANCE", _)) | None) => format!("{partition} {sk}"),
+        (None, Some((prefix, _))) => format!("{partition} {prefix}#"),
+    }
+}
+
+/// An attribute that must be a string.
+///
+/// # Panics
+/// When it is not.
+#[must_use]
+pub fn text<'a>(row: &'a Row, name: &str) -> &'a str {
+    opt_text(row, name).unwrap_or_else(|| panic!("no text `{name}` in {row:?}"))
+}
+
+/// An attribute that may be a string.
+#[must_use]
+pub fn opt_text<'a>(row: &'a Row, name: &str) -> Option<&'a str> {
+    row.get(name)?.as_s().ok().map(String::as_str)
+}

@@ -1,0 +1,230 @@
+//! A request to a face that can be sent as often as one likes, and the client that sends it.
+//! A terminal's request is signed anew each time, as its firmware would.
+
+use super::Answer;
+use ledger_local::clock;
+use ledger_local::credential::Credential;
+use ledger_local::terminal_client::TerminalRequest;
+use reqwest::{Method, Url};
+use serde_json::Value;
+use std::time::Duration;
+
+const KEY_HEADER: &str = "idempotency-key";
+/// A client repeats an answer of 503 this often before it gives up.
+const REPEATS: u32 = 60;
+const REPEAT_PAUSE: Duration = Duration::from_millis(20);
+/// Longer than API Gateway waits.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(35);
+
+/// Who sends.
+#[derive(Clone, Debug)]
+pub enum Who {
+    /// Nobody.
+    Nobody,
+    /// Whoever the token says.
+    Bearer(String),
+    /// A terminal.
+    Terminal(Credential),
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Its method.
+    pub method: Method,
+    /// Its path, with query.
+    pub path: String,
+    /// Who sends it.
+    pub who: Who,
+    /// The body as it is sent, JSON or not.
+    pub body: Option<String>,
+    /// Headers beside those that every client sends.
+    pub headers: Vec<(String, String)>,
+    /// The idempotency key, which a terminal signs with the rest.
+    pub key: Option<String>,
+}
+
+/// The API of a running stack.
+#[derive(Clone, Debug)]
+pub struct Api {
+    base: String,
+    http: reqwest::Client,
+}
+
+impl Call {
+    /// A request without a body.
+    #[must_use]
+    pub fn new(method: Method, path: &str, who: &Who) -> Self {
+        Self { method, path: path.to_owned(), who: who.clone(), body: None, headers: Vec::new(), key: None }
+    }
+
+    /// A POST of JSON.
+    #[must_use]
+    pub fn post(path: &str, who: &Who, body: &Value) -> Self {
+        Self::new(Method::POST, path, who).json(body)
+    }
+
+    /// A PATCH of JSON.
+    #[must_use]
+    pub fn patch(path: &str, who: &Who, body: &Value) -> Self {
+        Self::new(Method::PATCH, path, who).json(body)
+    }
+
+    /// A GET.
+    #[must_use]
+    pub fn get(path: &str, who: &Who) -> Self {
+        Self::new(Method::GET, path, who)
+    }
+
+    /// With this JSON as its body.
+    #[must_use]
+    pub fn json(self, body: &Value) -> Self {
+        self.raw(body.to_string())
+    }
+
+    /// With this text as its body.
+    #[must_use]
+    pub fn raw(mut self, body: impl Into<String>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+
+    /// Under this idempotency key.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Without an idempotency key.
+    #[must_use]
+    pub fn keyless(mut self) -> Self {
+        self.key = None;
+        self
+    }
+
+    /// With one more header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// As somebody else.
+    #[must_use]
+    pub fn by(mut self, who: &Who) -> Self {
+        self.who = who.clone();
+        self
+    }
+
+    /// To another path.
+    #[must_use]
+    pub fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+}
+
+impl Api {
+    /// The API at `base`.
+    #[must_use]
+    pub fn new(base: &str) -> Self {
+        let http = reqwest::Client::builder().timeout(REQUEST_TIMEOUT).build().expect("an HTTP client");
+        Self { base: base.to_owned(), http }
+    }
+
+    /// The base URL.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Sends a request once.
+    pub async fn send(&self, call: &Call) -> Answer {
+        self.try_send(call).await.unwrap_or_else(|error| panic!("no answer to {call:?}: {error:?}"))
+    }
+
+    /// Sends a request once.
+    ///
+    /// # Errors
+    /// When there is no whole answer.
+    pub async fn try_send(&self, call: &Call) -> Result<Answer, reqwest::Error> {
+        self.exchange(call, &self.headers(call)).await
+    }
+
+    /// The headers that a call is sent with now.
+    #[must_use]
+    pub fn headers(&self, call: &Call) -> Vec<(String, String)> {
+        match &call.who {
+            Who::Terminal(credential) => self.signed(call, credential, clock::epoch_s()),
+            Who::Bearer(_) | Who::Nobody => call.plain_headers(),
+        }
+    }
+
+    /// Sends with these headers instead of the call's own.
+    ///
+    /// # Errors
+    /// When there is no whole answer.
+    pub async fn exchange(&self, call: &Call, headers: &[(String, String)]) -> Result<Answer, reqwest::Error> {
+        let mut request = self.http.request(call.method.clone(), self.url(&call.path));
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        if let Some(body) = &call.body {
+            request = request.body(body.clone());
+        }
+        let response = request.send().await?;
+        let status = response.status().as_u16();
+        let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+        let headers =
+            response.headers().iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect();
+        Ok(Answer { status, headers, body: text(&response.bytes().await?) })
+    }
+
+    /// Sends until the answer is definite, as clients do: a 503 or a lost answer is repeated with
+    /// its key.
+    pub async fn settle(&self, call: &Call) -> Answer {
+        for _ in 0..REPEATS {
+            match self.try_send(call).await {
+                Ok(answer) if answer.status != 503 => return answer,
+                Ok(_) | Err(_) => tokio::time::sleep(REPEAT_PAUSE).await,
+            }
+        }
+        panic!("no definite answer to {call:?}")
+    }
+
+    /// The headers of a terminal's request, signed at `created_s`.
+    #[must_use]
+    pub fn signed(&self, call: &Call, credential: &Credential, created_s: i64) -> Vec<(String, String)> {
+        let request = TerminalRequest {
+            method: call.method.clone(),
+            url: self.url(&call.path),
+            body: call.body.clone(),
+            idempotency_key: call.key.clone(),
+        };
+        let created_s = u64::try_from(created_s).expect("a time after 1970");
+        let signed = request.sign(credential, created_s, None).expect("a P-256 key signs");
+        let own = call.headers.iter().cloned();
+        signed.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(own).collect()
+    }
+
+    fn url(&self, path: &str) -> Url {
+        Url::parse(&format!("{}{path}", self.base)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+}
+
+impl Call {
+    fn plain_headers(&self) -> Vec<(String, String)> {
+        let mut headers = Vec::new();
+        if let Who::Bearer(token) = &self.who {
+            headers.push(("authorization".to_owned(), format!("Bearer {token}")));
+        }
+        let typed = self.headers.iter().any(|(name, _)| name == "content-type");
+        if self.body.is_some() && !typed {
+            headers.push(("content-type".to_owned(), "application/json".to_owned()));
+        }
+        headers.extend(self.key.iter().map(|key| (KEY_HEADER.to_owned(), key.clone())));
+        headers.extend(self.headers.iter().cloned());
+        headers
+    }
+}

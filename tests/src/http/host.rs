@@ -1,0 +1,109 @@
+//! A stack that runs on threads of its own, so that tests with a runtime each can share it.
+//! It stops when nobody holds it any more; nothing of it is on disk.
+
+use aws_sdk_dynamodb::Client;
+use ledger_local::demo::Demo;
+use ledger_local::faces::{self, Backend, MountError, Mounted};
+use ledger_local::stack::{Stack, StackConfig, TABLE_DEFAULT};
+use ledger_runtime::app::App;
+use ledger_runtime::clock::Clock;
+use ledger_runtime::config::Config;
+use ledger_runtime::dynamo::{self, Dynamo};
+use ledger_runtime::entropy::Entropy;
+use ledger_runtime::execute::Ledger;
+use ledger_runtime::metrics::{Counting, Metrics};
+use ledger_runtime::routing;
+use std::sync::{Arc, OnceLock, mpsc};
+use tokio::sync::oneshot;
+
+/// A running stack.
+#[derive(Debug)]
+pub struct Host {
+    stack: Option<Stack>,
+    stop: Option<oneshot::Sender<Stack>>,
+}
+
+/// The stack of this test binary, as `cargo run -- --in-memory` runs it.
+pub fn shared() -> Arc<Host> {
+    static SHARED: OnceLock<Arc<Host>> = OnceLock::new();
+    Arc::clone(SHARED.get_or_init(Host::fresh))
+}
+
+/// A client of the table, with the timeouts and retries of the real one.
+pub async fn client(url: &str) -> Client {
+    dynamo::client(&dynamo::sdk_config(Some(url)).await, Some(url))
+}
+
+/// The functions' state over a client of the table and a clock of the test's own, and its counters.
+#[must_use]
+pub fn app(client: Client, clock: Clock) -> (App, Counting) {
+    let (entropy, counting) = (Entropy::system(), Counting::new(clock.clone()));
+    let dynamo = Dynamo::from_client(client, TABLE_DEFAULT, entropy.clone());
+    let config = Config { table: TABLE_DEFAULT.to_owned(), endpoint_url: None, log_filter: String::new() };
+    let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
+    (App::new(ledger, counting.clone(), config), counting)
+}
+
+impl Host {
+    /// A stack of one's own whose functions have the state that `make` makes, without demo data.
+    pub fn with_app<F, Making>(make: F) -> Arc<Self>
+    where
+        F: FnOnce(Backend) -> Making + Send + 'static,
+        Making: Future<Output = App>,
+    {
+        Arc::new(Self::start(|backend| async {
+            let app = make(backend).await;
+            let (router, openapi) = faces::routes(&app).split_for_parts();
+            Ok(Mounted { faces: routing::finish(router, app), openapi, demo: Demo::fixed() })
+        }))
+    }
+
+    /// A stack of one's own, as `cargo run -- --in-memory` runs it.
+    #[must_use]
+    pub fn fresh() -> Arc<Self> {
+        Arc::new(Self::start(faces::mount))
+    }
+
+    /// Starts a stack with the functions that `mount` makes, and waits until it listens.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn start<F, Mounting>(mount: F) -> Self
+    where
+        F: FnOnce(Backend) -> Mounting + Send + 'static,
+        Mounting: Future<Output = Result<Mounted, MountError>>,
+    {
+        let (started, starting) = mpsc::channel();
+        let (stop, stopped) = oneshot::channel::<Stack>();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+            runtime.expect("a runtime").block_on(async move {
+                let stack = Box::pin(Stack::start_with(StackConfig::in_memory(), mount)).await;
+                started.send(stack).expect("somebody waits for the stack");
+                if let Ok(stack) = stopped.await {
+                    stack.stop().await;
+                }
+            });
+        });
+        let stack = starting.recv().expect("the stack's thread lives").unwrap_or_else(|error| panic!("{error}"));
+        Self { stack: Some(stack), stop: Some(stop) }
+    }
+
+    /// The stack.
+    ///
+    /// # Panics
+    /// Never: it is there until the host is dropped.
+    #[must_use]
+    pub fn stack(&self) -> &Stack {
+        self.stack.as_ref().expect("the stack runs")
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        if let (Some(stack), Some(stop)) = (self.stack.take(), self.stop.take()) {
+            // Its thread may have ended with the process's other threads.
+            let _ = stop.send(stack);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The audit: what must be true of the rows of a tenant at any moment, whatever was retried, reordered,
+//! duplicated or cut off before. Written from DESIGN, without the ledger's own code.
+
+use super::books::{Books, Row, opt_text, text};
+use aws_sdk_dynamodb::types::AttributeValue;
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Sums by account and asset, or by something else and asset.
+type Sums = BTreeMap<(String, String), Decimal>;
+
+impl Books {
+    /// Audits every row.
+    ///
+    /// # Panics
+    /// With what is wrong.
+    pub fn check(&self) {
+        let sums = self.postings();
+        self.check_balances(&sums);
+        self.check_merchants(&sums);
+        self.check_payments();
+        self.check_references();
+        self.check_keys();
+        self.check_co2();
+    }
+
+    /// What is posted to an account, as the journal has it.
+    #[must_use]
+    pub fn posted(&self, account: &str, asset: &str) -> Decimal {
+        self.postings().get(&(account.to_owned(), asset.to_owned())).copied().unwrap_or_default()
+    }
+
+    /// The sum of postings of each account and asset; every entry by itself sums to zero.
+    fn postings(&self) -> Sums {
+        let mut all = Sums::new();
+        for (pk, sk, entry) in self.under("TXN#") {
+            let mut own = BTreeMap::<String, Decimal>::new();
+            let postings = entry.get("postings").and_then(|value| value.as_l().ok());
+            let postings = postings.unwrap_or_else(|| panic!("{pk} {sk} has no postings"));
+            assert!(postings.len() >= 2, "{pk} {sk} has one side only");
+            for posting in postings {
+                let posting = posting.as_m().expect("a posting is a map");
+                let (account, asset, delta) =
+                    (text(posting, "account"), text(posting, "asset"), number(posting, "delta"));
+                assert!(!delta.is_zero(), "{pk} {sk} posts nothing to {account}");
+                *own.entry(asset.to_owned()).or_default() += delta;
+                *all.entry((account.to_owned(), asset.to_owned())).or_default() += delta;
+            }
+            assert!(own.values().all(Decimal::is_zero), "{pk} {sk} does not sum to zero: {own:?}");
+        }
+        all
+    }
+
+    /// Balance and held of every account that has a balance item are the sum of its postings, and
+    /// no posting goes to a customer or card that has none.
+    fn check_balances(&self, sums: &Sums) {
+        let mut seen = BTreeSet::new();
+        for (pk, sk, row) in self.under("BALANCE#").chain(self.under("card").filter(|(_, sk, _)| *sk == "card")) {
+            let (kind, id) = kind_and_id(pk);
+            if kind == "merchant" {
+                continue;
+            }
+            let asset = sk.strip_prefix("BALANCE#").unwrap_or("ECOPAY");
+            let account = (format!("{kind}:{id}"), asset.to_owned());
+            let (balance, held) = (number(row, "balance"), opt_number(row, "held"));
+            let posted = sums.get(&account).copied().unwrap_or_default();
+            assert!(!balance.is_sign_negative() || balance.is_zero(), "{account:?} is negative: {balance}");
+            assert!(!held.is_sign_negative() || held.is_zero(), "{account:?} holds {held}");
+            assert_eq!(balance + held, posted, "{account:?}: the balance and its postings differ");
+            if kind == "customer" {
+                assert_eq!(number(row, "exposure"), balance + held, "{account:?}: exposure");
+            }
+            seen.insert(account);
+        }
+        for account in sums.keys().filter(|(name, _)| name.starts_with("customer:") || name.starts_with("card:")) {
+            assert!(seen.contains(account), "{account:?} is posted to and has no balance item");
+        }
+    }
+
+    /// A merchant's postings are what its payments and refunds owe it.
+    fn check_merchants(&self, sums: &Sums) {
+        let mut owed = Sums::new();
+        for (pk, sk, row) in self.under("PAYMENT").chain(self.under("REFUND#")) {
+            let merchant = format!("merchant:{}", text(row, "merchant_id"));
+            for (asset, delta) in merchant_delta(row) {
+                *owed.entry((merchant.clone(), asset)).or_default() += delta;
+            }
+            for attribute in ["owner_pk", "owner_sk"] {
+                assert!(opt_text(row, attribute).is_some(), "{pk} {sk} is not listed by its merchant");
+            }
+        }
+        let posted: Sums =
+            sums.iter().filter(|((account, _), _)| account.starts_with("merchant:")).map(copied).collect();
+        assert_eq!(owed, posted, "what merchants are owed and what is posted to them differ");
+    }
+
+    /// What of a payment may be refunded is what was captured and has not come back, never less
+    /// than nothing and never more than all; its state says the same.
+    fn check_payments(&self) {
+        for (pk, _, payment) in self.under("PAYMENT") {
+            let mut back = BTreeMap::<String, Decimal>::new();
+            let mut reversed = false;
+            for (_, _, record) in self.under("REFUND#").filter(|(of, _, _)| *of == pk) {
+                reversed |= text(record, "kind") == "payment_reversal";
+                for (asset, delta) in merchant_delta(record) {
+                    *back.entry(asset).or_default() += delta;
+                }
+            }
+            let (mut all, mut none) = (true, true);
+            for (asset, captured) in merchant_delta(payment) {
+                let left = refundable(payment, &asset);
+                assert_eq!(left, captured + back.remove(&asset).unwrap_or_default(), "{pk}: refundable {asset}");
+                assert!(left >= Decimal::ZERO && left <= captured, "{pk}: {left} {asset} of {captured}");
+                all &= left == captured;
+                none &= left.is_zero();
+            }
+            assert!(back.is_empty(), "{pk}: refunded what was never paid: {back:?}");
+            let state = match (reversed, all, none) {
+                (true, _, _) => "reversed",
+                (false, true, _) => "captured",
+                (false, false, true) => "refunded",
+                (false, false, false) => "partially_refunded",
+            };
+            assert_eq!(text(payment, "state"), state, "{pk}");
+        }
+    }
+
+    /// Whoever sees an entry of another's sees one that there is.
+    fn check_references(&self) {
+        for (pk, sk, row) in self.under("TXNREF#") {
+            let home = text(row, "home").replace(':', "#");
+            let entry = sk.replace("TXNREF#", "TXN#");
+            let entry = self.row(&format!("{}#{home}", self.tenant), &entry);
+            let entry = entry.unwrap_or_else(|| panic!("{pk} {sk} refers to nothing"));
+            for name in ["transaction_id", "operation", "idempotency_key"] {
+                assert_eq!(text(row, name), text(entry, name), "{pk} {sk}");
+            }
+        }
+    }
+
+    /// One key moved money once at most: no two entries under one key, and each entry has the marker
+    /// that says so.
+    fn check_keys(&self) {
+        let mut seen = BTreeSet::new();
+        for (pk, sk, entry) in self.under("TXN#") {
+            let name = |name| text(entry, name).to_owned();
+            let key = (name("principal"), name("operation"), name("idempotency_key"));
+            let marker_pk = format!("{}#{}", self.tenant, key.0.replace(':', "#"));
+            let marker_sk = format!("card_op_idem#{}#{}", key.1, key.2);
+            let marker = self.row(&marker_pk, &marker_sk);
+            let marker = marker.unwrap_or_else(|| panic!("{pk} {sk} has no marker {marker_pk} {marker_sk}"));
+            assert_eq!(opt_text(marker, "entry_id"), Some(text(entry, "transaction_id")), "{pk} {sk}");
+            assert!(seen.insert(key.clone()), "{key:?} moved money twice");
+        }
+        for (pk, sk, marker) in self.under("card_op_idem#") {
+            if let (Some(home), Some(id)) = (opt_text(marker, "entry_home"), opt_text(marker, "entry_id")) {
+                let home = format!("{}#{}", self.tenant, home.replace(':', "#"));
+                assert!(self.row(&home, &format!("TXN#{id}")).is_some(), "{pk} {sk} has no entry");
+            }
+        }
+    }
+
+    /// A customer's CO2 estimate is the sum of what the entries say.
+    fn check_co2(&self) {
+        for (pk, _, metrics) in self.under("METRICS") {
+            let own = self.under("TXN#").filter(|(home, _, _)| *home == pk);
+            let sum: Decimal = own.map(|(_, _, entry)| opt_number(entry, "co2")).sum();
+            assert_eq!(number(metrics, "co2_total"), sum, "{pk}: CO2");
+        }
+    }
+}
+
+fn copied((key, sum): (&(String, String), &Decimal)) -> ((String, String), Decimal) {
+    (key.clone(), *sum)
+}
+
+fn kind_and_id(pk: &str) -> (&str, &str) {
+    let mut parts = pk.splitn(3, '#').skip(1);
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+}
+
+fn merchant_delta(row: &Row) -> BTreeMap<String, Decimal> {
+    let deltas = row.get("merchant_delta").and_then(|value| value.as_m().ok()).expect("merchant_delta is a map");
+    deltas.iter().map(|(asset, delta)| (asset.clone(), decimal(delta))).collect()
+}
+
+/// `refundable_ecopay`, `refundable_regional_aoba`...: read by the asset's letters alone.
+fn refundable(row: &Row, asset: &str) -> Decimal {
+    let letters = |text: &str| text.to_lowercase().replace(['#', '_', '-'], "");
+    let mut found = row.iter().filter_map(|(name, value)| Some((name.strip_prefix("refundable_")?, value)));
+    let found = found.find(|(suffix, _)| letters(suffix) == letters(asset));
+    decimal(found.unwrap_or_else(|| panic!("no refundable {asset} in {row:?}")).1)
+}
+
+fn number(row: &Row, name: &str) -> Decimal {
+    decimal(row.get(name).unwrap_or_else(|| panic!("no number `{name}` in {row:?}")))
+}
+
+fn opt_number(row: &Row, name: &str) -> Decimal {
+    row.get(name).map(decimal).unwrap_or_default()
+}
+
+fn decimal(value: &AttributeValue) -> Decimal {
+    let text = value.as_n().unwrap_or_else(|other| panic!("no number: {other:?}"));
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}

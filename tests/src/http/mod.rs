@@ -1,0 +1,17 @@
+//! The local stack over HTTP as its clients see it: calls, answers, a world of people and things per
+//! tenant, and the audit of the books from the raw table.
+
+pub mod answer;
+pub mod books;
+pub mod call;
+pub mod endpoints;
+pub mod host;
+pub mod ledgerbook;
+pub mod process;
+pub mod tap;
+pub mod world;
+
+pub use answer::Answer;
+pub use call::{Api, Call, Who};
+pub use host::Host;
+pub use world::{Customer, Merchant, Operator, Terminal, World};

@@ -1,0 +1,332 @@
+//! A tenant of its own for one test, opened on a running stack: people, things and money, all made
+//! through the admin face. A test cannot see another's data, whatever runs beside it.
+
+use super::books::Books;
+use super::host::{self, Host};
+use super::{Api, Call, Who};
+use aws_sdk_dynamodb::Client;
+use ledger_core::ids::Tenant;
+use ledger_core::operation::Operation;
+use ledger_core::ops::{TenantTerms, tenant};
+use ledger_local::credential::Credential;
+use ledger_local::demo::Demo;
+use ledger_local::issuer::Grant;
+use ledger_local::stack::TABLE_DEFAULT;
+use ledger_local::{clock, seed};
+use ledger_runtime::app::App;
+use ledger_runtime::clock::Clock;
+use ledger_runtime::entropy::Entropy;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A test's tokens last as long as a working day.
+const TOKEN_LIFETIME_S: i64 = 12 * 60 * 60;
+
+/// A tenant on a stack.
+#[derive(Debug)]
+pub struct World {
+    /// The tenant's slug.
+    pub tenant: String,
+    /// The stack's API.
+    pub api: Api,
+    /// A worker's view of the same table, with caches of its own.
+    pub app: App,
+    /// The operator's first member of staff.
+    pub operator: Operator,
+    /// Another one, for four eyes.
+    pub second: Operator,
+    tokens: Tokens,
+    dynamodb: Client,
+}
+
+/// Where tokens come from.
+#[derive(Debug)]
+enum Tokens {
+    /// From the issuer of a stack in this process, which the world keeps running.
+    Host(Arc<Host>),
+    /// From `/dev/token` of a stack in another.
+    Dev,
+}
+
+/// A member of the operator's staff.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    /// The staff id.
+    pub id: String,
+    /// Their token.
+    pub who: Who,
+}
+
+/// A customer.
+#[derive(Clone, Debug)]
+pub struct Customer {
+    /// The customer's id.
+    pub id: String,
+    /// Their token.
+    pub who: Who,
+}
+
+/// A merchant, and one of its staff.
+#[derive(Clone, Debug)]
+pub struct Merchant {
+    /// The merchant's id.
+    pub id: String,
+    /// The staff member's token.
+    pub who: Who,
+}
+
+/// An enrolled terminal.
+#[derive(Debug)]
+pub struct Terminal {
+    /// The terminal's id.
+    pub id: String,
+    /// Its credential.
+    pub credential: Credential,
+    /// As a caller.
+    pub who: Who,
+    sequence: AtomicU64,
+}
+
+impl World {
+    /// A tenant with the demo's terms on the shared stack. `tenant` must be the test's own.
+    pub async fn new(tenant: &str) -> Self {
+        Self::with_terms(host::shared(), tenant, |_| {}).await
+    }
+
+    /// A tenant with the demo's terms on a stack of its own: for tests that compare every row.
+    pub async fn alone(tenant: &str) -> Self {
+        Self::with_terms(Host::fresh(), tenant, |_| {}).await
+    }
+
+    /// A tenant with changed terms on a stack.
+    pub async fn with_terms(host: Arc<Host>, tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
+        let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
+        let mut terms = seed::terms().expect("the demo's terms");
+        change(&mut terms);
+        let dynamodb = host::client(stack.dynamodb_url()).await;
+        let (app, _) = host::app(dynamodb.clone(), Clock::system());
+        let config = tenant::open(&slug, &terms, app.now()).expect("a configuration");
+        app.ledger().apply(&slug, Operation::CustomerOpen, &config).await.expect("a tenant of this test's own");
+        let url = stack.url();
+        Self::over(tenant, &url, app, dynamodb, Tokens::Host(host)).await
+    }
+
+    /// The demo tenant of a stack that runs in another process.
+    pub async fn remote(url: &str, dynamodb_url: &str) -> Self {
+        let dynamodb = host::client(dynamodb_url).await;
+        let (app, _) = host::app(dynamodb.clone(), Clock::system());
+        Self::over(&Demo::fixed().tenant, url, app, dynamodb, Tokens::Dev).await
+    }
+
+    async fn over(tenant: &str, url: &str, app: App, dynamodb: Client, tokens: Tokens) -> Self {
+        let [one, two] = [(); 2].map(|()| Operator { id: new_id(), who: Who::Nobody });
+        let api = Api::new(url);
+        let mut world = Self { tenant: tenant.to_owned(), api, app, operator: one, second: two, tokens, dynamodb };
+        world.operator.who = world.token("admin", &world.operator.id, None).await;
+        world.second.who = world.token("admin", &world.second.id, None).await;
+        world
+    }
+
+    /// A token of this tenant for a face.
+    pub async fn token(&self, face: &str, sub: &str, merchant_id: Option<&str>) -> Who {
+        match &self.tokens {
+            Tokens::Host(host) => {
+                let grant = self.grant_of(face, sub, merchant_id);
+                let issued = host.stack().issuer().issue(&grant, clock::epoch_s(), TOKEN_LIFETIME_S);
+                Who::Bearer(issued.expect("a token"))
+            }
+            Tokens::Dev => {
+                let mut body = json!({"tenant": self.tenant, "face": face, "sub": sub});
+                if let Some(merchant_id) = merchant_id {
+                    body["merchant_id"] = json!(merchant_id);
+                }
+                let issued = self.api.send(&Call::post("/dev/token", &Who::Nobody, &body)).await.good();
+                Who::Bearer(issued.text("/token"))
+            }
+        }
+    }
+
+    /// What a token of this tenant says.
+    #[must_use]
+    pub fn grant_of(&self, face: &str, sub: &str, merchant_id: Option<&str>) -> Grant {
+        Grant {
+            tenant: self.tenant.clone(),
+            sub: sub.to_owned(),
+            face: face.to_owned(),
+            merchant_id: merchant_id.map(str::to_owned),
+            roles: None,
+        }
+    }
+
+    /// Opens a customer without money.
+    pub async fn customer(&self) -> Customer {
+        let id = self.make("/v1/admin/customers", &json!({"name": "Hanako"}), "/customer_id").await;
+        Customer { who: self.token("customer", &id, None).await, id }
+    }
+
+    /// Opens a customer with money.
+    pub async fn customer_with(&self, ecopay: &str) -> Customer {
+        let customer = self.customer().await;
+        self.adjust(&json!({"customer_id": customer.id}), "credit", ecopay).await;
+        customer
+    }
+
+    /// Registers a merchant.
+    pub async fn merchant(&self) -> Merchant {
+        let id = self.make("/v1/admin/merchants", &json!({"name": "Aoba Coffee"}), "/merchant_id").await;
+        Merchant { who: self.token("merchant", &new_id(), Some(&id)).await, id }
+    }
+
+    /// Issues a card, to a customer or to nobody, and loads it.
+    pub async fn card(&self, owner: Option<&Customer>, ecopay: &str) -> String {
+        let body = owner.map_or_else(|| json!({}), |owner| json!({"customer_id": owner.id}));
+        let id = self.make("/v1/admin/cards", &body, "/card_id").await;
+        if ecopay != "0" {
+            self.adjust(&json!({"card_id": id}), "credit", ecopay).await;
+        }
+        id
+    }
+
+    /// Registers a merchant's terminal and enrols it.
+    pub async fn terminal(&self, merchant: &Merchant) -> Terminal {
+        let id = self.make("/v1/admin/terminals", &json!({"merchant_id": merchant.id}), "/terminal_id").await;
+        self.enrol(&id).await
+    }
+
+    /// Enrols a terminal with a fresh key, which begins its next epoch.
+    pub async fn enrol(&self, id: &str) -> Terminal {
+        let path = format!("/v1/admin/terminals/{id}/enrolment");
+        let code = self.operator(&path, &json!({})).await.text("/code");
+        let (private_key, public_key) = Credential::key_pair().expect("a key pair");
+        let body = json!({"code": code, "public_key": public_key});
+        let enrolled = self.api.send(&Call::post("/v1/terminal/enrolments", &Who::Nobody, &body)).await.good();
+        let epoch = enrolled.json()["epoch"].as_u64().expect("an epoch");
+        let credential = Credential { tenant: self.tenant.clone(), terminal_id: id.to_owned(), epoch, private_key };
+        let who = Who::Terminal(credential.clone());
+        Terminal { id: id.to_owned(), credential, who, sequence: AtomicU64::new(1) }
+    }
+
+    /// Adjusts a balance: requested by one member of staff, approved by another.
+    pub async fn adjust(&self, account: &Value, direction: &str, amount: &str) {
+        let approve = self.approval(account, direction, amount).await;
+        let _ = self.api.settle(&approve).await.good();
+    }
+
+    /// The approval of an adjustment that has been requested.
+    pub async fn approval(&self, account: &Value, direction: &str, amount: &str) -> Call {
+        let mut body = json!({
+            "direction": direction, "amount": amount, "reason_code": "opening", "note": "for a test",
+        });
+        for (name, id) in account.as_object().expect("customer_id or card_id") {
+            body[name] = id.clone();
+        }
+        let id = self.operator("/v1/admin/adjustments", &body).await.text("/adjustment_id");
+        let path = format!("/v1/admin/adjustments/{id}/approve");
+        Call::post(&path, &self.second.who, &json!({})).key(new_key())
+    }
+
+    /// Grants points or regional currency.
+    pub async fn grant(&self, customer: &Customer, asset: &str, amount: &str) {
+        let body = json!({"customer_id": customer.id, "asset": asset, "amount": amount, "reason": "for a test"});
+        let _ = self.operator("/v1/admin/grants", &body).await;
+    }
+
+    /// A POST of the operator's that must succeed.
+    pub async fn operator(&self, path: &str, body: &Value) -> super::Answer {
+        self.api.settle(&Call::post(path, &self.operator.who, body).key(new_key())).await.good()
+    }
+
+    /// A PATCH of the operator's that must succeed.
+    pub async fn change(&self, path: &str, body: &Value) {
+        let _ = self.api.settle(&Call::patch(path, &self.operator.who, body).key(new_key())).await.good();
+    }
+
+    /// A customer's balance of an asset, by the customer's own face.
+    pub async fn balance(&self, customer: &Customer, asset: &str) -> String {
+        let balances = self.api.send(&Call::get("/v1/me/balances", &customer.who)).await.good().json();
+        let all = balances["balances"].as_array().expect("balances").iter();
+        let of = all.filter(|balance| balance["asset"] == asset).map(|balance| balance["balance"].as_str());
+        of.flatten().next().unwrap_or_else(|| panic!("no {asset} in {balances}")).to_owned()
+    }
+
+    /// What is on a card, by the operator's face.
+    pub async fn card_balance(&self, card: &str) -> String {
+        let call = Call::get(&format!("/v1/admin/cards/{card}"), &self.operator.who);
+        self.api.send(&call).await.good().text("/balance")
+    }
+
+    /// The tenant's rows as they stand in the table.
+    pub async fn books(&self) -> Books {
+        Books::read(&self.dynamodb, TABLE_DEFAULT, &self.tenant).await
+    }
+
+    /// Reads the books and audits them.
+    pub async fn check_books(&self) -> Books {
+        let books = self.books().await;
+        books.check();
+        books
+    }
+
+    async fn make(&self, path: &str, body: &Value, id: &str) -> String {
+        self.operator(path, body).await.text(id)
+    }
+}
+
+impl Customer {
+    /// A payment to a merchant, under a fresh key.
+    #[must_use]
+    pub fn pays(&self, merchant: &Merchant, amount: &str) -> Call {
+        let body = json!({"merchant_id": merchant.id, "amount": amount});
+        Call::post("/v1/me/payments", &self.who, &body).key(new_key())
+    }
+
+    /// A transfer to another customer, under a fresh key.
+    #[must_use]
+    pub fn sends(&self, to: &Customer, amount: &str) -> Call {
+        let body = json!({"to_customer_id": to.id, "amount": amount, "asset": "ECOPAY"});
+        Call::post("/v1/me/transfers", &self.who, &body).key(new_key())
+    }
+}
+
+impl Merchant {
+    /// A refund of a payment, under a fresh key.
+    #[must_use]
+    pub fn refunds(&self, payment: &str, amount: &str) -> Call {
+        let path = format!("/v1/merchant/payments/{payment}/refunds");
+        Call::post(&path, &self.who, &json!({"amount": amount})).key(new_key())
+    }
+}
+
+impl Terminal {
+    /// The next key of this enrolment.
+    pub fn next_key(&self) -> String {
+        let sequence = self.sequence.fetch_add(1, Ordering::SeqCst);
+        format!("{}-{}-{sequence}", self.id, self.credential.epoch)
+    }
+
+    /// A card operation, under the next key.
+    pub fn does(&self, verb: &str, card: &str, body: &Value) -> Call {
+        Call::post(&format!("/v1/terminal/cards/{card}/{verb}"), &self.who, body).key(self.next_key())
+    }
+
+    /// The reversal of an operation of this terminal's, under the next key.
+    pub fn reverses(&self, operation: &str, original: &Call) -> Call {
+        let key = original.key.as_deref().expect("a terminal's operation has a key");
+        let path = format!("/v1/terminal/operations/{operation}/{key}/reverse");
+        Call::post(&path, &self.who, &json!({})).key(self.next_key())
+    }
+}
+
+/// A fresh id: a UUIDv7 born now.
+#[must_use]
+pub fn new_id() -> String {
+    let now = Clock::system().now();
+    Entropy::system().uuid_v7(now).expect("the system has randomness").to_string()
+}
+
+/// A fresh idempotency key, as recommended: a UUIDv7.
+#[must_use]
+pub fn new_key() -> String {
+    new_id()
+}

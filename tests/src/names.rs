@@ -1,0 +1,58 @@
+//! Names for the core's enums as they stand in vectors. Every variant is listed: a new one must be
+//! named here before it can be tested.
+
+use ledger_core::failure::Failure;
+use ledger_core::transaction::{Role, Verdict};
+
+/// A failure's name.
+#[must_use]
+pub fn failure(failure: Failure) -> &'static str {
+    match failure {
+        Failure::StalePlan => "stale_plan",
+        Failure::AccountMissing => "account_missing",
+        Failure::AlreadyExists => "already_exists",
+        Failure::FourEyes => "four_eyes",
+        Failure::AccountFrozen => "account_frozen",
+        Failure::WrongState => "wrong_state",
+        Failure::OverRefund => "over_refund",
+        Failure::CapExceeded => "cap_exceeded",
+        Failure::LimitExceeded => "limit_exceeded",
+        Failure::Insufficient => "insufficient",
+    }
+}
+
+/// A role's name.
+#[must_use]
+pub fn role(role: Role) -> &'static str {
+    match role {
+        Role::Marker => "marker",
+        Role::Journal => "journal",
+        Role::JournalReference => "journal_reference",
+        Role::Payer => "payer",
+        Role::Payee => "payee",
+        Role::Points => "points",
+        Role::Metrics => "metrics",
+        Role::Payment => "payment",
+        Role::Refund => "refund",
+        Role::Profile => "profile",
+        Role::Card => "card",
+        Role::Code => "code",
+        Role::Adjustment => "adjustment",
+        Role::Audit => "audit",
+        Role::Config => "config",
+        Role::OriginalMarker => "original_marker",
+        Role::Job => "job",
+    }
+}
+
+/// A verdict in words; a marker that stands is named as such.
+#[must_use]
+pub fn verdict(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::MarkerStands(_) => "marker_stands".to_owned(),
+        Verdict::Rejected(rejection) => format!("rejected {} by {}", failure(rejection.failure), role(rejection.role)),
+        Verdict::Broken(_) => "broken".to_owned(),
+        Verdict::Throttled => "throttled".to_owned(),
+        Verdict::Conflict => "conflict".to_owned(),
+    }
+}

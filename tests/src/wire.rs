@@ -1,0 +1,161 @@
+//! DynamoDB's JSON: values, items and the actions of a TransactWriteItems request, both ways, and
+//! the one canonical text of a JSON document (sorted keys, lines of at most 120 characters).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ledger_core::dynamo::{Item, Value};
+use ledger_core::transaction::{Rendered, RenderedAction, TransactItem};
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+
+/// The table's name in requests.
+pub const TABLE: &str = "ecopay";
+
+const WIDTH: usize = 120;
+
+/// An item as DynamoDB's JSON.
+#[must_use]
+pub fn item_to_json(item: &Item) -> Json {
+    Json::Object(item.iter().map(|(name, value)| (name.clone(), value_to_json(value))).collect())
+}
+
+/// A value as DynamoDB's JSON.
+#[must_use]
+pub fn value_to_json(value: &Value) -> Json {
+    match value {
+        Value::S(text) => json!({ "S": text }),
+        Value::N(number) => json!({ "N": number }),
+        Value::Bool(flag) => json!({ "BOOL": flag }),
+        Value::B(bytes) => json!({ "B": STANDARD.encode(bytes) }),
+        Value::L(list) => json!({ "L": list.iter().map(value_to_json).collect::<Vec<_>>() }),
+        Value::M(map) => json!({ "M": item_to_json(map) }),
+    }
+}
+
+/// Reads an item; panics on anything that is not DynamoDB's JSON.
+#[must_use]
+pub fn item_from_json(json: &Json) -> Item {
+    let map = json.as_object().unwrap_or_else(|| panic!("not an item: {json}"));
+    map.iter().map(|(name, value)| (name.clone(), value_from_json(value))).collect()
+}
+
+/// Reads a value; panics on anything that is not DynamoDB's JSON.
+#[must_use]
+pub fn value_from_json(json: &Json) -> Value {
+    let map = json.as_object().filter(|map| map.len() == 1).unwrap_or_else(|| panic!("not a value: {json}"));
+    let (kind, inner) = map.iter().next().unwrap();
+    let text = || inner.as_str().unwrap_or_else(|| panic!("not a value: {json}")).to_owned();
+    match kind.as_str() {
+        "S" => Value::S(text()),
+        "N" => Value::N(text()),
+        "BOOL" => Value::Bool(inner.as_bool().unwrap()),
+        "B" => Value::B(STANDARD.decode(text()).unwrap()),
+        "L" => Value::L(inner.as_array().unwrap().iter().map(value_from_json).collect()),
+        "M" => Value::M(item_from_json(inner)),
+        other => panic!("not a kind of value: {other}"),
+    }
+}
+
+/// An action as it stands in a TransactWriteItems request. Every guard asks for the item as it was.
+#[must_use]
+pub fn action(item: &TransactItem) -> Json {
+    let Rendered { action, condition, names, values } =
+        item.render().unwrap_or_else(|| panic!("two values claim one placeholder: {item:?}"));
+    let mut map = Map::new();
+    map.insert("TableName".to_owned(), json!(TABLE));
+    let verb = match action {
+        RenderedAction::Put(item) => {
+            map.insert("Item".to_owned(), item_to_json(&item));
+            "Put"
+        }
+        RenderedAction::Update(key, update) => {
+            map.insert("Key".to_owned(), item_to_json(&key));
+            map.insert("UpdateExpression".to_owned(), json!(update));
+            "Update"
+        }
+        RenderedAction::ConditionCheck(key) => {
+            map.insert("Key".to_owned(), item_to_json(&key));
+            "ConditionCheck"
+        }
+    };
+    if let Some(condition) = condition {
+        map.insert("ConditionExpression".to_owned(), json!(condition));
+    }
+    if !names.is_empty() {
+        map.insert("ExpressionAttributeNames".to_owned(), json!(names));
+    }
+    if !values.is_empty() {
+        map.insert("ExpressionAttributeValues".to_owned(), item_to_json(&values));
+    }
+    map.insert("ReturnValuesOnConditionCheckFailure".to_owned(), json!("ALL_OLD"));
+    json!({ verb: map })
+}
+
+/// The canonical text of a document.
+#[must_use]
+pub fn canonical(json: &Json) -> String {
+    let mut out = String::new();
+    write(json, 0, 0, &mut out);
+    out.push('\n');
+    out
+}
+
+/// Two canonical texts are the same; panics at the first line that differs, with what stands around it.
+pub fn assert_same(what: &str, got: &str, want: &str) {
+    let differs = |(_, (got, want)): &(usize, (&str, &str))| got != want;
+    let Some((at, _)) = got.lines().zip(want.lines()).enumerate().find(differs) else {
+        assert_eq!(got.lines().count(), want.lines().count(), "{what}: one of both goes on");
+        return;
+    };
+    let around = |text: &str| text.lines().skip(at.saturating_sub(3)).take(7).collect::<Vec<_>>().join("\n");
+    panic!("{what}, from line {}:\n-- got\n{}\n-- want\n{}", at + 1, around(got), around(want));
+}
+
+/// Writes `json` on one line if it fits, else one member a line. `prefix` is what stands before it.
+fn write(json: &Json, indent: usize, prefix: usize, out: &mut String) {
+    let flat = flat(json);
+    if indent + prefix + flat.chars().count() < WIDTH {
+        out.push_str(&flat);
+        return;
+    }
+    let pad = " ".repeat(indent + 2);
+    match json {
+        Json::Object(map) => {
+            out.push_str("{\n");
+            let sorted: BTreeMap<_, _> = map.iter().collect();
+            for (at, (name, value)) in sorted.iter().enumerate() {
+                let name = format!("{}: ", Json::from(name.as_str()));
+                out.push_str(&pad);
+                out.push_str(&name);
+                write(value, indent + 2, name.chars().count(), out);
+                out.push_str(if at + 1 < sorted.len() { ",\n" } else { "\n" });
+            }
+            out.push_str(&" ".repeat(indent));
+            out.push('}');
+        }
+        Json::Array(list) => {
+            out.push_str("[\n");
+            for (at, value) in list.iter().enumerate() {
+                out.push_str(&pad);
+                write(value, indent + 2, 0, out);
+                out.push_str(if at + 1 < list.len() { ",\n" } else { "\n" });
+            }
+            out.push_str(&" ".repeat(indent));
+            out.push(']');
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => out.push_str(&flat),
+    }
+}
+
+fn flat(json: &Json) -> String {
+    match json {
+        Json::Object(map) if map.is_empty() => "{}".to_owned(),
+        Json::Object(map) => {
+            let sorted: BTreeMap<_, _> = map.iter().collect();
+            let members = sorted.iter().map(|(name, value)| format!("{}: {}", Json::from(name.as_str()), flat(value)));
+            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
+        }
+        Json::Array(list) => format!("[{}]", list.iter().map(flat).collect::<Vec<_>>().join(", ")),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => json.to_string(),
+    }
+}

@@ -1,0 +1,176 @@
+//! A key's life by a clock that the test sets: replayed for 90 days, refused for 24 hours, then free;
+//! a UUIDv7 is refused for ever. The audit of the rows says that nothing moved meanwhile.
+#![cfg(feature = "stack")]
+
+use ledger_core::time::Timestamp;
+use ledger_runtime::clock::Clock;
+use ledger_tests::http::world::new_key;
+use ledger_tests::http::{Call, Host, Who, World, host};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Clocks may differ by so much.
+const SKEW: Duration = Duration::from_secs(5 * 60);
+
+/// A stack whose clock is ahead of the system's by as much as the test says.
+struct Later {
+    world: World,
+    ahead_s: Arc<AtomicU64>,
+}
+
+impl Later {
+    async fn new(tenant: &str) -> Self {
+        let ahead_s = Arc::new(AtomicU64::new(0));
+        let (ahead, system) = (Arc::clone(&ahead_s), Clock::system());
+        let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
+        let host = Host::with_app(|backend| async { host::app(backend.dynamodb, clock).0 });
+        Self { world: World::with_terms(host, tenant, |_| {}).await, ahead_s }
+    }
+
+    /// Sets the clock to so long after the test's start.
+    fn after(&self, time: Duration) {
+        self.ahead_s.store(time.as_secs(), Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_replayed_refused_and_free_again() {
+    let later = Later::new("expiry").await;
+    let world = &later.world;
+    let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
+    let call = customer.pays(&merchant, "300").key("till-3-receipt-4711");
+    let first = world.api.settle(&call).await.good();
+    let paid = world.check_books().await;
+
+    for age in [MINUTE, DAY, DAY * 89, DAY * 90 - MINUTE] {
+        later.after(age);
+        let answer = world.api.send(&call).await;
+        assert_eq!((answer.stored(), answer.replayed()), (first.stored(), true), "{age:?}");
+    }
+    for age in [DAY * 90 + MINUTE, DAY * 91 - MINUTE, DAY * 91 + SKEW] {
+        later.after(age);
+        let answer = world.api.send(&call).await.problem(410, "idempotency_key_expired");
+        let original = Timestamp::parse(&answer.text("/original_request_at")).expect("a time");
+        assert_eq!(original.to_string(), first.text("/created_at"), "{age:?}");
+        // Another request under an expired key learns nothing else.
+        let other = customer.pays(&merchant, "301").key(call.key.clone().unwrap_or_default());
+        let _ = world.api.send(&other).await.problem(410, "idempotency_key_expired");
+    }
+    world.books().await.unchanged_since(&paid, "an expired key moved something");
+
+    // DynamoDB may not have deleted the marker yet: it counts as deleted all the same.
+    later.after(DAY * 91 + SKEW * 2 + MINUTE);
+    let second = world.api.settle(&call).await.good();
+    assert!(!second.replayed());
+    assert_ne!(second.text("/payment_id"), first.text("/payment_id"));
+    assert_eq!(world.api.send(&call).await.stored(), second.stored());
+    assert_eq!(world.balance(&customer, "ECOPAY").await, "400");
+    assert_eq!(world.books().await.entries_of("pay"), 2);
+}
+
+#[tokio::test]
+async fn a_uuidv7_is_never_executed_again() {
+    let later = Later::new("expiry-v7").await;
+    let world = &later.world;
+    let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
+    let call = customer.pays(&merchant, "300");
+    let unused = customer.pays(&merchant, "300");
+    let first = world.api.settle(&call).await.good();
+    let paid = world.check_books().await;
+    // Within the skew before the border it is only looked up, and still replayed.
+    for age in [DAY * 89, DAY * 90 - MINUTE] {
+        later.after(age);
+        let answer = world.api.send(&call).await;
+        assert_eq!((answer.stored(), answer.replayed()), (first.stored(), true), "{age:?}");
+    }
+    let _ = world.api.send(&unused).await.problem(410, "idempotency_key_expired");
+    for days in [90, 91, 92, 400, 4_000] {
+        later.after(DAY * days + SKEW * 3);
+        for call in [&call, &unused] {
+            let _ = world.api.send(call).await.problem(410, "idempotency_key_expired");
+        }
+    }
+    world.books().await.unchanged_since(&paid, "an expired key moved something");
+    assert_eq!(world.balance(&customer, "ECOPAY").await, "700");
+}
+
+#[tokio::test]
+async fn a_refusal_lives_as_long_and_a_tombstone_for_ever() {
+    let later = Later::new("expiry-refusal").await;
+    let world = &later.world;
+    let merchant = world.merchant().await;
+    let (customer, card, terminal) =
+        (world.customer_with("10").await, world.card(None, "100").await, world.terminal(&merchant).await);
+    let poor = customer.pays(&merchant, "11").key("a-key-of-no-age");
+    let refused = world.api.settle(&poor).await.problem(400, "insufficient_balance");
+    let late = terminal.does("pay", &card, &json!({"amount": "60"}));
+    let _ = world.api.settle(&terminal.reverses("card_pay", &late)).await.good();
+    world.adjust(&json!({"customer_id": customer.id}), "credit", "100").await;
+
+    later.after(DAY * 89);
+    assert_eq!(world.api.send(&poor).await.stored(), refused.stored());
+    later.after(DAY * 90 + MINUTE);
+    let _ = world.api.send(&poor).await.problem(410, "idempotency_key_expired");
+    later.after(DAY * 400);
+    assert_eq!(world.api.settle(&poor).await.status, 201);
+
+    // The terminal signs by the same clock.
+    let Who::Terminal(credential) = &terminal.who else { panic!("a terminal signs") };
+    let now_s = world.app.now().plus(DAY * 400).seconds();
+    let headers = world.api.signed(&late, credential, now_s);
+    let answer = world.api.exchange(&late, &headers).await.expect("an answer");
+    let _ = answer.problem(409, "operation_reversed");
+    assert_eq!(world.card_balance(&card).await, "100");
+    assert_eq!(world.check_books().await.entries_of("card_pay"), 0);
+}
+
+#[tokio::test]
+async fn what_became_of_a_key_follows_its_life() {
+    let later = Later::new("expiry-lookup").await;
+    let world = &later.world;
+    let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
+    let call = customer.pays(&merchant, "300").key("looked-up");
+    let path = "/v1/me/operations/pay/looked-up";
+    let state = async |expected: &str| {
+        let found = world.api.send(&Call::get(path, &customer.who)).await.good();
+        assert_eq!(found.text("/state"), expected);
+        found
+    };
+    let _ = state("not_known_yet").await;
+    let answer = world.api.settle(&call).await.good();
+    let found = state("done").await;
+    assert_eq!((found.json()["answer"].clone(), found.json()["status"].clone()), (answer.json(), json!(201)));
+    later.after(DAY * 90 + MINUTE);
+    let _ = state("expired").await;
+    later.after(DAY * 92);
+    let _ = state("not_known_yet").await;
+}
+
+#[tokio::test]
+async fn one_time_codes_expire() {
+    let later = Later::new("expiry-codes").await;
+    let world = &later.world;
+    let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
+    let code = async || {
+        let issue = Call::post("/v1/me/payment-code", &customer.who, &json!({})).key(new_key());
+        world.api.settle(&issue).await.good().text("/code")
+    };
+    let charge = |code: &str, key: &str| {
+        Call::post("/v1/merchant/charges", &merchant.who, &json!({"code": code, "amount": "10"})).key(key)
+    };
+    let old = code().await;
+    later.after(MINUTE * 5 + Duration::from_secs(1));
+    let _ = world.api.settle(&charge(&old, "k1")).await.problem(400, "wrong_state");
+    let replaced = code().await;
+    let good = code().await;
+    let _ = world.api.settle(&charge(&replaced, "k2")).await.problem(404, "not_found");
+    later.after(MINUTE * 9);
+    let _ = world.api.settle(&charge(&good, "k3")).await.good();
+    let _ = world.api.settle(&charge(&good, "k4")).await.problem(400, "wrong_state");
+    assert_eq!(world.balance(&customer, "ECOPAY").await, "990");
+    world.check_books().await;
+}

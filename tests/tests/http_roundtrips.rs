@@ -1,0 +1,194 @@
+//! How often the ledger calls its store, counted on the wire: with warm caches a payment is one round
+//! trip, and so is a replay. And what each operation writes, held against `costs.txt`.
+#![cfg(feature = "stack")]
+
+use ledger_runtime::clock::Clock;
+use ledger_tests::http::endpoints::{Endpoint, Prepared, Stage};
+use ledger_tests::http::tap::Tap;
+use ledger_tests::http::world::{new_id, new_key};
+use ledger_tests::http::{Call, Host, World};
+use serde_json::json;
+use std::fmt::Write;
+
+const WRITE: &str = "TransactWriteItems";
+const COSTS: &str = include_str!("../costs.txt");
+
+/// A stage on a stack whose wire is tapped, with caches as warm as after the first request.
+async fn tapped(tenant: &str) -> (Stage, Tap) {
+    let tap = Tap::default();
+    let of_app = tap.clone();
+    let host =
+        Host::with_app(|backend| async move { of_app.app(&backend.dynamodb_url, false, Clock::system()).await.0 });
+    let stage = Stage::set(World::with_terms(host, tenant, |_| {}).await).await;
+    let _ = stage.paid("1").await;
+    let _ = stage.paid_by_card("1").await;
+    (stage, tap)
+}
+
+/// The calls that a request costs.
+async fn calls(stage: &Stage, tap: &Tap, call: &Call, status: u16) -> Vec<String> {
+    let _ = tap.take();
+    let answer = stage.world.api.send(call).await;
+    assert_eq!(answer.status, status, "{answer:?}");
+    tap.take_targets()
+}
+
+#[tokio::test]
+async fn a_payment_is_one_round_trip_and_so_is_its_replay() {
+    let (stage, tap) = tapped("round-trips").await;
+    for endpoint in [
+        Endpoint::Pay,
+        Endpoint::Transfer,
+        Endpoint::Charge,
+        Endpoint::CardPay,
+        Endpoint::CardTopup,
+        Endpoint::Grant,
+        Endpoint::AdjustmentRequest,
+        Endpoint::PaymentCode,
+    ] {
+        let Prepared { call, status, .. } = endpoint.prepare(&stage).await;
+        assert_eq!(calls(&stage, &tap, &call, status).await, [WRITE], "{endpoint:?}");
+        assert_eq!(calls(&stage, &tap, &call, status).await, [WRITE], "{endpoint:?}: replay");
+    }
+}
+
+#[tokio::test]
+async fn a_refund_reads_before_it_writes_and_its_replay_only_reads() {
+    let (stage, tap) = tapped("round-trips-refund").await;
+    // A payment that earned points asks for the payer's points too.
+    for (amount, most) in [("50", 2), ("1000", 3)] {
+        let (_, payment) = stage.paid(amount).await;
+        let refund = stage.merchant.refunds(&payment, "10");
+        let made = calls(&stage, &tap, &refund, 201).await;
+        assert_eq!((made.len(), made.last().map(String::as_str)), (most, Some(WRITE)), "{made:?}");
+        let replayed = calls(&stage, &tap, &refund, 201).await;
+        assert_eq!(replayed.len(), 1, "{replayed:?}");
+        assert_ne!(replayed, [WRITE]);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_is_two_round_trips_and_its_replay_one() {
+    let (stage, tap) = tapped("round-trips-refusal").await;
+    let customer = stage.world.customer_with("10").await;
+    let card = stage.world.card(None, "10").await;
+    for call in [
+        customer.pays(&stage.merchant, "11"),
+        stage.terminal.does("pay", &card, &json!({"amount": "11"})),
+        stage.terminal.does("topup", &card, &json!({"amount": "19991"})),
+    ] {
+        assert_eq!(calls(&stage, &tap, &call, 400).await, [WRITE, WRITE]);
+        assert_eq!(calls(&stage, &tap, &call, 400).await, [WRITE], "replay");
+    }
+    // What is refused without asking the store is stored by one call.
+    let above_cap = stage.terminal.does("topup", &card, &json!({"amount": "20001"}));
+    assert_eq!(calls(&stage, &tap, &above_cap, 400).await, [WRITE]);
+    // What is no request of the ledger costs nothing.
+    for wrong in [customer.pays(&stage.merchant, "0"), customer.pays(&stage.merchant, "1").keyless()] {
+        assert!(calls(&stage, &tap, &wrong, 400).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn caches_are_cold_once() {
+    let (stage, tap) = tapped("round-trips-cold").await;
+    let (customer, merchant) = (stage.world.customer_with("10").await, stage.world.merchant().await);
+    let first = calls(&stage, &tap, &customer.pays(&merchant, "1"), 201).await;
+    assert_eq!(first, ["GetItem", WRITE], "a merchant that was never asked for");
+    assert_eq!(calls(&stage, &tap, &customer.pays(&merchant, "1"), 201).await, [WRITE]);
+}
+
+/// What each operation writes. A line that differs is printed as it must be.
+#[tokio::test]
+async fn costs() {
+    let (stage, tap) = tapped("costs").await;
+    let mut measured = Vec::new();
+    for endpoint in Endpoint::ALL {
+        let prepared = endpoint.prepare(&stage).await;
+        measured.push(cost(&stage, &tap, &name(endpoint), &prepared.call).await);
+        let replay = cost(&stage, &tap, "", &prepared.call).await;
+        assert!(!replay.is_write, "{endpoint:?}: a replay writes");
+    }
+    for (name, call) in more(&stage).await {
+        measured.push(cost(&stage, &tap, name, &call).await);
+    }
+    let stands: Vec<&str> = COSTS.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+    let lines: Vec<&str> = measured.iter().map(|cost| cost.line.as_str()).collect();
+    let mut report = String::new();
+    for line in lines.iter().filter(|line| !stands.contains(line)) {
+        let _ = writeln!(report, "{line}");
+    }
+    assert!(report.is_empty(), "tests/costs.txt lacks:\n{report}");
+    assert_eq!(stands, lines, "tests/costs.txt has lines too many, or in another order");
+}
+
+struct Cost {
+    line: String,
+    is_write: bool,
+}
+
+/// One line of the table: name, items, write units.
+async fn cost(stage: &Stage, tap: &Tap, name: &str, call: &Call) -> Cost {
+    tap.meter();
+    let _ = tap.take();
+    let _ = stage.world.api.send(call).await;
+    let written: Vec<_> = tap.take().into_iter().filter(|seen| seen.write_units.is_some()).collect();
+    let (items, units) = match written.as_slice() {
+        [one] => (one.keys().len(), one.write_units.clone().unwrap_or_default()),
+        [] => (0, "0".to_owned()),
+        more => panic!("{name} writes {} times", more.len()),
+    };
+    let units = units.trim_end_matches(".0").to_owned();
+    Cost { line: format!("{name:<44} {items:>5} {units:>5}"), is_write: items > 0 }
+}
+
+fn name(endpoint: Endpoint) -> String {
+    let name = match endpoint {
+        Endpoint::Pay => "customer pays, in money",
+        Endpoint::Transfer => "customer sends to another",
+        Endpoint::PaymentCode => "one-time code issued",
+        Endpoint::ProfilePatch => "customer changes the profile",
+        Endpoint::CardPatch => "customer freezes a card",
+        Endpoint::Charge => "merchant charges a one-time code",
+        Endpoint::Refund => "merchant refunds a part",
+        Endpoint::CustomerOpen => "operator opens a customer",
+        Endpoint::CustomerPatch => "operator freezes a customer",
+        Endpoint::MerchantOpen => "operator registers a merchant",
+        Endpoint::MerchantPatch => "operator suspends a merchant",
+        Endpoint::CardIssue => "operator issues a card",
+        Endpoint::CardAdminPatch => "operator freezes a card",
+        Endpoint::TerminalOpen => "operator registers a terminal",
+        Endpoint::TerminalPatch => "operator freezes a terminal",
+        Endpoint::Enrolment => "enrolment code issued",
+        Endpoint::Grant => "points granted to one customer",
+        Endpoint::BulkGrant => "points granted in bulk, the job",
+        Endpoint::AdjustmentRequest => "adjustment requested",
+        Endpoint::AdjustmentApprove => "adjustment approved",
+        Endpoint::AdjustmentReject => "adjustment rejected",
+        Endpoint::CardTopup => "card topped up",
+        Endpoint::CardPay => "card pays",
+        Endpoint::CardRefund => "card payment refunded",
+        Endpoint::CardReverse => "card payment reversed",
+    };
+    name.to_owned()
+}
+
+/// Variants of the operations that cost more or less.
+async fn more(stage: &Stage) -> Vec<(&'static str, Call)> {
+    let Stage { world, merchant, terminal } = stage;
+    let customer = world.customer_with("1740").await;
+    world.grant(&customer, "POINT", "500").await;
+    world.grant(&customer, "REGIONAL#aoba", "1000").await;
+    let body = json!({"merchant_id": merchant.id, "amount": "3240", "points": "500", "regional": {"aoba": "1000"}});
+    let mixed = customer.pays(merchant, "1").json(&body);
+    let (paid, payment) = stage.paid("10").await;
+    let payment_by_id = merchant.refunds(&payment, "10");
+    let never_came = terminal.does("pay", &new_id(), &json!({"amount": "1"}));
+    vec![
+        ("customer pays, in money, points and regional", mixed),
+        ("payment without points refunded", payment_by_id),
+        ("refusal stored", terminal.does("topup", &new_id(), &json!({"amount": "20001"}))),
+        ("reversal of what never came", terminal.reverses("card_pay", &never_came)),
+        ("profile patched with nothing", Call::patch("/v1/me", &paid.who, &json!({})).key(new_key())),
+    ]
+}

@@ -1,0 +1,36 @@
+//! The OpenAPI document in the repository is the one that the code gives, and every operation in it
+//! has a name of its own.
+
+use std::collections::BTreeSet;
+
+#[test]
+fn the_document_has_not_drifted() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json");
+    let kept = std::fs::read_to_string(path).expect("openapi.json stands in the repository");
+    let ours = ledger_local::faces::openapi_json();
+    assert!(kept == ours, "openapi.json is behind the code: cargo run -- openapi > openapi.json");
+}
+
+#[test]
+fn operations_and_schemas_are_distinct() {
+    let document: serde_json::Value = serde_json::from_str(&ledger_local::faces::openapi_json()).unwrap();
+    let mut ids = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let Some(id) = operation["operationId"].as_str() else { continue };
+            assert!(ids.insert(id.to_owned()), "{method} {path}: {id} is taken");
+            assert!(!operation["tags"].as_array().unwrap().is_empty(), "{method} {path} has no face");
+        }
+    }
+    assert!(ids.len() > 40, "{} operations", ids.len());
+    // The generator names a schema by its type alone: two types of one name would hide each other.
+    let mut types = BTreeSet::new();
+    for file in ledger_tests::sources(&["functions", "crates/ledger-runtime/src"]) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for (at, _) in text.match_indices("ToSchema)]") {
+            let name = text[at..].split("struct ").nth(1).and_then(|rest| rest.split([' ', '<', '{']).next()).unwrap();
+            assert!(types.insert(name.to_owned()), "{name} is the name of two schemas ({})", file.display());
+        }
+    }
+    assert!(types.len() > 30, "{} schemas", types.len());
+}

@@ -1,0 +1,16 @@
+//! Properties that hold for any input: of money, of conditions, of every builder, of sequences of
+//! refunds, and of replay. Failing inputs are printed, never written.
+
+mod builders;
+mod conditions;
+mod money;
+mod refunds;
+mod replay;
+mod world;
+
+use proptest::test_runner::Config;
+
+/// So many cases, and no file of failures.
+fn cases(cases: u32) -> Config {
+    Config { cases, failure_persistence: None, ..Config::default() }
+}

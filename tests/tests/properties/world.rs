@@ -1,0 +1,170 @@
+//! Random requests in one small world: terms, amounts, parts and ids, all from numbers.
+//! Nothing here decides what is right; the properties do.
+
+use ledger_core::dynamo::Item;
+use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use ledger_core::ids::{
+    Actor, AuditId, CardId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId,
+};
+use ledger_core::keys::Shards;
+use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
+use ledger_core::operation::Operation;
+use ledger_core::ops::{
+    AssetTerms, Co2Terms, Context, KeyPhase, MerchantTerms, Parts, PaymentRecord, SpentPoints, TenantTerms,
+};
+use ledger_core::time::Timestamp;
+use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
+use proptest::prelude::*;
+use uuid::Uuid;
+
+pub(crate) fn now() -> Timestamp {
+    Timestamp::parse("2026-11-21T03:00:00Z").unwrap()
+}
+
+pub(crate) fn tenant() -> Tenant {
+    Tenant::parse("demo").unwrap()
+}
+
+pub(crate) fn customer(number: u128) -> CustomerId {
+    CustomerId::new(Uuid::from_u128(number))
+}
+
+pub(crate) fn card() -> CardId {
+    CardId::new(Uuid::from_u128(0xc))
+}
+
+pub(crate) fn terminal() -> TerminalId {
+    TerminalId::new(Uuid::from_u128(0xd))
+}
+
+pub(crate) fn staff(number: u128) -> StaffId {
+    StaffId::new(Uuid::from_u128(number))
+}
+
+pub(crate) fn merchant() -> MerchantTerms {
+    let id = MerchantId::new(Uuid::from_u128(0xe));
+    MerchantTerms { id, name: "Aoba Bakery".to_owned(), open: true, shards: Shards::new(7).unwrap() }
+}
+
+pub(crate) fn yen(units: u64) -> Amount {
+    Amount::parse(&AssetSpec::ECOPAY, &units.to_string()).unwrap()
+}
+
+pub(crate) fn points(units: u64) -> Amount {
+    Amount::parse(&AssetSpec::POINT, &units.to_string()).unwrap()
+}
+
+/// A regional currency with the yen's scale, so that it can be a part of a payment in yen.
+pub(crate) fn regional_spec() -> AssetSpec {
+    AssetSpec::regional(RegionalKey::parse("aoba").unwrap(), 0).unwrap()
+}
+
+pub(crate) fn regional(units: u64) -> Amount {
+    Amount::parse(&regional_spec(), &units.to_string()).unwrap()
+}
+
+/// Random terms.
+pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
+    let rate = || prop_oneof![Just("0"), Just("0.01"), Just("0.005"), Just("0.123456"), Just("1"), Just("3.5")];
+    (rate(), rate(), rate(), any::<bool>(), 1..64_u32).prop_map(|(point, co2, bonus, deduct, shards)| {
+        let rate = |text: &str| Rate::parse(text).unwrap();
+        let asset = |spec: AssetSpec| {
+            (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true })
+        };
+        let mut assets: std::collections::BTreeMap<Asset, AssetTerms> =
+            [AssetSpec::ECOPAY, AssetSpec::POINT, regional_spec()].map(asset).into();
+        assets.get_mut(&Asset::Ecopay).unwrap().cap = Some(yen(1_000_000_000));
+        TenantTerms {
+            key_phase: KeyPhase::Mandatory,
+            assets,
+            co2: Co2Terms { rate: rate(co2), source: "estimate".to_owned(), version: "1".to_owned() },
+            points_rate: rate(point),
+            card_cap: yen(1_000_000_000),
+            card_bonus_rate: rate(bonus),
+            spent_points: if deduct { SpentPoints::Deduct } else { SpentPoints::Forgive },
+            due_shards: Shards::new(shards).unwrap(),
+        }
+    })
+}
+
+/// How a payment in yen divides: money, points, regional.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Split {
+    pub(crate) money: u64,
+    pub(crate) points: u64,
+    pub(crate) regional: u64,
+}
+
+/// A split of which at least something is more than nothing.
+pub(crate) fn splits() -> impl Strategy<Value = Split> {
+    let part = || prop_oneof![Just(0_u64), 1..50_u64, 1..5_000_u64];
+    (part(), part(), part())
+        .prop_filter("something", |(a, b, c)| a + b + c > 0)
+        .prop_map(|(money, points, regional)| Split { money, points, regional })
+}
+
+impl Split {
+    pub(crate) fn total(self) -> u64 {
+        self.money + self.points + self.regional
+    }
+
+    pub(crate) fn parts(self, terms: &TenantTerms) -> Parts {
+        let used = (self.points > 0).then(|| points(self.points));
+        let others = if self.regional > 0 { vec![regional(self.regional)] } else { Vec::new() };
+        Parts::split(yen(self.total()), used, others, terms).unwrap()
+    }
+}
+
+/// Ids that differ for each `number`.
+pub(crate) fn cx(number: u128) -> Context {
+    Context {
+        now: now(),
+        transaction_id: TransactionId::new(Uuid::from_u128(number << 64 | 1)),
+        resource_id: Uuid::from_u128(number << 64 | 2),
+        audit_id: AuditId::new(Uuid::from_u128(number << 64 | 3)),
+        secret: [7; 16],
+    }
+}
+
+pub(crate) fn claim(principal: Principal, operation: Operation, key: &str) -> Claim {
+    let actor = match principal {
+        Principal::Customer(id) => Actor::Customer(id),
+        Principal::Terminal(id) => Actor::Terminal(id),
+        Principal::Staff(id) => Actor::Staff(id),
+        Principal::Merchant(_) => Actor::MerchantStaff(staff(1)),
+    };
+    let fields = Fields::new().with("a", "1");
+    Claim {
+        tenant: tenant(),
+        principal,
+        actor,
+        operation,
+        key: IdempotencyKey::parse(key).unwrap(),
+        request: CanonicalRequest { method: "POST", path: "/v1/x".to_owned(), fields },
+        window: Window::WALLET,
+        now: now(),
+    }
+}
+
+pub(crate) fn answer() -> Answer {
+    let body = "{\"ok\":true}".to_owned();
+    Answer { status: 201, content_type: "application/json".to_owned(), location: None, body }
+}
+
+pub(crate) fn seal(draft: &Draft, claim: &Claim) -> Transaction {
+    Transaction::seal(draft, claim, &answer()).unwrap()
+}
+
+/// What an action puts, its key included.
+pub(crate) fn put(item: &TransactItem) -> Option<Item> {
+    match item.render().unwrap().action {
+        RenderedAction::Put(item) => Some(item),
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => None,
+    }
+}
+
+/// The payment that a transaction records.
+pub(crate) fn recorded(transaction: &Transaction) -> PaymentRecord {
+    let items = transaction.items().iter().filter(|item| item.key().sk() == "PAYMENT");
+    PaymentRecord::read(&items.filter_map(put).next().unwrap()).unwrap()
+}

@@ -1,0 +1,110 @@
+//! The absences that ARCHITECTURE.md promises, looked for in the sources.
+
+use ledger_tests::sources;
+use std::path::Path;
+
+/// The text of a source file before its unit tests, without comments.
+fn code(file: &Path) -> String {
+    let text = std::fs::read_to_string(file).unwrap();
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+fn is_test(file: &Path) -> bool {
+    let name = file.to_string_lossy().replace('\\', "/");
+    name.ends_with("/tests.rs") || name.contains("/tests/") || name.ends_with("/testing.rs")
+}
+
+#[track_caller]
+fn nothing_in(folders: &[&str], words: &[&str], except: &[&str]) {
+    let mut looked_at = 0;
+    for file in sources(folders).into_iter().filter(|file| !is_test(file)) {
+        let name = file.to_string_lossy().replace('\\', "/");
+        if except.iter().any(|except| name.ends_with(except)) {
+            continue;
+        }
+        let code = code(&file);
+        for word in words {
+            assert!(!code.contains(word), "{name} says {word}");
+        }
+        looked_at += 1;
+    }
+    assert!(looked_at > 0, "no file in {folders:?}");
+}
+
+#[test]
+fn the_core_is_pure() {
+    let impure = [
+        "SystemTime",
+        "Instant::now",
+        "Timestamp::now",
+        "aws_",
+        "tokio",
+        "std::fs",
+        "std::net",
+        "std::env",
+        "getrandom",
+        "rand::",
+        "thread_rng",
+        "f32",
+        "f64",
+        "async fn",
+        "println!",
+    ];
+    nothing_in(&["crates/ledger-core/src"], &impure, &[]);
+    let manifest = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/ledger-core/Cargo.toml"));
+    for word in ["aws", "tokio", "reqwest", "getrandom", "lambda", "axum"] {
+        assert!(!manifest.as_ref().unwrap().contains(word), "the core depends on {word}");
+    }
+}
+
+#[test]
+fn one_file_writes() {
+    let writes = [
+        ".transact_write_items(",
+        ".put_item(",
+        ".update_item(",
+        ".delete_item(",
+        ".batch_write_item(",
+        ".execute_statement(",
+        ".execute_transaction(",
+        ".batch_execute_statement(",
+    ];
+    nothing_in(&["crates", "functions"], &writes, &["ledger-runtime/src/dynamo.rs"]);
+}
+
+#[test]
+fn one_file_reads_the_clock() {
+    nothing_in(&["crates", "functions"], &["SystemTime::now"], &["/clock.rs"]);
+}
+
+#[test]
+fn functions_scan_nothing_and_build_no_keys() {
+    nothing_in(&["crates", "functions"], &[".scan("], &[]);
+    nothing_in(
+        &["functions", "crates/ledger-runtime/src"],
+        &["BALANCE#\"", "TXN#\"", "\"PROFILE\"", "card_op_idem", "format!(\"{tenant}#"],
+        &[],
+    );
+}
+
+#[test]
+fn handlers_take_the_tenant_from_the_identity_only() {
+    nothing_in(&["functions"], &["Tenant::parse"], &["jobs/src/main.rs"]);
+}
+
+#[test]
+fn files_stay_readable() {
+    for file in sources(&["crates", "functions", "tests"]) {
+        let lines = std::fs::read_to_string(&file).unwrap().lines().count();
+        assert!(lines <= 450, "{} has {lines} lines: split it", file.display());
+    }
+}
+
+#[test]
+fn main_files_only_start_the_runtime() {
+    for file in sources(&["functions"]).into_iter().filter(|file| file.ends_with("main.rs")) {
+        let lines = std::fs::read_to_string(&file).unwrap().lines().count();
+        assert!(lines <= 25, "{} does more than starting the runtime", file.display());
+    }
+}
