@@ -44,7 +44,7 @@ fn the_core_is_pure() {
         "std::net",
         "std::env",
         "getrandom",
-        "rand::",
+        " rand::",
         "thread_rng",
         "f32",
         "f64",
