@@ -4,8 +4,9 @@
 
 use ledger_core::time::Timestamp;
 use ledger_runtime::clock::Clock;
+use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::new_key;
-use ledger_tests::http::{Call, Host, Who, World, host};
+use ledger_tests::http::{Answer, Call, Host, Who, World, host};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,6 +35,19 @@ impl Later {
     /// Sets the clock to so long after the test's start.
     fn after(&self, time: Duration) {
         self.ahead_s.store(time.as_secs(), Ordering::SeqCst);
+    }
+
+    /// Sends a request; a terminal signs it by the same clock.
+    async fn send(&self, call: &Call) -> Answer {
+        let api = &self.world.api;
+        match &call.who {
+            Who::Terminal(credential) => {
+                let ahead = Duration::from_secs(self.ahead_s.load(Ordering::SeqCst));
+                let headers = api.signed(call, credential, self.world.app.now().plus(ahead).seconds());
+                api.exchange(call, &headers).await.expect("an answer")
+            }
+            Who::Bearer(_) | Who::Nobody => api.send(call).await,
+        }
     }
 }
 
@@ -99,6 +113,28 @@ async fn a_uuidv7_is_never_executed_again() {
 }
 
 #[tokio::test]
+async fn every_endpoints_keys_expire() {
+    let Later { world, ahead_s } = Later::new("expiry-all").await;
+    let mut stage = Stage::set(world).await;
+    for endpoint in Endpoint::ALL {
+        let prepared = endpoint.prepare(&stage).await;
+        let call = if endpoint.is_terminals() { prepared.call } else { prepared.call.key(format!("{endpoint:?}-1")) };
+        let later = Later { world: stage.world, ahead_s: Arc::clone(&ahead_s) };
+        let first = later.send(&call).await.good();
+        let done = later.world.books().await;
+        later.after(DAY * 90 - MINUTE);
+        let replayed = later.send(&call).await;
+        assert_eq!((replayed.stored(), replayed.replayed()), (first.stored(), true), "{endpoint:?}");
+        later.after(DAY * 90 + MINUTE);
+        let _ = later.send(&call).await.problem(410, "idempotency_key_expired");
+        later.world.books().await.unchanged_since(&done, "an expired key moved something");
+        later.after(Duration::ZERO);
+        stage = Stage { world: later.world, ..stage };
+    }
+    stage.world.check_books().await;
+}
+
+#[tokio::test]
 async fn a_refusal_lives_as_long_and_a_tombstone_for_ever() {
     let later = Later::new("expiry-refusal").await;
     let world = &later.world;
@@ -118,12 +154,7 @@ async fn a_refusal_lives_as_long_and_a_tombstone_for_ever() {
     later.after(DAY * 400);
     assert_eq!(world.api.settle(&poor).await.status, 201);
 
-    // The terminal signs by the same clock.
-    let Who::Terminal(credential) = &terminal.who else { panic!("a terminal signs") };
-    let now_s = world.app.now().plus(DAY * 400).seconds();
-    let headers = world.api.signed(&late, credential, now_s);
-    let answer = world.api.exchange(&late, &headers).await.expect("an answer");
-    let _ = answer.problem(409, "operation_reversed");
+    let _ = later.send(&late).await.problem(409, "operation_reversed");
     assert_eq!(world.card_balance(&card).await, "100");
     assert_eq!(world.check_books().await.entries_of("card_pay"), 0);
 }

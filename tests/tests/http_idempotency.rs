@@ -294,6 +294,37 @@ async fn what_is_not_stored_leaves_the_key_free() {
     assert_eq!((books.entries_of("pay"), books.entries_of("transfer")), (2, 1));
 }
 
+/// The staged rollout: the operator sees how many requests come without a key, and turns keys on.
+#[tokio::test]
+async fn from_optional_to_mandatory() {
+    let world = World::with_terms(Host::fresh(), "rollout", |terms| terms.key_phase = KeyPhase::Optional).await;
+    let (merchant, customer) = (world.merchant().await, world.customer_with("100").await);
+    let readiness = async || {
+        let call = Call::get("/v1/admin/idempotency/readiness", &world.operator.who);
+        world.api.send(&call).await.good().json()
+    };
+    let before = readiness().await;
+    assert_eq!((&before["phase"], &before["missing"], &before["ready"]), (&json!("optional"), &json!(0), &json!(true)));
+    let pay = customer.pays(&merchant, "1");
+    let _ = world.api.send(&pay.clone().keyless()).await.good();
+    let _ = world.api.send(&pay).await.good();
+    let after = readiness().await;
+    assert_eq!((&after["missing"], &after["ready"]), (&json!(1), &json!(false)), "{after}");
+    let requests = |view: &Value| view["requests"].as_u64().expect("a count");
+    assert_eq!(requests(&after) - requests(&before), 2);
+
+    let phase = |phase: &str| {
+        let path = "/v1/admin/idempotency/phase";
+        Call::new(reqwest::Method::PUT, path, &world.operator.who).json(&json!({"phase": phase}))
+    };
+    let _ = world.api.send(&phase("never")).await.problem(400, "invalid_request");
+    assert_eq!(world.api.send(&phase("mandatory")).await.good().text("/phase"), "mandatory");
+    let _ = world.api.send(&pay.clone().keyless()).await.problem(400, "idempotency_key_missing");
+    assert!(world.api.send(&pay).await.good().replayed());
+    assert_eq!(readiness().await["phase"], "mandatory");
+    assert_eq!(world.check_books().await.entries_of("pay"), 2);
+}
+
 fn entries(books: &ledger_tests::http::books::Books) -> usize {
     books.under("TXN#").count()
 }

@@ -134,7 +134,10 @@ async fn interrupted_and_started_again() {
         let replay = world.api.settle(call).await;
         assert_eq!((replay.stored(), replay.replayed()), (first.stored(), true));
     }
-    assert_eq!((world.balance(&customer, "ECOPAY").await, world.card_balance(&card).await), ("700".into(), "500".into()));
+    assert_eq!(
+        (world.balance(&customer, "ECOPAY").await, world.card_balance(&card).await),
+        ("700".into(), "500".into())
+    );
     let ended = tokio::task::block_in_place(|| process.interrupt());
     assert_eq!(ended.code(), Some(0), "{ended:?}");
 }

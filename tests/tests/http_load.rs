@@ -26,7 +26,7 @@ impl Payment {
     fn plan(number: usize, customers: &[Customer], merchant: &ledger_tests::http::Merchant) -> Self {
         let (customer, yen) = (number % CUSTOMERS, 1 + (number as u64 * 7) % 40);
         let call = customers[customer].pays(merchant, &yen.to_string());
-        Self { customer, yen, times: 1 + number % 3, at_once: number / 3 % 2 == 0, call }
+        Self { customer, yen, times: 1 + number % 3, at_once: (number / 3).is_multiple_of(2), call }
     }
 
     /// Sends the request as often as it is to be sent.

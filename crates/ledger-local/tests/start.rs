@@ -1,5 +1,6 @@
 //! What does not start says so in one line on standard error, and exits with a code that is not 0.
 //! The binary itself is run, which is also how `cargo test` comes to build it.
+#![expect(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
 use std::net::TcpListener;
 use std::path::PathBuf;

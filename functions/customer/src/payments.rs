@@ -29,6 +29,7 @@ pub(crate) struct PayBody {
     /// In which asset; `ECOPAY` if absent.
     asset: Option<String>,
     /// How much of it in points, one yen each.
+    #[serde(default, deserialize_with = "AmountText::if_present")]
     points: Option<AmountText>,
     /// How much of it in regional currencies, by key, one yen each.
     #[serde(default)]

@@ -20,6 +20,7 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub(crate) struct RefundBody {
     /// How much, in the asset of the payment's total; all that is left if absent.
+    #[serde(default, deserialize_with = "AmountText::if_present")]
     amount: Option<AmountText>,
     /// Why; at most 140 characters, no card number.
     reason: Option<String>,

@@ -33,6 +33,7 @@ pub(crate) struct CardRefundBody {
     /// The payment that is refunded.
     payment_id: String,
     /// How much, in yen; all that is left if absent.
+    #[serde(default, deserialize_with = "AmountText::if_present")]
     amount: Option<AmountText>,
 }
 

@@ -110,6 +110,17 @@ impl Call {
         self
     }
 
+    /// With another value of a field of its JSON body.
+    ///
+    /// # Panics
+    /// When the body is no JSON object.
+    #[must_use]
+    pub fn field(self, name: &str, value: impl Into<Value>) -> Self {
+        let mut body: Value = serde_json::from_str(self.body.as_deref().unwrap_or("{}")).expect("a JSON body");
+        body[name] = value.into();
+        self.json(&body)
+    }
+
     /// As somebody else.
     #[must_use]
     pub fn by(mut self, who: &Who) -> Self {

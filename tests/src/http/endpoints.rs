@@ -127,88 +127,97 @@ impl Endpoint {
 
     /// Makes what the request needs, and the request.
     pub async fn prepare(self, stage: &Stage) -> Prepared {
+        let Stage { world, merchant, terminal } = stage;
         match self {
-            Self::Pay | Self::Transfer | Self::PaymentCode | Self::ProfilePatch | Self::CardPatch => {
-                self.by_customer(stage).await
-            }
-            Self::Charge | Self::Refund => self.by_merchant(stage).await,
-            Self::CardTopup | Self::CardPay | Self::CardRefund | Self::CardReverse => self.by_terminal(stage).await,
-            Self::Grant
-            | Self::BulkGrant
-            | Self::AdjustmentRequest
-            | Self::AdjustmentApprove
-            | Self::AdjustmentReject => self.of_value(stage).await,
-            Self::CustomerOpen
-            | Self::MerchantOpen
-            | Self::CardIssue
-            | Self::TerminalOpen
-            | Self::CustomerPatch
-            | Self::MerchantPatch
-            | Self::CardAdminPatch
-            | Self::TerminalPatch
-            | Self::Enrolment => self.of_things(stage).await,
-        }
-    }
-
-    async fn by_customer(self, Stage { world, merchant, .. }: &Stage) -> Prepared {
-        let customer = world.customer_with("1000").await;
-        match self {
-            Self::Pay => prepared(customer.pays(merchant, "300"), 201, 1).with_other("amount", "301"),
+            Self::Pay => prepared(rich(world).await.pays(merchant, "300"), 201, 1).with_other("amount", "301"),
             Self::Transfer => {
-                let to = world.customer().await;
-                prepared(customer.sends(&to, "300"), 201, 1).with_other("amount", "301")
+                let call = rich(world).await.sends(&world.customer().await, "300");
+                prepared(call, 201, 1).with_other("amount", "301")
             }
-            Self::PaymentCode => {
-                prepared(Call::post("/v1/me/payment-code", &customer.who, &json!({})).key(new_key()), 200, 0)
-            }
+            Self::PaymentCode => prepared(issue_code(&rich(world).await), 200, 0),
             Self::ProfilePatch => {
                 let body = json!({"name": "Taro", "email": "taro@example.com"});
-                prepared(Call::patch("/v1/me", &customer.who, &body).key(new_key()), 200, 0).with_other("name", "Jiro")
+                prepared(Call::patch("/v1/me", &rich(world).await.who, &body).key(new_key()), 200, 0)
+                    .with_other("name", "Jiro")
             }
-            _ => {
-                let card = world.card(Some(&customer), "0").await;
-                let call = Call::patch(&format!("/v1/me/cards/{card}"), &customer.who, &json!({"status": "frozen"}));
-                prepared(call.key(new_key()), 200, 0).with_other("status", "active")
+            Self::CardPatch => {
+                let customer = world.customer().await;
+                let path = format!("/v1/me/cards/{}", world.card(Some(&customer), "0").await);
+                let call = Call::patch(&path, &customer.who, &json!({"status": "frozen"})).key(new_key());
+                prepared(call, 200, 0).with_other("status", "active")
             }
-        }
-    }
-
-    async fn by_merchant(self, stage: &Stage) -> Prepared {
-        let Stage { world, merchant, .. } = stage;
-        match self {
             Self::Charge => {
-                let customer = world.customer_with("1000").await;
-                let issue = Call::post("/v1/me/payment-code", &customer.who, &json!({})).key(new_key());
-                let code = world.api.settle(&issue).await.good().text("/code");
+                let code = world.api.settle(&issue_code(&rich(world).await)).await.good().text("/code");
                 let body = json!({"code": code, "amount": "300"});
                 let call = Call::post("/v1/merchant/charges", &merchant.who, &body).key(new_key());
                 prepared(call, 201, 1).with_other("amount", "301")
             }
-            _ => {
+            Self::Refund => {
                 let (_, payment) = stage.paid("1000").await;
                 prepared(merchant.refunds(&payment, "300"), 201, 1).with_other("amount", "301")
             }
-        }
-    }
-
-    async fn by_terminal(self, stage: &Stage) -> Prepared {
-        let Stage { world, terminal, .. } = stage;
-        let amount = json!({"amount": "300"});
-        match self {
+            Self::CustomerOpen => {
+                make(world, "/v1/admin/customers", &json!({"name": "Yuki"})).with_other("name", "Yuna")
+            }
+            Self::CustomerPatch => {
+                let path = format!("/v1/admin/customers/{}", world.customer().await.id);
+                change(world, &path, &frozen()).with_other("status", "active")
+            }
+            Self::MerchantOpen => {
+                make(world, "/v1/admin/merchants", &json!({"name": "Baker"})).with_other("name", "Butcher")
+            }
+            Self::MerchantPatch => {
+                let path = format!("/v1/admin/merchants/{}", world.merchant().await.id);
+                change(world, &path, &json!({"status": "suspended", "name": "Baker"})).with_other("status", "active")
+            }
+            Self::CardIssue => make(world, "/v1/admin/cards", &json!({})).with_other("card_id", &new_id()),
+            Self::CardAdminPatch => {
+                let path = format!("/v1/admin/cards/{}", world.card(None, "0").await);
+                change(world, &path, &frozen()).with_other("status", "active")
+            }
+            Self::TerminalOpen => make(world, "/v1/admin/terminals", &json!({"merchant_id": merchant.id}))
+                .with_other("terminal_id", &new_id()),
+            Self::TerminalPatch => {
+                let path = format!("/v1/admin/terminals/{}", world.terminal(merchant).await.id);
+                change(world, &path, &frozen()).with_other("reason", "found")
+            }
+            Self::Enrolment => {
+                let [one, other] = [world.terminal(merchant).await.id, world.terminal(merchant).await.id];
+                let path = |id| format!("/v1/admin/terminals/{id}/enrolment");
+                make(world, &path(one), &json!({})).with_other_path(path(other))
+            }
+            Self::Grant => {
+                let body = grant("customer_id", json!(world.customer().await.id));
+                Prepared { entries: 1, ..make(world, "/v1/admin/grants", &body).with_other("amount", "301") }
+            }
+            Self::BulkGrant => {
+                let body = grant("customer_ids", json!([world.customer().await.id, world.customer().await.id]));
+                Prepared { status: 202, ..make(world, "/v1/admin/grants", &body).with_other("amount", "301") }
+            }
+            Self::AdjustmentRequest => {
+                let customer = rich(world).await.id;
+                let body = json!({
+                    "customer_id": customer, "direction": "debit", "amount": "300",
+                    "reason_code": "correction", "note": "charged twice",
+                });
+                make(world, "/v1/admin/adjustments", &body).with_other("direction", "credit")
+            }
+            Self::AdjustmentApprove => Prepared { entries: 1, ..decide(world, "approve").await },
+            Self::AdjustmentReject => decide(world, "reject").await,
             Self::CardTopup => {
-                let card = world.card(None, "0").await;
-                prepared(terminal.does("topup", &card, &amount), 201, 1).with_other("amount", "301")
+                let call = terminal.does("topup", &world.card(None, "0").await, &json!({"amount": "300"}));
+                prepared(call, 201, 1).with_other("amount", "301")
             }
             Self::CardPay => {
-                let card = world.card(None, "1000").await;
-                prepared(terminal.does("pay", &card, &amount), 201, 1).with_other("amount", "301")
+                let call = terminal.does("pay", &world.card(None, "1000").await, &json!({"amount": "300"}));
+                prepared(call, 201, 1).with_other("amount", "301")
             }
             Self::CardRefund => {
                 let (card, _, payment) = stage.paid_by_card("1000").await;
                 let body = json!({"payment_id": payment, "amount": "300"});
                 prepared(terminal.does("refund", &card, &body), 201, 1).with_other("amount", "301")
             }
-            _ => {
+            Self::CardReverse => {
                 let (_, original, _) = stage.paid_by_card("1000").await;
                 let (_, another, _) = stage.paid_by_card("1000").await;
                 let path = terminal.reverses("card_pay", &another).path;
@@ -216,77 +225,42 @@ impl Endpoint {
             }
         }
     }
+}
 
-    async fn of_value(self, Stage { world, .. }: &Stage) -> Prepared {
-        let customer = world.customer_with("1000").await;
-        let account = json!({"customer_id": customer.id});
-        let by_operator = |path: &str, body: &Value| Call::post(path, &world.operator.who, body).key(new_key());
-        let mut body = json!({"asset": "POINT", "amount": "300", "reason": "thanks"});
-        match self {
-            Self::Grant => {
-                body["customer_id"] = json!(customer.id);
-                prepared(by_operator("/v1/admin/grants", &body), 201, 1).with_other("amount", "301")
-            }
-            Self::BulkGrant => {
-                body["customer_ids"] = json!([customer.id, world.customer().await.id]);
-                prepared(by_operator("/v1/admin/grants", &body), 202, 0).with_other("amount", "301")
-            }
-            Self::AdjustmentRequest => {
-                let body = json!({
-                    "customer_id": customer.id, "direction": "debit", "amount": "300", "reason_code": "correction", "note": "twice",
-                });
-                prepared(by_operator("/v1/admin/adjustments", &body), 201, 0).with_other("direction", "credit")
-            }
-            _ => {
-                let (first, second) =
-                    (world.approval(&account, "credit", "300").await, world.approval(&account, "debit", "1").await);
-                let approve = self == Self::AdjustmentApprove;
-                let path =
-                    |call: &Call| if approve { call.path.clone() } else { call.path.replace("/approve", "/reject") };
-                let other = path(&second);
-                let call = first.clone().at(path(&first));
-                prepared(call, 200, usize::from(approve)).with_other_path(other)
-            }
-        }
-    }
+async fn rich(world: &World) -> Customer {
+    world.customer_with("1000").await
+}
 
-    async fn of_things(self, Stage { world, merchant, .. }: &Stage) -> Prepared {
-        let make =
-            |path: &str, body: &Value| prepared(Call::post(path, &world.operator.who, body).key(new_key()), 201, 0);
-        let change =
-            |path: String, body: &Value| prepared(Call::patch(&path, &world.operator.who, body).key(new_key()), 200, 0);
-        let frozen = json!({"status": "frozen", "reason": "lost"});
-        match self {
-            Self::CustomerOpen => make("/v1/admin/customers", &json!({"name": "Yuki"})).with_other("name", "Yuna"),
-            Self::MerchantOpen => make("/v1/admin/merchants", &json!({"name": "Bakery"})).with_other("name", "Butcher"),
-            Self::CardIssue => make("/v1/admin/cards", &json!({})).with_other("card_id", &new_id()),
-            Self::TerminalOpen => {
-                make("/v1/admin/terminals", &json!({"merchant_id": merchant.id})).with_other("terminal_id", &new_id())
-            }
-            Self::CustomerPatch => {
-                let id = world.customer().await.id;
-                change(format!("/v1/admin/customers/{id}"), &frozen).with_other("status", "active")
-            }
-            Self::MerchantPatch => {
-                let id = world.merchant().await.id;
-                let body = json!({"status": "suspended", "name": "Baker"});
-                change(format!("/v1/admin/merchants/{id}"), &body).with_other("status", "active")
-            }
-            Self::CardAdminPatch => {
-                let id = world.card(None, "0").await;
-                change(format!("/v1/admin/cards/{id}"), &frozen).with_other("status", "active")
-            }
-            Self::TerminalPatch => {
-                let id = world.terminal(merchant).await.id;
-                change(format!("/v1/admin/terminals/{id}"), &frozen).with_other("reason", "found")
-            }
-            _ => {
-                let [one, two] = [world.terminal(merchant).await.id, world.terminal(merchant).await.id];
-                let path = |id| format!("/v1/admin/terminals/{id}/enrolment");
-                make(&path(one), &json!({})).with_other_path(path(two))
-            }
-        }
-    }
+fn issue_code(customer: &Customer) -> Call {
+    Call::post("/v1/me/payment-code", &customer.who, &json!({})).key(new_key())
+}
+
+/// The operator makes something.
+fn make(world: &World, path: &str, body: &Value) -> Prepared {
+    prepared(Call::post(path, &world.operator.who, body).key(new_key()), 201, 0)
+}
+
+/// The operator changes something.
+fn change(world: &World, path: &str, body: &Value) -> Prepared {
+    prepared(Call::patch(path, &world.operator.who, body).key(new_key()), 200, 0)
+}
+
+fn frozen() -> Value {
+    json!({"status": "frozen", "reason": "lost"})
+}
+
+fn grant(to: &str, whom: Value) -> Value {
+    let mut body = json!({"asset": "POINT", "amount": "300", "reason": "thanks"});
+    body[to] = whom;
+    body
+}
+
+/// A decision on an adjustment; the other request decides on another.
+async fn decide(world: &World, verb: &str) -> Prepared {
+    let account = json!({"customer_id": rich(world).await.id});
+    let [one, other] = [world.approval(&account, "credit", "300").await, world.approval(&account, "debit", "1").await];
+    let path = |call: &Call| call.path.replace("approve", verb);
+    prepared(one.clone().at(path(&one)), 200, 0).with_other_path(path(&other))
 }
 
 fn prepared(call: Call, status: u16, entries: usize) -> Prepared {

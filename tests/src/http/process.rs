@@ -43,7 +43,7 @@ impl Process {
                 }
             }
         });
-        let mut next = |name: &str| {
+        let next = |name: &str| {
             let (found, url) = looking.recv_timeout(START_TIMEOUT).expect("the start-up text");
             assert_eq!(found, name);
             url

@@ -28,6 +28,15 @@ impl AmountText {
         Amount::canonical_text(&self.0).map_err(|error| Problem::invalid_field("amount", error))
     }
 
+    /// Reads a field that may be absent but not `null`: a client whose sum came out as NaN sends `null`,
+    /// and an absent amount can mean all there is. For `deserialize_with`, beside `default`.
+    ///
+    /// # Errors
+    /// The deserializer's, for anything that is no decimal number.
+    pub fn if_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        Self::deserialize(deserializer).map(Some)
+    }
+
     /// The text as it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
