@@ -108,3 +108,18 @@ fn main_files_only_start_the_runtime() {
         assert!(lines <= 25, "{} does more than starting the runtime", file.display());
     }
 }
+
+#[test]
+fn the_readme_tells_the_costs_as_they_are() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
+    let costs = std::fs::read_to_string(format!("{root}/tests/costs.txt")).unwrap();
+    let lines: Vec<&str> = costs.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+    assert!(lines.len() > 20, "{}", lines.len());
+    for line in lines {
+        let (rest, wcu) = line.trim_end().rsplit_once(' ').unwrap();
+        let (operation, items) = rest.trim_end().rsplit_once(' ').unwrap();
+        let row = format!("| {} | {items} | {wcu} |", operation.trim_end());
+        assert!(readme.contains(&row), "README.md lacks the row {row}");
+    }
+}
