@@ -5,6 +5,7 @@ use axum::extract::State;
 use ledger_core::dynamo::{Item, ItemError, read};
 use ledger_core::ids::PaymentId;
 use ledger_core::keys::{self, attr};
+use ledger_core::money::stored_text;
 use ledger_core::ops::PaymentRecord;
 use ledger_runtime::app::App;
 use ledger_runtime::identity::{Caller, Merchant};
@@ -75,7 +76,8 @@ impl RecordView {
             refund_id: read::opt_text(item, "refund_id").map(str::to_owned),
             transaction_id: text("transaction_id")?,
             asset: text("asset")?,
-            amount: read::number(item, "total")?.to_owned(),
+            amount: stored_text(read::number(item, "total")?)
+                .map_err(|_| ItemError { attribute: "total".to_owned() })?,
             status: read::opt_text(item, "state").map(str::to_owned),
             created_at: text(attr::CREATED_AT)?,
         })

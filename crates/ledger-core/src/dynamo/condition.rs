@@ -1,7 +1,7 @@
 //! Conditions as data: rendered for DynamoDB, and evaluated on an `ALL_OLD` item to tell which part failed.
 
 use super::{Item, Value};
-use rust_decimal::Decimal;
+use crate::money::stored_decimal;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -163,7 +163,7 @@ fn ordering(stored: &Value, given: &Value) -> Option<Ordering> {
         return Some(a.cmp(b));
     }
     if let (Value::N(a), Value::N(b)) = (stored, given) {
-        return Some(decimal(a)?.cmp(&decimal(b)?));
+        return Some(stored_decimal(a).ok()?.cmp(&stored_decimal(b).ok()?));
     }
     None
 }
@@ -181,8 +181,4 @@ fn same(stored: &Value, given: &Value) -> bool {
             Value::S(_) | Value::N(_) | Value::B(_) | Value::Bool(_) | Value::L(_) | Value::M(_),
         ) => ordering(stored, given).is_some_and(Ordering::is_eq),
     }
-}
-
-fn decimal(text: &str) -> Option<Decimal> {
-    Decimal::from_str_exact(text).or_else(|_| Decimal::from_scientific(text)).ok()
 }

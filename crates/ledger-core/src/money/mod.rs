@@ -38,3 +38,17 @@ pub(crate) fn exact_product(a: Decimal, b: Decimal) -> Option<Decimal> {
     let exact = a.is_zero() || b.is_zero() || Some(product.scale()) == a.scale().checked_add(b.scale());
     exact.then_some(product)
 }
+
+/// A number as DynamoDB returns it, which may be written with an exponent. Only what is stored is read
+/// so: input goes through [`Amount::parse`] and [`Rate::parse`].
+pub(crate) fn stored_decimal(number: &str) -> Result<Decimal, MoneyError> {
+    Decimal::from_str_exact(number).or_else(|_| Decimal::from_scientific(number)).map_err(|_| MoneyError::Unreadable)
+}
+
+/// The canonical text of a number as DynamoDB returns it, for showing it.
+///
+/// # Errors
+/// [`MoneyError::Unreadable`] if it is no decimal that can be held exactly.
+pub fn stored_text(number: &str) -> Result<String, MoneyError> {
+    stored_decimal(number).map(canonical)
+}

@@ -48,10 +48,7 @@ impl Balance {
     /// # Errors
     /// [`MoneyError::Unreadable`] if it is no decimal that can be held exactly.
     pub fn from_stored(asset: Asset, number: &str) -> Result<Self, MoneyError> {
-        let value = Decimal::from_str_exact(number)
-            .or_else(|_| Decimal::from_scientific(number))
-            .map_err(|_| MoneyError::Unreadable)?;
-        Ok(Self { asset, value })
+        Ok(Self { asset, value: super::stored_decimal(number)? })
     }
 
     /// What is counted.

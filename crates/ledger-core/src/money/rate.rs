@@ -25,7 +25,19 @@ impl Rate {
     /// # Errors
     /// [`RateError`] if it is no decimal or out of its bounds.
     pub fn parse(text: &str) -> Result<Self, RateError> {
-        let value = Decimal::from_str_exact(text).map_err(|_| RateError)?.normalize();
+        Self::checked(Decimal::from_str_exact(text).map_err(|_| RateError)?)
+    }
+
+    /// Reads a number as DynamoDB returns it.
+    ///
+    /// # Errors
+    /// [`RateError`] if it is no decimal or out of its bounds.
+    pub fn from_stored(number: &str) -> Result<Self, RateError> {
+        Self::checked(super::stored_decimal(number).map_err(|_| RateError)?)
+    }
+
+    fn checked(value: Decimal) -> Result<Self, RateError> {
+        let value = value.normalize();
         let fits = value >= Decimal::ZERO && value <= Decimal::ONE_HUNDRED && value.scale() <= 6;
         if fits { Ok(Self(value)) } else { Err(RateError) }
     }
@@ -61,7 +73,7 @@ impl Co2Kg {
     /// # Errors
     /// [`MoneyError::Unreadable`] if it is no decimal.
     pub fn from_stored(number: &str) -> Result<Self, MoneyError> {
-        Decimal::from_str_exact(number).map(Self).map_err(|_| MoneyError::Unreadable)
+        super::stored_decimal(number).map(Self)
     }
 
     /// The sum.
@@ -82,5 +94,20 @@ impl Co2Kg {
     #[must_use]
     pub fn text(&self) -> String {
         canonical(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_number_may_have_an_exponent_and_input_may_not() {
+        assert_eq!(Rate::from_stored("1E-2"), Rate::parse("0.01"));
+        assert_eq!(Rate::parse("1E-2"), Err(RateError));
+        assert_eq!(Co2Kg::from_stored("1.24E+1").map(|co2| co2.text()), Ok("12.4".to_owned()));
+        for wrong in ["-0.1", "100.1", "0.0000001", "NaN", ""] {
+            assert_eq!((Rate::parse(wrong), Rate::from_stored(wrong)), (Err(RateError), Err(RateError)), "{wrong}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::idempotency::{IdempotencyKey, KeyError};
 use crate::ids::{Actor, CustomerId, JobId, StaffId, Tenant};
 use crate::keys::{self, Shards, Work, attr};
-use crate::money::{Amount, Asset};
+use crate::money::{Amount, Asset, stored_text};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::time::Timestamp;
@@ -128,7 +128,7 @@ impl GrantJob {
             staff: read::parsed(item, "staff_id", StaffId::parse)?,
             customers: customers.collect::<Result<_, _>>()?,
             asset: read::parsed(item, "asset", Asset::parse)?,
-            amount: read::number(item, "amount")?.to_owned(),
+            amount: stored_text(read::number(item, "amount")?).map_err(|_| wrong("amount"))?,
             reason: read::parsed(item, "reason", |text| FreeText::parse(text, 140))?,
             done: count("done")?,
             failed: count("failed")?,

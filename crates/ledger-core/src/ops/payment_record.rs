@@ -161,7 +161,7 @@ impl PaymentRecord {
             points_earned: amount("points_earned", Asset::Point)?,
             points_taken_back: Balance::from_stored(Asset::Point, read::number(item, "points_taken_back")?)
                 .map_err(|_| wrong("points_taken_back"))?,
-            co2_rate: Rate::parse(read::number(item, "co2_rate")?).map_err(|_| wrong("co2_rate"))?,
+            co2_rate: Rate::from_stored(read::number(item, "co2_rate")?).map_err(|_| wrong("co2_rate"))?,
             co2: Co2Kg::from_stored(read::number(item, "co2")?).map_err(|_| wrong("co2"))?,
             state: PaymentState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,

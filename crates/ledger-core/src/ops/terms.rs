@@ -3,7 +3,7 @@
 use crate::dynamo::{Item, ItemError, Value, read};
 use crate::ids::MerchantId;
 use crate::keys::Shards;
-use crate::money::{Amount, Asset, AssetSpec, Rate};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use std::collections::BTreeMap;
 
 /// A tenant's configuration, its `CONFIG` item.
@@ -114,7 +114,7 @@ impl TenantTerms {
     /// [`ItemError`] if it does not look as [`TenantTerms::item`] writes it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
-        let rate = |attribute: &str| Rate::parse(read::number(item, attribute)?).map_err(|_| wrong(attribute));
+        let rate = |attribute: &str| Rate::from_stored(read::number(item, attribute)?).map_err(|_| wrong(attribute));
         let mut assets = BTreeMap::new();
         for (name, terms) in read::opt_map(item, "assets").ok_or_else(|| wrong("assets"))? {
             let Value::M(terms) = terms else {
@@ -132,8 +132,7 @@ impl TenantTerms {
                 version: read::text(item, "co2_version")?.to_owned(),
             },
             points_rate: rate("points_rate")?,
-            card_cap: Amount::parse(&AssetSpec::ECOPAY, read::number(item, "card_cap")?)
-                .map_err(|_| wrong("card_cap"))?,
+            card_cap: stored_amount(Asset::Ecopay, read::number(item, "card_cap")?).ok_or_else(|| wrong("card_cap"))?,
             card_bonus_rate: rate("card_bonus_rate")?,
             spent_points: [SpentPoints::Deduct, SpentPoints::Forgive]
                 .into_iter()
@@ -174,14 +173,10 @@ impl AssetTerms {
                 .and_then(|scale| AssetSpec::regional(key, scale))
                 .ok_or_else(|| wrong("scale"))?,
         };
-        let cap = read::opt_number(item, "cap").map(|cap| Amount::parse(&spec, cap));
+        let cap = read::opt_number(item, "cap");
+        let cap = cap.map(|cap| stored_amount(spec.asset().clone(), cap).ok_or_else(|| wrong("cap")));
         let flag = |name: &str| item.get(name) == Some(&Value::Bool(true));
-        Ok(Self {
-            cap: cap.transpose().map_err(|_| wrong("cap"))?,
-            transferable: flag("transferable"),
-            spendable: flag("spendable"),
-            spec,
-        })
+        Ok(Self { cap: cap.transpose()?, transferable: flag("transferable"), spendable: flag("spendable"), spec })
     }
 
     fn item(&self) -> Item {
@@ -223,6 +218,10 @@ impl MerchantTerms {
             shards: shards(item, "shards")?,
         })
     }
+}
+
+fn stored_amount(asset: Asset, number: &str) -> Option<Amount> {
+    Balance::from_stored(asset, number).ok()?.as_amount()
 }
 
 fn shards(item: &Item, attribute: &str) -> Result<Shards, ItemError> {

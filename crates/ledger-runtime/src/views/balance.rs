@@ -2,7 +2,7 @@
 
 use ledger_core::dynamo::{Item, ItemError, read};
 use ledger_core::keys::{attr, sk};
-use ledger_core::money::{Asset, Balance};
+use ledger_core::money::{Asset, Balance, stored_text};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -62,16 +62,20 @@ impl BalanceView {
 
 impl MetricsView {
     /// From the `METRICS` item, if there is one yet.
-    #[must_use]
-    pub fn read(item: Option<&Item>) -> Self {
-        let number =
-            |attribute: &str| item.and_then(|item| read::opt_number(item, attribute)).unwrap_or("0").to_owned();
-        Self {
-            co2_kg: number("co2_total"),
-            payments: number("payments"),
-            paid_total: number("paid_total"),
-            refunds: number("refunds"),
-            refunded_total: number("refunded_total"),
-        }
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
+        let number = |attribute: &str| {
+            let stored = item.and_then(|item| read::opt_number(item, attribute)).unwrap_or("0");
+            stored_text(stored).map_err(|_| ItemError { attribute: attribute.to_owned() })
+        };
+        Ok(Self {
+            co2_kg: number("co2_total")?,
+            payments: number("payments")?,
+            paid_total: number("paid_total")?,
+            refunds: number("refunds")?,
+            refunded_total: number("refunded_total")?,
+        })
     }
 }
