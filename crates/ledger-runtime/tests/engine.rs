@@ -77,8 +77,8 @@ fn balance(id: &str, amount: u32) -> Value {
     })
 }
 
-async fn send(ledger: &Ledger, key: &str, amount: &str) -> Outcome {
-    let claim = Claim {
+fn claim(ledger: &Ledger, key: &str, amount: &str) -> Claim {
+    Claim {
         tenant: tenant(),
         principal: Principal::Customer(customer(PAYER)),
         actor: Actor::Customer(customer(PAYER)),
@@ -91,7 +91,11 @@ async fn send(ledger: &Ledger, key: &str, amount: &str) -> Outcome {
         },
         window: Window::WALLET,
         now: ledger.clock().now(),
-    };
+    }
+}
+
+async fn send(ledger: &Ledger, key: &str, amount: &str) -> Outcome {
+    let claim = claim(ledger, key, amount);
     let amount = Amount::parse(&AssetSpec::ECOPAY, amount).unwrap();
     let plan = |cx| std::future::ready(plan(&amount, cx));
     let render = |id: &TransactionId| ok(&json!({"transaction_id": id.to_string()}));
@@ -189,4 +193,20 @@ async fn pages_of_a_partition_and_of_an_index() {
     assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
     let found = ledger.dynamo().get_together(&keys).await.unwrap();
     assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+}
+
+#[tokio::test]
+async fn an_answered_key_is_answered_though_its_plan_can_no_longer_be_made() {
+    let (ledger, _) = engine(&[balance(PAYER, 5000), balance(PAYEE, 0)]).await;
+    let first = send(&ledger, "k", "1000").await;
+    assert_eq!(first.status(), 200);
+    let render = |_: &TransactionId| ok(&json!({}));
+    let gone = |_| std::future::ready(Err(PlanError::Missing));
+    let again = ledger.perform(claim(&ledger, "k", "1000"), Admission::Execute, gone, render).await;
+    assert!(again.is_replay());
+    assert_eq!((again.status(), again.body()), (first.status(), first.body()));
+    let other = ledger.perform(claim(&ledger, "k", "999"), Admission::Execute, gone, render).await;
+    assert_eq!(other.status(), 422);
+    let unseen = ledger.perform(claim(&ledger, "k-2", "1000"), Admission::Execute, gone, render).await;
+    assert_eq!(unseen.status(), 404);
 }
