@@ -40,7 +40,7 @@ operations! {
     CardReverse = "card_reverse",
     /// The operator grants points or regional currency.
     Grant = "grant",
-    /// The operator grants to many customers.
+    /// One customer's part of a grant to many.
     BulkGrant = "bulk_grant",
     /// An adjustment is requested.
     AdjustmentRequest = "adjustment_request",

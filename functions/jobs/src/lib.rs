@@ -92,7 +92,8 @@ async fn grant_to(app: &App, tenant: &Tenant, job: &GrantJob, customer: Customer
         tenant: tenant.clone(),
         principal: Principal::Staff(job.staff),
         actor: Actor::Staff(job.staff),
-        operation: Operation::Grant,
+        // Apart from the grants that the staff member asks for, whose keys can be anything.
+        operation: Operation::BulkGrant,
         key: job.child_key(customer).map_err(Problem::key)?,
         request: CanonicalRequest { method: "POST", path: format!("/v1/admin/grants/{}", job.id), fields },
         window: Window::WALLET,
