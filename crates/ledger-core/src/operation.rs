@@ -72,6 +72,10 @@ operations! {
     TerminalPatch = "terminal_patch",
     /// The operator asks for a terminal's enrolment code.
     EnrolmentCode = "enrolment_code",
+    /// A terminal answers its enrolment code; not keyed.
+    Enrol = "enrol",
+    /// A tenant's configuration is written; not keyed.
+    TenantConfigure = "tenant_configure",
 }
 
 impl Operation {

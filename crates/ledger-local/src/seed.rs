@@ -24,6 +24,7 @@ use ledger_core::ops::{
 use ledger_core::personal::FreeText;
 use ledger_core::transaction::Planned;
 use ledger_runtime::execute::{Ledger, Outcome};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
 use uuid::Uuid;
@@ -102,7 +103,7 @@ impl<'a> Seeder<'a> {
 
     async fn tenant(&self) -> Result<(), SeedError> {
         let transaction = tenant::open(&self.tenant, &self.terms, self.ledger.clock().now()).map_err(failed)?;
-        match self.ledger.apply(&self.tenant, Operation::CustomerOpen, &transaction).await {
+        match self.ledger.apply(&self.tenant, Operation::TenantConfigure, &transaction).await {
             Ok(()) => Ok(()),
             Err(error) if error.failure() == Some(Failure::AlreadyExists) => Ok(()),
             Err(error) => Err(failed(ledger_runtime::problem::Problem::from(error).detail())),
@@ -213,7 +214,7 @@ impl<'a> Seeder<'a> {
         settled(self.ledger.perform(claim, Admission::Execute, |_| async { Ok(planned.clone()) }, |_| answer()).await)?;
         let (private_key, public_key) = Credential::key_pair().map_err(failed)?;
         let enrol = terminal::enrol(&code, &public_key, record.epoch, now).map_err(failed)?;
-        if let Err(error) = self.ledger.apply(&self.tenant, Operation::EnrolmentCode, &enrol).await {
+        if let Err(error) = self.ledger.apply(&self.tenant, Operation::Enrol, &enrol).await {
             return Err(failed(ledger_runtime::problem::Problem::from(error).detail()));
         }
         let credential = Credential {
@@ -264,6 +265,8 @@ impl<'a> Seeder<'a> {
     }
 }
 
+/// 2025-11-21T00:00:00Z
+const DEMO_BORN_MS: u64 = 1_763_683_200_000;
 const ID_TRANSACTION: u8 = 1;
 const ID_RESOURCE: u8 = 2;
 const ID_AUDIT: u8 = 3;
@@ -281,12 +284,12 @@ impl Seed {
         Self { operation, at, staff: StaffId::new(Uuid::nil()) }
     }
 
-    /// A UUIDv7 of the demo's own age, made from the step.
+    /// A UUIDv7 of the demo's own age, made from the step's name: the same in every later version.
     fn id(&self, kind: u8) -> Uuid {
-        let operation = Operation::ALL.iter().position(|operation| *operation == self.operation).unwrap_or(0);
-        let small = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
-        let bytes = [0xdd, kind, 0, 0, 0, 0, 0, 0, small(operation), small(self.at)];
-        uuid::Builder::from_unix_timestamp_millis(1_763_683_200_000, &bytes).into_uuid()
+        let digest: [u8; 32] = Sha256::digest(format!("{}-{}-{kind}", self.operation, self.at)).into();
+        let [a, b, c, d, e, f, g, h, i, j, ..] = digest;
+        let bytes = [a, b, c, d, e, f, g, h, i, j];
+        uuid::Builder::from_unix_timestamp_millis(DEMO_BORN_MS, &bytes).into_uuid()
     }
 
     fn context(&self, now: ledger_core::time::Timestamp) -> Context {

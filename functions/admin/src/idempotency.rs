@@ -101,7 +101,7 @@ pub(crate) async fn set_phase(
         let cx = app.ledger().context(app.now())?;
         let change =
             tenant::set_key_phase(who.tenant(), from, to, who.actor(), &cx).map_err(|_| Problem::internal())?;
-        app.ledger().apply(who.tenant(), Operation::CustomerPatch, &change).await?;
+        app.ledger().apply(who.tenant(), Operation::TenantConfigure, &change).await?;
         app.records().forget_tenant(who.tenant());
     }
     Ok(Json(PhaseView { phase: to.name() }))

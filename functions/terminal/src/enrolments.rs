@@ -52,7 +52,7 @@ pub(crate) async fn create(
     let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
     let record = TerminalRecord::read(&item)?;
     let enrol = terminal::enrol(&code, &body.public_key, record.epoch, app.now()).map_err(|_| Problem::internal())?;
-    let epoch = match app.ledger().apply(&code.tenant, Operation::EnrolmentCode, &enrol).await {
+    let epoch = match app.ledger().apply(&code.tenant, Operation::Enrol, &enrol).await {
         Ok(()) => record.epoch.saturating_add(1),
         Err(error) => already(&app, &code, &body.public_key).await?.ok_or(error)?,
     };
