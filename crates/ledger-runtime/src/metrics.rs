@@ -89,17 +89,12 @@ pub trait Sink: Send + Sync {
 
 /// The counters. Cheap to clone.
 #[derive(Clone)]
-pub struct Metrics(Arc<[Arc<dyn Sink>]>);
+pub struct Metrics(Arc<dyn Sink>);
 
 impl Metrics {
-    /// Counts into one place.
+    /// Counts into a sink.
     pub fn to(sink: impl Sink + 'static) -> Self {
-        Self(Arc::from([Arc::new(sink) as Arc<dyn Sink>]))
-    }
-
-    /// Counts into two places.
-    pub fn to_both(one: impl Sink + 'static, other: impl Sink + 'static) -> Self {
-        Self(Arc::from([Arc::new(one) as Arc<dyn Sink>, Arc::new(other) as Arc<dyn Sink>]))
+        Self(Arc::new(sink))
     }
 
     /// Counts one more of an operation of a tenant.
@@ -109,9 +104,7 @@ impl Metrics {
 
     /// Counts one more, where tenant or operation may not be known.
     pub fn count_of(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>) {
-        for sink in self.0.iter() {
-            sink.count(metric, tenant, operation, 1);
-        }
+        self.0.count(metric, tenant, operation, 1);
     }
 }
 

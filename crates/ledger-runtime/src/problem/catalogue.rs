@@ -221,13 +221,6 @@ impl Problem {
             "This idempotency key was used for a different request. Send the original request, or use another key.",
         )
     }
-
-    /// 429: too many requests.
-    #[must_use]
-    pub fn too_many_requests(after: Duration) -> Self {
-        Self::of(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "Too many requests", "Slow down and try again.")
-            .retry_after(after)
-    }
 }
 
 /// 500 and 503: we are at fault.
