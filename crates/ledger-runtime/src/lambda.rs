@@ -10,6 +10,9 @@ use crate::logging::{self, LoggingError};
 use crate::metrics::{Emf, Metrics};
 use crate::readback::CloudWatch;
 use crate::routing;
+use std::fmt::Display;
+use std::io::Write;
+use std::process::ExitCode;
 use utoipa_axum::router::OpenApiRouter;
 
 /// Why a function did not start.
@@ -23,14 +26,26 @@ pub enum StartError {
     Logging(#[from] LoggingError),
 }
 
-/// Serves a router until the environment is shut down.
-///
-/// # Errors
-/// A wrong environment, or what the Lambda runtime fails with.
-pub async fn run(router: impl FnOnce(&App) -> OpenApiRouter<App>) -> Result<(), lambda_http::Error> {
-    let app = start().await?;
+/// Serves a router until the environment is shut down; what goes wrong is said in one line.
+pub async fn run(router: impl FnOnce(&App) -> OpenApiRouter<App>) -> ExitCode {
+    let app = match start().await {
+        Ok(app) => app,
+        Err(error) => return exit(Err(error)),
+    };
     let (router, _) = router(&app).split_for_parts();
-    lambda_http::run(routing::finish(router, app)).await
+    exit(lambda_http::run(routing::finish(router, app)).await)
+}
+
+/// The exit code of a function, with its error's text on standard error.
+pub fn exit(ended: Result<(), impl Display>) -> ExitCode {
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nowhere is left to complain to when standard error is closed.
+            let _ = writeln!(std::io::stderr(), "{error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// The state of a function's router in Lambda.

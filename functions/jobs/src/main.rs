@@ -3,10 +3,15 @@
 use jobs::{JobsEvent, run_due};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use ledger_core::ids::Tenant;
+use ledger_runtime::lambda;
+use std::process::ExitCode;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
-    let app = ledger_runtime::lambda::start().await?;
+async fn main() -> ExitCode {
+    let app = match lambda::start().await {
+        Ok(app) => app,
+        Err(error) => return lambda::exit(Err(error)),
+    };
     let handle = |event: LambdaEvent<JobsEvent>| {
         let app = app.clone();
         async move {
@@ -15,5 +20,5 @@ async fn main() -> Result<(), Error> {
             Ok::<_, Error>(progress)
         }
     };
-    lambda_runtime::run(service_fn(handle)).await
+    lambda::exit(lambda_runtime::run(service_fn(handle)).await)
 }

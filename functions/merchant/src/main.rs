@@ -1,6 +1,6 @@
 //! Starts the merchant's face in Lambda.
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_http::Error> {
+async fn main() -> std::process::ExitCode {
     ledger_runtime::lambda::run(merchant::router).await
 }
