@@ -262,3 +262,17 @@ async fn balances(world: &World, customer: &ledger_tests::http::Customer) -> [St
 async fn metrics(world: &World, customer: &ledger_tests::http::Customer) -> Value {
     world.api.send(&Call::get("/v1/me/balances", &customer.who)).await.good().json()["metrics"].clone()
 }
+
+/// With several balances of the payer in one payment, a refusal names the one that is short.
+#[tokio::test]
+async fn a_shortage_names_its_own_asset() {
+    let world = World::new("short").await;
+    let (customer, merchant) = (world.customer_with("5000").await, world.merchant().await);
+    world.grant(&customer, "REGIONAL#aoba", "5").await;
+    let body = json!({"merchant_id": merchant.id, "amount": "3240", "regional": {"aoba": "1000"}});
+    let call = Call::post("/v1/me/payments", &customer.who, &body).key("short");
+    let refused = world.api.settle(&call).await.problem(400, "insufficient_balance");
+    let said = (refused.text("/balance_short"), refused.text("/asset"));
+    assert_eq!(said, ("995".to_owned(), "REGIONAL#aoba".to_owned()));
+    world.check_books().await;
+}

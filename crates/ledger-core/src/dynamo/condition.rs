@@ -110,6 +110,17 @@ impl Condition {
         Self::Either(Box::new(self), Box::new(other))
     }
 
+    /// The number that `attribute >= :number` asks for.
+    #[must_use]
+    pub fn at_least(&self, attribute: &str) -> Option<&str> {
+        match self {
+            Self::Compare(compared, Cmp::Ge, Operand { value: Value::N(number), .. }) if compared == attribute => {
+                Some(number)
+            }
+            Self::Compare(..) | Self::Exists(_) | Self::Absent(_) | Self::IsNot(..) | Self::Either(..) => None,
+        }
+    }
+
     pub(crate) fn render(&self, names: &mut Names) -> String {
         match self {
             Self::Exists(attribute) => format!("attribute_exists({})", names.name(attribute)),

@@ -90,7 +90,9 @@ pub enum Verdict {
 pub struct Rejection {
     /// What it means.
     pub failure: Failure,
-    /// Which item's guard it was.
+    /// Which action's guard it was, by its position: two actions may have one role.
+    pub position: usize,
+    /// What that action is for.
     pub role: Role,
     /// The item as it was.
     pub old: Option<Item>,
@@ -168,12 +170,14 @@ impl Transaction {
 /// The failed guard that takes precedence: the first failure in declared order, then the first item.
 fn rejection<'a>(pairs: impl Iterator<Item = (&'a TransactItem, &'a Reason)>) -> Option<Verdict> {
     let mut best: Option<Rejection> = None;
-    for (item, reason) in pairs.filter(|(_, reason)| reason.code.class() == Class::Condition) {
+    for (position, (item, reason)) in
+        pairs.enumerate().filter(|(_, (_, reason))| reason.code.class() == Class::Condition)
+    {
         let Some(clause) = item.failure_on(reason.item.as_ref()) else {
             return Some(Verdict::Broken(Broken::Unexplained(item.role())));
         };
         if best.as_ref().is_none_or(|so_far| clause.failure < so_far.failure) {
-            best = Some(Rejection { failure: clause.failure, role: item.role(), old: reason.item.clone() });
+            best = Some(Rejection { failure: clause.failure, position, role: item.role(), old: reason.item.clone() });
         }
     }
     best.map(Verdict::Rejected)

@@ -7,7 +7,7 @@ use ledger_core::failure::Failure;
 use ledger_core::keys::attr;
 use ledger_core::money::{Balance, MoneyError};
 use ledger_core::ops::PlanRefusal;
-use ledger_core::transaction::{Rejection, TransactItem, Transaction};
+use ledger_core::transaction::{Rejection, Transaction};
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,27 +141,13 @@ impl PlanError {
     }
 }
 
-/// How much is missing: what the guard asked for, less what the item holds.
+/// How much is missing: what the failed guard asked for, less what its item holds.
 fn shortfall(transaction: &Transaction, rejection: &Rejection) -> Option<Balance> {
-    let failed = |item: &&TransactItem| {
-        item.role() == rejection.role
-            && item.failure_on(rejection.old.as_ref()).is_some_and(|clause| clause.failure == rejection.failure)
-    };
-    let item = transaction.items().iter().find(failed)?;
+    let item = transaction.items().get(rejection.position)?;
     let asset = item.moves()?.delta.asset().clone();
+    let needed = item.failure_on(rejection.old.as_ref())?.condition.at_least(attr::BALANCE)?;
     let held = rejection.old.as_ref().and_then(|old| read::opt_number(old, attr::BALANCE)).unwrap_or("0");
     let held = Balance::from_stored(asset.clone(), held).ok()?;
-    let needed = Balance::from_stored(asset, &needed(item)?).ok()?;
-    let short = needed.checked_sub(&held).ok()?;
+    let short = Balance::from_stored(asset, needed).ok()?.checked_sub(&held).ok()?;
     short.as_amount().map(|_| short)
-}
-
-/// The number that `balance >= :number` asks for.
-fn needed(item: &TransactItem) -> Option<String> {
-    let rendered = item.render()?;
-    let condition = rendered.condition?;
-    let (_, after) = condition.split_once(&format!("#{} >= ", attr::BALANCE))?;
-    let placeholder: String =
-        after.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_')).collect();
-    read::opt_number(&rendered.values, &placeholder).map(str::to_owned)
 }
