@@ -5,6 +5,7 @@ pub mod engine;
 pub mod golden;
 #[cfg(feature = "stack")]
 pub mod http;
+pub mod model;
 pub mod names;
 pub mod tree;
 pub mod wire;

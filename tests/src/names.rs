@@ -42,6 +42,10 @@ pub fn role(role: Role) -> &'static str {
         Role::Config => "config",
         Role::OriginalMarker => "original_marker",
         Role::Job => "job",
+        Role::Topup => "topup",
+        Role::Clawback => "clawback",
+        Role::Flight => "flight",
+        Role::KeptEvent => "kept_event",
     }
 }
 

@@ -4,14 +4,16 @@
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
-use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
-use ledger_core::ids::{Actor, CardId, CustomerId, Principal, Tenant};
-use ledger_core::keys::{self, Key};
+use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, EventClaim, Fields, Flight, IdempotencyKey, Window};
+use ledger_core::ids::{Actor, CardId, CustomerId, Principal, Tenant, TopupId};
+use ledger_core::keys::{self, Key, Shards};
 use ledger_core::money::{Amount, AssetSpec, Rate};
 use ledger_core::operation::Operation;
+use ledger_core::ops::topup::PlannedCall;
+use ledger_core::psp::{EventId, PspRequest, Step};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{
-    Broken, Draft, Reason, ReasonCode, Rejection, Role, TransactItem, Transaction, Verdict,
+    Broken, Draft, Provenance, Reason, ReasonCode, Rejection, Role, TransactItem, Transaction, Verdict,
 };
 use ledger_core::{account::Account, ops};
 use ledger_tests::names;
@@ -136,10 +138,12 @@ fn guards() -> Vec<Guard> {
 }
 
 fn sealed(guards: &[Guard]) -> Transaction {
-    let answer =
-        Answer { status: 201, content_type: "application/json".to_owned(), location: None, body: "{}".to_owned() };
     let draft = Draft { entry: None, items: guards.iter().map(|guard| guard.item.clone()).collect() };
-    Transaction::seal(&draft, &claim(), &answer).unwrap()
+    Transaction::seal(&draft, &claim(), &answer()).unwrap()
+}
+
+fn answer() -> Answer {
+    Answer { status: 201, content_type: "application/json".to_owned(), location: None, body: "{}".to_owned() }
 }
 
 /// One action's reason: its code, and which item came back with it.
@@ -249,6 +253,32 @@ fn every_combination_without_a_marker() {
         let transaction = Transaction::unkeyed(items).unwrap();
         for given in combinations(guarded) {
             compare(&transaction, &guards, false, &given);
+        }
+    }
+}
+
+/// The markers of what moves money from outside: one that is ended, and an event's.
+#[test]
+fn every_combination_behind_the_other_markers() {
+    let topup = TopupId::parse("019a0000-0000-7000-8000-0000000000a1").unwrap();
+    let account = None;
+    let request = PspRequest { step: Step::CreateIntent, path: String::new(), body: String::new(), account };
+    let (draft, shards) = (Draft::default(), Shards::ONE);
+    let call = PlannedCall { draft, resource: topup.uuid(), topup, request, shards };
+    let flight = Flight::begin(&claim(), &call).unwrap();
+    let event = EventId::parse("evt_1").unwrap();
+    let event = EventClaim { tenant: tenant(), event, kind: String::new(), now: now() };
+    let from = Provenance::from(&claim());
+    for guarded in 0..3 {
+        let guards: Vec<Guard> = guards().into_iter().take(guarded).collect();
+        let draft = Draft { entry: None, items: guards.iter().map(|guard| guard.item.clone()).collect() };
+        let landed = Transaction::landed(&draft, flight.land(&answer(), false, now()), &from).unwrap();
+        let claimed = Transaction::claimed(&draft, &claim(), &flight).unwrap();
+        let of_event = Transaction::of_event(&draft, &event, &from).unwrap();
+        for given in combinations(guarded + 1) {
+            for transaction in [&landed, &claimed, &of_event] {
+                compare(transaction, &guards, true, &given);
+            }
         }
     }
 }

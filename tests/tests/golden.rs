@@ -54,6 +54,27 @@ fn decoding_is_strict() {
         let error = serde_json::from_str::<vector::Vector>(&broken).expect_err(known);
         assert!(error.to_string().contains("unknown field"), "{known}: {error}");
     }
+    // And in what moves money from outside: before a field of each object of the command.
+    let nested = [
+        ("topup/claimed", "ledger"),
+        ("topup_events/paid", "fact"),
+        ("topup_events/paid", "received"),
+        ("topup_refund_events/paid", "intent"),
+        ("clawback/covered", "withdrawn"),
+        ("clawback/covered", "currency"),
+        ("flight/refused", "marker"),
+        ("flight/refused", "burnt"),
+        ("attention/topup-given-up", "refusal"),
+    ];
+    for (id, known) in nested {
+        let text = &vector::files("v1")[id];
+        let (before, does) = text.split_once("\"does\":").unwrap();
+        let does = does.replacen(&format!("\"{known}\":"), &format!("\"unknown\": \"x\", \"{known}\":"), 1);
+        let error = serde_json::from_str::<vector::Vector>(&format!("{before}\"does\":{does}")).expect_err(known);
+        // A variant's name is refused as a variant.
+        let error = error.to_string();
+        assert!(error.contains("unknown field") || error.contains("unknown variant"), "{known}: {error}");
+    }
     // The same document in another layout, or under another name.
     let other = text.replacen("  \"effects\"", "\"effects\"", 1);
     assert!(serde_json::from_str::<vector::Vector>(&other).is_ok());

@@ -3,14 +3,14 @@
 #![cfg(feature = "stack")]
 
 use ledger_tests::http::endpoints::{Endpoint, Stage};
-use ledger_tests::http::world::new_key;
+use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Who, World};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Endpoints with an amount in `amount`.
-const WITH_AMOUNT: [Endpoint; 9] = [
+const WITH_AMOUNT: [Endpoint; 11] = [
     Endpoint::Pay,
     Endpoint::Transfer,
     Endpoint::Charge,
@@ -20,6 +20,8 @@ const WITH_AMOUNT: [Endpoint; 9] = [
     Endpoint::CardTopup,
     Endpoint::CardPay,
     Endpoint::CardRefund,
+    Endpoint::Topup,
+    Endpoint::TopupRefund,
 ];
 
 /// JSON values that are no amount of a whole number of yen or points.
@@ -156,6 +158,9 @@ async fn paths_and_methods_that_there_are_not() {
         (Method::PUT, "/v1/merchant/charges", "POST"),
         (Method::POST, "/v1/admin/audit", "GET"),
         (Method::GET, "/v1/terminal/enrolments", "POST"),
+        (Method::GET, "/v1/me/topups", "POST"),
+        (Method::DELETE, "/v1/admin/attention", "GET"),
+        (Method::GET, "/v1/webhooks/stripe", "POST"),
     ] {
         let answer = world.api.send(&Call::new(method, path, &customer.who)).await.problem(405, "method_not_allowed");
         assert!(answer.header("allow").is_some_and(|allow| allow.contains(allowed)), "{answer:?}");
@@ -166,6 +171,9 @@ async fn paths_and_methods_that_there_are_not() {
             Call::get(&format!("/v1/merchant/payments/{id}"), &stage.merchant.who),
             Call::get(&format!("/v1/admin/customers/{id}"), &world.operator.who),
             Call::get(&format!("/v1/terminal/cards/{id}"), &stage.terminal.who),
+            Call::get(&format!("/v1/me/topups/{id}"), &customer.who),
+            Call::get(&format!("/v1/admin/topups/{id}"), &world.operator.who),
+            Call::get(&format!("/v1/admin/topups/{}/refunds/{id}", new_id()), &world.operator.who),
         ];
         for call in calls {
             let _ = world.api.send(&call).await.problem(404, "not_found");

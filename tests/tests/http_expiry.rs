@@ -1,5 +1,6 @@
-//! A key's life by a clock that the test sets: replayed for 90 days, refused for 24 hours, then free;
-//! a UUIDv7 is refused for ever. The audit of the rows says that nothing moved meanwhile.
+//! A key's life by a clock that the test sets: replayed for 90 days (24 hours where Stripe is called),
+//! refused for 24 hours, then free; a UUIDv7 is refused for ever. The audit of the rows says that nothing
+//! moved meanwhile.
 #![cfg(feature = "stack")]
 
 use ledger_core::time::Timestamp;
@@ -28,7 +29,7 @@ impl Later {
         let ahead_s = Arc::new(AtomicU64::new(0));
         let (ahead, system) = (Arc::clone(&ahead_s), Clock::system());
         let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
-        let host = Host::with_app(|backend| async { host::app(backend.dynamodb, clock).0 });
+        let host = Host::with_app(|backend| async move { host::app(backend.dynamodb, clock, &backend.stripe).0 });
         Self { world: World::with_terms(host, tenant, |_| {}).await, ahead_s }
     }
 
@@ -122,16 +123,86 @@ async fn every_endpoints_keys_expire() {
         let later = Later { world: stage.world, ahead_s: Arc::clone(&ahead_s) };
         let first = later.send(&call).await.good();
         let done = later.world.books().await;
-        later.after(DAY * 90 - MINUTE);
+        later.after(endpoint.window() - MINUTE);
         let replayed = later.send(&call).await;
         assert_eq!((replayed.stored(), replayed.replayed()), (first.stored(), true), "{endpoint:?}");
-        later.after(DAY * 90 + MINUTE);
+        later.after(endpoint.window() + MINUTE);
         let _ = later.send(&call).await.problem(410, "idempotency_key_expired");
         later.world.books().await.unchanged_since(&done, "an expired key moved something");
         later.after(Duration::ZERO);
         stage = Stage { world: later.world, ..stage };
     }
     stage.world.check_books().await;
+}
+
+/// Stripe forgets its keys after a day, and so do we: a top-up and a refund under keys of no age.
+#[tokio::test]
+async fn a_key_of_an_operation_that_calls_stripe() {
+    let later = Later::new("expiry-psp").await;
+    let world = &later.world;
+    world.hold_deliveries().await;
+    let customer = world.customer().await;
+    let topup = customer.tops_up("1000").key("till-3-topup-4711");
+    let paid = world.paid_topup(&customer, "5000").await;
+    let refund = paid.refund(world, "500").key("desk-1-refund-4711");
+    for (call, id) in [(topup, "/topup_id"), (refund, "/refund_id")] {
+        later.after(Duration::ZERO);
+        let first = world.api.settle(&call).await.good();
+        let done = world.check_books().await;
+        for age in [MINUTE, DAY - MINUTE] {
+            later.after(age);
+            let answer = world.api.send(&call).await;
+            assert_eq!((answer.stored(), answer.replayed()), (first.stored(), true), "{age:?}");
+        }
+        for age in [DAY + MINUTE, DAY * 2 - MINUTE, DAY * 2 + SKEW] {
+            later.after(age);
+            let answer = world.api.send(&call).await.problem(410, "idempotency_key_expired");
+            // Counted from when the answer was stored, which Stripe's own took a moment longer.
+            let original = Timestamp::parse(&answer.text("/original_request_at")).expect("a time");
+            let made = Timestamp::parse(&first.text("/created_at")).expect("a time");
+            assert!(original >= made && original <= made.plus(MINUTE), "{original} and {made}");
+            let other = call.clone().field("amount", "501");
+            let _ = world.api.send(&other).await.problem(410, "idempotency_key_expired");
+        }
+        world.books().await.unchanged_since(&done, "an expired key moved something");
+        later.after(DAY * 2 + SKEW * 2 + MINUTE);
+        let second = world.api.settle(&call).await.good();
+        assert!(!second.replayed() && second.text(id) != first.text(id), "{second:?}");
+        assert_eq!(world.api.send(&call).await.stored(), second.stored());
+    }
+    assert_eq!((world.intents().await, world.balance(&customer, "ECOPAY").await), (3, "4000".to_owned()));
+}
+
+/// The key of a UUIDv7 is refused for ever; one that still waits for its answer never expires.
+#[tokio::test]
+async fn a_uuidv7_calls_stripe_once() {
+    let later = Later::new("expiry-psp-v7").await;
+    let world = &later.world;
+    world.hold_deliveries().await;
+    let customer = world.customer().await;
+    let (call, unused, waiting) = (customer.tops_up("1000"), customer.tops_up("1000"), customer.tops_up("2000"));
+    let first = world.api.settle(&call).await.good();
+    let lost = json!({"kind": "connection_lost_after", "path_prefix": "/v1/payment_intents", "times": 2});
+    let _ = world.stripe("/faults", &lost).await;
+    let _ = world.api.send(&waiting).await.problem(503, "outcome_unknown");
+    let intents = world.intents().await;
+    let done = world.books().await;
+    later.after(DAY - MINUTE);
+    let answer = world.api.send(&call).await;
+    assert_eq!((answer.stored(), answer.replayed()), (first.stored(), true));
+    for days in [1, 2, 3, 90, 400, 4_000] {
+        later.after(DAY * days + SKEW * 3);
+        for call in [&call, &unused] {
+            let _ = world.api.send(call).await.problem(410, "idempotency_key_expired");
+        }
+    }
+    world.books().await.unchanged_since(&done, "an expired key moved something");
+    // Too old to be sent again, it is looked for and found.
+    later.after(DAY * 2 + SKEW * 3);
+    let found = world.api.settle(&waiting).await.good();
+    assert!(found.replayed(), "{found:?}");
+    assert_eq!((world.intents().await, intents), (2, 2), "nothing was made at Stripe again");
+    world.check_books().await;
 }
 
 #[tokio::test]

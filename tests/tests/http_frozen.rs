@@ -45,6 +45,9 @@ async fn a_frozen_customer() {
     world.grant(&customer, "POINT", "1").await;
     world.adjust(&json!({"customer_id": customer.id}), "credit", "5").await;
     assert_eq!(world.balance(&customer, "ECOPAY").await, "735");
+    // A top-up too, which cannot go back to the card while the freeze lasts.
+    let topup = world.paid_topup(&customer, "100").await;
+    let _ = world.api.settle(&topup.refund(world, "100")).await.problem(400, "account_frozen");
     let view = world.api.send(&Call::get("/v1/me/balances", &customer.who)).await.good().json();
     assert!(
         view["balances"].as_array().is_some_and(|all| all.iter().all(|balance| balance["frozen"] == true)),
@@ -53,6 +56,7 @@ async fn a_frozen_customer() {
 
     set_status(world, path, "active").await;
     let _ = world.api.settle(&customer.pays(merchant, "735")).await.good();
+    let _ = world.api.settle(&topup.refund(world, "100")).await.good();
     world.check_books().await;
 }
 

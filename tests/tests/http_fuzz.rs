@@ -3,6 +3,7 @@
 #![cfg(feature = "stack")]
 
 use ledger_tests::http::endpoints::{Endpoint, Stage};
+use ledger_tests::http::stripe::signed;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Who, World};
 use reqwest::Method;
@@ -13,7 +14,7 @@ const ROUNDS: usize = 40;
 const SEED: u64 = 0x00ec_0fa7_2026_1121;
 
 /// Every code that a client may meet here.
-const CODES: [&str; 24] = [
+const CODES: [&str; 25] = [
     "account_frozen",
     "already_exists",
     "body_too_large",
@@ -33,6 +34,7 @@ const CODES: [&str; 24] = [
     "operation_reversed",
     "outcome_unknown",
     "over_refund",
+    "psp_refused",
     "signature_expired",
     "signature_invalid",
     "unsupported_media_type",
@@ -206,6 +208,88 @@ async fn mutated_requests() {
     assert!(met.values().sum::<usize>() > Endpoint::ALL.len() * ROUNDS * 9 / 10, "{met:?}");
 }
 
+/// Every place in a JSON value that something stands at.
+fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
+    if let Value::Object(members) = value {
+        for (name, member) in members {
+            let at = format!("{at}/{name}");
+            pointers(member, &at, found);
+            found.push(at);
+        }
+    }
+}
+
+/// Signed events with anything in any place: each has its effect, or none, or is kept for a person.
+#[tokio::test]
+async fn mutated_events() {
+    let stage = Stage::set(World::alone("fuzz-events").await).await;
+    let world = &stage.world;
+    world.hold_deliveries().await;
+    let customer = world.customer().await;
+    let (waiting, paid) = (world.topup(&customer, "1000").await, world.paid_topup(&customer, "5000").await);
+    let _ = world.stripe("/next_refund_status", &json!({"status": "pending", "times": 1})).await;
+    let _ = world.api.settle(&paid.refund(world, "2000")).await.good();
+    let made = world.stripe(&format!("/payment_intents/{}/refund", paid.intent), &json!({"amount": 500})).await;
+    let dispute = world.stripe(&format!("/payment_intents/{}/dispute", paid.intent), &json!({"amount": 700})).await;
+    let id = |object: &Value| object["id"].as_str().expect("an id").to_owned();
+    let all = world.api.send(&Call::get("/dev/stripe/events", &Who::Nobody)).await.good().json();
+    let refund = all["events"].as_array().expect("events").iter().find(|event| event["type"] == "refund.created");
+    let events = [
+        world.paid_event(&waiting.id, &waiting.intent, 1000),
+        world.stripe_event("payment_intent.succeeded", &paid.intent).await,
+        refund.expect("a refund").clone(),
+        world.stripe_event("refund.created", &id(&made)).await,
+        world.stripe_event("charge.dispute.funds_withdrawn", &id(&dispute)).await,
+    ];
+    // What the bank and the dashboard have taken is known, and with it how much.
+    for event in &events[3..] {
+        assert_eq!(world.webhook(event).await.good().text("/status"), "applied");
+    }
+    let mut dice = Dice(SEED);
+    let mut met = BTreeMap::<String, usize>::new();
+    for round in 0..ROUNDS * 12 {
+        let mut event = events[dice.throw(events.len())].clone();
+        event["id"] = json!(format!("evt_fuzz_{round}"));
+        let mut places = Vec::new();
+        pointers(&event, "", &mut places);
+        // Another id is another dispute or refund, and money that is taken besides.
+        let is_intent = event["data"]["object"]["object"] == "payment_intent";
+        places.retain(|place| is_intent || place != "/data/object/id");
+        for _ in 0..=dice.throw(2) {
+            let place = &places[dice.throw(places.len())];
+            if let Some(there) = event.pointer_mut(place) {
+                *there = json!(format!("<{}>", dice.throw(VALUES.len())));
+            }
+        }
+        let text = VALUES
+            .iter()
+            .enumerate()
+            .fold(event.to_string(), |text, (at, value)| text.replace(&format!("\"<{at}>\""), value));
+        let answer = world.api.send(&signed(&text)).await;
+        let code = answer.code().unwrap_or_else(|| answer.text("/status"));
+        let expected = match answer.status {
+            200 => &["applied", "repeated", "behind", "foreign", "ignored"][..],
+            400 => &["invalid_request"],
+            503 => &["event_kept", "outcome_unknown"],
+            _ => &[],
+        };
+        assert!(expected.contains(&code.as_str()), "{text}: {answer:?}");
+        *met.entry(code).or_default() += 1;
+    }
+    world.check_books().await;
+    for kind in ["applied", "behind", "foreign", "ignored", "invalid_request", "event_kept"] {
+        assert!(met.contains_key(kind), "{kind} was never met: {met:?}");
+    }
+    // Once each, whatever came: what was paid, less what the bank and the dashboard took.
+    for event in &events {
+        let _ = world.webhook(event).await.good();
+    }
+    let wallet = world.wallet(&customer, "ECOPAY").await;
+    assert_eq!((&wallet["balance"], &wallet["held"]), (&json!("2800"), &json!("2000")), "{met:?}");
+    let books = world.check_books().await;
+    assert_eq!((books.entries_of("topup"), books.entries_of("clawback")), (2, 2), "{met:?}");
+}
+
 /// A second mutation, of the parts that are not the body: that may be JSON no more.
 fn mutate_again(dice: &mut Dice, call: &Call, others: &[Who]) -> Call {
     match dice.throw(3) {
@@ -231,6 +315,10 @@ async fn mutated_reads() {
         Call::get(&format!("/v1/admin/customers/{}", customer.id), operator),
         Call::get("/v1/admin/idempotency/readiness", operator),
         Call::get(&format!("/v1/admin/grants/{id}"), operator),
+        Call::get("/v1/admin/attention", operator),
+        Call::get(&format!("/v1/admin/topups/{id}"), operator),
+        Call::get(&format!("/v1/admin/topups/{id}/refunds/{id}"), operator),
+        Call::get(&format!("/v1/me/topups/{id}"), &customer.who),
         Call::get(&format!("/v1/terminal/cards/{id}"), &stage.terminal.who),
         Call::get("/v1/terminal/totals", &stage.terminal.who),
         Call::get("/v1/terminal/operations/card_pay/k", &stage.terminal.who),

@@ -47,7 +47,9 @@ impl Payment {
 async fn a_thousand_payments_sent_one_to_three_times() {
     let tap = Tap::default();
     let wire = tap.clone();
-    let host = Host::with_app(|backend| async move { wire.app(&backend.dynamodb_url, false, Clock::system()).await.0 });
+    let host = Host::with_app(|backend| async move {
+        wire.app(&backend.dynamodb_url, false, Clock::system(), &backend.stripe).await.0
+    });
     let world = World::with_terms(host, "load", |_| {}).await;
     let merchant = world.merchant().await;
     let opening = OPENING.to_string();

@@ -4,6 +4,7 @@
 
 use ledger_runtime::clock::Clock;
 use ledger_tests::http::endpoints::{Endpoint, Prepared, Stage};
+use ledger_tests::http::stripe::signed;
 use ledger_tests::http::tap::Tap;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Call, Host, World};
@@ -11,15 +12,20 @@ use serde_json::json;
 use std::fmt::Write;
 
 const WRITE: &str = "TransactWriteItems";
+const GET: &str = "GetItem";
+const MANY: &str = "BatchGetItem";
 const COSTS: &str = include_str!("../costs.txt");
 
 /// A stage on a stack whose wire is tapped, with caches as warm as after the first request.
 async fn tapped(tenant: &str) -> (Stage, Tap) {
     let tap = Tap::default();
     let of_app = tap.clone();
-    let host =
-        Host::with_app(|backend| async move { of_app.app(&backend.dynamodb_url, false, Clock::system()).await.0 });
+    let host = Host::with_app(|backend| async move {
+        of_app.app(&backend.dynamodb_url, false, Clock::system(), &backend.stripe).await.0
+    });
     let stage = Stage::set(World::with_terms(host, tenant, |_| {}).await).await;
+    // Stripe's events come in their own time, and would be counted.
+    stage.world.hold_deliveries().await;
     let _ = stage.paid("1").await;
     let _ = stage.paid_by_card("1").await;
     (stage, tap)
@@ -89,6 +95,34 @@ async fn a_refusal_is_two_round_trips_and_its_replay_one() {
     }
 }
 
+/// Where Stripe is asked: the claim, a look at what the answer is guarded on, and the landing.
+#[tokio::test]
+async fn a_top_up_and_its_refund() {
+    let (stage, tap) = tapped("round-trips-topup").await;
+    let world = &stage.world;
+    let customer = world.customer().await;
+    let call = customer.tops_up("1000");
+    assert_eq!(calls(&stage, &tap, &call, 201).await, [WRITE, MANY, MANY, MANY, MANY, WRITE]);
+    assert_eq!(calls(&stage, &tap, &call, 201).await, [WRITE], "replay");
+    let topup = world.topup(&customer, "1000").await;
+    let view = Call::get(&format!("/v1/me/topups/{}", topup.id), &customer.who);
+    assert_eq!(calls(&stage, &tap, &view, 200).await, [MANY, MANY]);
+    let event = signed(&world.paid_event(&topup.id, &topup.intent, 1000).to_string());
+    assert_eq!(calls(&stage, &tap, &event, 200).await, [MANY, MANY, WRITE]);
+    assert_eq!(calls(&stage, &tap, &event, 200).await, [MANY, MANY], "repeated");
+
+    let _ = world.stripe(&format!("/payment_intents/{}/succeed", topup.intent), &json!({})).await;
+    let refund = topup.refund(world, "100");
+    let made = calls(&stage, &tap, &refund, 201).await;
+    assert_eq!(made, [MANY, GET, WRITE, MANY, MANY, MANY, MANY, WRITE]);
+    assert_eq!(calls(&stage, &tap, &refund, 201).await, [MANY], "replay");
+    // What the cap forbids is known after one call, and Stripe hears nothing.
+    let above = customer.tops_up("50000");
+    assert_eq!(calls(&stage, &tap, &above, 400).await, [WRITE, WRITE]);
+    let _ = tap.take();
+    assert_eq!(world.intents().await, 2);
+}
+
 #[tokio::test]
 async fn caches_are_cold_once() {
     let (stage, tap) = tapped("round-trips-cold").await;
@@ -105,15 +139,15 @@ async fn costs() {
     let mut measured = Vec::new();
     for endpoint in Endpoint::ALL {
         let prepared = endpoint.prepare(&stage).await;
-        measured.push(cost(&stage, &tap, &name(endpoint), &prepared.call).await);
-        let replay = cost(&stage, &tap, "", &prepared.call).await;
-        assert!(!replay.is_write, "{endpoint:?}: a replay writes");
+        measured.extend(costs_of(&stage, &tap, &names(endpoint), &prepared.call).await);
+        let replay = costs_of(&stage, &tap, &[], &prepared.call).await;
+        assert!(replay.is_empty(), "{endpoint:?}: a replay writes");
     }
     for (name, call) in more(&stage).await {
-        measured.push(cost(&stage, &tap, name, &call).await);
+        measured.extend(costs_of(&stage, &tap, &[name], &call).await);
     }
     let stands: Vec<&str> = COSTS.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
-    let lines: Vec<&str> = measured.iter().map(|cost| cost.line.as_str()).collect();
+    let lines: Vec<&str> = measured.iter().map(String::as_str).collect();
     let mut report = String::new();
     for line in lines.iter().filter(|line| !stands.contains(line)) {
         let _ = writeln!(report, "{line}");
@@ -122,28 +156,29 @@ async fn costs() {
     assert_eq!(stands, lines, "tests/costs.txt has lines too many, or in another order");
 }
 
-struct Cost {
-    line: String,
-    is_write: bool,
-}
-
-/// One line of the table: name, items, write units.
-async fn cost(stage: &Stage, tap: &Tap, name: &str, call: &Call) -> Cost {
+/// A line of the table for each write of a request: name, items, write units.
+async fn costs_of(stage: &Stage, tap: &Tap, names: &[&str], call: &Call) -> Vec<String> {
     tap.meter();
     let _ = tap.take();
     let _ = stage.world.api.send(call).await;
     let written: Vec<_> = tap.take().into_iter().filter(|seen| seen.write_units.is_some()).collect();
-    let (items, units) = match written.as_slice() {
-        [one] => (one.keys().len(), one.write_units.clone().unwrap_or_default()),
-        [] => (0, "0".to_owned()),
-        more => panic!("{name} writes {} times", more.len()),
-    };
-    let units = units.trim_end_matches(".0").to_owned();
-    Cost { line: format!("{name:<44} {items:>5} {units:>5}"), is_write: items > 0 }
+    assert_eq!(written.len(), names.len(), "{names:?}: {written:?}");
+    let lines = names.iter().zip(written).map(|(name, seen)| {
+        let units = seen.write_units.as_deref().unwrap_or_default().trim_end_matches(".0");
+        format!("{name:<44} {:>5} {units:>5}", seen.keys().len())
+    });
+    lines.collect()
 }
 
-fn name(endpoint: Endpoint) -> String {
+/// What each of an endpoint's writes is called.
+fn names(endpoint: Endpoint) -> Vec<&'static str> {
     let name = match endpoint {
+        Endpoint::Topup => {
+            return vec!["top-up asked for, before Stripe is", "top-up asked for, after Stripe answered"];
+        }
+        Endpoint::TopupRefund => {
+            return vec!["top-up refunded, before Stripe is asked", "top-up refunded, after Stripe answered"];
+        }
         Endpoint::Pay => "customer pays, in money",
         Endpoint::Transfer => "customer sends to another",
         Endpoint::PaymentCode => "one-time code issued",
@@ -169,8 +204,10 @@ fn name(endpoint: Endpoint) -> String {
         Endpoint::CardPay => "card pays",
         Endpoint::CardRefund => "card payment refunded",
         Endpoint::CardReverse => "card payment reversed",
+        Endpoint::EventDismiss => "kept event dismissed",
+        Endpoint::ParkedResolve => "parked top-up given up",
     };
-    name.to_owned()
+    vec![name]
 }
 
 /// Variants of the operations that cost more or less.
@@ -184,11 +221,20 @@ async fn more(stage: &Stage) -> Vec<(&'static str, Call)> {
     let (paid, payment) = stage.paid("10").await;
     let payment_by_id = merchant.refunds(&payment, "10");
     let never_came = terminal.does("pay", &new_id(), &json!({"amount": "1"}));
+    let topup = world.topup(&world.customer().await, "1000").await;
+    let credited = signed(&world.paid_event(&topup.id, &topup.intent, 1000).to_string());
+    let unheard_of = world.paid_event(&new_id(), "pi_of_nobody", 300);
+    let disputed = world.paid_topup(&world.customer().await, "1000").await;
+    let dispute = world.stripe(&format!("/payment_intents/{}/dispute", disputed.intent), &json!({})).await;
+    let dispute = world.stripe_event("charge.dispute.funds_withdrawn", dispute["id"].as_str().expect("an id")).await;
     vec![
         ("customer pays, in money, points and regional", mixed),
         ("payment without points refunded", payment_by_id),
         ("refusal stored", terminal.does("topup", &new_id(), &json!({"amount": "20001"}))),
         ("reversal of what never came", terminal.reverses("card_pay", &never_came)),
+        ("top-up credited by an event", credited),
+        ("event kept for a person", signed(&unheard_of.to_string())),
+        ("dispute's money taken by an event", signed(&dispute.to_string())),
         ("profile patched with nothing", Call::patch("/v1/me", &paid.who, &json!({})).key(new_key())),
     ]
 }

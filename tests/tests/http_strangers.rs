@@ -5,7 +5,7 @@
 use ledger_local::clock;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Who, World};
+use ledger_tests::http::{Answer, Call, Who, World, parked};
 use serde_json::{Value, json};
 
 /// A few reads of each face.
@@ -20,6 +20,7 @@ fn reads(stage: &Stage, customer: &Who) -> Vec<Call> {
         ("/v1/merchant/payments", &stage.merchant.who),
         ("/v1/admin/audit", &stage.world.operator.who),
         ("/v1/admin/idempotency/readiness", &stage.world.operator.who),
+        ("/v1/admin/attention", &stage.world.operator.who),
     ];
     list.map(|(path, who)| Call::get(path, who)).to_vec()
 }
@@ -129,6 +130,10 @@ struct Others {
     adjustment: String,
     job: String,
     code: String,
+    topup: String,
+    topup_refund: String,
+    event: String,
+    parked: String,
 }
 
 async fn others(stage: &Stage) -> Others {
@@ -143,6 +148,11 @@ async fn others(stage: &Stage) -> Others {
     let job = world.operator("/v1/admin/grants", &bulk).await.text("/job_id");
     let issue = Call::post("/v1/me/payment-code", &customer.who, &json!({})).key(new_key());
     let code = world.api.settle(&issue).await.good().text("/code");
+    let topup = world.paid_topup(&customer, "1000").await;
+    let topup_refund = world.api.settle(&topup.refund(world, "300")).await.good().text("/refund_id");
+    let event = world.paid_event(&new_id(), "pi_of_nobody", 300);
+    let _ = world.webhook(&event).await.problem(503, "event_kept");
+    let parked = parked::topup(world, &world.customer().await, "300").await.id;
     Others {
         customer: customer.id,
         merchant: stage.merchant.id.clone(),
@@ -154,6 +164,10 @@ async fn others(stage: &Stage) -> Others {
         adjustment,
         job,
         code,
+        topup: topup.id,
+        topup_refund,
+        event: event["id"].as_str().expect("an id").to_owned(),
+        parked,
     }
 }
 
@@ -163,6 +177,9 @@ async fn another_tenants_ids_are_ids_that_there_are_not() {
     let world = &stage.world;
     let theirs = others(&foreign).await;
     let (customer, card) = (world.customer_with("500").await, world.card(None, "500").await);
+    let own_topup = world.paid_topup(&customer, "100").await.id;
+    let (because, back) = (json!({"reason": "x"}), json!({"amount": "1", "reason": "x"}));
+    let give_up = json!({"action": "give_up", "reason": "x"});
     let before = (world.books().await, foreign.world.books().await);
     let (operator, merchant, terminal) = (&world.operator.who, &stage.merchant.who, &stage.terminal.who);
     let amount = json!({"amount": "1"});
@@ -198,6 +215,13 @@ async fn another_tenants_ids_are_ids_that_there_are_not() {
         (&theirs.adjustment, Call::get("/v1/admin/adjustments/<id>", operator)),
         (&theirs.adjustment, Call::post("/v1/admin/adjustments/<id>/approve", operator, &json!({}))),
         (&theirs.adjustment, Call::post("/v1/admin/adjustments/<id>/reject", operator, &json!({}))),
+        (&theirs.topup, Call::get("/v1/me/topups/<id>", &customer.who)),
+        (&theirs.topup, Call::get("/v1/admin/topups/<id>", operator)),
+        (&theirs.topup, Call::post("/v1/admin/topups/<id>/refunds", operator, &back)),
+        (&theirs.topup_refund, Call::get(&format!("/v1/admin/topups/{}/refunds/<id>", theirs.topup), operator)),
+        (&theirs.topup_refund, Call::get(&format!("/v1/admin/topups/{own_topup}/refunds/<id>"), operator)),
+        (&theirs.event, Call::post("/v1/admin/attention/events/<id>/dismiss", operator, &because)),
+        (&theirs.parked, Call::post("/v1/admin/attention/operations/<id>/resolve", operator, &give_up)),
         (&theirs.card, Call::get("/v1/terminal/cards/<id>", terminal)),
         (&theirs.card, Call::post("/v1/terminal/cards/<id>/topup", terminal, &amount)),
         (&theirs.card, Call::post("/v1/terminal/cards/<id>/pay", terminal, &amount)),
@@ -235,6 +259,7 @@ async fn a_neighbours_ids_are_ids_that_there_are_not() {
     let refund_at = |card: &str| Call::post(&format!("/v1/terminal/cards/{card}/refund"), &terminal.who, &by_id);
     let cases = [
         (vec![&theirs.transaction], Call::get("/v1/me/transactions/<id>", &customer.who)),
+        (vec![&theirs.topup, &theirs.parked, &theirs.topup_refund], Call::get("/v1/me/topups/<id>", &customer.who)),
         // One is another customer's, one nobody's.
         (
             vec![&neighbours_card, &theirs.card],

@@ -34,3 +34,15 @@ fn operations_and_schemas_are_distinct() {
     }
     assert!(types.len() > 30, "{} schemas", types.len());
 }
+
+/// Stripe sends no token: it signs, and so the document asks nothing else of it.
+#[test]
+fn the_webhook_takes_a_signature_and_no_token() {
+    let document: serde_json::Value = serde_json::from_str(&ledger_local::faces::openapi_json()).unwrap();
+    let webhook = &document["paths"]["/v1/webhooks/stripe"]["post"];
+    assert_eq!(webhook["security"], serde_json::json!([{}]), "{webhook}");
+    let header = &webhook["parameters"][0];
+    assert_eq!((&header["name"], &header["in"]), (&"Stripe-Signature".into(), &"header".into()), "{webhook}");
+    assert_eq!(header["required"], true, "{webhook}");
+    assert_eq!(document["security"], serde_json::json!([{"bearer": []}]));
+}

@@ -90,7 +90,7 @@ fn functions_scan_nothing_and_build_no_keys() {
 
 #[test]
 fn handlers_take_the_tenant_from_the_identity_only() {
-    nothing_in(&["functions"], &["Tenant::parse"], &["jobs/src/main.rs"]);
+    nothing_in(&["functions"], &["Tenant::parse"], &["jobs/src/main.rs", "outbox/src/main.rs"]);
 }
 
 #[test]

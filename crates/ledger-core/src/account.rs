@@ -100,20 +100,56 @@ impl fmt::Display for Account {
     }
 }
 
+/// Which part of an account's balance item a posting changes. An account's balance in the books is
+/// the sum of both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Bucket {
+    /// What may be spent: `balance`.
+    #[default]
+    Available,
+    /// What is reserved for a hold or an outflow: `held`.
+    Held,
+}
+
 /// One side of a double entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posting {
     /// Whose account changes.
     pub account: Account,
+    /// In which part.
+    pub bucket: Bucket,
     /// By how much.
     pub delta: Delta,
 }
 
+impl Bucket {
+    /// Its name in the journal.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Available => "available",
+            Self::Held => "held",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Available, Self::Held].into_iter().find(|bucket| bucket.name() == name)
+    }
+}
+
 impl Posting {
-    /// A posting.
+    /// A posting to what may be spent.
     #[must_use]
     pub fn new(account: Account, delta: Delta) -> Self {
-        Self { account, delta }
+        Self { account, bucket: Bucket::Available, delta }
+    }
+
+    /// A posting to what is held.
+    #[must_use]
+    pub fn held(account: Account, delta: Delta) -> Self {
+        Self { account, bucket: Bucket::Held, delta }
     }
 }
 

@@ -2,6 +2,7 @@
 //! An id of one kind can never be passed for another.
 
 use crate::time::Timestamp;
+use sha2::{Digest, Sha256};
 use std::fmt;
 use uuid::Uuid;
 
@@ -87,8 +88,10 @@ id! {
     StaffId;
     /// A payment.
     PaymentId;
-    /// A refund of a payment, or the reversal of either.
+    /// A refund of a payment or of a top-up, or the reversal of a payment.
     RefundId;
+    /// A top-up through the payment provider.
+    TopupId;
     /// A journal entry.
     TransactionId;
     /// A requested adjustment.
@@ -125,6 +128,19 @@ pub fn least_born_at(at: Timestamp) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid()
 }
 
+impl TransactionId {
+    /// The id of the entry that a step of a longer operation writes. The same step at the same instant
+    /// has the same id whoever takes it: where the instant follows from the record, the entry can be
+    /// written once only. `at` is where the entry stands in a history.
+    #[must_use]
+    pub fn of_step(of: Uuid, step: &str, at: Timestamp) -> Self {
+        let digest: [u8; 32] = Sha256::digest(format!("{of}/{step}")).into();
+        let [a, b, c, d, e, f, g, h, i, j, ..] = digest;
+        let millis = u64::try_from(at.millis()).unwrap_or(0);
+        Self(uuid::Builder::from_unix_timestamp_millis(millis, &[a, b, c, d, e, f, g, h, i, j]).into_uuid())
+    }
+}
+
 /// Whose idempotency keys they are: keys are scoped to the principal and the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Principal {
@@ -136,6 +152,23 @@ pub enum Principal {
     Terminal(TerminalId),
     /// The operator's staff member.
     Staff(StaffId),
+}
+
+impl Principal {
+    /// Reads the journal's form, for example `customer:<id>`.
+    ///
+    /// # Errors
+    /// [`IdError`] if it is none.
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        let (kind, id) = text.split_once(':').ok_or(IdError)?;
+        match kind {
+            "customer" => CustomerId::parse(id).map(Self::Customer),
+            "merchant" => MerchantId::parse(id).map(Self::Merchant),
+            "terminal" => TerminalId::parse(id).map(Self::Terminal),
+            "staff" => StaffId::parse(id).map(Self::Staff),
+            _ => Err(IdError),
+        }
+    }
 }
 
 impl fmt::Display for Principal {
@@ -160,6 +193,8 @@ pub enum Actor {
     Terminal(TerminalId),
     /// An operator's staff member.
     Staff(StaffId),
+    /// The payment provider: an event, or its answer.
+    Stripe,
 }
 
 impl fmt::Display for Actor {
@@ -169,6 +204,10 @@ impl fmt::Display for Actor {
             Self::MerchantStaff(id) => write!(f, "merchant_staff:{id}"),
             Self::Terminal(id) => write!(f, "terminal:{id}"),
             Self::Staff(id) => write!(f, "staff:{id}"),
+            Self::Stripe => f.write_str("stripe"),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,10 +4,12 @@
 use crate::account::Account;
 use crate::ids::{
     AdjustmentId, AuditId, CardId, CustomerId, JobId, MerchantId, PaymentId, Principal, RefundId, StaffId, Tenant,
-    TerminalId, TransactionId,
+    TerminalId, TopupId, TransactionId,
 };
 use crate::money::Asset;
 use crate::operation::Operation;
+use crate::psp::{EventId, PspId};
+use crate::time::Timestamp;
 use uuid::Uuid;
 
 /// Names of attributes that more than one file uses.
@@ -22,7 +24,9 @@ pub mod attr {
     pub const BALANCE: &str = "balance";
     /// What is reserved for a hold or an outflow.
     pub const HELD: &str = "held";
-    /// `balance` + `held` + what an inflow has reserved: what a cap is held against.
+    /// Headroom under the cap that is reserved for an inflow.
+    pub const RESERVED: &str = "reserved";
+    /// `balance` + `held` + `reserved`: what a cap is held against.
     pub const EXPOSURE: &str = "exposure";
     /// Present while an account may not be debited; its value says who froze it.
     pub const FROZEN: &str = "frozen";
@@ -108,6 +112,18 @@ impl Partition {
         Self::of(tenant, "payment", id)
     }
 
+    /// A top-up's.
+    #[must_use]
+    pub fn topup(tenant: &Tenant, id: TopupId) -> Self {
+        Self::of(tenant, "topup", id)
+    }
+
+    /// An event's of the payment provider.
+    #[must_use]
+    pub fn stripe_event(tenant: &Tenant, id: &EventId) -> Self {
+        Self::of(tenant, "stripe_event", id)
+    }
+
     /// The tenant's own: configuration, adjustments, audit.
     #[must_use]
     pub fn tenant(tenant: &Tenant) -> Self {
@@ -186,6 +202,8 @@ pub mod sk {
     pub const BALANCE: &str = "BALANCE#";
     /// Refunds of a payment.
     pub const REFUND: &str = "REFUND#";
+    /// Money that the payment provider took without our asking.
+    pub const CLAWBACK: &str = "CLAWBACK#";
     /// Audit records.
     pub const AUDIT: &str = "AUDIT#";
 }
@@ -224,6 +242,36 @@ pub fn payment(tenant: &Tenant, id: PaymentId) -> Key {
 #[must_use]
 pub fn refund(tenant: &Tenant, payment: PaymentId, id: RefundId) -> Key {
     Partition::payment(tenant, payment).item(format!("{}{id}", sk::REFUND))
+}
+
+/// A top-up.
+#[must_use]
+pub fn topup(tenant: &Tenant, id: TopupId) -> Key {
+    Partition::topup(tenant, id).item("TOPUP")
+}
+
+/// A refund of a top-up to the card.
+#[must_use]
+pub fn topup_refund(tenant: &Tenant, topup: TopupId, id: RefundId) -> Key {
+    Partition::topup(tenant, topup).item(format!("{}{id}", sk::REFUND))
+}
+
+/// Money of a top-up that the payment provider took without our asking, by the provider's id of it.
+#[must_use]
+pub fn clawback(tenant: &Tenant, topup: TopupId, id: &PspId) -> Key {
+    Partition::topup(tenant, topup).item(format!("{}{id}", sk::CLAWBACK))
+}
+
+/// The marker of an event that has had its effect.
+#[must_use]
+pub fn stripe_event(tenant: &Tenant, id: &EventId) -> Key {
+    Partition::stripe_event(tenant, id).item("event")
+}
+
+/// An event that a person must look at.
+#[must_use]
+pub fn kept_event(tenant: &Tenant, id: &EventId) -> Key {
+    Partition::stripe_event(tenant, id).item("kept")
 }
 
 /// A terminal's one slot for an enrolment code.
@@ -265,6 +313,12 @@ pub enum Work {
     Credit(MerchantId),
     /// A bulk grant to carry on.
     Job,
+    /// An operation in flight whose holder may be gone, from the instant in its sort key on.
+    Flight,
+    /// A top-up or a refund to be looked at with the payment provider, from that instant on.
+    PspCheck,
+    /// An operation or an event that a person must look at.
+    Attention,
 }
 
 /// The `due` index's partition of some work on one shard: `<tenant>#due#publish#3`.
@@ -274,7 +328,22 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::Publish => format!("{tenant}#due#publish#{shard}"),
         Work::Credit(merchant) => format!("{tenant}#due#credit#{merchant}#{shard}"),
         Work::Job => format!("{tenant}#due#job#{shard}"),
+        Work::Flight => format!("{tenant}#due#flight#{shard}"),
+        Work::PspCheck => format!("{tenant}#due#psp_check#{shard}"),
+        Work::Attention => format!("{tenant}#due#attention#{shard}"),
     }
+}
+
+/// The sort key of work that is due from an instant on: instants sort as their texts do.
+#[must_use]
+pub fn due_from(at: Timestamp, id: impl std::fmt::Display) -> String {
+    format!("{at}#{id}")
+}
+
+/// What sorts after all work that is due at `now`.
+#[must_use]
+pub fn due_until(now: Timestamp) -> String {
+    format!("{now}#~")
 }
 
 /// The `by_owner` index's partition of a merchant on one shard.

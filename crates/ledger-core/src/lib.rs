@@ -14,6 +14,7 @@ pub mod money;
 pub mod operation;
 pub mod ops;
 pub mod personal;
+pub mod psp;
 pub mod retry;
 pub mod time;
 pub mod transaction;

@@ -76,9 +76,32 @@ operations! {
     Enrol = "enrol",
     /// A tenant's configuration is written; not keyed.
     TenantConfigure = "tenant_configure",
+    /// A customer tops up through the payment provider.
+    Topup = "topup",
+    /// The operator refunds a top-up to the card: the money is held.
+    TopupRefund = "topup_refund",
+    /// The payment provider paid a refund out; not keyed.
+    TopupRefundPaid = "topup_refund_paid",
+    /// A refund failed and its money is back; not keyed.
+    TopupRefundReturned = "topup_refund_returned",
+    /// The payment provider took money of a top-up without our asking; not keyed.
+    Clawback = "clawback",
+    /// It gave such money back; not keyed.
+    ClawbackReturned = "clawback_returned",
+    /// The operator decides what becomes of an operation that was parked.
+    ParkedResolve = "parked_resolve",
+    /// The operator has looked at an event that was kept.
+    EventDismiss = "event_dismiss",
+    /// An event of the payment provider is handled; not keyed.
+    StripeEvent = "stripe_event",
+    /// A worker recovers operations in flight; not keyed.
+    Recovery = "recovery",
 }
 
 impl Operation {
+    /// The operations that call the payment provider under their key.
+    pub const CALLING_PSP: [Self; 2] = [Self::Topup, Self::TopupRefund];
+
     /// Reads a name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {

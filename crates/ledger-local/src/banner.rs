@@ -14,6 +14,10 @@ pub struct Banner<'a> {
     pub table: &'a str,
     /// Where the data is kept, in words.
     pub data: &'a str,
+    /// Which Stripe is used, in words.
+    pub stripe: &'a str,
+    /// Whether that is the simulator.
+    pub simulated: bool,
     /// What the `terminal` command needs beyond its defaults, such as `--url ...`.
     pub terminal_options: &'a str,
     /// The demo data's ids.
@@ -22,7 +26,7 @@ pub struct Banner<'a> {
 
 /// The whole text.
 pub fn text(banner: &Banner<'_>) -> String {
-    let Banner { url, dynamodb_url, table, data, terminal_options, demo } = banner;
+    let Banner { url, dynamodb_url, table, data, stripe, simulated, terminal_options, demo } = banner;
     let first = |ids: &'_ [String]| ids.first().cloned().unwrap_or_default();
     let (tenant, customer, merchant) = (&demo.tenant, first(&demo.customers), first(&demo.merchants));
     let (card, staff) = (first(&demo.cards), first(&demo.staff));
@@ -31,6 +35,7 @@ pub fn text(banner: &Banner<'_>) -> String {
     } else {
         format!("cargo run -- terminal {terminal_options}")
     };
+    let stripe_lines = if *simulated { stripe_lines(url) } else { String::new() };
     format!(
         r#"EcoPay Ledger is running. Ctrl-C stops it.
 
@@ -39,6 +44,7 @@ pub fn text(banner: &Banner<'_>) -> String {
   demo ids    {url}/dev/demo
   table       {table} at {dynamodb_url}
   data        {data}
+  Stripe      {stripe}
 
 Paste into a second shell:
 
@@ -61,6 +67,19 @@ curl -s {url}/v1/merchant/payments/$PAYMENT/refunds -H "Authorization: Bearer $M
 {terminal} GET /v1/terminal/cards/{card}
 {terminal} POST /v1/terminal/cards/{card}/topup '{{"amount":"1000"}}'
 {terminal} POST /v1/terminal/cards/{card}/pay '{{"amount":"300"}}'
+{stripe_lines}"#
+    )
+}
+
+/// The simulator has no payers: whoever runs it plays them.
+fn stripe_lines(url: &str) -> String {
+    format!(
+        r#"
+# 5. top up with a card: ask, pay as the customer's browser would, and look
+TOPUP=$(curl -s {url}/v1/me/topups -H "Authorization: Bearer $CUSTOMER" -H "Idempotency-Key: $KEY-topup" -H 'Content-Type: application/json' -d '{{"amount":"10000"}}'); echo "$TOPUP"
+INTENT=$(echo "$TOPUP" | sed 's/.*"payment_intent_id":"\([^"]*\)".*/\1/')
+curl -s -X POST {url}/dev/stripe/payment_intents/$INTENT/succeed >/dev/null; sleep 1
+curl -s {url}/v1/me/balances -H "Authorization: Bearer $CUSTOMER"; echo
 "#
     )
 }
@@ -77,13 +96,19 @@ mod tests {
             dynamodb_url: "http://127.0.0.1:4000",
             table: "ecopay",
             data: "in memory",
+            stripe: "simulated",
+            simulated: true,
             terminal_options: "",
             demo: &demo,
         };
         let text = text(&banner);
-        for needed in ["/docs", "in memory", &demo.customers[0], &demo.cards[0], "cargo run -- terminal GET"] {
+        for needed in
+            ["/docs", "in memory", &demo.customers[0], &demo.cards[0], "cargo run -- terminal GET", "/succeed"]
+        {
             assert!(text.contains(needed), "{needed}");
         }
+        let elsewhere = super::text(&Banner { stripe: "at https://x", simulated: false, ..banner.clone() });
+        assert!(elsewhere.contains("at https://x") && !elsewhere.contains("/dev/stripe"));
         let with_options = super::text(&Banner { terminal_options: "--url http://127.0.0.1:3001", ..banner });
         assert!(with_options.contains("cargo run -- terminal --url http://127.0.0.1:3001 GET"));
     }

@@ -2,9 +2,10 @@
 //! Without a sub-command the stack runs.
 
 use crate::engine::{Data, EngineConfig};
-use crate::stack::{StackConfig, Store, TABLE_DEFAULT};
+use crate::stack::{StackConfig, Store, StripeChoice, TABLE_DEFAULT};
 use crate::terminal_command::{EnrolCommand, SendCommand};
 use clap::{Args, Parser, Subcommand};
+use ledger_runtime::config::{ConfigError, StripeConfig};
 use reqwest::Method;
 use std::path::{Path, PathBuf};
 
@@ -115,6 +116,15 @@ pub enum TerminalCommand {
     Enrol(EnrolCommand),
 }
 
+/// Which Stripe the environment asks for: the simulator unless there are a key and a webhook secret.
+///
+/// # Errors
+/// [`ConfigError`] says which variable to set to what.
+pub fn stripe_choice(variable: impl Fn(&str) -> Option<String>) -> Result<StripeChoice, ConfigError> {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    Ok(StripeConfig::from_vars(set)?.map_or(StripeChoice::Simulator, StripeChoice::Given))
+}
+
 impl RunArgs {
     /// The stack that these arguments ask for.
     pub fn config(&self) -> StackConfig {
@@ -131,6 +141,7 @@ impl RunArgs {
             table: self.table.clone(),
             state_directory: (!self.in_memory).then(|| directory.clone()),
             terminal_file: Some(directory.join(terminal_file)),
+            stripe: StripeChoice::Simulator,
         }
     }
 
@@ -223,6 +234,24 @@ mod tests {
         let config = parse("--endpoint-url http://x:8000 --table t").unwrap().run.config();
         assert!(matches!(config.store, Store::Endpoint(url) if url == "http://x:8000"));
         assert!(parse("--in-memory --endpoint-url http://x").is_err());
+    }
+
+    #[test]
+    fn stripe_is_the_simulator_unless_both_secrets_are_set() {
+        let choice = |set: &'static [(&'static str, &'static str)]| {
+            stripe_choice(|name| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned()))
+        };
+        assert!(matches!(choice(&[]), Ok(StripeChoice::Simulator)));
+        assert!(matches!(choice(&[("STRIPE_API_KEY", "")]), Ok(StripeChoice::Simulator)));
+        let given = choice(&[("STRIPE_API_KEY", "sk_1"), ("STRIPE_WEBHOOK_SECRET", "whsec_1")]).unwrap();
+        let StripeChoice::Given(access) = given else { panic!("given") };
+        assert_eq!(access.base_url, "https://api.stripe.com");
+        assert_eq!(access.api_key.expose(), "sk_1");
+        assert!(!format!("{access:?}").contains("sk_1"));
+        let error = choice(&[("STRIPE_API_KEY", "sk_1")]).unwrap_err().to_string();
+        assert!(error.contains("STRIPE_WEBHOOK_SECRET=whsec_"), "{error}");
+        let error = choice(&[("STRIPE_WEBHOOK_SECRET", "whsec_1")]).unwrap_err().to_string();
+        assert!(error.contains("STRIPE_API_KEY=sk_test_"), "{error}");
     }
 
     #[test]

@@ -7,13 +7,15 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::BehaviorVersion;
 use axum::Router;
 use ledger_core::ids::Tenant;
+use ledger_core::personal::Masked;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
-use ledger_runtime::config::Config;
+use ledger_runtime::config::{Config, STRIPE_URL_DEFAULT, StripeConfig};
 use ledger_runtime::dynamo::Dynamo;
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::Ledger;
 use ledger_runtime::metrics::{Counting, Metrics};
+use ledger_runtime::psp::{Stripe, StripeError};
 use ledger_runtime::routing;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,6 +25,8 @@ use utoipa_axum::router::OpenApiRouter;
 
 /// How often the jobs are looked at.
 const JOBS_EVERY: Duration = Duration::from_millis(500);
+/// How often operations in flight are recovered.
+const RECOVER_EVERY: Duration = Duration::from_secs(5);
 
 const ABOUT: &str = "Amounts are decimal strings, times RFC 3339 in UTC, ids UUIDs. Errors are RFC 9457 \
 problem documents with a stable `code`. Requests that change something carry an `Idempotency-Key`. \
@@ -39,6 +43,8 @@ pub struct Backend {
     pub table: String,
     /// Where the demo terminal's credential goes; nowhere when absent.
     pub terminal_file: Option<PathBuf>,
+    /// How Stripe, or what stands in for it, is reached.
+    pub stripe: StripeConfig,
 }
 
 /// Functions that are ready for requests.
@@ -53,25 +59,39 @@ pub struct Mounted {
 
 /// Why the functions are not ready.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot make the demo data: {0}")]
-pub struct MountError(#[from] SeedError);
+pub enum MountError {
+    /// The demo data cannot be written.
+    #[error("cannot make the demo data: {0}")]
+    Seed(#[from] SeedError),
+    /// Stripe's client cannot be made.
+    #[error(transparent)]
+    Stripe(#[from] StripeError),
+}
 
 /// Seeds the demo data and mounts all faces.
 ///
 /// # Errors
 /// When the demo data cannot be written.
 pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
-    let app = app(&backend);
+    let app = app(&backend)?;
     let demo = Demo::fixed();
     seed::seed(app.ledger(), &demo, backend.terminal_file.as_deref()).await?;
     tokio::spawn(carry_on_jobs(app.clone(), demo.tenant.clone()));
+    tokio::spawn(recover(app.clone(), demo.tenant.clone()));
     let (router, openapi) = routes(&app).split_for_parts();
     Ok(Mounted { faces: routing::finish(router, app), openapi: with_operation_ids(openapi), demo })
 }
 
 /// The functions' state over a store, with counters that can be read back from memory.
-#[must_use]
-pub fn app(backend: &Backend) -> App {
+///
+/// # Errors
+/// When Stripe's client cannot be made.
+pub fn app(backend: &Backend) -> Result<App, StripeError> {
+    let stripe = Stripe::new(&backend.stripe, &backend.table)?;
+    Ok(without_stripe(backend).with_psp(stripe))
+}
+
+fn without_stripe(backend: &Backend) -> App {
     let (clock, entropy) = (Clock::system(), Entropy::system());
     let dynamo = Dynamo::from_client(backend.dynamodb.clone(), &backend.table, entropy.clone());
     let counting = Counting::new(clock.clone());
@@ -80,6 +100,7 @@ pub fn app(backend: &Backend) -> App {
         table: backend.table.clone(),
         endpoint_url: Some(backend.dynamodb_url.clone()),
         log_filter: String::new(),
+        stripe: Some(backend.stripe.clone()),
     };
     App::new(Ledger::new(dynamo, clock, entropy, metrics), counting, config)
 }
@@ -92,6 +113,7 @@ pub fn routes(app: &App) -> OpenApiRouter<App> {
         .merge(merchant::router(app))
         .merge(admin::router(app))
         .merge(terminal::router(app))
+        .merge(stripe_webhook::router(app))
 }
 
 /// The OpenAPI document, as it is kept in the repository. Nothing is started for it.
@@ -103,8 +125,14 @@ pub fn openapi_json() -> String {
         dynamodb_url: String::new(),
         table: String::new(),
         terminal_file: None,
+        stripe: StripeConfig {
+            base_url: STRIPE_URL_DEFAULT.to_owned(),
+            api_key: Masked::new(String::new()),
+            webhook_secrets: Vec::new(),
+            account: None,
+        },
     };
-    let document = with_operation_ids(routes(&app(&backend)).into_openapi());
+    let document = with_operation_ids(routes(&without_stripe(&backend)).into_openapi());
     document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
 }
 
@@ -116,6 +144,18 @@ async fn carry_on_jobs(app: App, tenant: String) {
         ticks.tick().await;
         if let Err(problem) = jobs::run_due(&app, &tenant).await {
             tracing::warn!(code = problem.code(), "bulk grants did not get on");
+        }
+    }
+}
+
+/// What another schedule does on AWS: recovers the tenant's operations in flight.
+async fn recover(app: App, tenant: String) {
+    let Ok(tenant) = Tenant::parse(&tenant) else { return };
+    let mut ticks = tokio::time::interval(RECOVER_EVERY);
+    loop {
+        ticks.tick().await;
+        if let Err(problem) = outbox::run_due(&app, &tenant).await {
+            tracing::warn!(code = problem.code(), "operations in flight were not recovered");
         }
     }
 }

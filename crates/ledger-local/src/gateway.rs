@@ -52,11 +52,17 @@ struct Gateway {
 
 /// The whole application: the functions behind the authorizer, and the local stack's own pages.
 pub fn router(parts: Parts) -> Router {
+    router_with(parts, Router::new())
+}
+
+/// The same with other routes of the local stack beside it, such as Stripe's simulator.
+pub fn router_with(parts: Parts, beside: Router) -> Router {
     let Parts { faces, openapi, issuer, demo } = parts;
     let methods = openapi.paths.paths.iter().map(|(path, item)| (path.clone(), methods_of(item))).collect();
     let gateway = Arc::new(Gateway { issuer: Arc::clone(&issuer), methods });
     faces
         .merge(dev::router(issuer, &demo, &openapi))
+        .merge(beside)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(middleware::from_fn_with_state(gateway, pass))

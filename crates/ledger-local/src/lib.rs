@@ -15,6 +15,7 @@ mod private_file;
 mod problem;
 pub mod seed;
 pub mod stack;
+pub mod stripe;
 pub mod table;
 pub mod terminal_client;
 pub mod terminal_command;

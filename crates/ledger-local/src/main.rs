@@ -3,9 +3,10 @@
 
 use clap::Parser;
 use ledger_local::banner::{self, Banner};
-use ledger_local::cli::{Cli, Command, RunArgs, TerminalArgs, TerminalCommand};
+use ledger_local::cli::{self, Cli, Command, RunArgs, TerminalArgs, TerminalCommand};
 use ledger_local::faces;
-use ledger_local::stack::Stack;
+use ledger_local::stack::{Stack, StackConfig, StripeChoice};
+
 use ledger_local::terminal_command;
 use std::io::Write;
 use std::process::ExitCode;
@@ -36,18 +37,32 @@ fn main() -> ExitCode {
 }
 
 async fn run(args: RunArgs) -> ExitCode {
-    let config = args.config();
+    let stripe = match cli::stripe_choice(|name| std::env::var(name).ok()) {
+        Ok(stripe) => stripe,
+        Err(error) => return failed(&error),
+    };
+    let given = match &stripe {
+        StripeChoice::Simulator => None,
+        StripeChoice::Given(access) => Some(access.base_url.clone()),
+    };
+    let config = StackConfig { stripe, ..args.config() };
     let table = config.table.clone();
     let stack = match Stack::start(config).await {
         Ok(stack) => stack,
         Err(error) => return failed(&error),
     };
     let url = stack.url();
+    let stripe = match given {
+        Some(base_url) => format!("at {base_url}; its webhook is {url}/v1/webhooks/stripe"),
+        None => format!("simulated at {url}/stripe"),
+    };
     print(&banner::text(&Banner {
         url: &url,
         dynamodb_url: stack.dynamodb_url(),
         table: &table,
         data: &args.data_in_words(),
+        stripe: &stripe,
+        simulated: stack.simulator().is_some(),
         terminal_options: &args.terminal_options(&url),
         demo: stack.demo(),
     }));

@@ -19,7 +19,8 @@ use ledger_core::ops::customer_open::{self, CustomerOpen};
 use ledger_core::ops::grant::{self, Grant};
 use ledger_core::ops::terminal::{EnrolmentCode, TerminalRecord};
 use ledger_core::ops::{
-    AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SpentPoints, TenantTerms, card, merchant, tenant, terminal,
+    AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SpentPoints, TenantTerms, TopupTerms, card, merchant, tenant,
+    terminal,
 };
 use ledger_core::personal::FreeText;
 use ledger_core::transaction::Planned;
@@ -27,6 +28,7 @@ use ledger_runtime::execute::{Ledger, Outcome};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 use uuid::Uuid;
 
 /// Why the demo data is not there.
@@ -36,6 +38,8 @@ pub struct SeedError(String);
 
 /// Shards of the demo's index keys: enough to show that lists are merged from several.
 const SHARDS: u32 = 4;
+/// How long a top-up that nobody pays keeps its headroom.
+const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// Makes the demo tenant, its people and their opening balances, and enrols its terminal.
 ///
@@ -78,6 +82,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         card_bonus_rate: Rate::ZERO,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::new(SHARDS).ok_or_else(|| failed("shards"))?,
+        topup: Some(TopupTerms { points_rate: rate("0.05")?, abandoned_after: ABANDONED_AFTER }),
     })
 }
 
@@ -103,6 +108,17 @@ impl<'a> Seeder<'a> {
 
     async fn tenant(&self) -> Result<(), SeedError> {
         let transaction = tenant::open(&self.tenant, &self.terms, self.ledger.clock().now()).map_err(failed)?;
+        match self.ledger.apply(&self.tenant, Operation::TenantConfigure, &transaction).await {
+            Ok(()) => Ok(()),
+            Err(error) if error.failure() == Some(Failure::AlreadyExists) => self.topups().await,
+            Err(error) => Err(failed(ledger_runtime::problem::Problem::from(error).detail())),
+        }
+    }
+
+    /// A tenant of a data file that is older than its top-ups is offered them.
+    async fn topups(&self) -> Result<(), SeedError> {
+        let Some(offered) = &self.terms.topup else { return Ok(()) };
+        let transaction = tenant::offer_topups(&self.tenant, offered, self.ledger.clock().now()).map_err(failed)?;
         match self.ledger.apply(&self.tenant, Operation::TenantConfigure, &transaction).await {
             Ok(()) => Ok(()),
             Err(error) if error.failure() == Some(Failure::AlreadyExists) => Ok(()),

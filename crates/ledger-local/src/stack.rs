@@ -6,11 +6,14 @@ use crate::engine::{Data, Engine, EngineConfig, EngineError};
 use crate::faces::{self, Backend, MountError, Mounted};
 use crate::gateway::{self, Parts};
 use crate::issuer::{Issuer, IssuerError};
+use crate::stripe::{Simulator, SimulatorConfig, SimulatorError};
 use crate::table::{self, TableError};
+use axum::Router;
 use axum::serve::ListenerExt;
+use ledger_runtime::config::StripeConfig;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -19,6 +22,10 @@ use tokio::task::JoinHandle;
 
 /// The table's name when nobody says otherwise.
 pub const TABLE_DEFAULT: &str = "ecopay";
+/// Where Stripe delivers its events.
+const WEBHOOK_PATH: &str = "/v1/webhooks/stripe";
+/// The Stripe simulator's state, beside the other state.
+const SIMULATOR_FILE: &str = "stripe.json";
 /// Requests that run longer than this at a stop are cut off; their callers retry with their keys.
 const STOP_GRACE: Duration = Duration::from_secs(10);
 
@@ -31,6 +38,15 @@ pub enum Store {
     Endpoint(String),
 }
 
+/// Which Stripe the functions talk to.
+#[derive(Debug, Clone)]
+pub enum StripeChoice {
+    /// The simulator, served beside the API.
+    Simulator,
+    /// Stripe itself, or a simulator elsewhere.
+    Given(StripeConfig),
+}
+
 /// What to start.
 #[derive(Debug, Clone)]
 pub struct StackConfig {
@@ -40,10 +56,12 @@ pub struct StackConfig {
     pub store: Store,
     /// The table's name.
     pub table: String,
-    /// Where the token issuer's key is kept; in memory when absent.
+    /// Where the token issuer's key and the Stripe simulator's state are kept; in memory when absent.
     pub state_directory: Option<PathBuf>,
     /// Where the demo terminal's credential is saved; nowhere when absent.
     pub terminal_file: Option<PathBuf>,
+    /// Which Stripe the functions talk to.
+    pub stripe: StripeChoice,
 }
 
 impl StackConfig {
@@ -55,6 +73,7 @@ impl StackConfig {
             table: TABLE_DEFAULT.to_owned(),
             state_directory: None,
             terminal_file: None,
+            stripe: StripeChoice::Simulator,
         }
     }
 }
@@ -82,6 +101,9 @@ pub enum StackError {
     /// There is no token issuer.
     #[error(transparent)]
     Issuer(#[from] IssuerError),
+    /// The Stripe simulator did not start.
+    #[error(transparent)]
+    Simulator(#[from] SimulatorError),
     /// The functions or the demo data are not ready.
     #[error(transparent)]
     Mount(#[from] MountError),
@@ -94,6 +116,8 @@ pub struct Stack {
     dynamodb_url: String,
     issuer: Arc<Issuer>,
     demo: Demo,
+    stripe: StripeConfig,
+    simulator: Option<Simulator>,
     stop: oneshot::Sender<()>,
     server: JoinHandle<io::Result<()>>,
     engine: Option<Engine>,
@@ -119,6 +143,7 @@ impl Stack {
     {
         let listener = listen(config.port).await?;
         let address = listener.local_addr().map_err(|cause| StackError::Listen { port: config.port, cause })?;
+        let url = format!("http://{address}");
         let (engine, dynamodb_url) = match &config.store {
             Store::Embedded(engine) => {
                 let engine = Engine::start(engine)?;
@@ -127,12 +152,16 @@ impl Stack {
             }
             Store::Endpoint(url) => (None, url.clone()),
         };
-        match prepare(config, &dynamodb_url, mount).await {
-            Ok((issuer, Mounted { faces, openapi, demo })) => {
+        match prepare(config, &url, &dynamodb_url, mount).await {
+            Ok(Prepared { issuer, simulator, stripe, mounted: Mounted { faces, openapi, demo } }) => {
                 let issuer = Arc::new(issuer);
                 let parts = Parts { faces, openapi, issuer: Arc::clone(&issuer), demo: demo.clone() };
-                let (stop, server) = serve(listener, parts);
-                Ok(Self { address, dynamodb_url, issuer, demo, stop, server, engine })
+                let beside = simulator.as_ref().map(Simulator::router).unwrap_or_default();
+                let (stop, server) = serve(listener, gateway::router_with(parts, beside));
+                if let Some(simulator) = &simulator {
+                    simulator.deliver_to(Some(format!("{url}{WEBHOOK_PATH}")));
+                }
+                Ok(Self { address, dynamodb_url, issuer, demo, stripe, simulator, stop, server, engine })
             }
             Err(error) => {
                 if let Some(engine) = engine {
@@ -163,9 +192,25 @@ impl Stack {
         &self.demo
     }
 
+    /// How the functions reach their Stripe.
+    pub fn stripe(&self) -> &StripeConfig {
+        &self.stripe
+    }
+
+    /// Stripe's simulator, unless another Stripe was given.
+    pub fn simulator(&self) -> Option<&Simulator> {
+        self.simulator.as_ref()
+    }
+
     /// Answers the requests that are running, then closes the data.
     pub async fn stop(self) {
-        let Self { stop, mut server, engine, .. } = self;
+        let Self { stop, mut server, engine, simulator, .. } = self;
+        if let Some(simulator) = simulator {
+            // What waits is delivered by the next run, if the state is kept.
+            simulator.pause_deliveries();
+            // A call that a fault holds would hold the stop as well.
+            simulator.release_held();
+        }
         // A server that ended by itself hears nothing any more.
         let _ = stop.send(());
         match tokio::time::timeout(STOP_GRACE, &mut server).await {
@@ -183,25 +228,51 @@ impl Stack {
     }
 }
 
+struct Prepared {
+    issuer: Issuer,
+    simulator: Option<Simulator>,
+    stripe: StripeConfig,
+    mounted: Mounted,
+}
+
 async fn prepare<F, Mounting>(
     config: StackConfig,
+    url: &str,
     dynamodb_url: &str,
     mount: F,
-) -> Result<(Issuer, Mounted), StackError>
+) -> Result<Prepared, StackError>
 where
     F: FnOnce(Backend) -> Mounting,
     Mounting: Future<Output = Result<Mounted, MountError>>,
 {
-    let StackConfig { table, state_directory, terminal_file, .. } = config;
-    let issuer = match state_directory {
-        Some(directory) => Issuer::in_directory(&directory)?,
+    let StackConfig { table, state_directory, terminal_file, stripe, .. } = config;
+    let issuer = match &state_directory {
+        Some(directory) => Issuer::in_directory(directory)?,
         None => Issuer::in_memory()?,
     };
     let dynamodb = table::client(dynamodb_url).await;
     table::ensure(&dynamodb, dynamodb_url, &table).await?;
     let dynamodb_url = dynamodb_url.to_owned();
-    let backend = Backend { dynamodb, dynamodb_url, table, terminal_file };
-    Ok((issuer, mount(backend).await?))
+    let (simulator, stripe) = simulator(stripe, state_directory.as_deref(), url)?;
+    let backend = Backend { dynamodb, dynamodb_url, table, terminal_file, stripe: stripe.clone() };
+    Ok(Prepared { issuer, simulator, stripe, mounted: mount(backend).await? })
+}
+
+/// The simulator, if it is wanted, and how the functions reach their Stripe.
+fn simulator(
+    choice: StripeChoice,
+    state_directory: Option<&Path>,
+    url: &str,
+) -> Result<(Option<Simulator>, StripeConfig), SimulatorError> {
+    match choice {
+        StripeChoice::Given(access) => Ok((None, access)),
+        StripeChoice::Simulator => {
+            let state_file = state_directory.map(|directory| directory.join(SIMULATOR_FILE));
+            let simulator = Simulator::start(SimulatorConfig { state_file, ..SimulatorConfig::default() })?;
+            let access = simulator.access(url);
+            Ok((Some(simulator), access))
+        }
+    }
 }
 
 async fn listen(port: u16) -> Result<TcpListener, StackError> {
@@ -214,7 +285,7 @@ async fn listen(port: u16) -> Result<TcpListener, StackError> {
     })
 }
 
-fn serve(listener: TcpListener, parts: Parts) -> (oneshot::Sender<()>, JoinHandle<io::Result<()>>) {
+fn serve(listener: TcpListener, router: Router) -> (oneshot::Sender<()>, JoinHandle<io::Result<()>>) {
     let (stop, stopped) = oneshot::channel();
     // Small answers on kept connections would wait 40 ms for a delayed acknowledgement.
     let listener = listener.tap_io(|connection| {
@@ -222,7 +293,7 @@ fn serve(listener: TcpListener, parts: Parts) -> (oneshot::Sender<()>, JoinHandl
             tracing::debug!(%error, "TCP_NODELAY");
         }
     });
-    let serving = axum::serve(listener, gateway::router(parts)).with_graceful_shutdown(async {
+    let serving = axum::serve(listener, router).with_graceful_shutdown(async {
         // Dropped or sent: both mean stop.
         let _ = stopped.await;
     });
@@ -242,6 +313,25 @@ mod tests {
         assert!(stack.dynamodb_url().starts_with("http://127.0.0.1:"));
         stack.stop().await;
         assert!(reqwest::get(format!("{url}/healthz")).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn the_simulator_is_served_unless_another_stripe_is_given() {
+        let stack = Stack::start(StackConfig::in_memory()).await.unwrap();
+        let access = stack.simulator().unwrap().access(&stack.url());
+        let http = reqwest::Client::new();
+        let list = format!("{}/v1/payment_intents", access.base_url);
+        let answer = http.get(&list).bearer_auth(access.api_key.expose()).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        assert_eq!(http.get(format!("{}/stripe/v1/none", stack.url())).send().await.unwrap().status(), 401);
+        assert_eq!(http.get(format!("{}/dev/stripe/events", stack.url())).send().await.unwrap().status(), 200);
+        let given = StripeChoice::Given(access.clone());
+        let second = Stack::start(StackConfig { stripe: given, ..StackConfig::in_memory() }).await.unwrap();
+        assert!(second.simulator().is_none());
+        let config = format!("{:?}", StackConfig { stripe: StripeChoice::Given(access), ..StackConfig::in_memory() });
+        assert!(!config.contains("sk_test_local") && !config.contains("whsec_local"), "{config}");
+        second.stop().await;
+        stack.stop().await;
     }
 
     #[tokio::test]

@@ -1,26 +1,32 @@
 //! What a function's handlers are given: the ledger, the cached terms, and the claim on a key.
 
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, StripeConfig};
 use crate::dynamo::Dynamo;
 use crate::execute::Ledger;
 use crate::identity::Caller;
 use crate::metrics::{Metric, Metrics};
 use crate::problem::Problem;
+use crate::psp::Psp;
 use crate::readback::MetricSource;
 use crate::request::RequestKey;
 use crate::tenant::Records;
+use crate::topups::Desk;
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, IdempotencyKey, KeyError, Window};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::operation::Operation;
 use ledger_core::ops::{KeyPhase, MerchantTerms, TenantTerms};
+use ledger_core::psp::PspTerms;
 use ledger_core::time::Timestamp;
 use std::fmt;
 use std::sync::Arc;
 
 /// The state of every router. Cheap to clone.
 #[derive(Clone)]
-pub struct App(Arc<Inner>);
+pub struct App {
+    inner: Arc<Inner>,
+    desk: Option<Desk>,
+}
 
 struct Inner {
     ledger: Ledger,
@@ -32,49 +38,74 @@ struct Inner {
 impl App {
     /// Over a ledger, with empty caches.
     pub fn new(ledger: Ledger, source: impl MetricSource + 'static, config: Config) -> Self {
-        Self(Arc::new(Inner { ledger, records: Records::default(), source: Arc::new(source), config }))
+        let inner = Inner { ledger, records: Records::default(), source: Arc::new(source), config };
+        Self { inner: Arc::new(inner), desk: None }
+    }
+
+    /// With a payment provider to call, as the configuration says how.
+    #[must_use]
+    pub fn with_psp(self, psp: impl Psp + 'static) -> Self {
+        let stripe = self.config().stripe.as_ref();
+        let terms = PspTerms {
+            ledger: self.config().table.clone(),
+            livemode: stripe.is_some_and(StripeConfig::livemode),
+            account: stripe.and_then(|stripe| stripe.account.clone()),
+        };
+        let desk = Desk::new(self.ledger().clone(), psp, terms);
+        Self { desk: Some(desk), ..self }
+    }
+
+    /// Where the payment provider is asked.
+    ///
+    /// # Errors
+    /// 500 if this function was started without one: nothing has been done.
+    pub fn desk(&self) -> Result<&Desk, Problem> {
+        self.desk.as_ref().ok_or_else(|| {
+            tracing::error!("this function needs STRIPE_API_KEY and STRIPE_WEBHOOK_SECRET");
+            Problem::internal()
+        })
     }
 
     /// The ledger.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
-        &self.0.ledger
+        &self.inner.ledger
     }
 
     /// The store, for reads.
     #[must_use]
     pub fn dynamo(&self) -> &Dynamo {
-        self.0.ledger.dynamo()
+        self.inner.ledger.dynamo()
     }
 
     /// The counters.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
-        self.0.ledger.metrics()
+        self.inner.ledger.metrics()
     }
 
     /// Where counters are read back.
     #[must_use]
     pub fn metric_source(&self) -> &dyn MetricSource {
-        &*self.0.source
+        &*self.inner.source
     }
 
     /// The cached records.
     #[must_use]
     pub fn records(&self) -> &Records {
-        &self.0.records
+        &self.inner.records
     }
 
     /// The configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
-        &self.0.config
+        &self.inner.config
     }
 
     /// The clock.
     #[must_use]
     pub fn clock(&self) -> &Clock {
-        self.0.ledger.clock()
+        self.inner.ledger.clock()
     }
 
     /// The time.
@@ -88,7 +119,7 @@ impl App {
     /// # Errors
     /// 403 `tenant_unknown` if it has none, 503 if the store did not tell.
     pub async fn terms(&self, tenant: &Tenant) -> Result<Arc<TenantTerms>, Problem> {
-        let terms = self.0.records.tenant(self.dynamo(), tenant, self.now()).await?;
+        let terms = self.inner.records.tenant(self.dynamo(), tenant, self.now()).await?;
         terms.ok_or_else(Problem::tenant_unknown)
     }
 
@@ -97,7 +128,7 @@ impl App {
     /// # Errors
     /// 404 if there is no such merchant, 503 if the store did not tell.
     pub async fn merchant(&self, tenant: &Tenant, id: MerchantId) -> Result<Arc<MerchantTerms>, Problem> {
-        let merchant = self.0.records.merchant(self.dynamo(), tenant, id, self.now()).await?;
+        let merchant = self.inner.records.merchant(self.dynamo(), tenant, id, self.now()).await?;
         merchant.ok_or_else(Problem::not_found)
     }
 
@@ -114,7 +145,7 @@ impl App {
         request: CanonicalRequest,
     ) -> Result<(Claim, Admission), Problem> {
         let now = self.now();
-        let window = Window::WALLET;
+        let window = Window::of(operation);
         let tenant = caller.tenant();
         let phase = self.terms(tenant).await?.key_phase;
         self.metrics().count(Metric::KeyedRequest, tenant, operation);
@@ -146,7 +177,7 @@ impl App {
     }
 
     fn one_off_key(&self, now: Timestamp) -> Result<IdempotencyKey, Problem> {
-        let id = self.0.ledger.entropy().uuid_v7(now)?;
+        let id = self.inner.ledger.entropy().uuid_v7(now)?;
         IdempotencyKey::parse(&id.to_string()).map_err(Problem::key)
     }
 }

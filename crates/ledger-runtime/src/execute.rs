@@ -15,14 +15,16 @@ use crate::dynamo::{Dynamo, WriteError};
 use crate::entropy::{Entropy, EntropyError};
 use crate::metrics::{Metric, Metrics};
 use crate::problem::Problem;
+pub(crate) use apply::Attempt;
 use ledger_core::failure::Failure;
-use ledger_core::idempotency::{Admission, Answer, Claim};
+use ledger_core::idempotency::{Admission, Answer, Claim, Flight};
 use ledger_core::ids::{AuditId, Tenant, TransactionId};
 use ledger_core::operation::Operation;
 use ledger_core::ops::Context;
 use ledger_core::retry;
-use ledger_core::transaction::{Planned, Transaction, Verdict};
-use outcome::Reply;
+use ledger_core::transaction::{BuildError, Planned, Transaction, Verdict};
+pub(crate) use outcome::Reply;
+pub(crate) use standing::{Standing, Stood};
 use std::time::Duration;
 
 /// A plan that keeps going stale pauses for a random part of this.
@@ -85,12 +87,25 @@ impl Ledger {
         P: Fn(Context) -> F,
         F: Future<Output = Result<Planned<R>, PlanError>>,
     {
+        let seal = |planned: Planned<R>| {
+            let answer = render(&planned.receipt);
+            Ok((Transaction::seal(&planned.draft, &claim, &answer)?, answer))
+        };
         let reply = match admission {
             Admission::LookUpOnly => self.look_up(&claim).await,
-            Admission::Execute => self.execute(&claim, plan, render).await,
+            Admission::Execute => self.execute(&claim, plan, seal).await.and_then(|executed| match executed {
+                Executed::Done(answer) => Ok(Reply::fresh(answer)),
+                Executed::Answered(reply) => Ok(reply),
+                Executed::InFlight(_) => Err(Problem::key_in_use(Duration::from_secs(1))),
+            }),
         };
+        self.outcome(&claim, reply)
+    }
+
+    /// What a request is answered with; an answer by which we are at fault is counted.
+    pub(crate) fn outcome(&self, claim: &Claim, reply: Result<Reply, Problem>) -> Outcome {
         if let Err(problem) = &reply {
-            self.count_fault(problem, &claim);
+            self.count_fault(problem, claim);
         }
         Outcome::new(claim.operation, reply)
     }
@@ -109,10 +124,16 @@ impl Ledger {
         })
     }
 
-    async fn execute<R, P, F>(&self, claim: &Claim, plan: P, render: impl Fn(&R) -> Answer) -> Result<Reply, Problem>
+    /// Takes a key with whatever `plan` makes and `seal` turns into a transaction.
+    pub(crate) async fn execute<T, D, P, F>(
+        &self,
+        claim: &Claim,
+        plan: P,
+        seal: impl Fn(T) -> Result<(Transaction, D), BuildError>,
+    ) -> Result<Executed<D>, Problem>
     where
         P: Fn(Context) -> F,
-        F: Future<Output = Result<Planned<R>, PlanError>>,
+        F: Future<Output = Result<T, PlanError>>,
     {
         let context = self.context(claim.now)?;
         let mut budget = Budget::default();
@@ -127,20 +148,19 @@ impl Ledger {
                     return self.refuse(claim, &refusal).await;
                 }
                 Err(PlanError::MarkerStands(item)) => match self.standing(claim, &item)? {
-                    Some(reply) => return Ok(reply),
-                    None => match self.wait_or_look(&mut budget, claim).await? {
-                        Some(reply) => return Ok(reply),
+                    Standing::Answered(reply) => return Ok(Executed::Answered(reply)),
+                    Standing::InFlight(flight) => return Ok(Executed::InFlight(flight)),
+                    Standing::Free => match self.wait_or_look(&mut budget, claim).await? {
+                        Some(stood) => return Ok(stood.into()),
                         None => continue,
                     },
                 },
                 Err(error) => return self.unplanned(claim, error).await,
             };
-            let answer = render(&planned.receipt);
-            let transaction = Transaction::seal(&planned.draft, claim, &answer)
-                .map_err(|error| self.broken(&claim.tenant, claim.operation, &error.to_string()))?;
+            let (transaction, done) = seal(planned).map_err(|error| self.unsealed(claim, &error))?;
             match self.write(claim, &transaction, &mut budget).await? {
-                Written::Done => return Ok(Reply::fresh(answer)),
-                Written::Answered(reply) => return Ok(reply),
+                Written::Done => return Ok(Executed::Done(done)),
+                Written::Stood(standing) => return Ok(standing.into()),
                 Written::Refused(refusal) if refusal.failure() == Failure::StalePlan => {
                     self.wait_to_replan(&mut budget, claim).await?;
                 }
@@ -151,28 +171,25 @@ impl Ledger {
 
     /// A request that cannot be planned may have been answered before: what it is planned from (a
     /// merchant, the tenant's terms) has changed since, its answer has not.
-    async fn unplanned(&self, claim: &Claim, error: PlanError) -> Result<Reply, Problem> {
-        if let Some(item) = self.dynamo.get(&claim.marker_key()).await?
-            && let Some(reply) = self.standing(claim, &item)?
-        {
-            return Ok(reply);
+    async fn unplanned<D>(&self, claim: &Claim, error: PlanError) -> Result<Executed<D>, Problem> {
+        match self.stands(claim).await? {
+            Some(stood) => Ok(stood.into()),
+            None => Err(error.into_problem()),
         }
-        Err(error.into_problem())
     }
 
     /// Answers with a refusal. A terminal one is stored first, so that every retry gets the same:
     /// whoever loses the race for the key gets what the winner's marker says.
-    async fn refuse(&self, claim: &Claim, refusal: &Refusal) -> Result<Reply, Problem> {
+    async fn refuse<D>(&self, claim: &Claim, refusal: &Refusal) -> Result<Executed<D>, Problem> {
         let problem = refusal.problem();
         if !refusal.failure().is_terminal() {
             return Err(problem);
         }
         let answer = problem.answer();
-        let transaction = Transaction::refusal(claim, &answer)
-            .map_err(|error| self.broken(&claim.tenant, claim.operation, &error.to_string()))?;
+        let transaction = Transaction::refusal(claim, &answer).map_err(|error| self.unsealed(claim, &error))?;
         match self.write(claim, &transaction, &mut Budget::default()).await? {
-            Written::Done => Ok(Reply::refused(answer, problem.code())),
-            Written::Answered(reply) => Ok(reply),
+            Written::Done => Ok(Executed::Answered(Reply::refused(answer, problem.code()))),
+            Written::Stood(standing) => Ok(standing.into()),
             Written::Refused(_) => Err(self.broken(&claim.tenant, claim.operation, "a lone marker was rejected")),
         }
     }
@@ -187,8 +204,8 @@ impl Ledger {
             };
             match transaction.classify(&reasons) {
                 Verdict::MarkerStands(item) => {
-                    if let Some(reply) = self.standing(claim, &item)? {
-                        return Ok(Written::Answered(reply));
+                    if let Some(stood) = self.standing(claim, &item)?.stood() {
+                        return Ok(Written::Stood(stood));
                     }
                     // It lapsed between the store's look at it and ours: take it again.
                 }
@@ -204,15 +221,15 @@ impl Ledger {
                 }
                 Verdict::Conflict => {}
             }
-            if let Some(reply) = self.wait_or_look(budget, claim).await? {
-                return Ok(Written::Answered(reply));
+            if let Some(stood) = self.wait_or_look(budget, claim).await? {
+                return Ok(Written::Stood(stood));
             }
         }
     }
 
     /// Pauses before the next try, or, when there is none left, looks once whether somebody else has
     /// answered the key meanwhile.
-    async fn wait_or_look(&self, budget: &mut Budget, claim: &Claim) -> Result<Option<Reply>, Problem> {
+    async fn wait_or_look(&self, budget: &mut Budget, claim: &Claim) -> Result<Option<Stood>, Problem> {
         self.metrics.count(Metric::TransactionConflict, &claim.tenant, claim.operation);
         if budget.conflicts < retry::CONFLICT_RETRIES {
             let pause = retry::backoff(budget.conflicts, self.entropy.jitter());
@@ -220,13 +237,11 @@ impl Ledger {
             tokio::time::sleep(pause).await;
             return Ok(None);
         }
-        match self.dynamo.get(&claim.marker_key()).await? {
-            Some(item) => match self.standing(claim, &item)? {
-                Some(reply) => Ok(Some(reply)),
-                None => Err(Problem::busy()),
-            },
-            None => Err(Problem::busy()),
-        }
+        self.stands(claim).await?.map(Some).ok_or_else(Problem::busy)
+    }
+
+    fn unsealed(&self, claim: &Claim, error: &BuildError) -> Problem {
+        self.broken(&claim.tenant, claim.operation, &error.to_string())
     }
 
     /// The first re-plans follow at once: whoever got ahead is done. Later ones wait a little, so
@@ -267,7 +282,7 @@ impl Ledger {
     }
 
     /// A fault of ours: logged, and answered without detail. Whoever answers with it counts it.
-    fn broken(&self, tenant: &Tenant, operation: Operation, what: &str) -> Problem {
+    pub(crate) fn broken(&self, tenant: &Tenant, operation: Operation, what: &str) -> Problem {
         tracing::error!(%tenant, %operation, what, "a transaction failed in a way that no request explains");
         Problem::internal()
     }
@@ -282,8 +297,27 @@ struct Budget {
 
 enum Written {
     Done,
-    Answered(Reply),
+    Stood(Stood),
     Refused(Refusal),
+}
+
+/// What became of a claim.
+pub(crate) enum Executed<D> {
+    /// The transaction was applied.
+    Done(D),
+    /// The key has an answer.
+    Answered(Reply),
+    /// The key is in flight, claimed by this request's own like.
+    InFlight(Box<Flight>),
+}
+
+impl<D> From<Stood> for Executed<D> {
+    fn from(stood: Stood) -> Self {
+        match stood {
+            Stood::Answered(reply) => Self::Answered(reply),
+            Stood::InFlight(flight) => Self::InFlight(flight),
+        }
+    }
 }
 
 #[cfg(test)]

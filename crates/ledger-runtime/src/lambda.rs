@@ -8,6 +8,7 @@ use crate::entropy::Entropy;
 use crate::execute::Ledger;
 use crate::logging::{self, LoggingError};
 use crate::metrics::{Emf, Metrics};
+use crate::psp::{Stripe, StripeError};
 use crate::readback::CloudWatch;
 use crate::routing;
 use std::fmt::Display;
@@ -24,6 +25,9 @@ pub enum StartError {
     /// Logs could not be set up.
     #[error(transparent)]
     Logging(#[from] LoggingError),
+    /// Stripe's client could not be made.
+    #[error(transparent)]
+    Stripe(#[from] StripeError),
 }
 
 /// Serves a router until the environment is shut down; what goes wrong is said in one line.
@@ -64,5 +68,10 @@ pub async fn start() -> Result<App, StartError> {
     }
     let metrics = Metrics::to(Emf::stdout(clock.clone()));
     let ledger = Ledger::new(dynamo, clock, entropy, metrics);
-    Ok(App::new(ledger, CloudWatch::new(aws_sdk_cloudwatch::Client::new(&sdk)), config))
+    let stripe = config.stripe.as_ref().map(|stripe| Stripe::new(stripe, &config.table)).transpose()?;
+    let app = App::new(ledger, CloudWatch::new(aws_sdk_cloudwatch::Client::new(&sdk)), config);
+    Ok(match stripe {
+        Some(stripe) => app.with_psp(stripe),
+        None => app,
+    })
 }

@@ -15,6 +15,7 @@ pub mod logging;
 pub mod metrics;
 pub mod notes;
 pub mod problem;
+pub mod psp;
 pub mod readback;
 pub mod reads;
 pub mod refunds;
@@ -23,6 +24,7 @@ pub mod routing;
 pub mod signature;
 pub mod tenant;
 pub mod terminal;
+pub mod topups;
 pub mod views;
 
 #[cfg(test)]

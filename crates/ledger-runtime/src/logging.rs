@@ -16,7 +16,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// At their finer levels these print whole requests, with everything that stands in them.
 const QUIET: &str = "aws_config=warn,aws_runtime=warn,aws_sdk_dynamodb=warn,aws_sdk_cloudwatch=warn,\
 aws_smithy_http_client=warn,aws_smithy_runtime=warn,aws_smithy_runtime_api=warn,aws_sigv4=warn,hyper=warn,\
-hyper_util=warn,lambda_runtime=warn,lambda_http=warn,rustls=warn";
+hyper_util=warn,reqwest=warn,lambda_runtime=warn,lambda_http=warn,rustls=warn";
 
 /// Logs could not be set up.
 #[derive(Debug, thiserror::Error)]

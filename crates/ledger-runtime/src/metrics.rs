@@ -67,6 +67,26 @@ metrics! {
     SignatureRefused,
     /// The books and the balances differ.
     ReconciliationBreak,
+    /// The payment provider did not say whether it did what it was asked.
+    PspUnknown,
+    /// The payment provider refused.
+    PspRefused,
+    /// An operation was parked: a person must look at it.
+    OperationParked,
+    /// Something parked or kept is still waiting for a person.
+    NeedsAttention,
+    /// An event of the payment provider had its effect.
+    EventApplied,
+    /// An event was delivered again, or was behind what is known.
+    EventRepeated,
+    /// An event is about an object that is not ours.
+    EventForeign,
+    /// An event contradicts our records, or is about a record that there is not: kept for a person.
+    EventKept,
+    /// An event's signature was refused.
+    WebhookRefused,
+    /// The provider took money without our asking: a dispute, or a refund of its own.
+    Clawback,
 }
 
 impl Metric {

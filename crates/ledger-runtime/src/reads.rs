@@ -10,7 +10,7 @@ use crate::views::{HistoryView, OperationView, Page};
 use futures::future::try_join_all;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Item, ItemError, read};
-use ledger_core::idempotency::{IdempotencyKey, MarkerState, Window};
+use ledger_core::idempotency::{IdempotencyKey, MarkerState, Phase, Window};
 use ledger_core::ids::{MerchantId, Tenant, TransactionId};
 use ledger_core::keys::{self, Partition, Shards, attr, sk};
 use ledger_core::operation::Operation;
@@ -118,7 +118,11 @@ impl App {
         let answered_at = Some(marker.processed_at.to_string());
         Ok(match marker.state {
             MarkerState::Reversed => OperationView { answered_at, ..state("reversed") },
-            MarkerState::Completed { .. } if marker.processed_at.plus(Window::WALLET.replay) <= self.now() => {
+            MarkerState::InFlight(flight) => match flight.phase {
+                Phase::InFlight | Phase::FailedRetry => state("in_flight"),
+                Phase::Parked => state("parked"),
+            },
+            MarkerState::Completed { .. } if marker.processed_at.plus(Window::of(operation).replay) <= self.now() => {
                 OperationView { answered_at, ..state("expired") }
             }
             MarkerState::Completed { answer, .. } => OperationView {

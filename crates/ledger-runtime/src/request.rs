@@ -10,7 +10,7 @@ mod patch;
 
 pub use amount::AmountText;
 pub(crate) use body::read_body;
-pub use body::{BODY_BYTES_MAX, Json, KeyedJson, RequestKey};
+pub use body::{BODY_BYTES_MAX, Json, KeyedJson, RawBody, RequestKey};
 pub use fields::{
     Empty, MEMO_CHARS_MAX, ProfileBody, StatusBody, amount_in, email, id, memo, name, phone, reason, word,
 };

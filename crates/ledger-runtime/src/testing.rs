@@ -226,6 +226,7 @@ pub(crate) fn terms(key_phase: &str) -> Step {
         card_bonus_rate: Rate::ZERO,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::ONE,
+        topup: None,
     };
     Step::Ok(json!({"Item": attribute(ledger_core::dynamo::Value::M(terms.item()))["M"]}))
 }

@@ -1,7 +1,9 @@
-//! The operator's face: customers, merchants, cards, terminals, grants, adjustments, audit, rollout.
+//! The operator's face: customers, merchants, cards, terminals, grants, adjustments,
+//! top-ups, what waits for a person, audit, rollout.
 //! Every path is under `/v1/admin`; every change stands in the audit trail with who made it.
 
 mod adjustments;
+mod attention;
 mod audit;
 mod cards;
 mod customers;
@@ -9,6 +11,7 @@ mod grants;
 mod idempotency;
 mod merchants;
 mod terminals;
+mod topups;
 
 use ledger_runtime::app::App;
 use utoipa_axum::router::OpenApiRouter;
@@ -32,6 +35,12 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(adjustments::get))
         .routes(routes!(adjustments::approve))
         .routes(routes!(adjustments::reject))
+        .routes(routes!(topups::get))
+        .routes(routes!(topups::refund))
+        .routes(routes!(topups::get_refund))
+        .routes(routes!(attention::list))
+        .routes(routes!(attention::resolve))
+        .routes(routes!(attention::dismiss))
         .routes(routes!(audit::list))
         .routes(routes!(idempotency::readiness))
         .routes(routes!(idempotency::set_phase))

@@ -1,4 +1,4 @@
-//! The customer's face: wallet, history, payments, transfers, codes, own cards.
+//! The customer's face: wallet, history, payments, transfers, top-ups, codes, own cards.
 //! Every path is under `/v1/me`; the customer is whoever the verified token says.
 
 mod cards;
@@ -6,6 +6,7 @@ mod operations;
 mod payment_code;
 mod payments;
 mod profile;
+mod topups;
 mod transactions;
 mod transfers;
 mod wallet;
@@ -23,6 +24,8 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(transactions::get))
         .routes(routes!(payments::create))
         .routes(routes!(transfers::create))
+        .routes(routes!(topups::create))
+        .routes(routes!(topups::get))
         .routes(routes!(cards::patch))
         .routes(routes!(payment_code::create))
         .routes(routes!(operations::get))

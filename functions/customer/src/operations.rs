@@ -10,7 +10,7 @@ use ledger_runtime::views::OperationView;
 
 /// What became of the customer's key. `not_known_yet` is no promise: the original may still arrive.
 #[utoipa::path(get, path = "/v1/me/operations/{operation}/{key}", tag = "customer",
-    params(("operation" = String, Path, description = "`pay`, `transfer`, `profile_patch`, `card_patch`, `payment_code`"),
+    params(("operation" = String, Path, description = "`pay`, `transfer`, `topup`, `profile_patch`, `card_patch`, `payment_code`"),
         ("key" = String, Path, description = "The idempotency key")),
     responses((status = 200, description = "What is known", body = OperationView),
         (status = 404, description = "No such operation")))]

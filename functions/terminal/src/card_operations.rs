@@ -39,7 +39,7 @@ pub(crate) struct CardRefundBody {
 
 /// A top-up that has been made.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct TopupView {
+pub(crate) struct CardTopupView {
     transaction_id: String,
     /// `completed`.
     status: &'static str,
@@ -58,7 +58,7 @@ pub(crate) struct TopupView {
     params(("card_id" = String, Path, description = "The card"),
         ("Idempotency-Key" = String, Header, description = "`<terminal id>-<epoch>-<sequence>`")),
     responses(
-        (status = 201, description = "Loaded", body = TopupView),
+        (status = 201, description = "Loaded", body = CardTopupView),
         (status = 400, description = "`invalid_request`, `cap_exceeded`, `wrong_state`"),
         (status = 401, description = "`signature_invalid`, `signature_expired`"),
         (status = 404, description = "No such card"),
@@ -81,7 +81,7 @@ pub(crate) async fn topup(
     Ok(app
         .ledger()
         .perform(claim, admission, plan, |receipt| {
-            let view = TopupView {
+            let view = CardTopupView {
                 transaction_id: receipt.transaction_id.to_string(),
                 status: "completed",
                 card_id: receipt.card.to_string(),

@@ -3,7 +3,7 @@
 
 use super::command::{Does, Money};
 use super::decode::{self, World};
-use super::{build_more, vector::Given};
+use super::{build_more, build_topup, vector::Given};
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
@@ -75,7 +75,7 @@ pub fn build(given: &Given) -> Built {
     let claim = command.claim.as_ref().map(|claim| decode::claim(&world.tenant, claim, world.cx.now));
     let answer = command.answer.as_ref().map(decode::answer);
     let both = || (claim.clone().expect("a claim"), answer.clone().expect("an answer"));
-    match make(&world, &command.does, both) {
+    match make(&world, &command.does, both, (claim.as_ref(), answer.as_ref())) {
         Err(NoPlan(why)) => Built::Refused(why),
         Ok(Made::Nothing) => Built::Nothing,
         Ok(Made::Whole(whole)) => Built::Transaction(Box::new(whole), claim.map(Box::new)),
@@ -87,7 +87,12 @@ pub fn build(given: &Given) -> Built {
     }
 }
 
-fn make(world: &World, does: &Does, both: impl FnOnce() -> (Claim, Answer)) -> Result<Made, NoPlan> {
+fn make(
+    world: &World,
+    does: &Does,
+    both: impl FnOnce() -> (Claim, Answer),
+    given: (Option<&Claim>, Option<&Answer>),
+) -> Result<Made, NoPlan> {
     let (tenant, cx) = (&world.tenant, &world.cx);
     let draft = match does {
         Does::Refusal {} => {
@@ -211,6 +216,19 @@ fn make(world: &World, does: &Does, both: impl FnOnce() -> (Claim, Answer)) -> R
         | Does::Enrol { .. }
         | Does::TenantOpen { .. }
         | Does::KeyPhase { .. } => return build_more::make(world, does),
+        Does::TopupClaim { .. }
+        | Does::TopupRefund { .. }
+        | Does::TopupEvent { .. }
+        | Does::TopupLanding { .. }
+        | Does::TopupRefused { .. }
+        | Does::Flight { .. }
+        | Does::ParkedRetry { .. }
+        | Does::ParkedGiveUp { .. }
+        | Does::EventKeep { .. }
+        | Does::EventDismiss { .. }
+        | Does::TopupCheck { .. }
+        | Does::TopupRefundCheck { .. }
+        | Does::TopupOffer { .. } => return build_topup::make(world, does, given),
     };
     Ok(Made::Draft(draft))
 }
@@ -222,7 +240,7 @@ fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> R
     let marker = marker.filter(|marker| !marker.lapsed(world.cx.now));
     let link = marker.as_ref().and_then(|marker| match &marker.state {
         ledger_core::idempotency::MarkerState::Completed { journal, .. } => *journal,
-        ledger_core::idempotency::MarkerState::Reversed => None,
+        ledger_core::idempotency::MarkerState::Reversed | ledger_core::idempotency::MarkerState::InFlight(_) => None,
     });
     let entry = link.map(|link| {
         let home = Partition::account(tenant, link.home).unwrap();
@@ -292,7 +310,7 @@ fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
         }
         other => panic!("not a form: {other:?}"),
     };
-    let entry = item.moves().map(|moved| Entry {
+    let entry = item.moves().first().map(|moved| Entry {
         id: world.cx.transaction_id,
         home: moved.account,
         postings: vec![moved.clone(), Posting::new(Account::Tenant(TenantAccount::Adjustments), moved.delta.inverse())],

@@ -274,6 +274,125 @@ pub enum Does {
         to: String,
         actor: String,
     },
+    // Money from outside. Records, markers and balances are read from the state.
+    TopupClaim {
+        customer: String,
+        charge: Money,
+        psp: PspJson,
+    },
+    TopupRefund {
+        actor: String,
+        topup: String,
+        amount: Maybe<Money>,
+        reason: String,
+        psp: PspJson,
+    },
+    /// Under the event's own marker; a marker in flight lands with it.
+    TopupEvent {
+        event: String,
+        kind: String,
+        fact: FactJson,
+        topup: String,
+        refund: Maybe<String>,
+    },
+    /// By the holder of the token that the marker had when it was read.
+    TopupLanding {
+        fact: FactJson,
+        topup: String,
+        refund: Maybe<String>,
+    },
+    TopupRefused {
+        topup: String,
+        refund: Maybe<String>,
+    },
+    Flight {
+        marker: MarkerJson,
+        step: FlightStep,
+    },
+    ParkedRetry {
+        marker: MarkerJson,
+        actor: String,
+        reason: String,
+    },
+    ParkedGiveUp {
+        marker: MarkerJson,
+        topup: String,
+        refund: Maybe<String>,
+        refusal: AnswerJson,
+        actor: String,
+        reason: String,
+    },
+    EventKeep {
+        event: String,
+        kind: String,
+        why: String,
+        object: Maybe<String>,
+    },
+    EventDismiss {
+        event: String,
+        actor: String,
+        reason: String,
+    },
+    /// Looking at the provider's object again later.
+    TopupCheck {
+        topup: String,
+        burnt: bool,
+    },
+    TopupRefundCheck {
+        topup: String,
+        refund: String,
+    },
+    TopupOffer {
+        points_rate: String,
+        abandoned_after_s: String,
+    },
+}
+
+/// What the deployment and the payment provider have agreed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PspJson {
+    /// The deployment's name.
+    pub ledger: String,
+    /// Whether real money moves.
+    pub livemode: bool,
+    /// The connected account.
+    pub account: Maybe<String>,
+}
+
+/// Which marker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MarkerJson {
+    /// The operation's name.
+    pub operation: String,
+    /// Whose key.
+    pub principal: String,
+    /// The key.
+    pub key: String,
+}
+
+/// A fact about one of the payment provider's objects. Amounts are whole numbers of the smallest unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's facts, where they are described")]
+pub enum FactJson {
+    Intent { id: String, amount: String, currency: String, received: String, status: String, livemode: bool },
+    Refund { id: String, intent: Maybe<String>, amount: String, currency: String, status: String },
+    Withdrawn { id: String, intent: Maybe<String>, amount: String, currency: String, livemode: bool },
+    Reinstated { id: String, intent: Maybe<String>, amount: String, currency: String, livemode: bool },
+}
+
+/// A step of an operation in flight.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the steps are those of the core's state machine, where they are described")]
+pub enum FlightStep {
+    Heartbeat {},
+    TakeOver {},
+    LetGo {},
+    FailRetryably { burnt: bool },
+    Park { why: String },
 }
 
 /// A change of a profile. `keep` and `clear` are said, a value is `{"set": ..}`.

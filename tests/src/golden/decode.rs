@@ -12,6 +12,7 @@ use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, Idempote
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId};
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::money::{Amount, AmountError, Asset, AssetSpec, Delta};
+use ledger_core::operation::Operation;
 use ledger_core::ops::profile::ProfilePatch;
 use ledger_core::ops::{Context, MerchantTerms, TenantTerms};
 use ledger_core::personal::FreeText;
@@ -156,7 +157,9 @@ pub fn actor(given: &str) -> Actor {
     }
 }
 
-fn principal(given: &str) -> Principal {
+/// Whose key.
+#[must_use]
+pub fn principal(given: &str) -> Principal {
     let (kind, id) = given.split_once(':').unwrap();
     match kind {
         "customer" => Principal::Customer(customer(id)),
@@ -170,11 +173,12 @@ fn principal(given: &str) -> Principal {
 /// A claim on a key.
 #[must_use]
 pub fn claim(tenant: &Tenant, given: &ClaimJson, now: Timestamp) -> Claim {
+    let operation = Operation::parse(&given.operation).unwrap();
     Claim {
         tenant: tenant.clone(),
         principal: principal(&given.principal),
         actor: actor(&given.actor),
-        operation: ledger_core::operation::Operation::parse(&given.operation).unwrap(),
+        operation,
         key: IdempotencyKey::parse(&given.key).unwrap(),
         request: CanonicalRequest {
             method: match given.method.as_str() {
@@ -185,7 +189,7 @@ pub fn claim(tenant: &Tenant, given: &ClaimJson, now: Timestamp) -> Claim {
             path: given.path.clone(),
             fields: given.fields.iter().fold(Fields::new(), |fields, (name, value)| field(fields, name, value)),
         },
-        window: Window::WALLET,
+        window: Window::of(operation),
         now,
     }
 }

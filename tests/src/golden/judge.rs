@@ -5,7 +5,7 @@ use super::build::{Built, build};
 use super::vector::{Effects, Given, ReasonJson, Row, Vector};
 use crate::engine::{Contents, Table};
 use crate::{names, wire};
-use ledger_core::account::Account;
+use ledger_core::account::{Account, Bucket};
 use ledger_core::dynamo::{Value, read};
 use ledger_core::idempotency::{Claim, KeyVerdict, Marker};
 use ledger_core::ops::journal::JournalEntry;
@@ -50,6 +50,7 @@ pub fn judge(transaction: &Transaction, claim: Option<&Claim>, reasons: &[Reason
                 Ok(KeyVerdict::Expired { .. }) => "expired".to_owned(),
                 Ok(KeyVerdict::Reversed) => "reversed".to_owned(),
                 Ok(KeyVerdict::Free) => "free".to_owned(),
+                Ok(KeyVerdict::InFlight(_)) => "in_flight".to_owned(),
                 Err(error) => format!("unreadable {}", error.attribute),
             }
         }
@@ -126,7 +127,7 @@ pub fn agree(items: &[TransactItem], before: &Contents, reasons: Option<&[Reason
     }
 }
 
-/// Changes of balance items, of held money and of what counts against caps.
+/// Changes of balance items, of what is held or reserved, and of what counts against caps.
 #[must_use]
 pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
     let sums = |contents: &Contents| -> Sums {
@@ -143,7 +144,8 @@ pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
             sums.insert((account.clone(), asset.to_owned()), number("balance"));
             if parts[1] == "customer" {
                 sums.insert((account.clone(), format!("exposure of {asset}")), number("exposure"));
-                sums.insert((account, format!("held of {asset}")), number("held"));
+                sums.insert((account.clone(), held(asset)), number("held"));
+                sums.insert((account, format!("{RESERVED}{asset}")), number("reserved"));
             }
         }
         sums
@@ -156,7 +158,21 @@ pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
     after
 }
 
-/// What the balance items of customers and cards must do, from effects.
+/// What is put aside counts in the books like what may be spent; what is reserved is in no book.
+const HELD: &str = "held of ";
+const RESERVED: &str = "reserved of ";
+
+fn held(asset: &str) -> String {
+    format!("{HELD}{asset}")
+}
+
+/// The asset of an effect, whichever part of a balance item it changes.
+fn asset_of(effect: &str) -> &str {
+    effect.strip_prefix(HELD).or_else(|| effect.strip_prefix(RESERVED)).unwrap_or(effect)
+}
+
+/// What the balance items of customers and cards must do, from effects. What counts against a cap is
+/// always the sum of the three parts.
 #[must_use]
 pub fn expected_changes(effects: &Effects) -> Sums {
     let mut sums = Sums::new();
@@ -168,10 +184,11 @@ pub fn expected_changes(effects: &Effects) -> Sums {
             let change: Decimal = change.parse().unwrap();
             sums.insert((account.clone(), asset.clone()), change);
             if account.starts_with("customer:") {
-                sums.insert((account.clone(), format!("exposure of {asset}")), change);
+                *sums.entry((account.clone(), format!("exposure of {}", asset_of(asset)))).or_default() += change;
             }
         }
     }
+    sums.retain(|_, change| !change.is_zero());
     sums
 }
 
@@ -188,7 +205,7 @@ pub fn as_sums(effects: &Effects) -> Sums {
     effects.iter().flat_map(each).collect()
 }
 
-/// The postings of journal entries that have come, by account and asset; what cancels out is absent.
+/// The postings of journal entries that have come, by account, asset and part; what cancels out is absent.
 #[must_use]
 pub fn posted(before: &Contents, after: &Contents) -> Sums {
     let mut sums = Sums::new();
@@ -197,7 +214,12 @@ pub fn posted(before: &Contents, after: &Contents) -> Sums {
             continue;
         }
         for posting in JournalEntry::read(item).unwrap().postings {
-            let key = (posting.account.to_string(), posting.delta.asset().to_string());
+            let asset = posting.delta.asset().to_string();
+            let part = match posting.bucket {
+                Bucket::Available => asset,
+                Bucket::Held => held(&asset),
+            };
+            let key = (posting.account.to_string(), part);
             *sums.entry(key).or_default() += posting.delta.value();
         }
     }
@@ -252,10 +274,13 @@ fn check_books(vector: &Vector, executed: &Executed) {
     let mut per_asset = BTreeMap::<&str, Decimal>::new();
     for ((_, asset), change) in &effects {
         assert!(!change.is_zero());
-        *per_asset.entry(asset).or_default() += change;
+        if !asset.starts_with(RESERVED) {
+            *per_asset.entry(asset_of(asset)).or_default() += change;
+        }
     }
     assert!(per_asset.values().all(Decimal::is_zero), "the effects do not sum to zero: {per_asset:?}");
     assert_eq!(balance_changes(&executed.before, &executed.after), expected_changes(&vector.effects), "balances");
+    let effects: Sums = effects.into_iter().filter(|((_, asset), _)| !asset.starts_with(RESERVED)).collect();
     assert_eq!(posted(&executed.before, &executed.after), effects, "the journal");
     let merchants: Sums = effects.into_iter().filter(|((account, _), _)| account.starts_with("merchant:")).collect();
     assert_eq!(merchant_work(&executed.before, &executed.after), merchants, "what merchants will be credited");

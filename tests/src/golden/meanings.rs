@@ -17,6 +17,8 @@ enum Old {
     Own,
     /// It is what this request would write, but for one attribute.
     OwnBut(&'static str, Json),
+    /// One attribute is not there.
+    Without(&'static str),
     /// One attribute has another value.
     With(&'static str, Json),
     /// One attribute has the value that the guard compares with.
@@ -34,7 +36,10 @@ const NOT_FROZEN_BY_OWNER: &str = "attribute_not_exists(#frozen_by_owner)";
 fn meanings(does: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
-    let stale_points = does == "refund";
+    let stale_points = matches!(does, "refund" | "topup_refund");
+    if let Some(rows) = outside(does, role, clause) {
+        return rows;
+    }
     match (names::role(role), clause) {
         ("marker", FREE) => vec![(Old::Own, "replay"), (Old::OwnBut("fp", s(&"0".repeat(64))), "reused")],
         ("original_marker", FREE) => vec![(Old::Stands, "rejected stale_plan")],
@@ -101,12 +106,53 @@ fn meanings(does: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
             vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
         }
         ("adjustment", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected wrong_state")],
+        ("config", "attribute_not_exists(#topup)") => vec![(Old::With("topup", s("terms")), "rejected already_exists")],
         ("config", "#key_phase = :from") => vec![(Old::With("key_phase", s("else")), "rejected stale_plan")],
         ("job", "#done = :seen") => {
             vec![(Old::Gone, "rejected stale_plan"), (Old::With("done", n("987")), "rejected stale_plan")]
         }
         (role, clause) => panic!("say in meanings.rs what `{clause}` of a {role} means"),
     }
+}
+
+/// The rows of one clause of what moves money from outside, or of an operation in flight.
+fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
+    let s = |text: &str| json!({ "S": text });
+    let n = |number: &str| json!({ "N": number });
+    let stale = "rejected stale_plan";
+    Some(match (names::role(role), clause) {
+        ("marker", FREE) if does == "topup_event" => vec![(Old::Own, "marker_stands")],
+        ("marker", FREE) if matches!(does, "topup_claim" | "topup_refund") => {
+            vec![(Old::Own, "in_flight"), (Old::OwnBut("fp", s(&"0".repeat(64))), "reused")]
+        }
+        ("marker", "#fence = :fence") => vec![(Old::With("fence", n("9")), "marker_stands")],
+        ("marker", "#state = :phase") => vec![(Old::With("state", s("PARKED")), "marker_stands")],
+        ("flight", "#fence = :fence") => vec![(Old::Gone, stale), (Old::With("fence", n("9")), stale)],
+        ("flight", "#state = :phase" | "#state = :parked") => vec![(Old::With("state", s("COMPLETED")), stale)],
+        ("flight", "#lease_until = :seen_lease") => {
+            vec![(Old::With("lease_until", s("2026-11-21T04:00:00.000Z")), stale)]
+        }
+        ("flight", "attribute_exists(#lease_until)") => vec![(Old::Gone, stale), (Old::Without("lease_until"), stale)],
+        ("topup", "#state = :seen_state" | "#state = :requested") => {
+            vec![(Old::With("state", s("else")), stale)]
+        }
+        ("topup", "#owed = :seen_owed") => vec![(Old::With("owed", n("987654")), stale)],
+        ("topup", "#refundable = :seen_refundable") => vec![(Old::With("refundable", n("987654")), stale)],
+        ("topup", "#points_taken_back = :seen_taken_back") => {
+            vec![(Old::With("points_taken_back", n("987654")), stale)]
+        }
+        ("refund", "#state = :seen_state") => vec![(Old::Gone, stale), (Old::With("state", s("else")), stale)],
+        ("clawback", NEW) => vec![(Old::Stands, stale)],
+        ("clawback", "#state = :taken") => vec![(Old::Gone, stale), (Old::With("state", s("returned")), stale)],
+        ("payer", "#balance >= :amount") if does == "topup_event" => vec![(Old::With("balance", n("0")), stale)],
+        ("payer", "#balance = :seen") => vec![(Old::With("balance", n("987654")), stale)],
+        ("payer" | "points", "#held >= :set_aside") => vec![(Old::With("held", n("0")), "rejected wrong_state")],
+        ("payee", "#reserved >= :set_aside") => vec![(Old::With("reserved", n("0")), "rejected wrong_state")],
+        ("kept_event", "attribute_not_exists(#dismissed_at)") => {
+            vec![(Old::With("dismissed_at", s("2026-11-20T00:00:00.000Z")), "rejected wrong_state")]
+        }
+        _ => return None,
+    })
 }
 
 /// Failures in declared order, the highest precedence first.
@@ -167,6 +213,11 @@ fn failures(does: &str, position: usize, role: Role, action: &Json, state: &[Jso
                 Old::Stands => Some(key.clone()),
                 Old::Own => Some(body["Item"].clone()),
                 Old::OwnBut(attribute, value) => with(&body["Item"], attribute, value),
+                Old::Without(attribute) => {
+                    let mut item = state_item().clone();
+                    item.as_object_mut().unwrap().remove(attribute).unwrap();
+                    Some(item)
+                }
                 Old::With(attribute, value) => with(state_item(), attribute, value),
                 Old::WithOperand(attribute, operand) => {
                     with(state_item(), attribute, body["ExpressionAttributeValues"][operand].clone())
@@ -187,7 +238,7 @@ fn row(failing: &[&Alone], outcome: &str) -> Row {
 
 /// The marker before guards, guards before codes, codes by severity, and failures in declared order.
 fn precedence_rows(alone: &[Alone], last: usize) -> Vec<Row> {
-    let marker = alone.iter().find(|alone| alone.outcome == "replay").expect("a marker");
+    let marker = alone.iter().find(|alone| !alone.outcome.starts_with("rejected")).expect("a marker");
     let guards: Vec<&Alone> = alone.iter().filter(|alone| alone.outcome.starts_with("rejected")).collect();
     let guard = guards.iter().find(|guard| guard.position != last).expect("a guard before the last action");
     let code = |position: usize, code: &str| Alone {
@@ -196,7 +247,7 @@ fn precedence_rows(alone: &[Alone], last: usize) -> Vec<Row> {
         outcome: String::new(),
     };
     let mut rows = vec![
-        row(&[marker, guard], "replay"),
+        row(&[marker, guard], &marker.outcome),
         row(&[&code(0, "TransactionConflict"), guard], "conflict"),
         row(&[&code(0, "ProvisionedThroughputExceeded"), guard], "throttled"),
         row(&[&code(0, "ValidationError"), guard], "broken"),

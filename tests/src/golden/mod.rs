@@ -3,6 +3,7 @@
 
 pub mod build;
 mod build_more;
+mod build_topup;
 pub mod cases;
 pub mod command;
 pub mod create;

@@ -1,6 +1,7 @@
 //! The raw rows of one tenant, read by a scan of the table, so that no code of the ledger's own
-//! stands between a test and what is stored. `ledgerbook` audits them.
+//! stands between a test and what is stored. `ledgerbook` and `topupbook` audit them.
 
+use super::topupbook::is_in_flight;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use std::collections::{BTreeMap, HashMap};
@@ -63,6 +64,17 @@ impl Books {
     #[must_use]
     pub fn entries_of(&self, operation: &str) -> usize {
         self.under("TXN#").filter(|(_, _, row)| text(row, "operation") == operation).count()
+    }
+
+    /// How many operations have no answer yet: their markers have been claimed and have not landed.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.under("card_op_idem#").filter(|(_, _, marker)| is_in_flight(marker)).count()
+    }
+
+    /// The markers of the payment provider's events.
+    pub fn events(&self) -> impl Iterator<Item = (&str, &str, &Row)> {
+        self.under("event").filter(|(pk, sk, _)| *sk == "event" && pk.contains("#stripe_event#"))
     }
 
     /// What has changed since `before`: how many rows of each kind were added or changed.

@@ -1,9 +1,13 @@
 //! Every endpoint that moves money or changes state, each with a request that will succeed, what it
 //! then does, and another request that must not pass under the same key.
 
+use super::stripe::signed;
 use super::world::{new_id, new_key};
-use super::{Call, Customer, Merchant, Terminal, World};
+use super::{Call, Customer, Merchant, Terminal, World, parked};
 use serde_json::{Value, json};
+use std::time::Duration;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A world with a shop in it.
 #[derive(Debug)]
@@ -58,6 +62,10 @@ pub enum Endpoint {
     CardPay,
     CardRefund,
     CardReverse,
+    Topup,
+    TopupRefund,
+    EventDismiss,
+    ParkedResolve,
 }
 
 impl Stage {
@@ -86,7 +94,7 @@ impl Stage {
 
 impl Endpoint {
     /// Every endpoint.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 29] = [
         Self::Pay,
         Self::Transfer,
         Self::PaymentCode,
@@ -112,7 +120,54 @@ impl Endpoint {
         Self::CardPay,
         Self::CardRefund,
         Self::CardReverse,
+        Self::EventDismiss,
+        Self::ParkedResolve,
+        Self::Topup,
+        Self::TopupRefund,
     ];
+
+    /// Those whose whole effect is one transaction of ours: they call no payment provider.
+    pub const WALLET: [Self; 27] = [
+        Self::Pay,
+        Self::Transfer,
+        Self::PaymentCode,
+        Self::ProfilePatch,
+        Self::CardPatch,
+        Self::Charge,
+        Self::Refund,
+        Self::CustomerOpen,
+        Self::CustomerPatch,
+        Self::MerchantOpen,
+        Self::MerchantPatch,
+        Self::CardIssue,
+        Self::CardAdminPatch,
+        Self::TerminalOpen,
+        Self::TerminalPatch,
+        Self::Enrolment,
+        Self::Grant,
+        Self::BulkGrant,
+        Self::AdjustmentRequest,
+        Self::AdjustmentApprove,
+        Self::AdjustmentReject,
+        Self::CardTopup,
+        Self::CardPay,
+        Self::CardRefund,
+        Self::CardReverse,
+        Self::EventDismiss,
+        Self::ParkedResolve,
+    ];
+
+    /// Whether it calls the payment provider.
+    #[must_use]
+    pub fn calls_psp(self) -> bool {
+        !Self::WALLET.contains(&self)
+    }
+
+    /// For how long its keys are replayed.
+    #[must_use]
+    pub fn window(self) -> Duration {
+        if self.calls_psp() { DAY } else { DAY * 90 }
+    }
 
     /// Whether a terminal calls it, whose keys have a form of their own.
     #[must_use]
@@ -223,8 +278,33 @@ impl Endpoint {
                 let path = terminal.reverses("card_pay", &another).path;
                 prepared(terminal.reverses("card_pay", &original), 200, 1).with_other_path(path)
             }
+            Self::Topup => prepared(world.customer().await.tops_up("300"), 201, 0).with_other("amount", "301"),
+            Self::TopupRefund => {
+                let topup = world.paid_topup(&world.customer().await, "1000").await;
+                // What is held, and what is paid out.
+                prepared(topup.refund(world, "300"), 201, 2).with_other("amount", "301")
+            }
+            Self::EventDismiss => {
+                let path = format!("/v1/admin/attention/events/{}/dismiss", kept_event(world).await);
+                let body = json!({"reason": "looked at"});
+                Prepared { status: 200, ..make(world, &path, &body).with_other("reason", "not looked at") }
+            }
+            Self::ParkedResolve => {
+                let topup = parked::topup(world, &world.customer().await, "300").await;
+                let path = format!("/v1/admin/attention/operations/{}/resolve", topup.id);
+                let body = json!({"action": "give_up", "reason": "looked at"});
+                Prepared { status: 200, ..make(world, &path, &body).with_other("action", "retry") }
+            }
         }
     }
+}
+
+/// An event that tells of a top-up that there is not, which was kept.
+async fn kept_event(world: &World) -> String {
+    let event = world.paid_event(&new_id(), &format!("pi_{}", new_id().replace('-', "")), 300);
+    let kept = world.api.send(&signed(&event.to_string())).await;
+    let _ = kept.problem(503, "event_kept");
+    event["id"].as_str().expect("an id").to_owned()
 }
 
 async fn rich(world: &World) -> Customer {

@@ -7,11 +7,12 @@ use ledger_local::faces::{self, Backend, MountError, Mounted};
 use ledger_local::stack::{Stack, StackConfig, TABLE_DEFAULT};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
-use ledger_runtime::config::Config;
+use ledger_runtime::config::{Config, StripeConfig};
 use ledger_runtime::dynamo::{self, Dynamo};
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::Ledger;
 use ledger_runtime::metrics::{Counting, Metrics};
+use ledger_runtime::psp::{Psp, Stripe};
 use ledger_runtime::routing;
 use std::sync::{Arc, OnceLock, mpsc};
 use tokio::sync::oneshot;
@@ -34,14 +35,30 @@ pub async fn client(url: &str) -> Client {
     dynamo::client(&dynamo::sdk_config(Some(url)).await, Some(url))
 }
 
-/// The functions' state over a client of the table and a clock of the test's own, and its counters.
+/// The functions' state over a client of the table, a clock of the test's own and a Stripe, and its
+/// counters.
+///
+/// # Panics
+/// When there is no TLS to be had.
 #[must_use]
-pub fn app(client: Client, clock: Clock) -> (App, Counting) {
+pub fn app(client: Client, clock: Clock, stripe: &StripeConfig) -> (App, Counting) {
+    let psp = Stripe::new(stripe, TABLE_DEFAULT).expect("a client of Stripe");
+    app_with(client, clock, stripe, psp)
+}
+
+/// The same, with a payment provider of the test's own.
+#[must_use]
+pub fn app_with(client: Client, clock: Clock, stripe: &StripeConfig, psp: impl Psp + 'static) -> (App, Counting) {
     let (entropy, counting) = (Entropy::system(), Counting::new(clock.clone()));
     let dynamo = Dynamo::from_client(client, TABLE_DEFAULT, entropy.clone());
-    let config = Config { table: TABLE_DEFAULT.to_owned(), endpoint_url: None, log_filter: String::new() };
+    let config = Config {
+        table: TABLE_DEFAULT.to_owned(),
+        endpoint_url: None,
+        log_filter: String::new(),
+        stripe: Some(stripe.clone()),
+    };
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
-    (App::new(ledger, counting.clone(), config), counting)
+    (App::new(ledger, counting.clone(), config).with_psp(psp), counting)
 }
 
 impl Host {

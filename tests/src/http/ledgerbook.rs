@@ -2,12 +2,30 @@
 //! duplicated or cut off before. Written from DESIGN, without the ledger's own code.
 
 use super::books::{Books, Row, opt_text, text};
+use super::topupbook::has_landed;
 use aws_sdk_dynamodb::types::AttributeValue;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sums by account and asset, or by something else and asset.
-type Sums = BTreeMap<(String, String), Decimal>;
+pub(super) type Sums = BTreeMap<(String, String), Decimal>;
+
+/// What is posted to accounts: to what may be spent, and to what is held.
+#[derive(Default)]
+pub(super) struct Posted {
+    pub(super) available: Sums,
+    pub(super) held: Sums,
+}
+
+/// What a topup, a refund of one and what the payment provider took of one write by its events: the
+/// operation of the entry, and that of the key under which the event may have been forestalled.
+const BY_EVENTS: [(&str, Option<&str>); 5] = [
+    ("topup", Some("topup")),
+    ("topup_refund_paid", Some("topup_refund")),
+    ("topup_refund_returned", Some("topup_refund")),
+    ("clawback", None),
+    ("clawback_returned", None),
+];
 
 impl Books {
     /// Audits every row.
@@ -15,24 +33,27 @@ impl Books {
     /// # Panics
     /// With what is wrong.
     pub fn check(&self) {
-        let sums = self.postings();
-        self.check_balances(&sums);
-        self.check_merchants(&sums);
+        let posted = self.postings();
+        self.check_balances(&posted);
+        self.check_merchants(&posted.available);
         self.check_payments();
+        self.check_topups();
         self.check_references();
         self.check_keys();
+        self.check_markers();
         self.check_co2();
     }
 
-    /// What is posted to an account, as the journal has it.
+    /// What is posted to an account, held or not, as the journal has it.
     #[must_use]
     pub fn posted(&self, account: &str, asset: &str) -> Decimal {
-        self.postings().get(&(account.to_owned(), asset.to_owned())).copied().unwrap_or_default()
+        let (key, posted) = ((account.to_owned(), asset.to_owned()), self.postings());
+        [posted.available, posted.held].iter().filter_map(|sums| sums.get(&key)).sum()
     }
 
-    /// The sum of postings of each account and asset; every entry by itself sums to zero.
-    fn postings(&self) -> Sums {
-        let mut all = Sums::new();
+    /// The sums of postings of each account and asset; every entry by itself sums to zero.
+    fn postings(&self) -> Posted {
+        let mut all = Posted::default();
         for (pk, sk, entry) in self.under("TXN#") {
             let mut own = BTreeMap::<String, Decimal>::new();
             let postings = entry.get("postings").and_then(|value| value.as_l().ok());
@@ -44,16 +65,23 @@ impl Books {
                     (text(posting, "account"), text(posting, "asset"), number(posting, "delta"));
                 assert!(!delta.is_zero(), "{pk} {sk} posts nothing to {account}");
                 *own.entry(asset.to_owned()).or_default() += delta;
-                *all.entry((account.to_owned(), asset.to_owned())).or_default() += delta;
+                let sums = match opt_text(posting, "bucket") {
+                    None => &mut all.available,
+                    Some("held") if account.starts_with("customer:") => &mut all.held,
+                    Some(other) => panic!("{pk} {sk} posts to {other} of {account}"),
+                };
+                *sums.entry((account.to_owned(), asset.to_owned())).or_default() += delta;
             }
             assert!(own.values().all(Decimal::is_zero), "{pk} {sk} does not sum to zero: {own:?}");
         }
         all
     }
 
-    /// Balance and held of every account that has a balance item are the sum of its postings, and
-    /// no posting goes to a customer or card that has none.
-    fn check_balances(&self, sums: &Sums) {
+    /// What may be spent and what is held of every account that has a balance item are the sums of its
+    /// postings, and no posting goes to a customer or card that has none. What counts against a cap is
+    /// both, and the charges of top-ups that are not yet paid; what is held is held for refunds.
+    fn check_balances(&self, posted: &Posted) {
+        let (reserved, on_hold) = (self.reserved(), self.held_for_refunds());
         let mut seen = BTreeSet::new();
         for (pk, sk, row) in self.under("BALANCE#").chain(self.under("card").filter(|(_, sk, _)| *sk == "card")) {
             let (kind, id) = kind_and_id(pk);
@@ -62,17 +90,22 @@ impl Books {
             }
             let asset = sk.strip_prefix("BALANCE#").unwrap_or("ECOPAY");
             let account = (format!("{kind}:{id}"), asset.to_owned());
+            let of = |sums: &Sums| sums.get(&account).copied().unwrap_or_default();
             let (balance, held) = (number(row, "balance"), opt_number(row, "held"));
-            let posted = sums.get(&account).copied().unwrap_or_default();
             assert!(!balance.is_sign_negative() || balance.is_zero(), "{account:?} is negative: {balance}");
             assert!(!held.is_sign_negative() || held.is_zero(), "{account:?} holds {held}");
-            assert_eq!(balance + held, posted, "{account:?}: the balance and its postings differ");
+            assert_eq!(balance, of(&posted.available), "{account:?}: the balance and its postings differ");
+            assert_eq!(held, of(&posted.held), "{account:?}: what is held and its postings differ");
+            assert_eq!(held, of(&on_hold), "{account:?}: what is held and what refunds hold differ");
+            assert_eq!(opt_number(row, "reserved"), of(&reserved), "{account:?}: what top-ups reserve");
             if kind == "customer" {
-                assert_eq!(number(row, "exposure"), balance + held, "{account:?}: exposure");
+                assert_eq!(number(row, "exposure"), balance + held + of(&reserved), "{account:?}: exposure");
             }
             seen.insert(account);
         }
-        for account in sums.keys().filter(|(name, _)| name.starts_with("customer:") || name.starts_with("card:")) {
+        let with_items = |(name, _): &&(String, String)| name.starts_with("customer:") || name.starts_with("card:");
+        let named = [&posted.available, &posted.held, &reserved, &on_hold].into_iter().flat_map(Sums::keys);
+        for account in named.filter(with_items) {
             assert!(seen.contains(account), "{account:?} is posted to and has no balance item");
         }
     }
@@ -80,7 +113,8 @@ impl Books {
     /// A merchant's postings are what its payments and refunds owe it.
     fn check_merchants(&self, sums: &Sums) {
         let mut owed = Sums::new();
-        for (pk, sk, row) in self.under("PAYMENT").chain(self.under("REFUND#")) {
+        let refunds = self.under("REFUND#").filter(|(pk, _, _)| kind_and_id(pk).0 == "payment");
+        for (pk, sk, row) in self.under("PAYMENT").chain(refunds) {
             let merchant = format!("merchant:{}", text(row, "merchant_id"));
             for (asset, delta) in merchant_delta(row) {
                 *owed.entry((merchant.clone(), asset)).or_default() += delta;
@@ -139,20 +173,37 @@ impl Books {
     }
 
     /// One key moved money once at most: no two entries under one key, and each entry has the marker
-    /// that says so.
+    /// that says so: its key's, or that of the event that it came with.
     fn check_keys(&self) {
+        let events: BTreeMap<&str, &Row> =
+            self.events().filter_map(|(_, _, marker)| Some((opt_text(marker, "entry_id")?, marker))).collect();
         let mut seen = BTreeSet::new();
         for (pk, sk, entry) in self.under("TXN#") {
             let name = |name| text(entry, name).to_owned();
             let key = (name("principal"), name("operation"), name("idempotency_key"));
-            let marker_pk = format!("{}#{}", self.tenant, key.0.replace(':', "#"));
-            let marker_sk = format!("card_op_idem#{}#{}", key.1, key.2);
-            let marker = self.row(&marker_pk, &marker_sk);
-            let marker = marker.unwrap_or_else(|| panic!("{pk} {sk} has no marker {marker_pk} {marker_sk}"));
-            assert_eq!(opt_text(marker, "entry_id"), Some(text(entry, "transaction_id")), "{pk} {sk}");
+            let id = text(entry, "transaction_id");
+            let under = |operation: &str| {
+                let marker_pk = format!("{}#{}", self.tenant, key.0.replace(':', "#"));
+                let marker_sk = format!("card_op_idem#{operation}#{}", key.2);
+                let marker = self.row(&marker_pk, &marker_sk);
+                marker.unwrap_or_else(|| panic!("{pk} {sk} has no marker {marker_pk} {marker_sk}"))
+            };
+            match (BY_EVENTS.iter().find(|(operation, _)| *operation == key.1), events.get(id)) {
+                (Some(_), Some(event)) => {
+                    assert_eq!(text(event, "processed_at"), text(entry, "created_at"), "{pk} {sk}")
+                }
+                (Some((_, Some(operation))), None) => {
+                    // Our own request was answered at that moment.
+                    let marker = under(operation);
+                    assert!(has_landed(marker), "{pk} {sk}: neither an event nor an answer wrote it");
+                    assert_eq!(text(marker, "processed_at"), text(entry, "created_at"), "{pk} {sk}");
+                }
+                (Some((_, None)), None) => panic!("{pk} {sk} has no event"),
+                (None, _) => assert_eq!(opt_text(under(&key.1), "entry_id"), Some(id), "{pk} {sk}"),
+            }
             assert!(seen.insert(key.clone()), "{key:?} moved money twice");
         }
-        for (pk, sk, marker) in self.under("card_op_idem#") {
+        for (pk, sk, marker) in self.under("card_op_idem#").chain(self.events()) {
             if let (Some(home), Some(id)) = (opt_text(marker, "entry_home"), opt_text(marker, "entry_id")) {
                 let home = format!("{}#{}", self.tenant, home.replace(':', "#"));
                 assert!(self.row(&home, &format!("TXN#{id}")).is_some(), "{pk} {sk} has no entry");
@@ -174,7 +225,7 @@ fn copied((key, sum): (&(String, String), &Decimal)) -> ((String, String), Decim
     (key.clone(), *sum)
 }
 
-fn kind_and_id(pk: &str) -> (&str, &str) {
+pub(super) fn kind_and_id(pk: &str) -> (&str, &str) {
     let mut parts = pk.splitn(3, '#').skip(1);
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
 }
@@ -192,11 +243,11 @@ fn refundable(row: &Row, asset: &str) -> Decimal {
     decimal(found.unwrap_or_else(|| panic!("no refundable {asset} in {row:?}")).1)
 }
 
-fn number(row: &Row, name: &str) -> Decimal {
+pub(super) fn number(row: &Row, name: &str) -> Decimal {
     decimal(row.get(name).unwrap_or_else(|| panic!("no number `{name}` in {row:?}")))
 }
 
-fn opt_number(row: &Row, name: &str) -> Decimal {
+pub(super) fn opt_number(row: &Row, name: &str) -> Decimal {
     row.get(name).map(decimal).unwrap_or_default()
 }
 

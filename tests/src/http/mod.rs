@@ -7,8 +7,13 @@ pub mod call;
 pub mod endpoints;
 pub mod host;
 pub mod ledgerbook;
+pub mod parked;
 pub mod process;
+pub mod psp_tap;
+pub mod stripe;
 pub mod tap;
+pub mod topup_rig;
+mod topupbook;
 pub mod world;
 
 pub use answer::Answer;

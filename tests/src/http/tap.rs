@@ -15,6 +15,7 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
+use ledger_runtime::config::StripeConfig;
 use ledger_runtime::dynamo;
 use ledger_runtime::metrics::Counting;
 use serde_json::{Value, json};
@@ -30,6 +31,8 @@ const QUICK_ATTEMPT: Duration = Duration::from_secs(1);
 pub enum Fault {
     /// Nobody is there: the call never arrives.
     Refused,
+    /// The call never arrives, and nobody says so.
+    Held,
     /// An error answer; nothing is done.
     Error(u16, &'static str),
     /// It is done, and the answer never comes.
@@ -133,8 +136,8 @@ impl Tap {
     }
 
     /// The functions' state behind this wire, and its counters.
-    pub async fn app(&self, url: &str, hasty: bool, clock: Clock) -> (App, Counting) {
-        host::app(self.client(url, hasty).await, clock)
+    pub async fn app(&self, url: &str, hasty: bool, clock: Clock, stripe: &StripeConfig) -> (App, Counting) {
+        host::app(self.client(url, hasty).await, clock, stripe)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -168,6 +171,7 @@ impl HttpConnector for Connector {
         }
         match fault {
             Some(Fault::Refused) => HttpConnectorFuture::ready(Err(ConnectorError::io("connection refused".into()))),
+            Some(Fault::Held) => HttpConnectorFuture::new(std::future::pending()),
             Some(Fault::Error(status, code)) => HttpConnectorFuture::ready(Ok(error(status, code, Vec::new()))),
             Some(Fault::Cancelled(at, code)) => {
                 let reasons = (0..actions).map(|action| json!({"Code": if action == at { code } else { "None" }}));

@@ -12,6 +12,7 @@ use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
 use ledger_local::issuer::Grant;
 use ledger_local::stack::TABLE_DEFAULT;
+use ledger_local::stripe::Simulator;
 use ledger_local::{clock, seed};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
@@ -105,7 +106,7 @@ impl World {
         let mut terms = seed::terms().expect("the demo's terms");
         change(&mut terms);
         let dynamodb = host::client(stack.dynamodb_url()).await;
-        let (app, _) = host::app(dynamodb.clone(), Clock::system());
+        let (app, _) = host::app(dynamodb.clone(), Clock::system(), stack.stripe());
         let config = tenant::open(&slug, &terms, app.now()).expect("a configuration");
         app.ledger().apply(&slug, Operation::CustomerOpen, &config).await.expect("a tenant of this test's own");
         let url = stack.url();
@@ -115,7 +116,7 @@ impl World {
     /// The demo tenant of a stack that runs in another process.
     pub async fn remote(url: &str, dynamodb_url: &str) -> Self {
         let dynamodb = host::client(dynamodb_url).await;
-        let (app, _) = host::app(dynamodb.clone(), Clock::system());
+        let (app, _) = host::app(dynamodb.clone(), Clock::system(), &Simulator::access_at(url));
         Self::over(&Demo::fixed().tenant, url, app, dynamodb, Tokens::Dev).await
     }
 

@@ -1,9 +1,11 @@
 //! Properties that hold for any input: of money, of conditions, of every builder, of sequences of
-//! refunds, and of replay. Failing inputs are printed, never written.
+//! refunds, holds and the provider's facts, and of replay. Failing inputs are printed, never written.
 
 mod builders;
 mod conditions;
+mod holds;
 mod money;
+mod outside;
 mod refunds;
 mod replay;
 mod world;

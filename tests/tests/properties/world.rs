@@ -83,6 +83,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
             card_bonus_rate: rate(bonus),
             spent_points: if deduct { SpentPoints::Deduct } else { SpentPoints::Forgive },
             due_shards: Shards::new(shards).unwrap(),
+            topup: None,
         }
     })
 }
@@ -141,7 +142,7 @@ pub(crate) fn claim(principal: Principal, operation: Operation, key: &str) -> Cl
         operation,
         key: IdempotencyKey::parse(key).unwrap(),
         request: CanonicalRequest { method: "POST", path: "/v1/x".to_owned(), fields },
-        window: Window::WALLET,
+        window: Window::of(operation),
         now: now(),
     }
 }

@@ -68,6 +68,13 @@ impl Update {
         written.chain(&self.remove).map(AsRef::as_ref)
     }
 
+    /// What it adds to an attribute, and whether it writes it in any other way.
+    pub(crate) fn added(&self, attribute: &str) -> (Option<&Value>, bool) {
+        let added = self.add.iter().find(|(name, _)| name == attribute).map(|(_, operand)| &operand.value);
+        let otherwise = self.set.iter().chain(&self.set_if_absent).map(|(name, _)| name).chain(&self.remove);
+        (added, otherwise.into_iter().any(|name| name == attribute))
+    }
+
     pub(crate) fn render(&self, names: &mut Names) -> String {
         let mut clauses = Vec::new();
         let mut clause = |verb: &str, parts: Vec<String>| {

@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 use crate::transaction::{Clause, Role, TransactItem};
 
 /// Where an account keeps its balance of an asset, or `None` for accounts without a balance item.
-fn balance_key(tenant: &Tenant, account: Account, asset: &Asset) -> Option<Key> {
+pub(super) fn balance_key(tenant: &Tenant, account: Account, asset: &Asset) -> Option<Key> {
     match account {
         Account::Customer(id) => Some(Partition::customer(tenant, id).balance(asset)),
         Account::Card(id) => Some(keys::card(tenant, id)),
@@ -46,11 +46,7 @@ pub fn top_up(
     cap: &Amount,
     now: Timestamp,
 ) -> Option<TransactItem> {
-    let max_allowed = match cap.checked_sub(charge).ok()? {
-        Some(room) => room.text(),
-        None if cap == charge => "0".to_owned(),
-        None => return None,
-    };
+    let max_allowed = max_allowed(charge, cap)?;
     let whole = match bonus {
         Some(bonus) => charge.checked_add(bonus).ok()?,
         None => charge.clone(),
@@ -63,11 +59,24 @@ pub fn top_up(
     if let Account::Card(_) = account {
         clauses.push(card_active());
     }
-    clauses.push(Clause {
+    clauses.push(under_cap(counted, max_allowed));
+    change(tenant, role, Posting::new(account, whole.credit()), now, clauses)
+}
+
+/// What an account may hold at most before `charge` comes; `None` if the charge alone is above the cap.
+pub(super) fn max_allowed(charge: &Amount, cap: &Amount) -> Option<String> {
+    match cap.checked_sub(charge).ok()? {
+        Some(room) => Some(room.text()),
+        None if cap == charge => Some("0".to_owned()),
+        None => None,
+    }
+}
+
+pub(super) fn under_cap(counted: &'static str, max_allowed: String) -> Clause {
+    Clause {
         condition: Condition::compare(counted, Cmp::Le, "max_allowed", Value::N(max_allowed)),
         failure: Failure::CapExceeded,
-    });
-    change(tenant, role, Posting::new(account, whole.credit()), now, clauses)
+    }
 }
 
 /// Both ways at once on one item, which may have one action only: `out` leaves and `in_` comes.
@@ -155,7 +164,7 @@ pub(crate) fn card_active() -> Clause {
     }
 }
 
-fn spendable(account: Account) -> Vec<Clause> {
+pub(super) fn spendable(account: Account) -> Vec<Clause> {
     match account {
         Account::Card(_) => vec![not_frozen(), not_frozen_by_owner(), card_active()],
         Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => vec![not_frozen()],

@@ -1,6 +1,6 @@
 //! The marker: what stands under a key, how it is claimed, and what a later request with the key gets.
 
-use super::{CURRENT_FINGERPRINT, CanonicalRequest, Fingerprint, IdempotencyKey, SKEW, Window};
+use super::{CURRENT_FINGERPRINT, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, SKEW, Window};
 use crate::account::Account;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Value, read};
 use crate::failure::Failure;
@@ -80,6 +80,8 @@ pub enum MarkerState {
     },
     /// The operation was taken back, or was forbidden before it came.
     Reversed,
+    /// The operation has called the payment provider, or is about to, and has no answer yet.
+    InFlight(Box<Flight>),
 }
 
 /// What a request gets whose key has been used.
@@ -96,11 +98,15 @@ pub enum KeyVerdict {
     Reused,
     /// The stored answer.
     Replay(Answer),
+    /// There is no answer yet.
+    InFlight(Box<Flight>),
     /// The marker has lapsed: the key is free.
     Free,
 }
 
-const COMPLETED: &str = "COMPLETED";
+pub(super) const COMPLETED: &str = "COMPLETED";
+/// Completed, too: the payment provider refused for good, and the answer says so.
+pub(super) const FAILED_TERMINAL: &str = "FAILED_TERMINAL";
 const REVERSED: &str = "REVERSED";
 
 impl Claim {
@@ -147,29 +153,31 @@ impl Claim {
         if marker.lapsed(self.now) {
             return Ok(KeyVerdict::Free);
         }
-        let MarkerState::Completed { fingerprint, answer, .. } = &marker.state else {
-            return Ok(KeyVerdict::Reversed);
+        let (fingerprint, verdict) = match &marker.state {
+            MarkerState::Reversed => return Ok(KeyVerdict::Reversed),
+            MarkerState::Completed { .. } if marker.processed_at.plus(marker.window.replay) <= self.now => {
+                return Ok(KeyVerdict::Expired { original_request_at: marker.processed_at });
+            }
+            MarkerState::Completed { fingerprint, answer, .. } => (fingerprint, KeyVerdict::Replay(answer.clone())),
+            MarkerState::InFlight(flight) => (&flight.fingerprint, KeyVerdict::InFlight(flight.clone())),
         };
-        if marker.processed_at.plus(marker.window.replay) <= self.now {
-            return Ok(KeyVerdict::Expired { original_request_at: marker.processed_at });
-        }
         let ours = self
             .request
             .fingerprint(fingerprint.version, &self.tenant, self.principal)
             .ok_or_else(|| ItemError { attribute: "fp_v".to_owned() })?;
-        Ok(if ours == *fingerprint { KeyVerdict::Replay(answer.clone()) } else { KeyVerdict::Reused })
+        Ok(if ours == *fingerprint { verdict } else { KeyVerdict::Reused })
     }
 
     /// Absent, or lapsed for longer than clocks may differ: a marker that DynamoDB has not yet
     /// deleted behaves exactly as a deleted one. Only a marker with a `ttl` can lapse.
-    fn free_clause(&self, failure: Failure) -> Clause {
+    pub(super) fn free_clause(&self, failure: Failure) -> Clause {
         let lapsed = Value::int(self.now.minus(SKEW).seconds());
         let condition =
             Condition::absent(attr::PK).or(Condition::compare(attr::TTL, Cmp::Lt, "expired_before", lapsed));
         Clause { condition, failure }
     }
 
-    fn base(&self, state: &str) -> Item {
+    pub(super) fn base(&self, state: &str) -> Item {
         Item::from([
             ("state".to_owned(), Value::s(state)),
             ("operation".to_owned(), Value::s(self.operation)),
@@ -186,11 +194,8 @@ impl Marker {
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let state = match read::text(item, "state")? {
-            COMPLETED => MarkerState::Completed {
-                fingerprint: Fingerprint {
-                    version: u32::try_from(read::int(item, "fp_v")?).unwrap_or(0),
-                    digest: read::text(item, "fp")?.to_owned(),
-                },
+            COMPLETED | FAILED_TERMINAL => MarkerState::Completed {
+                fingerprint: read_fingerprint(item)?,
                 answer: Answer {
                     status: u16::try_from(read::int(item, "status")?)
                         .map_err(|_| ItemError { attribute: "status".to_owned() })?,
@@ -207,15 +212,14 @@ impl Marker {
                 },
             },
             REVERSED => MarkerState::Reversed,
-            _ => {
-                return Err(ItemError { attribute: "state".to_owned() });
-            }
+            _ => MarkerState::InFlight(Box::new(Flight::read(item)?)),
         };
+        let operation = Operation::parse(read::text(item, "operation")?);
         Ok(Self {
             state,
             processed_at: read::parsed(item, "processed_at", Timestamp::parse)?,
             ttl: read::opt_int(item, attr::TTL),
-            window: Window::WALLET,
+            window: Window::of(operation.ok_or_else(|| ItemError { attribute: "operation".to_owned() })?),
         })
     }
 
@@ -229,4 +233,12 @@ impl Marker {
     pub(crate) fn reversed_state() -> (&'static str, Value, Value) {
         ("state", Value::s(COMPLETED), Value::s(REVERSED))
     }
+}
+
+/// What binds a stored marker to its request.
+pub(super) fn read_fingerprint(item: &Item) -> Result<Fingerprint, ItemError> {
+    Ok(Fingerprint {
+        version: u32::try_from(read::int(item, "fp_v")?).unwrap_or(0),
+        digest: read::text(item, "fp")?.to_owned(),
+    })
 }

@@ -1,11 +1,15 @@
 //! At most one effect per key, byte-identical replay, and a key bound to its request.
 
+mod event_claim;
 mod fingerprint;
+mod flight;
 mod key;
 mod marker;
 mod window;
 
+pub use event_claim::EventClaim;
 pub use fingerprint::{CURRENT_FINGERPRINT, CanonicalRequest, Fields, Fingerprint};
+pub use flight::{Flight, LEASE, MAX_ATTEMPTS, Parked, Phase, RESEND_WITHIN};
 pub use key::{Admission, IdempotencyKey, KeyError, TerminalKey};
 pub use marker::{Answer, Claim, JournalLink, KeyVerdict, Marker, MarkerState};
 pub use window::{SKEW, Window};

@@ -1,5 +1,6 @@
 //! For how long a key is replayed, then refused. Two windows, one type.
 
+use crate::operation::Operation;
 use crate::time::Timestamp;
 use std::time::Duration;
 
@@ -21,6 +22,15 @@ pub struct Window {
 impl Window {
     /// Operations whose every effect is in our table: 90 days, then 24 hours.
     pub const WALLET: Self = Self { replay: Duration::from_secs(90 * 24 * 60 * 60), gone: DAY };
+
+    /// Operations that call the payment provider: 24 hours, then 24 hours.
+    pub const PSP: Self = Self { replay: DAY, gone: DAY };
+
+    /// The window of an operation.
+    #[must_use]
+    pub fn of(operation: Operation) -> Self {
+        if Operation::CALLING_PSP.contains(&operation) { Self::PSP } else { Self::WALLET }
+    }
 
     /// The marker's `ttl`, in epoch seconds: for a key born in our future, counted from its birth.
     #[must_use]

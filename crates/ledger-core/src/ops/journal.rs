@@ -1,6 +1,6 @@
 //! Reading journal entries back, whole or as another party sees them.
 
-use crate::account::{Account, Posting};
+use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Item, ItemError, Value, read};
 use crate::ids::{PaymentId, RefundId, TransactionId};
 use crate::keys::attr;
@@ -39,6 +39,8 @@ pub struct HistoryLine {
     pub merchant_id: Option<String>,
     /// The payment that it belongs to.
     pub payment_id: Option<String>,
+    /// The top-up that it belongs to.
+    pub topup_id: Option<String>,
     /// What was written with it.
     pub memo: Option<String>,
 }
@@ -86,7 +88,8 @@ impl HistoryLine {
             None => {
                 let postings: Vec<Posting> =
                     read::list(item, "postings").iter().map(posting).collect::<Result<_, _>>()?;
-                let own = postings.iter().filter(|posting| Some(posting.account) == party);
+                // What the party could spend more or less: what is held shows when it is put aside.
+                let own = postings.iter().filter(|p| Some(p.account) == party && p.bucket == Bucket::Available);
                 crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))
                     .map_err(|_| wrong("postings"))?
                     .into_values()
@@ -101,6 +104,7 @@ impl HistoryLine {
             changes,
             merchant_id: text("merchant_id"),
             payment_id: text("payment_id"),
+            topup_id: text("topup_id"),
             memo: text("memo"),
         })
     }
@@ -109,7 +113,11 @@ impl HistoryLine {
 fn posting(value: &Value) -> Result<Posting, ItemError> {
     let Value::M(map) = value else { return Err(wrong("postings")) };
     let account = read::parsed(map, "account", Account::parse)?;
-    Ok(Posting::new(account, parse_delta(read::text(map, "asset")?, read::number(map, "delta")?)?))
+    let bucket = match read::opt_text(map, "bucket") {
+        Some(name) => Bucket::parse(name).ok_or_else(|| wrong("bucket"))?,
+        None => Bucket::Available,
+    };
+    Ok(Posting { account, bucket, delta: parse_delta(read::text(map, "asset")?, read::number(map, "delta")?)? })
 }
 
 fn parse_delta(asset: &str, number: &str) -> Result<Delta, ItemError> {

@@ -12,6 +12,7 @@ pub mod card_reverse;
 pub mod card_topup;
 pub mod charge;
 pub mod customer_open;
+mod earned;
 pub mod grant;
 pub mod journal;
 pub mod merchant;
@@ -24,11 +25,12 @@ pub mod refund;
 pub mod tenant;
 pub mod terminal;
 pub mod terms;
+pub mod topup;
 pub mod transfer;
 
 pub use payment::{Parts, PaymentReceipt};
 pub use payment_record::{PaymentRecord, PaymentState};
-pub use terms::{AssetTerms, Co2Terms, KeyPhase, MerchantTerms, SpentPoints, TenantTerms};
+pub use terms::{AssetTerms, Co2Terms, KeyPhase, MerchantTerms, SpentPoints, TenantTerms, TopupTerms};
 
 use crate::dynamo::{Item, ItemError, Value};
 use crate::failure::Failure;

@@ -4,15 +4,16 @@
 //! Rounding: earned points are taken back in proportion to the money refunded so far, rounded down,
 //! so that the refund which completes the money takes the rest. CO2 is exact and never rounded.
 
+use super::earned::{Earned, TakenBack};
 use super::payment_record::{PaymentRecord, PaymentState, merchant_work, refundable_attribute};
-use super::{Context, MerchantTerms, PlanRefusal, SpentPoints, TenantTerms};
+use super::{Context, MerchantTerms, PlanRefusal, TenantTerms};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms::{self, MetricsChange};
 use crate::ids::{PaymentId, RefundId, Tenant, TransactionId};
 use crate::keys::{self, attr};
-use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta};
+use crate::money::{Amount, Asset, Balance, Co2Kg, Delta};
 use crate::personal::FreeText;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
@@ -67,10 +68,7 @@ struct Division {
     amount: Amount,
     parts: BTreeMap<Asset, Amount>,
     left: BTreeMap<Asset, Balance>,
-    /// Earned points that this refund settles, whether from points, from money or forgiven.
-    settled: Option<Amount>,
-    from_points: Option<Amount>,
-    from_money: Option<Amount>,
+    points: TakenBack,
 }
 
 /// The refund as one transaction: payer's balances, the payment's remainders, the `REFUND` record,
@@ -94,8 +92,8 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
         transaction_id: cx.transaction_id,
         amount: division.amount.clone(),
         parts: division.parts.clone(),
-        points_taken_back: division.from_points.clone(),
-        deducted: division.from_money.clone(),
+        points_taken_back: division.points.from_points.clone(),
+        deducted: division.points.from_money.clone(),
         co2,
         payment_state: state,
         created_at: cx.now,
@@ -177,7 +175,7 @@ fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRef
         return Err(over());
     }
     let amount = amount.ok_or_else(over)?;
-    let mut division = Division { amount, parts, left, settled: None, from_points: None, from_money: None };
+    let mut division = Division { amount, parts, left, points: TakenBack::default() };
     settle_points(command, terms, &mut division)?;
     Ok(division)
 }
@@ -191,29 +189,14 @@ fn settle_points(command: &Refund<'_>, terms: &TenantTerms, division: &mut Divis
     else {
         return Ok(());
     };
-    let refunded = captured.as_balance().checked_sub(left)?;
-    let due = match refunded.as_amount() {
-        Some(_) => Amount::proportion(earned, &refunded, captured, &AssetSpec::POINT)?,
-        None => None,
-    };
-    let due = due.map_or_else(|| Balance::zero(Asset::Point), |due| due.as_balance());
-    let Some(settled) = due.checked_sub(&payment.points_taken_back)?.as_amount() else { return Ok(()) };
     let nothing = Balance::zero(Asset::Point);
     let mut available = command.points.unwrap_or(&nothing).clone();
     if let Some(returned) = division.parts.get(&Asset::Point) {
         available = available.checked_apply(&returned.credit())?;
     }
-    division.from_points = settled.at_most(&available)?;
-    let short = match &division.from_points {
-        Some(taken) => settled.checked_sub(taken)?,
-        None => Some(settled.clone()),
-    };
-    if let (Some(short), SpentPoints::Deduct) = (short, terms.spent_points)
-        && let (Some(yen), Some(money)) = (short.one_to_one(&AssetSpec::ECOPAY), division.parts.get(&Asset::Ecopay))
-    {
-        division.from_money = yen.at_most(&money.as_balance())?;
-    }
-    division.settled = Some(settled);
+    let earned = Earned { points: earned, with: captured, taken_back: &payment.points_taken_back };
+    let money = division.parts.get(&Asset::Ecopay);
+    division.points = earned.take_back(left, &available, money, terms.spent_points)?;
     Ok(())
 }
 
@@ -226,7 +209,7 @@ fn postings(command: &Refund<'_>, division: &Division) -> Vec<Posting> {
         postings.push(Posting::new(merchant, part.debit()));
         postings.push(Posting::new(payer, part.credit()));
     }
-    for taken in division.from_points.iter().chain(&division.from_money) {
+    for taken in division.points.from_points.iter().chain(&division.points.from_money) {
         postings.push(Posting::new(payer, taken.debit()));
         postings.push(Posting::new(issued, taken.credit()));
     }
@@ -241,7 +224,7 @@ fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result
         if *asset == Asset::Point {
             continue;
         }
-        let back = match &division.from_money {
+        let back = match &division.points.from_money {
             Some(kept) if kept.asset() == asset => part.checked_sub(kept)?,
             Some(_) | None => Some(part.clone()),
         };
@@ -249,8 +232,8 @@ fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result
             items.extend(forms::credit(command.tenant, Role::Payee, payer, &back, now));
         }
     }
-    let points = (division.from_points.as_ref(), division.parts.get(&Asset::Point));
-    let in_full = division.settled == division.from_points;
+    let points = (division.points.from_points.as_ref(), division.parts.get(&Asset::Point));
+    let in_full = division.points.settled == division.points.from_points;
     let item = points_item(command, points, in_full, now)?;
     items.extend(item);
     Ok(items)
@@ -314,7 +297,7 @@ fn payment_update(command: &Refund<'_>, division: &Division, state: PaymentState
         condition: Condition::compare("state", Cmp::Eq, "seen_state", Value::s(payment.state)),
         failure: Failure::StalePlan,
     });
-    if let Some(settled) = &division.settled {
+    if let Some(settled) = &division.points.settled {
         let seen = Value::N(payment.points_taken_back.text());
         clauses.push(Clause {
             condition: Condition::compare("points_taken_back", Cmp::Eq, "seen_taken_back", seen),

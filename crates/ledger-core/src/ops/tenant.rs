@@ -1,7 +1,7 @@
 //! A tenant's configuration: setting it up, and the staged rollout of idempotency keys.
 
 use super::audit::Act;
-use super::{Context, KeyPhase, TenantTerms};
+use super::{Context, KeyPhase, TenantTerms, TopupTerms};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
@@ -20,6 +20,18 @@ pub fn open(tenant: &Tenant, terms: &TenantTerms, now: Timestamp) -> Result<Tran
     item.insert("key_phase_since".to_owned(), Value::s(now));
     let key = keys::config(tenant);
     Transaction::unkeyed(vec![TransactItem::put_new(Role::Config, key, item, Failure::AlreadyExists)])
+}
+
+/// Offers top-ups through the payment provider; terms that stand are not touched.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn offer_topups(tenant: &Tenant, terms: &TopupTerms, now: Timestamp) -> Result<Transaction, BuildError> {
+    let update =
+        Update::new().set("topup", "topup", Value::M(terms.item())).set(attr::UPDATED_AT, "now", Value::s(now));
+    let none = Clause { condition: Condition::absent("topup"), failure: Failure::AlreadyExists };
+    let item = TransactItem::update(Role::Config, keys::config(tenant), update, vec![forms::exists(), none]);
+    Transaction::unkeyed(vec![item])
 }
 
 /// Changes the phase from the one that was read. Caches see it within a minute.

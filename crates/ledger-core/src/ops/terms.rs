@@ -5,6 +5,7 @@ use crate::ids::MerchantId;
 use crate::keys::Shards;
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A tenant's configuration, its `CONFIG` item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,17 @@ pub struct TenantTerms {
     pub spent_points: SpentPoints,
     /// Over how many shards the tenant's due work is spread.
     pub due_shards: Shards,
+    /// Top-ups through the payment provider; `None` if the tenant offers none.
+    pub topup: Option<TopupTerms>,
+}
+
+/// Terms of top-ups through the payment provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopupTerms {
+    /// Points per yen topped up, rounded down per top-up.
+    pub points_rate: Rate,
+    /// How long a top-up that nobody pays keeps its headroom before its cancellation is asked for.
+    pub abandoned_after: Duration,
 }
 
 /// The staged rollout of idempotency keys.
@@ -139,6 +151,7 @@ impl TenantTerms {
                 .find(|policy| read::opt_text(item, "spent_points") == Some(policy.name()))
                 .ok_or_else(|| wrong("spent_points"))?,
             due_shards: shards(item, "due_shards")?,
+            topup: read::opt_map(item, "topup").map(TopupTerms::read).transpose()?,
         })
     }
 
@@ -146,7 +159,7 @@ impl TenantTerms {
     #[must_use]
     pub fn item(&self) -> Item {
         let assets = self.assets.iter().map(|(asset, terms)| (asset.to_string(), Value::M(terms.item()))).collect();
-        Item::from([
+        let mut item = Item::from([
             ("key_phase".to_owned(), Value::s(self.key_phase.name())),
             ("assets".to_owned(), Value::M(assets)),
             ("co2_rate".to_owned(), Value::N(self.co2.rate.text())),
@@ -157,6 +170,29 @@ impl TenantTerms {
             ("card_bonus_rate".to_owned(), Value::N(self.card_bonus_rate.text())),
             ("spent_points".to_owned(), Value::s(self.spent_points.name())),
             ("due_shards".to_owned(), Value::int(self.due_shards.count().into())),
+        ]);
+        if let Some(topup) = &self.topup {
+            item.insert("topup".to_owned(), Value::M(topup.item()));
+        }
+        item
+    }
+}
+
+impl TopupTerms {
+    fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let seconds = u64::try_from(read::int(item, "abandoned_after_s")?).map_err(|_| wrong("abandoned_after_s"))?;
+        Ok(Self {
+            points_rate: Rate::from_stored(read::number(item, "points_rate")?).map_err(|_| wrong("points_rate"))?,
+            abandoned_after: Duration::from_secs(seconds),
+        })
+    }
+
+    pub(super) fn item(&self) -> Item {
+        let seconds = i64::try_from(self.abandoned_after.as_secs()).unwrap_or(i64::MAX);
+        Item::from([
+            ("points_rate".to_owned(), Value::N(self.points_rate.text())),
+            ("abandoned_after_s".to_owned(), Value::int(seconds)),
         ])
     }
 }
@@ -220,11 +256,11 @@ impl MerchantTerms {
     }
 }
 
-fn stored_amount(asset: Asset, number: &str) -> Option<Amount> {
+pub(super) fn stored_amount(asset: Asset, number: &str) -> Option<Amount> {
     Balance::from_stored(asset, number).ok()?.as_amount()
 }
 
-fn shards(item: &Item, attribute: &str) -> Result<Shards, ItemError> {
+pub(super) fn shards(item: &Item, attribute: &str) -> Result<Shards, ItemError> {
     u32::try_from(read::int(item, attribute)?)
         .ok()
         .and_then(Shards::new)

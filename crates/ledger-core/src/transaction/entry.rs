@@ -1,13 +1,15 @@
 //! A journal entry: every posting of one transaction, and the references that let other parties see it.
 
 use super::{Role, TransactItem};
-use crate::account::{Account, Posting};
+use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::idempotency::{Claim, JournalLink};
-use crate::ids::TransactionId;
+use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::keys::{self, Partition, Shards, Work, attr};
 use crate::money::Delta;
+use crate::operation::Operation;
+use crate::time::Timestamp;
 
 /// A journal entry as a builder gives it. Operation, actor and key are added when it is sealed.
 #[derive(Clone, Debug)]
@@ -35,6 +37,37 @@ pub struct Reference {
     pub changes: Vec<Delta>,
 }
 
+/// On whose behalf an entry is written: the second line of defence, and what the check for
+/// duplicates reads. One operation under one key moves value once.
+#[derive(Clone, Debug)]
+pub struct Provenance {
+    /// Whose books.
+    pub tenant: Tenant,
+    /// What moved the value.
+    pub operation: Operation,
+    /// Whose key.
+    pub principal: Principal,
+    /// Who acted.
+    pub actor: Actor,
+    /// The idempotency key, or the payment provider's name of the fact.
+    pub key: String,
+    /// When.
+    pub now: Timestamp,
+}
+
+impl From<&Claim> for Provenance {
+    fn from(claim: &Claim) -> Self {
+        Self {
+            tenant: claim.tenant.clone(),
+            operation: claim.operation,
+            principal: claim.principal,
+            actor: claim.actor,
+            key: claim.key.as_str().to_owned(),
+            now: claim.now,
+        }
+    }
+}
+
 impl Entry {
     /// Where it stands.
     pub(super) fn link(&self) -> JournalLink {
@@ -42,18 +75,18 @@ impl Entry {
     }
 
     /// The journal item and its references, or `None` if `home` has no partition.
-    pub(super) fn items(&self, claim: &Claim) -> Option<Vec<TransactItem>> {
-        let home = Partition::account(&claim.tenant, self.home)?;
-        let mut entry = self.common(claim);
+    pub(super) fn items(&self, from: &Provenance) -> Option<Vec<TransactItem>> {
+        let home = Partition::account(&from.tenant, self.home)?;
+        let mut entry = self.common(from);
         entry.extend(self.details.clone());
         entry.insert("postings".to_owned(), Value::L(self.postings.iter().map(posting).collect()));
         let shard = keys::shard_of(self.id.uuid(), self.due_shards);
-        entry.insert(attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&claim.tenant, Work::Publish, shard)));
+        entry.insert(attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&from.tenant, Work::Publish, shard)));
         entry.insert(attr::DUE_SK.to_owned(), Value::s(self.id));
         // An id that exists was minted twice; nothing explains that but a fault of ours.
         let mut items = vec![TransactItem::put_new(Role::Journal, home.entry(self.id), entry, Failure::AlreadyExists)];
         for reference in &self.references {
-            let mut item = self.common(claim);
+            let mut item = self.common(from);
             item.extend(self.details.clone());
             item.insert("home".to_owned(), Value::s(self.home));
             item.insert("changes".to_owned(), changes(&reference.changes));
@@ -63,24 +96,31 @@ impl Entry {
         Some(items)
     }
 
-    fn common(&self, claim: &Claim) -> Item {
+    fn common(&self, from: &Provenance) -> Item {
         Item::from([
             ("transaction_id".to_owned(), Value::s(self.id)),
-            ("operation".to_owned(), Value::s(claim.operation)),
-            ("principal".to_owned(), Value::s(claim.principal)),
-            ("actor".to_owned(), Value::s(claim.actor)),
-            ("idempotency_key".to_owned(), Value::s(claim.key.as_str())),
-            (attr::CREATED_AT.to_owned(), Value::s(claim.now)),
+            ("operation".to_owned(), Value::s(from.operation)),
+            ("principal".to_owned(), Value::s(from.principal)),
+            ("actor".to_owned(), Value::s(from.actor)),
+            ("idempotency_key".to_owned(), Value::s(&from.key)),
+            (attr::CREATED_AT.to_owned(), Value::s(from.now)),
         ])
     }
 }
 
 fn posting(posting: &Posting) -> Value {
-    Value::M(Item::from([
+    let mut item = Item::from([
         ("account".to_owned(), Value::s(posting.account)),
         ("asset".to_owned(), Value::s(posting.delta.asset())),
         ("delta".to_owned(), Value::N(posting.delta.text())),
-    ]))
+    ]);
+    match posting.bucket {
+        Bucket::Available => {}
+        Bucket::Held => {
+            item.insert("bucket".to_owned(), Value::s(posting.bucket.name()));
+        }
+    }
+    Value::M(item)
 }
 
 /// A map of signed changes by asset.

@@ -1,9 +1,11 @@
 //! One action of a transaction: what it is for, what it does, and what each part of its condition means.
 
-use crate::account::Posting;
+use crate::account::{Account, Posting};
 use crate::dynamo::{Condition, Item, Names, Update, Value};
 use crate::failure::Failure;
 use crate::keys::{Key, attr};
+use crate::money::stored_decimal;
+use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 /// What an item is for in its transaction.
@@ -43,6 +45,14 @@ pub enum Role {
     OriginalMarker,
     /// A bulk grant.
     Job,
+    /// A top-up through the payment provider.
+    Topup,
+    /// Money that the payment provider took without our asking: a dispute, a refund of its own.
+    Clawback,
+    /// The marker of an operation that is still in flight.
+    Flight,
+    /// An event of the payment provider that a person must look at.
+    KeptEvent,
 }
 
 /// A part of a condition, with what it means when it does not hold.
@@ -68,7 +78,7 @@ pub struct TransactItem {
     key: Key,
     pub(crate) action: Action,
     clauses: Vec<Clause>,
-    moves: Option<Posting>,
+    moves: Vec<Posting>,
 }
 
 /// An action as DynamoDB takes it.
@@ -104,22 +114,22 @@ impl TransactItem {
 
     /// Writes an item over what is there.
     pub(crate) fn put(role: Role, key: Key, item: Item, clauses: Vec<Clause>) -> Self {
-        Self { role, key, action: Action::Put(item), clauses, moves: None }
+        Self { role, key, action: Action::Put(item), clauses, moves: Vec::new() }
     }
 
     /// Changes an item.
     pub(crate) fn update(role: Role, key: Key, update: Update, clauses: Vec<Clause>) -> Self {
-        Self { role, key, action: Action::Update(update), clauses, moves: None }
+        Self { role, key, action: Action::Update(update), clauses, moves: Vec::new() }
     }
 
     /// Looks at an item.
     pub(crate) fn check(role: Role, key: Key, clauses: Vec<Clause>) -> Self {
-        Self { role, key, action: Action::Check, clauses, moves: None }
+        Self { role, key, action: Action::Check, clauses, moves: Vec::new() }
     }
 
     /// Says that this action is the balance side of a posting.
     pub(crate) fn moving(mut self, posting: Posting) -> Self {
-        self.moves = Some(posting);
+        self.moves.push(posting);
         self
     }
 
@@ -147,10 +157,10 @@ impl TransactItem {
         &self.clauses
     }
 
-    /// The posting whose balance side it is.
+    /// The postings whose balance side it is: one, or two between the parts of one account.
     #[must_use]
-    pub fn moves(&self) -> Option<&Posting> {
-        self.moves.as_ref()
+    pub fn moves(&self) -> &[Posting] {
+        &self.moves
     }
 
     /// What the failed condition means, given the item as it was: the first clause that does not
@@ -160,9 +170,41 @@ impl TransactItem {
         self.clauses.iter().find(|clause| !clause.condition.holds(old))
     }
 
+    /// Whether it writes what counts against a cap: a sum of postings and of reservations.
+    pub(crate) fn touches_exposure(&self) -> bool {
+        let is_counted = |name: &str| matches!(name, attr::EXPOSURE | attr::RESERVED);
+        match &self.action {
+            Action::Put(item) => item.iter().any(|(name, value)| is_counted(name) && *value != Value::int(0)),
+            Action::Update(update) => update.attributes().any(is_counted),
+            Action::Check => false,
+        }
+    }
+
+    /// Whether what counts against a cap changes by exactly as much as its parts: `exposure` is always
+    /// `balance + held + reserved`. Cards have no such sum.
+    pub(crate) fn keeps_exposure(&self) -> bool {
+        let Action::Update(update) = &self.action else { return true };
+        let parts = [attr::BALANCE, attr::HELD, attr::RESERVED].map(|part| update.added(part));
+        let (exposure, otherwise) = update.added(attr::EXPOSURE);
+        if otherwise || parts.iter().any(|(_, otherwise)| *otherwise) {
+            return false;
+        }
+        let of_customer = self.moves.iter().any(|posting| matches!(posting.account, Account::Customer(_)));
+        if !of_customer && !self.touches_exposure() {
+            return true;
+        }
+        let number = |value: Option<&Value>| match value {
+            Some(Value::N(text)) => stored_decimal(text).ok(),
+            Some(Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) => None,
+            None => Some(Decimal::ZERO),
+        };
+        let sum = parts.iter().try_fold(Decimal::ZERO, |sum, (part, _)| sum.checked_add(number(*part)?));
+        sum.is_some() && sum == number(exposure)
+    }
+
     /// Whether it writes an attribute that is a sum of postings.
     pub(crate) fn touches_balance(&self) -> bool {
-        let is_sum = |name: &str| matches!(name, attr::BALANCE | attr::HELD | attr::EXPOSURE);
+        let is_sum = |name: &str| matches!(name, attr::BALANCE | attr::HELD);
         match &self.action {
             Action::Put(item) => item.iter().any(|(name, value)| is_sum(name) && *value != Value::int(0)),
             Action::Update(update) => update.attributes().any(is_sum),

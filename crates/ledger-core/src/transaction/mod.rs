@@ -1,4 +1,4 @@
-//! Transactions as data. A `Transaction` can be made in three ways only, and each refuses at build
+//! Transactions as data. A `Transaction` can be made in few ways only, and each refuses at build
 //! time what can never be right; nothing else in the workspace can be executed.
 
 mod classify;
@@ -7,11 +7,11 @@ mod item;
 
 pub use classify::{Broken, Reason, ReasonCode, Rejection, Verdict};
 pub(crate) use entry::changes;
-pub use entry::{Entry, Reference};
+pub use entry::{Entry, Provenance, Reference};
 pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
 
-use crate::account::{self, Account};
-use crate::idempotency::{Answer, Claim};
+use crate::account::{self, Account, Posting};
+use crate::idempotency::{Answer, Claim, EventClaim, Flight};
 use crate::keys::Key;
 use crate::money::{Asset, MoneyError};
 use std::collections::BTreeSet;
@@ -38,8 +38,9 @@ pub struct Planned<R> {
 }
 
 /// An ordered list of actions that is safe to execute.
-// INVARIANT: at most 100 items, one action a key, the marker (where there is one) first, and every
-// change of a balance is matched by a posting of an entry that sums to zero per asset.
+// INVARIANT: at most 100 items, one action a key, the marker (where there is one) first, every change
+// of a balance is matched by a posting of an entry that sums to zero per asset, and headroom under a
+// cap changes under a marker only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     items: Vec<TransactItem>,
@@ -72,6 +73,12 @@ pub enum BuildError {
     /// A balance is written by an action that says nothing of a posting.
     #[error("a balance is written without a posting ({0:?})")]
     UnpostedBalance(Role),
+    /// What counts against a cap changes otherwise than its parts.
+    #[error("`exposure` changes otherwise than balance, held and reserved together ({0:?})")]
+    Exposure(Role),
+    /// Headroom is reserved or released by a transaction that no marker repeats at most once.
+    #[error("headroom changes without a marker ({0:?})")]
+    UnmarkedExposure(Role),
     /// Value moves without marker and journal entry.
     #[error("an effect without marker and journal entry ({0:?})")]
     EffectWithoutJournal(Role),
@@ -92,18 +99,39 @@ impl Transaction {
     /// # Errors
     /// [`BuildError`] if it can never be right.
     pub fn seal(draft: &Draft, claim: &Claim, answer: &Answer) -> Result<Self, BuildError> {
-        let mut items = Vec::with_capacity(draft.items.len().saturating_add(4));
-        let Some(entry) = &draft.entry else {
-            items.push(claim.marker(answer, None));
-            items.extend(draft.items.iter().cloned());
-            return Self::without_effect(items);
-        };
-        let journal = entry.items(claim).ok_or(BuildError::NoHome)?;
-        items.push(claim.marker(answer, Some(entry.link())));
-        items.extend(draft.items.iter().cloned());
-        items.extend(journal);
-        check_books(entry, &items)?;
-        Self::checked(items)
+        let link = draft.entry.as_ref().map(Entry::link);
+        Self::marked(vec![claim.marker(answer, link)], draft, &claim.into())
+    }
+
+    /// A draft with its marker in flight: the claim of an operation that calls the payment provider.
+    /// The outflow or inflow is reserved here, before the provider hears of it.
+    ///
+    /// # Errors
+    /// [`BuildError`] if it can never be right.
+    pub fn claimed(draft: &Draft, claim: &Claim, flight: &Flight) -> Result<Self, BuildError> {
+        let link = draft.entry.as_ref().map(Entry::link);
+        Self::marked(vec![flight.marker(claim, link)], draft, &claim.into())
+    }
+
+    /// What the payment provider's answer means in our books, under the marker that it ends. Only
+    /// the holder of the claim can write it: the marker is guarded on its fencing token.
+    ///
+    /// # Errors
+    /// [`BuildError`] if it can never be right.
+    pub fn landed(draft: &Draft, landing: TransactItem, from: &Provenance) -> Result<Self, BuildError> {
+        if landing.role() != Role::Marker {
+            return Err(BuildError::EffectWithoutJournal(landing.role()));
+        }
+        Self::marked(vec![landing], draft, from)
+    }
+
+    /// What an event of the payment provider means in our books, under the event's own marker.
+    ///
+    /// # Errors
+    /// [`BuildError`] if it can never be right.
+    pub fn of_event(draft: &Draft, event: &EventClaim, from: &Provenance) -> Result<Self, BuildError> {
+        let link = draft.entry.as_ref().map(Entry::link);
+        Self::marked(vec![event.marker(link)], draft, from)
     }
 
     /// Only a marker that stores a refusal.
@@ -128,8 +156,28 @@ impl Transaction {
         &self.items
     }
 
+    /// A marker, the draft's actions, and the journal entry if value moves.
+    fn marked(mut items: Vec<TransactItem>, draft: &Draft, from: &Provenance) -> Result<Self, BuildError> {
+        items.extend(draft.items.iter().cloned());
+        match &draft.entry {
+            None => Self::unmoved(items),
+            Some(entry) => {
+                items.extend(entry.items(from).ok_or(BuildError::NoHome)?);
+                check_books(entry, &items)?;
+                Self::checked(items)
+            }
+        }
+    }
+
     fn without_effect(items: Vec<TransactItem>) -> Result<Self, BuildError> {
-        match items.iter().find(|item| item.moves().is_some()) {
+        match items.iter().find(|item| item.touches_exposure()) {
+            Some(item) if item.moves().is_empty() => Err(BuildError::UnmarkedExposure(item.role())),
+            Some(_) | None => Self::unmoved(items),
+        }
+    }
+
+    fn unmoved(items: Vec<TransactItem>) -> Result<Self, BuildError> {
+        match items.iter().find(|item| !item.moves().is_empty()) {
             Some(item) => Err(BuildError::EffectWithoutJournal(item.role())),
             None => Self::checked(items),
         }
@@ -147,8 +195,11 @@ impl Transaction {
             if !keys.insert(item.key()) {
                 return Err(BuildError::SameKey(item.role()));
             }
-            if item.touches_balance() && item.moves().is_none() {
+            if item.touches_balance() && item.moves().is_empty() {
                 return Err(BuildError::UnpostedBalance(item.role()));
+            }
+            if !item.keeps_exposure() {
+                return Err(BuildError::Exposure(item.role()));
             }
             match item.render().map(|rendered| rendered.action) {
                 None => return Err(BuildError::Placeholder(item.role())),
@@ -171,13 +222,14 @@ fn check_books(entry: &Entry, items: &[TransactItem]) -> Result<(), BuildError> 
         return Err(BuildError::Unbalanced(asset));
     }
     let posted = entry.postings.iter().filter(|posting| posting.account.has_balance_item());
-    let posted = account::net(posted.map(|p| ((p.account, p.delta.asset().clone()), &p.delta)))?;
-    let moved = items.iter().filter_map(TransactItem::moves);
-    let moved = account::net(moved.map(|p| ((p.account, p.delta.asset().clone()), &p.delta)))?;
+    let part = |p: &Posting| (p.account, p.bucket, p.delta.asset().clone());
+    let posted = account::net(posted.map(|p| (part(p), &p.delta)))?;
+    let moved = items.iter().flat_map(TransactItem::moves);
+    let moved = account::net(moved.map(|p| (part(p), &p.delta)))?;
     let differs = posted.iter().find(|(key, delta)| moved.get(key) != Some(delta));
     let differs = differs.or_else(|| moved.iter().find(|(key, delta)| posted.get(key) != Some(delta)));
     match differs {
-        Some(((account, _), _)) => Err(BuildError::Unposted(*account)),
+        Some(((account, _, _), _)) => Err(BuildError::Unposted(*account)),
         None => Ok(()),
     }
 }

@@ -161,18 +161,22 @@ fn balances_change_by_what_is_posted() {
     assert_eq!(moved, Err(BuildError::Unposted(account(2))));
 }
 
+/// Every way to write an attribute.
+fn writes(attribute: &'static str) -> [Update; 4] {
+    [
+        Update::new().add(attribute, "x", Value::int(100)),
+        Update::new().set(attribute, "x", Value::int(100)),
+        Update::new().set_if_absent(attribute, "x", Value::int(100)),
+        Update::new().remove(attribute),
+    ]
+}
+
 #[test]
 fn no_balance_is_written_but_by_a_posting() {
     let balance = || Partition::customer(&tenant(), customer(1)).balance(&Asset::Ecopay);
     let number = || Value::int(100);
-    for attribute in [attr::BALANCE, attr::HELD, attr::EXPOSURE] {
-        let writes = [
-            Update::new().add(attribute, "x", number()),
-            Update::new().set(attribute, "x", number()),
-            Update::new().set_if_absent(attribute, "x", number()),
-            Update::new().remove(attribute),
-        ];
-        for update in writes {
+    for attribute in [attr::BALANCE, attr::HELD] {
+        for update in writes(attribute) {
             let item = TransactItem::update(Role::Payer, balance(), update, Vec::new());
             let refused = Err(BuildError::UnpostedBalance(Role::Payer));
             assert_eq!(seal(None, vec![item.clone()]), refused, "{attribute}");
@@ -183,6 +187,117 @@ fn no_balance_is_written_but_by_a_posting() {
         // An account is opened with nothing.
         assert!(seal(None, vec![put(Value::int(0))]).is_ok());
     }
+}
+
+#[test]
+fn headroom_changes_under_a_marker_only() {
+    let key = || Partition::customer(&tenant(), customer(1)).balance(&Asset::Ecopay);
+    for attribute in [attr::EXPOSURE, attr::RESERVED] {
+        for update in writes(attribute) {
+            let item = TransactItem::update(Role::Payee, key(), update, Vec::new());
+            let refused = Err(BuildError::UnmarkedExposure(Role::Payee));
+            assert_eq!(Transaction::unkeyed(vec![check(2), item.clone()]), refused, "{attribute}");
+            // Nor one without the other: what counts against the cap is the sum of its parts.
+            assert_eq!(seal(None, vec![item]), Err(BuildError::Exposure(Role::Payee)), "{attribute}");
+        }
+        let put = |value| TransactItem::put(Role::Card, key(), Item::from([(attribute.to_owned(), value)]), vec![]);
+        assert_eq!(Transaction::unkeyed(vec![put(Value::int(1))]), Err(BuildError::UnmarkedExposure(Role::Card)));
+        assert!(Transaction::unkeyed(vec![put(Value::int(0))]).is_ok());
+    }
+    let reserved = forms::reserve(&tenant(), account(1), &yen("100"), None, now()).unwrap();
+    let released = forms::release(&tenant(), account(1), &yen("100"), now()).unwrap();
+    for item in [reserved, released] {
+        assert!(item.moves().is_empty(), "headroom is in no book");
+        assert_eq!(Transaction::unkeyed(vec![item.clone()]), Err(BuildError::UnmarkedExposure(Role::Payee)));
+        assert!(seal(None, vec![item]).is_ok());
+    }
+}
+
+/// 100 yen of customer 1 are held.
+fn held_postings() -> Vec<Posting> {
+    vec![Posting::new(account(1), yen("100").debit()), Posting::held(account(1), yen("100").credit())]
+}
+
+#[test]
+fn what_is_held_is_posted_as_held() {
+    let hold = |amount| forms::hold(&tenant(), Role::Payer, account(1), &yen(amount), true, now()).unwrap();
+    let pay_out = |amount| forms::pay_out(&tenant(), Role::Payer, account(1), &yen(amount), now()).unwrap();
+    let release = |amount| forms::release_hold(&tenant(), Role::Payer, account(1), &yen(amount), None, now()).unwrap();
+    assert!(seal(Some(entry(held_postings())), vec![hold("100")]).is_ok());
+    let unposted = Err(BuildError::Unposted(account(1)));
+    // The part counts: the two cancel out, and yet each must move as it is posted.
+    assert_eq!(seal(Some(entry(held_postings())), Vec::new()), unposted);
+    assert_eq!(seal(Some(entry(held_postings())), vec![hold("99")]), unposted);
+    assert_eq!(seal(Some(entry(held_postings())), vec![release("100")]), unposted);
+    assert_eq!(seal(Some(entry(held_postings())), vec![debit("100")]), unposted);
+    let other_way: Vec<Posting> =
+        held_postings().into_iter().map(|p| Posting { delta: p.delta.inverse(), ..p }).collect();
+    assert!(seal(Some(entry(other_way.clone())), vec![release("100")]).is_ok());
+    assert_eq!(seal(Some(entry(other_way)), vec![hold("100")]), unposted);
+    // What is paid out leaves the held part, not what may be spent.
+    let leaves = |posting: Posting| vec![posting, Posting::new(ADJUSTMENTS, yen("100").credit())];
+    let (held, available) =
+        (Posting::held(account(1), yen("100").debit()), Posting::new(account(1), yen("100").debit()));
+    assert!(seal(Some(entry(leaves(held.clone()))), vec![pay_out("100")]).is_ok());
+    assert_eq!(seal(Some(entry(leaves(available))), vec![pay_out("100")]), unposted);
+    assert_eq!(seal(Some(entry(leaves(held))), vec![debit("100")]), unposted);
+    // Nothing is held without an entry.
+    let refused = Err(BuildError::EffectWithoutJournal(Role::Payer));
+    assert_eq!(seal(None, vec![hold("100")]), refused);
+    assert_eq!(Transaction::unkeyed(vec![hold("100")]), refused);
+    assert_eq!(Transaction::unkeyed(vec![pay_out("100")]), refused);
+}
+
+#[test]
+fn an_inflow_is_posted_when_it_comes() {
+    let receive = |amount| forms::receive(&tenant(), account(1), &yen(amount), now()).unwrap();
+    let comes = vec![Posting::new(account(1), yen("100").credit()), Posting::new(ADJUSTMENTS, yen("100").debit())];
+    assert!(seal(Some(entry(comes.clone())), vec![receive("100")]).is_ok());
+    assert_eq!(seal(Some(entry(comes)), vec![receive("101")]), Err(BuildError::Unposted(account(1))));
+    assert_eq!(seal(None, vec![receive("100")]), Err(BuildError::EffectWithoutJournal(Role::Payee)));
+    assert_eq!(Transaction::unkeyed(vec![receive("100")]), Err(BuildError::EffectWithoutJournal(Role::Payee)));
+}
+
+#[test]
+fn an_answer_lands_on_a_marker_only() {
+    let from = Provenance::from(&claim());
+    let draft = Draft { entry: Some(entry(postings())), items: vec![debit("100")] };
+    for other in
+        [check(1), TransactItem::update(Role::Flight, check(1).key().clone(), Update::new().remove("x"), vec![])]
+    {
+        let role = other.role();
+        assert_eq!(Transaction::landed(&draft, other, &from), Err(BuildError::EffectWithoutJournal(role)));
+    }
+    let marker = || {
+        TransactItem::update(Role::Marker, claim().marker_key(), Update::new().set("state", "x", Value::s("x")), vec![])
+    };
+    let landed = Transaction::landed(&draft, marker(), &from).unwrap();
+    let roles: Vec<Role> = landed.items().iter().map(TransactItem::role).collect();
+    assert_eq!(roles, [Role::Marker, Role::Payer, Role::Journal]);
+    // The books are checked as they are under any marker.
+    let unposted = Draft { entry: Some(entry(postings())), items: vec![debit("99")] };
+    assert_eq!(Transaction::landed(&unposted, marker(), &from), Err(BuildError::Unposted(account(1))));
+    let unbooked = Draft { entry: None, items: vec![debit("100")] };
+    assert_eq!(Transaction::landed(&unbooked, marker(), &from), Err(BuildError::EffectWithoutJournal(Role::Payer)));
+}
+
+#[test]
+fn an_event_takes_its_marker_first() {
+    let event = EventClaim {
+        tenant: tenant(),
+        event: crate::psp::EventId::parse("evt_1").unwrap(),
+        kind: "payment_intent.succeeded".to_owned(),
+        now: now(),
+    };
+    let from = Provenance { actor: Actor::Stripe, ..Provenance::from(&claim()) };
+    let draft = Draft { entry: Some(entry(postings())), items: vec![debit("100")] };
+    let sealed = Transaction::of_event(&draft, &event, &from).unwrap();
+    assert_eq!(sealed.items()[0].role(), Role::Marker);
+    assert_eq!(sealed.items()[0].key(), &keys::stripe_event(&tenant(), &event.event));
+    let unposted = Draft { entry: Some(entry(postings())), items: Vec::new() };
+    assert_eq!(Transaction::of_event(&unposted, &event, &from), Err(BuildError::Unposted(account(1))));
+    // An event that has no effect leaves its marker all the same.
+    assert_eq!(Transaction::of_event(&Draft::default(), &event, &from).unwrap().items().len(), 1);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub struct Outcome {
 
 /// An answer that is stored.
 #[derive(Clone, Debug)]
-pub(super) struct Reply {
+pub(crate) struct Reply {
     answer: Answer,
     replayed: bool,
     code: Option<&'static str>,
@@ -52,15 +52,15 @@ fn json(status: StatusCode, location: Option<String>, body: &impl Serialize) -> 
 }
 
 impl Reply {
-    pub(super) fn fresh(answer: Answer) -> Self {
+    pub(crate) fn fresh(answer: Answer) -> Self {
         Self { answer, replayed: false, code: None }
     }
 
-    pub(super) fn refused(answer: Answer, code: &'static str) -> Self {
+    pub(crate) fn refused(answer: Answer, code: &'static str) -> Self {
         Self { answer, replayed: false, code: Some(code) }
     }
 
-    pub(super) fn replayed(answer: Answer) -> Self {
+    pub(crate) fn replayed(answer: Answer) -> Self {
         Self { answer, replayed: true, code: None }
     }
 }

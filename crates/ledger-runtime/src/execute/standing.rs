@@ -5,10 +5,43 @@ use super::{Ledger, PlanError};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use ledger_core::dynamo::Item;
-use ledger_core::idempotency::{Claim, IdempotencyKey, KeyVerdict, Marker};
+use ledger_core::idempotency::{Claim, Flight, IdempotencyKey, KeyVerdict, Marker};
 use ledger_core::ids::{Principal, Tenant};
 use ledger_core::keys::{self, Key};
 use ledger_core::operation::Operation;
+use std::time::Duration;
+
+/// When to ask again for the answer of an operation that is in flight.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// What a marker means for a request that has its key.
+pub(crate) enum Standing {
+    /// Nothing: it has lapsed, and the key is free.
+    Free,
+    /// It holds the answer.
+    Answered(Reply),
+    /// There is no answer yet.
+    InFlight(Box<Flight>),
+}
+
+/// A marker that does not let a request be executed.
+pub(crate) enum Stood {
+    /// It holds the answer.
+    Answered(Reply),
+    /// There is no answer yet.
+    InFlight(Box<Flight>),
+}
+
+impl Standing {
+    /// What stands in the way, if anything does.
+    pub(crate) fn stood(self) -> Option<Stood> {
+        match self {
+            Self::Free => None,
+            Self::Answered(reply) => Some(Stood::Answered(reply)),
+            Self::InFlight(flight) => Some(Stood::InFlight(flight)),
+        }
+    }
+}
 
 impl Ledger {
     /// Reads what a plan decides on together with the claim's marker, in one round trip: a replay
@@ -46,25 +79,33 @@ impl Ledger {
 
     /// A key that is too old to be executed: its answer if that is still kept, else 410.
     pub(super) async fn look_up(&self, claim: &Claim) -> Result<Reply, Problem> {
-        if let Some(item) = self.dynamo.get(&claim.marker_key()).await?
-            && let Some(reply) = self.standing(claim, &item)?
-        {
-            return Ok(reply);
+        match self.stands(claim).await? {
+            Some(Stood::Answered(reply)) => return Ok(reply),
+            Some(Stood::InFlight(_)) => return Err(Problem::key_in_use(ASK_AGAIN)),
+            None => {}
         }
         self.metrics.count(Metric::IdempotencyKeyExpired, &claim.tenant, claim.operation);
         Err(Problem::key_expired(None))
     }
 
-    /// The answer that a marker gives, or `None` if it has lapsed and the key is free. The
-    /// fingerprint is compared here, whichever way the marker was found.
-    pub(super) fn standing(&self, claim: &Claim, item: &Item) -> Result<Option<Reply>, Problem> {
+    /// What stands under a claim's key, if anything does.
+    pub(crate) async fn stands(&self, claim: &Claim) -> Result<Option<Stood>, Problem> {
+        match self.dynamo.get(&claim.marker_key()).await? {
+            Some(item) => Ok(self.standing(claim, &item)?.stood()),
+            None => Ok(None),
+        }
+    }
+
+    /// What a marker gives. The fingerprint is compared here, whichever way the marker was found.
+    pub(super) fn standing(&self, claim: &Claim, item: &Item) -> Result<Standing, Problem> {
         let count = |metric| self.metrics.count(metric, &claim.tenant, claim.operation);
         let verdict = Marker::read(item).and_then(|marker| claim.verdict(&marker));
         match verdict.map_err(|error| self.broken(&claim.tenant, claim.operation, &error.to_string()))? {
-            KeyVerdict::Free => Ok(None),
+            KeyVerdict::Free => Ok(Standing::Free),
+            KeyVerdict::InFlight(flight) => Ok(Standing::InFlight(flight)),
             KeyVerdict::Replay(answer) => {
                 count(Metric::IdempotencyReplay);
-                Ok(Some(Reply::replayed(answer)))
+                Ok(Standing::Answered(Reply::replayed(answer)))
             }
             KeyVerdict::Reused => {
                 count(Metric::FingerprintMismatch);

@@ -70,6 +70,24 @@ impl Problem {
         }
     }
 
+    /// 400: the payment provider refused, for good. `psp_code` is the provider's own.
+    #[must_use]
+    pub fn psp_refused(psp_code: &str) -> Self {
+        Self::of(
+            StatusCode::BAD_REQUEST,
+            "psp_refused",
+            "The payment provider refused",
+            "The payment provider refused this. Nothing was taken or paid out.",
+        )
+        .with("psp_code", psp_code)
+    }
+
+    /// 400: an event's signature is not right. It does not say which part.
+    #[must_use]
+    pub fn webhook_refused() -> Self {
+        Self::of(StatusCode::BAD_REQUEST, "signature_invalid", "The signature is not valid", "The event is refused.")
+    }
+
     /// 401: no verified identity.
     #[must_use]
     pub fn unauthenticated() -> Self {
@@ -253,6 +271,18 @@ impl Problem {
             "The ledger's store does not answer. Nothing was done. Repeat the request with the same idempotency key.",
         )
         .retry_after(Duration::from_secs(2))
+    }
+
+    /// 503: an event cannot be reconciled with our records; it has been kept for a person.
+    #[must_use]
+    pub fn event_kept() -> Self {
+        Self::of(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "event_kept",
+            "Kept for a person",
+            "The event does not agree with our records. It has been kept; deliver it again later.",
+        )
+        .retry_after(Duration::from_secs(3600))
     }
 
     /// 503: it may or may not have happened.

@@ -24,6 +24,10 @@ pub struct Json<T>(pub T);
 #[derive(Clone, Debug)]
 pub struct KeyedJson<T>(pub RequestKey, pub T);
 
+/// A body as it came, byte for byte.
+#[derive(Clone, Debug)]
+pub struct RawBody(pub Bytes);
+
 /// The key that a request carries, or why it carries none. [`crate::app::App::claim`] decides what
 /// that means for its tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +66,15 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for KeyedJson<T> {
         let (headers, bytes) = json_bytes(request).await?;
         let (body, field) = json::parse_keyed(&bytes)?;
         Ok(Self(RequestKey::of(&headers, field), body))
+    }
+}
+
+impl<S: Sync> FromRequest<S> for RawBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        read_body(&parts.headers, body).await.map(Self)
     }
 }
 

@@ -7,7 +7,7 @@ use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use ledger_core::ids::{
     AdjustmentId, AuditId, CardId, CustomerId, IdError, JobId, MerchantId, PaymentId, RefundId, StaffId, TerminalId,
-    TransactionId,
+    TopupId, TransactionId,
 };
 use serde::de::DeserializeOwned;
 
@@ -67,6 +67,7 @@ parse_id!(
     RefundId,
     StaffId,
     TerminalId,
+    TopupId,
     TransactionId
 );
 

@@ -14,8 +14,11 @@ pub struct BalanceView {
     /// What may be spent.
     #[schema(example = "10000")]
     pub balance: String,
-    /// What is reserved.
+    /// What is put aside and will leave, unless it comes back.
     pub held: String,
+    /// Room under the cap that a top-up has reserved; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<String>,
     /// Whether it may not be debited.
     pub frozen: bool,
     /// When it last changed.
@@ -50,9 +53,11 @@ impl BalanceView {
                 .map(|balance| balance.text())
                 .map_err(|_| ItemError { attribute: attribute.to_owned() })
         };
+        let reserved = if item.contains_key(attr::RESERVED) { Some(quantity(attr::RESERVED)?) } else { None };
         Ok(Self {
             balance: quantity(attr::BALANCE)?,
             held: quantity(attr::HELD)?,
+            reserved: reserved.filter(|reserved| reserved != "0"),
             frozen: item.contains_key(attr::FROZEN),
             updated_at: read::text(item, attr::UPDATED_AT)?.to_owned(),
             asset: asset.to_string(),

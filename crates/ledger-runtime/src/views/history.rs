@@ -21,6 +21,9 @@ pub struct HistoryView {
     /// The payment concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_id: Option<String>,
+    /// The top-up concerned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topup_id: Option<String>,
     /// What was written with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memo: Option<String>,
@@ -41,7 +44,8 @@ pub struct Page<T> {
 /// What became of a key.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct OperationView {
-    /// `done`, `reversed`, `expired`, or `not_known_yet`: the original may still arrive.
+    /// `done`, `in_flight`, `parked` (a person has to look at it), `reversed`, `expired`, or
+    /// `not_known_yet`: the original may still arrive.
     #[schema(example = "done")]
     pub state: &'static str,
     /// The stored answer's HTTP status.
@@ -64,6 +68,7 @@ impl From<HistoryLine> for HistoryView {
             changes: line.changes.iter().map(|delta| (delta.asset().to_string(), delta.text())).collect(),
             merchant_id: line.merchant_id,
             payment_id: line.payment_id,
+            topup_id: line.topup_id,
             memo: line.memo,
             created_at: line.created_at.to_string(),
         }

@@ -2,17 +2,26 @@
 //! and outcomes are written by hand.
 
 mod admin;
+mod attention;
 mod card_reverse;
 mod cards;
 mod charge;
+mod clawback;
 mod customers;
+mod flight;
 mod forms;
 mod forms_marker;
 mod grants;
+mod outside;
 mod pay;
 mod refund;
 mod refund_points;
 mod setup;
+mod topup;
+mod topup_check;
+mod topup_events;
+mod topup_refund;
+mod topup_refund_events;
 mod transfer;
 mod world;
 
@@ -53,6 +62,14 @@ pub fn all() -> Vec<Case> {
         admin::cases(),
         customers::cases(),
         setup::cases(),
+        topup::cases(),
+        topup_events::cases(),
+        topup_refund::cases(),
+        topup_refund_events::cases(),
+        clawback::cases(),
+        flight::cases(),
+        attention::cases(),
+        topup_check::cases(),
     ]
     .into_iter()
     .flatten()

@@ -1,0 +1,146 @@
+//! Value that is put aside: headroom under a cap for an inflow, and held money for an outflow. Both
+//! are taken before the payment provider hears of it, and given back only on proof.
+
+use super::balance::{balance_key, exists, holds, max_allowed, spendable, under_cap};
+use crate::account::{Account, Posting};
+use crate::dynamo::{Cmp, Condition, Update, Value};
+use crate::failure::Failure;
+use crate::ids::Tenant;
+use crate::keys::attr;
+use crate::money::Amount;
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Role, TransactItem};
+
+/// Reserves headroom for an inflow: `ADD exposure :x, reserved :x`, under the cap if there is one.
+/// `None` if the charge alone is above the cap, which the caller refuses before.
+#[must_use]
+pub fn reserve(
+    tenant: &Tenant,
+    account: Account,
+    charge: &Amount,
+    cap: Option<&Amount>,
+    now: Timestamp,
+) -> Option<TransactItem> {
+    let mut clauses = vec![exists()];
+    if let Some(cap) = cap {
+        clauses.push(under_cap(attr::EXPOSURE, max_allowed(charge, cap)?));
+    }
+    let update = Update::new().add(attr::EXPOSURE, "charge", Value::N(charge.text())).add(
+        attr::RESERVED,
+        "charge",
+        Value::N(charge.text()),
+    );
+    item(tenant, Role::Payee, account, charge, update, clauses, now)
+}
+
+/// Gives reserved headroom back: the inflow will not come.
+#[must_use]
+pub fn release(tenant: &Tenant, account: Account, charge: &Amount, now: Timestamp) -> Option<TransactItem> {
+    let update = Update::new().add(attr::EXPOSURE, "back", Value::N(charge.debit().text())).add(
+        attr::RESERVED,
+        "back",
+        Value::N(charge.debit().text()),
+    );
+    item(tenant, Role::Payee, account, charge, update, vec![exists(), set_aside(attr::RESERVED, charge)], now)
+}
+
+/// The inflow comes into its reserved headroom: `ADD balance :x, reserved :-x`. What counts against
+/// the cap stays as it is. A freeze does not stop it.
+#[must_use]
+pub fn receive(tenant: &Tenant, account: Account, charge: &Amount, now: Timestamp) -> Option<TransactItem> {
+    let update = Update::new().add(attr::BALANCE, "delta", Value::N(charge.text())).add(
+        attr::RESERVED,
+        "back",
+        Value::N(charge.debit().text()),
+    );
+    let clauses = vec![exists(), set_aside(attr::RESERVED, charge)];
+    let item = item(tenant, Role::Payee, account, charge, update, clauses, now)?;
+    Some(item.moving(Posting::new(account, charge.credit())))
+}
+
+/// Holds money: `ADD balance :-x, held :x` if the account holds it. A freeze stops it where `spend`
+/// says that it is the holder's own doing.
+#[must_use]
+pub fn hold(
+    tenant: &Tenant,
+    role: Role,
+    account: Account,
+    amount: &Amount,
+    spend: bool,
+    now: Timestamp,
+) -> Option<TransactItem> {
+    let mut clauses = vec![exists()];
+    if spend {
+        clauses.extend(spendable(account));
+    }
+    clauses.push(holds(amount, Failure::Insufficient));
+    let update = Update::new().add(attr::BALANCE, "out", Value::N(amount.debit().text())).add(
+        attr::HELD,
+        "in",
+        Value::N(amount.text()),
+    );
+    let item = item(tenant, role, account, amount, update, clauses, now)?;
+    Some(item.moving(Posting::new(account, amount.debit())).moving(Posting::held(account, amount.credit())))
+}
+
+/// Held money leaves for good: `ADD held :-x, exposure :-x`.
+#[must_use]
+pub fn pay_out(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
+    let update = Update::new().add(attr::HELD, "out", Value::N(amount.debit().text())).add(
+        attr::EXPOSURE,
+        "out",
+        Value::N(amount.debit().text()),
+    );
+    let item = item(tenant, role, account, amount, update, vec![exists(), set_aside(attr::HELD, amount)], now)?;
+    Some(item.moving(Posting::held(account, amount.debit())))
+}
+
+/// Held money comes back: `ADD held :-x, balance :x`. What is `kept` of it pays a debt and leaves.
+#[must_use]
+pub fn release_hold(
+    tenant: &Tenant,
+    role: Role,
+    account: Account,
+    amount: &Amount,
+    kept: Option<&Amount>,
+    now: Timestamp,
+) -> Option<TransactItem> {
+    let back = match kept {
+        Some(kept) => amount.checked_sub(kept).ok()?,
+        None => Some(amount.clone()),
+    };
+    let mut update = Update::new().add(attr::HELD, "out", Value::N(amount.debit().text()));
+    if let Some(back) = &back {
+        update = update.add(attr::BALANCE, "in", Value::N(back.text()));
+    }
+    if let Some(kept) = kept {
+        update = update.add(attr::EXPOSURE, "kept", Value::N(kept.debit().text()));
+    }
+    let item = item(tenant, role, account, amount, update, vec![exists(), set_aside(attr::HELD, amount)], now)?;
+    let item = item.moving(Posting::held(account, amount.debit()));
+    Some(match back {
+        Some(back) => item.moving(Posting::new(account, back.credit())),
+        None => item,
+    })
+}
+
+fn item(
+    tenant: &Tenant,
+    role: Role,
+    account: Account,
+    amount: &Amount,
+    update: Update,
+    clauses: Vec<Clause>,
+    now: Timestamp,
+) -> Option<TransactItem> {
+    let key = balance_key(tenant, account, amount.asset())?;
+    Some(TransactItem::update(role, key, update.set(attr::UPDATED_AT, "ua", Value::s(now)), clauses))
+}
+
+/// What was put aside is still there: the record's own transition has made sure of it.
+fn set_aside(attribute: &'static str, amount: &Amount) -> Clause {
+    Clause {
+        condition: Condition::compare(attribute, Cmp::Ge, "set_aside", Value::N(amount.text())),
+        failure: Failure::WrongState,
+    }
+}

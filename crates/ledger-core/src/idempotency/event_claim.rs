@@ -1,0 +1,49 @@
+//! The marker of an event of the payment provider: the first of two layers that let a fact move money
+//! once. The second is the transition of our own record, which stands in the same transaction.
+
+use super::{JournalLink, SKEW};
+use crate::dynamo::{Cmp, Condition, Item, Value};
+use crate::failure::Failure;
+use crate::ids::Tenant;
+use crate::keys::{self, attr};
+use crate::psp::EventId;
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Role, TransactItem};
+use std::time::Duration;
+
+/// The provider redelivers for three days and shows events for thirty.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// A claim to the effect of one event.
+#[derive(Clone, Debug)]
+pub struct EventClaim {
+    /// Whose books.
+    pub tenant: Tenant,
+    /// Which event.
+    pub event: EventId,
+    /// What it is called.
+    pub kind: String,
+    /// When it is handled.
+    pub now: Timestamp,
+}
+
+impl EventClaim {
+    /// The action that takes the event for good. One whose effect failed leaves none, so that the
+    /// provider's next delivery works.
+    pub(crate) fn marker(&self, journal: Option<JournalLink>) -> TransactItem {
+        let mut item = Item::from([
+            ("event".to_owned(), Value::s(&self.event)),
+            ("kind".to_owned(), Value::s(&self.kind)),
+            ("processed_at".to_owned(), Value::s(self.now)),
+            (attr::TTL.to_owned(), Value::int(self.now.plus(KEPT).plus(SKEW).seconds())),
+        ]);
+        if let Some(journal) = journal {
+            item.insert("entry_home".to_owned(), Value::s(journal.home));
+            item.insert("entry_id".to_owned(), Value::s(journal.id));
+        }
+        let lapsed = Value::int(self.now.minus(SKEW).seconds());
+        let free = Condition::absent(attr::PK).or(Condition::compare(attr::TTL, Cmp::Lt, "expired_before", lapsed));
+        let clause = Clause { condition: free, failure: Failure::AlreadyExists };
+        TransactItem::put(Role::Marker, keys::stripe_event(&self.tenant, &self.event), item, vec![clause])
+    }
+}

@@ -1,0 +1,91 @@
+//! An operation in flight as it stands in the table: the marker that takes its key, and reading it back.
+
+use super::{Flight, Parked, Phase};
+use crate::dynamo::{Item, ItemError, Value, read};
+use crate::failure::Failure;
+use crate::idempotency::marker::read_fingerprint;
+use crate::idempotency::{Claim, IdempotencyKey, JournalLink};
+use crate::ids::{Principal, Tenant, TopupId};
+use crate::keys::{self, Shards, Work, attr};
+use crate::operation::Operation;
+use crate::psp::{PspRequest, Step};
+use crate::time::Timestamp;
+use crate::transaction::{Role, TransactItem};
+use uuid::Uuid;
+
+impl Flight {
+    /// The action that takes the key.
+    pub(crate) fn marker(&self, claim: &Claim, journal: Option<JournalLink>) -> TransactItem {
+        let mut item = claim.base(self.phase.name());
+        item.extend([
+            ("principal".to_owned(), Value::s(self.principal)),
+            ("idempotency_key".to_owned(), Value::s(self.key.as_str())),
+            ("fp".to_owned(), Value::s(&self.fingerprint.digest)),
+            ("fp_v".to_owned(), Value::int(self.fingerprint.version.into())),
+            ("resource".to_owned(), Value::s(self.resource)),
+            ("topup_id".to_owned(), Value::s(self.topup)),
+            ("psp_step".to_owned(), Value::s(self.request.step.name())),
+            ("psp_path".to_owned(), Value::s(&self.request.path)),
+            ("psp_body".to_owned(), Value::s(&self.request.body)),
+            ("fence".to_owned(), Value::int(self.fence.into())),
+            ("lease_until".to_owned(), Value::s(self.lease_until)),
+            ("taken_at".to_owned(), Value::s(self.taken_at)),
+            ("epoch".to_owned(), Value::int(self.epoch.into())),
+            ("first_sent_at".to_owned(), Value::s(self.first_sent_at)),
+            ("attempts".to_owned(), Value::int(self.attempts.into())),
+            ("claimed_at".to_owned(), Value::s(self.claimed_at)),
+            ("shards".to_owned(), Value::int(self.shards.count().into())),
+            (attr::DUE_PK.to_owned(), Value::S(self.due_partition(Work::Flight))),
+            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.lease_until, self.resource))),
+        ]);
+        if let Some(account) = &self.request.account {
+            item.insert("psp_account".to_owned(), Value::s(account));
+        }
+        if let Some(journal) = journal {
+            item.insert("entry_home".to_owned(), Value::s(journal.home));
+            item.insert("entry_id".to_owned(), Value::s(journal.id));
+        }
+        TransactItem::put(Role::Marker, self.marker_key(), item, vec![claim.free_clause(Failure::AlreadyExists)])
+    }
+
+    /// Reads a stored marker without an answer.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let count = |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| wrong(name));
+        let at = |name: &str| read::parsed(item, name, Timestamp::parse);
+        let named = |name: &str| read::text(item, name);
+        let (tenant, _) = named(attr::PK)?.split_once('#').ok_or_else(|| wrong(attr::PK))?;
+        let phase = named("state")?;
+        Ok(Self {
+            tenant: Tenant::parse(tenant).map_err(|_| wrong(attr::PK))?,
+            principal: read::parsed(item, "principal", Principal::parse)?,
+            operation: Operation::parse(named("operation")?).ok_or_else(|| wrong("operation"))?,
+            key: read::parsed(item, "idempotency_key", IdempotencyKey::parse)?,
+            fingerprint: read_fingerprint(item)?,
+            resource: read::parsed(item, "resource", Uuid::parse_str)?,
+            topup: read::parsed(item, "topup_id", TopupId::parse)?,
+            request: PspRequest {
+                step: Step::parse(named("psp_step")?).ok_or_else(|| wrong("psp_step"))?,
+                path: named("psp_path")?.to_owned(),
+                body: named("psp_body")?.to_owned(),
+                account: read::opt_text(item, "psp_account").map(str::to_owned),
+            },
+            phase: Phase::ALL.into_iter().find(|p| p.name() == phase).ok_or_else(|| wrong("state"))?,
+            fence: count("fence")?,
+            lease_until: at("lease_until")?,
+            taken_at: at("taken_at")?,
+            epoch: count("epoch")?,
+            first_sent_at: at("first_sent_at")?,
+            attempts: count("attempts")?,
+            claimed_at: at("claimed_at")?,
+            parked: match read::opt_text(item, "parked") {
+                Some(why) => Some(Parked::ALL.into_iter().find(|p| p.name() == why).ok_or_else(|| wrong("parked"))?),
+                None => None,
+            },
+            shards: Shards::new(count("shards")?).ok_or_else(|| wrong("shards"))?,
+        })
+    }
+}

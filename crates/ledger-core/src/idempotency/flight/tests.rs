@@ -1,0 +1,337 @@
+//! The state machine of an operation in flight, step by step: who may do what, until when, and under
+//! which of the provider's keys. The writes themselves stand in golden vectors.
+
+use super::*;
+use crate::dynamo::Item;
+use crate::idempotency::{CanonicalRequest, Fields, KeyVerdict, Marker, MarkerState, SKEW};
+use crate::ids::{Actor, CustomerId};
+use crate::psp::PspTerms;
+use crate::psp::Step;
+use crate::transaction::{Draft, Reason, ReasonCode, RenderedAction, Verdict};
+
+const SECOND: Duration = Duration::from_secs(1);
+const MILLISECOND: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn now() -> Timestamp {
+    Timestamp::parse("2026-11-21T03:00:00Z").unwrap()
+}
+
+fn claim() -> Claim {
+    let customer = CustomerId::new(Uuid::from_u128(1));
+    Claim {
+        tenant: Tenant::parse("demo").unwrap(),
+        principal: Principal::Customer(customer),
+        actor: Actor::Customer(customer),
+        operation: Operation::Topup,
+        key: IdempotencyKey::parse("k").unwrap(),
+        request: CanonicalRequest { method: "POST", path: "/".to_owned(), fields: Fields::new().with("a", "1") },
+        window: Window::PSP,
+        now: now(),
+    }
+}
+
+fn flight() -> Flight {
+    let topup = TopupId::new(Uuid::from_u128(7));
+    let terms = PspTerms { ledger: "l".to_owned(), livemode: false, account: Some("acct_1".to_owned()) };
+    let charge = crate::money::Amount::parse(&crate::money::AssetSpec::ECOPAY, "100").unwrap();
+    let request = PspRequest::create_intent(&claim().tenant, topup, &charge, &terms);
+    let shards = Shards::new(3).unwrap();
+    let call = PlannedCall { draft: Draft::default(), resource: topup.uuid(), topup, request, shards };
+    Flight::begin(&claim(), &call).unwrap()
+}
+
+fn answer() -> Answer {
+    Answer { status: 201, content_type: "text/plain".to_owned(), location: Some("/x".to_owned()), body: "b".to_owned() }
+}
+
+/// The marker as it stands once it is claimed.
+fn stored(flight: &Flight) -> Item {
+    put(&flight.marker(&claim(), None))
+}
+
+fn put(item: &TransactItem) -> Item {
+    match item.render().unwrap().action {
+        RenderedAction::Put(item) => item,
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => panic!("not a put"),
+    }
+}
+
+/// The marker once it is answered: what `answered` sets and removes.
+fn landed(flight: &Flight, at: Timestamp) -> Item {
+    let mut item = stored(flight);
+    for gone in ["lease_until", attr::DUE_PK, attr::DUE_SK] {
+        item.remove(gone).unwrap();
+    }
+    item.extend([
+        ("state".to_owned(), Value::s(COMPLETED)),
+        ("processed_at".to_owned(), Value::s(at)),
+        (attr::TTL.to_owned(), Value::int(Window::PSP.ttl(at, None))),
+        ("status".to_owned(), Value::int(201)),
+        ("content_type".to_owned(), Value::s("text/plain")),
+        ("location".to_owned(), Value::s("/x")),
+        ("body".to_owned(), Value::s("b")),
+    ]);
+    item
+}
+
+fn holds(transaction: &Transaction, item: &Item) -> bool {
+    transaction.items()[0].clauses().iter().all(|clause| clause.condition.holds(Some(item)))
+}
+
+#[test]
+fn what_is_claimed_is_read_back() {
+    let flight = flight();
+    assert_eq!(Flight::read(&stored(&flight)), Ok(flight.clone()));
+    let parked = Flight { phase: Phase::Parked, parked: Some(Parked::NotFound), ..flight.clone() };
+    let mut item = stored(&parked);
+    item.insert("parked".to_owned(), Value::s("not_found"));
+    assert_eq!(Flight::read(&item), Ok(parked));
+    assert!(!stored(&flight).contains_key(attr::TTL), "a marker without an answer has no ttl");
+    for broken in ["lease_until", "fence", "psp_body", "principal", "topup_id", "fp", "shards"] {
+        let mut item = stored(&flight);
+        item.remove(broken).unwrap();
+        assert!(Flight::read(&item).is_err(), "{broken}");
+    }
+}
+
+#[test]
+fn a_holder_goes_on_until_its_ceiling() {
+    let flight = flight();
+    let (next, beat) = flight.heartbeat(now().plus(10 * SECOND)).unwrap().unwrap();
+    assert_eq!(next, Flight { lease_until: now().plus(40 * SECOND), ..flight.clone() });
+    assert!(holds(&beat, &stored(&flight)));
+    assert!(flight.heartbeat(now().plus(CEILING).minus(MILLISECOND)).unwrap().is_some());
+    for late in [CEILING, CEILING + SECOND, DAY] {
+        assert!(flight.heartbeat(now().plus(late)).unwrap().is_none());
+        assert!(!flight.may_hold(now().plus(late)), "whoever slept through it sends nothing");
+    }
+    assert!(flight.may_hold(now().plus(CEILING).minus(MILLISECOND)));
+    // A new holder has a ceiling of its own.
+    let (second, _) = flight.take_over(now().plus(CEILING)).unwrap().unwrap();
+    assert!(second.heartbeat(now().plus(CEILING + CEILING).minus(MILLISECOND)).unwrap().is_some());
+}
+
+#[test]
+fn a_lease_ends_at_its_last_instant() {
+    let flight = flight();
+    let end = flight.lease_until;
+    assert_eq!(end, now().plus(LEASE));
+    assert!(flight.is_held(end.minus(MILLISECOND)));
+    assert!(flight.take_over(end.minus(MILLISECOND)).unwrap().is_none());
+    assert!(!flight.is_held(end));
+    let (second, taken) = flight.take_over(end).unwrap().unwrap();
+    assert_eq!(second, Flight { fence: 2, taken_at: end, lease_until: end.plus(LEASE), ..flight.clone() });
+    assert_eq!(second.psp_key(), flight.psp_key());
+    // Only as it was seen: neither under another token, nor with its lease renewed, nor answered.
+    assert!(holds(&taken, &stored(&flight)));
+    for moved in [
+        Flight { fence: 2, ..flight.clone() },
+        Flight { lease_until: end.plus(SECOND), ..flight.clone() },
+        Flight { phase: Phase::FailedRetry, ..flight.clone() },
+    ] {
+        assert!(!holds(&taken, &stored(&moved)));
+    }
+    assert!(!holds(&taken, &landed(&flight, end)));
+}
+
+#[test]
+fn a_late_holder_writes_nothing() {
+    let first = flight();
+    let end = first.lease_until;
+    let (second, _) = first.take_over(end).unwrap().unwrap();
+    let item = stored(&second);
+    let late = [
+        first.heartbeat(end).unwrap().unwrap().1,
+        first.let_go(end).unwrap().1,
+        first.fail_retryably(true, end).unwrap().1,
+        first.park(Parked::NotFound, end).unwrap().1,
+        first.take_over(end).unwrap().unwrap().1,
+    ];
+    assert!(late.iter().all(|transaction| !holds(transaction, &item)));
+    let landing = first.land(&answer(), false, end);
+    assert!(landing.clauses().iter().any(|clause| !clause.condition.holds(Some(&item))));
+    // And it is told what stands.
+    let from = crate::transaction::Provenance::from(&claim());
+    let transaction = Transaction::landed(&Draft::default(), landing, &from).unwrap();
+    let reasons = [Reason { code: ReasonCode::ConditionalCheckFailed, item: Some(item.clone()) }];
+    assert_eq!(transaction.classify(&reasons), Verdict::MarkerStands(item.clone()));
+    // What is learnt from outside needs no token, and nothing but that none has landed.
+    let outside = |item: &Item| {
+        let landing = first.land_from_outside(&answer(), false, end);
+        landing.clauses().iter().all(|clause| clause.condition.holds(Some(item)))
+    };
+    assert!(outside(&item));
+    assert!(!outside(&landed(&second, end)));
+}
+
+#[test]
+fn who_lets_go_lets_anybody_in() {
+    let flight = flight();
+    let at = now().plus(5 * SECOND);
+    let (next, _) = flight.let_go(at).unwrap();
+    assert!(!next.is_held(at));
+    assert_eq!(next.take_over(at).unwrap().unwrap().0.fence, 2);
+}
+
+#[test]
+fn refusals_are_counted_and_the_fifth_is_for_a_person() {
+    let mut flight = flight();
+    let mut at = now();
+    for (attempt, pause_s) in [(1, 30), (2, 60), (3, 120), (4, 240)] {
+        at = at.plus(SECOND);
+        let (failed, _) = flight.fail_retryably(true, at).unwrap();
+        assert_eq!((failed.phase, failed.attempts, failed.fence), (Phase::FailedRetry, attempt, attempt));
+        let again = at.plus(Duration::from_secs(pause_s));
+        assert_eq!(failed.lease_until, again);
+        assert!(failed.take_over(again.minus(MILLISECOND)).unwrap().is_none(), "its pause is not over");
+        flight = failed.take_over(again).unwrap().unwrap().0;
+        assert_eq!((flight.phase, flight.fence), (Phase::InFlight, attempt + 1));
+        at = again;
+    }
+    let (parked, _) = flight.fail_retryably(true, at).unwrap();
+    assert_eq!((parked.phase, parked.parked, parked.attempts), (Phase::Parked, Some(Parked::Attempts), MAX_ATTEMPTS));
+    assert_eq!(parked.epoch, flight.epoch, "a parked one keeps its key until a person decides");
+    for later in [SECOND, DAY, 400 * DAY] {
+        assert!(parked.take_over(at.plus(later)).unwrap().is_none(), "only a person may");
+    }
+    assert_eq!(pause(6), Duration::from_secs(15 * 60), "the longest pause");
+    assert_eq!(pause(u32::MAX), Duration::from_secs(15 * 60));
+}
+
+#[test]
+fn the_epoch_advances_only_where_the_key_is_burnt() {
+    let flight = flight();
+    let at = now().plus(20 * SECOND);
+    let (kept, _) = flight.fail_retryably(false, at).unwrap();
+    assert_eq!((kept.epoch, kept.first_sent_at), (1, now()));
+    assert_eq!(kept.psp_key(), flight.psp_key());
+    let (burnt, _) = flight.fail_retryably(true, at).unwrap();
+    assert_eq!((burnt.epoch, burnt.first_sent_at), (2, at));
+    assert_ne!(burnt.psp_key(), flight.psp_key());
+}
+
+#[test]
+fn the_providers_key_is_of_resource_step_and_epoch() {
+    let flight = flight();
+    let key = flight.psp_key();
+    assert_eq!(key.as_str(), "ecopay-00000000-0000-0000-0000-000000000007-create_intent-1");
+    let same = [
+        Flight { fence: 9, ..flight.clone() },
+        Flight { attempts: 4, ..flight.clone() },
+        Flight { phase: Phase::Parked, parked: Some(Parked::Attempts), ..flight.clone() },
+        Flight { taken_at: now().plus(HOUR), lease_until: now().plus(HOUR), ..flight.clone() },
+        Flight { first_sent_at: now().plus(HOUR), ..flight.clone() },
+    ];
+    assert!(same.iter().all(|other| other.psp_key() == key));
+    let step = PspRequest { step: Step::CreateRefund, ..flight.request.clone() };
+    let others = [
+        Flight { epoch: 2, ..flight.clone() },
+        Flight { resource: Uuid::from_u128(8), ..flight.clone() },
+        Flight { request: step, ..flight.clone() },
+    ];
+    assert!(others.iter().all(|other| other.psp_key() != key));
+}
+
+#[test]
+fn what_is_nearly_a_day_old_is_not_sent_again() {
+    let flight = flight();
+    assert!(flight.may_send(now()));
+    assert!(flight.may_send(now().plus(23 * HOUR).minus(MILLISECOND)));
+    for old in [23 * HOUR, 24 * HOUR, 400 * DAY] {
+        assert!(!flight.may_send(now().plus(old)));
+    }
+    // A clock that went backwards a little is no reason to wait; one that is off by a day is none to send.
+    assert!(flight.may_send(now().minus(SKEW)));
+    assert!(!flight.may_send(now().minus(23 * HOUR)));
+    // The age is that of the epoch.
+    let (burnt, _) = flight.fail_retryably(true, now().plus(22 * HOUR)).unwrap();
+    assert!(burnt.may_send(now().plus(44 * HOUR)));
+}
+
+#[test]
+fn a_person_starts_it_anew() {
+    let first = flight();
+    let at = now().plus(2 * DAY);
+    let (parked, _) = first.park(Parked::NotFound, now().plus(DAY)).unwrap();
+    assert!(!parked.may_send(at));
+    let mut item = stored(&parked);
+    item.insert("parked".to_owned(), Value::s("not_found"));
+    let action = parked.unpark(at);
+    assert!(action.clauses().iter().all(|clause| clause.condition.holds(Some(&item))));
+    let RenderedAction::Update(_, update) = action.render().unwrap().action else { panic!("not an update") };
+    assert!(update.ends_with("REMOVE #parked"), "{update}");
+    let values = action.render().unwrap().values;
+    let number = |name: &str| values.get(name).cloned();
+    assert_eq!(number(":to_fence"), Some(Value::int(1)), "the token is the next holder's to raise");
+    assert_eq!(number(":epoch"), Some(Value::int(2)));
+    assert_eq!(number(":attempts"), Some(Value::int(0)));
+    assert_eq!(number(":first_sent_at"), Some(Value::s(at)));
+}
+
+fn verdict(item: &Item, at: Timestamp) -> KeyVerdict {
+    Claim { now: at, ..claim() }.verdict(&Marker::read(item).unwrap()).unwrap()
+}
+
+#[test]
+fn without_an_answer_a_marker_never_lapses() {
+    let flight = flight();
+    let retry = Flight { phase: Phase::FailedRetry, attempts: 2, ..flight.clone() };
+    let mut parked = stored(&Flight { phase: Phase::Parked, ..flight.clone() });
+    parked.insert("parked".to_owned(), Value::s("attempts"));
+    for item in [stored(&flight), stored(&retry), parked] {
+        for later in [SECOND, DAY, 2 * DAY + 2 * SKEW, 4000 * DAY] {
+            let at = now().plus(later);
+            assert!(matches!(verdict(&item, at), KeyVerdict::InFlight(_)));
+            assert!(!Marker::read(&item).unwrap().lapsed(at));
+            // Nor can it be written over.
+            let free = Claim { now: at, ..claim() }.free_clause(Failure::AlreadyExists);
+            assert!(!free.condition.holds(Some(&item)));
+        }
+    }
+}
+
+#[test]
+fn a_key_in_flight_is_bound_to_its_request() {
+    let item = stored(&flight());
+    let mut other = claim();
+    other.request.fields = Fields::new().with("a", "2");
+    assert_eq!(other.verdict(&Marker::read(&item).unwrap()), Ok(KeyVerdict::Reused));
+}
+
+#[test]
+fn an_answer_is_replayed_for_a_day_and_refused_for_another() {
+    let flight = flight();
+    let at = now().plus(3 * DAY);
+    let item = landed(&flight, at);
+    let MarkerState::Completed { answer: stored, .. } = Marker::read(&item).unwrap().state else { panic!("answered") };
+    assert_eq!(stored, answer());
+    let expired = KeyVerdict::Expired { original_request_at: at };
+    assert_eq!(verdict(&item, at), KeyVerdict::Replay(answer()));
+    assert_eq!(verdict(&item, at.plus(DAY).minus(MILLISECOND)), KeyVerdict::Replay(answer()));
+    assert_eq!(verdict(&item, at.plus(DAY)), expired);
+    assert_eq!(verdict(&item, at.plus(2 * DAY)), expired);
+    // The ttl has the skew on it, and whoever reads it allows for as much again.
+    assert_eq!(verdict(&item, at.plus(2 * DAY + 2 * SKEW)), expired);
+    assert_eq!(verdict(&item, at.plus(2 * DAY + 2 * SKEW + SECOND)), KeyVerdict::Free);
+}
+
+#[test]
+fn landing_writes_the_answer_and_takes_the_mark_off() {
+    let flight = flight();
+    let at = now().plus(SECOND);
+    for (refused, state) in [(false, COMPLETED), (true, FAILED_TERMINAL)] {
+        for item in [flight.land(&answer(), refused, at), flight.land_from_outside(&answer(), refused, at)] {
+            let rendered = item.render().unwrap();
+            assert_eq!(rendered.values.get(":landed"), Some(&Value::s(state)));
+            assert_eq!(rendered.values.get(":ttl"), Some(&Value::int(Window::PSP.ttl(at, None))));
+            let RenderedAction::Update(_, update) = rendered.action else { panic!("not an update") };
+            assert!(update.ends_with("REMOVE #due_pk, #due_sk, #lease_until, #parked"), "{update}");
+            assert!(update.contains("#location = :location"), "{update}");
+        }
+    }
+    let mut refused = landed(&flight, at);
+    refused.insert("state".to_owned(), Value::s(FAILED_TERMINAL));
+    assert_eq!(verdict(&refused, at), KeyVerdict::Replay(answer()), "a refusal is an answer");
+}

@@ -1,0 +1,55 @@
+//! Ids of steps, and the names of principals as the journal keeps them.
+
+use super::*;
+use std::collections::BTreeSet;
+
+fn of(text: &str) -> Uuid {
+    Uuid::parse_str(text).unwrap()
+}
+
+/// 2025-11-20T08:16:08.576Z, as the ids' first twelve digits say.
+fn at() -> Timestamp {
+    born_at(of("019aa000-0000-7000-8000-000000000081")).unwrap()
+}
+
+#[test]
+fn a_step_has_one_id_whoever_takes_it() {
+    let topup = of("019aa000-0000-7000-8000-000000000081");
+    let credit = TransactionId::of_step(topup, "credit", at());
+    assert_eq!(credit, TransactionId::of_step(topup, "credit", at()));
+    // It stands for good: an entry under another id could be written beside one that stands.
+    // SHA-256 of "019aa000-0000-7000-8000-000000000081/credit", computed with Python's hashlib.
+    assert_eq!(credit.to_string(), "019aa000-0000-7ec1-8337-9b9a3843f817");
+    assert_eq!(credit.uuid().get_version_num(), 7);
+    assert_eq!(credit.uuid().get_variant(), uuid::Variant::RFC4122);
+    let later = at().plus(std::time::Duration::from_millis(1));
+    assert_eq!(born_at(TransactionId::of_step(topup, "paid", later).uuid()), Some(later), "it stands where it is put");
+}
+
+#[test]
+fn each_step_has_an_id_of_its_own() {
+    let resources = [of("019aa000-0000-7000-8000-000000000081"), of("019aa000-0000-7000-8000-000000000082")];
+    let steps = ["credit", "hold", "paid", "returned", "dp_1/taken", "dp_1/returned", "dp_2/taken", "re_1/taken"];
+    let ids: BTreeSet<TransactionId> =
+        resources.iter().flat_map(|resource| steps.map(|step| TransactionId::of_step(*resource, step, at()))).collect();
+    assert_eq!(ids.len(), resources.len() * steps.len());
+    assert!(ids.iter().all(|id| !resources.contains(&id.uuid())));
+}
+
+#[test]
+fn principals_are_read_as_they_are_written() {
+    let id = of("019aa000-0000-7000-8000-000000000081");
+    let all = [
+        Principal::Customer(CustomerId::new(id)),
+        Principal::Merchant(MerchantId::new(id)),
+        Principal::Terminal(TerminalId::new(id)),
+        Principal::Staff(StaffId::new(id)),
+    ];
+    for principal in all {
+        assert_eq!(Principal::parse(&principal.to_string()), Ok(principal));
+    }
+    for wrong in ["", "customer", "customer:", "customer:x", "stripe", &format!("card:{id}"), &format!(":{id}")] {
+        assert_eq!(Principal::parse(wrong), Err(IdError), "{wrong}");
+    }
+    assert_eq!(Actor::Stripe.to_string(), "stripe");
+}

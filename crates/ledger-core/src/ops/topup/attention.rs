@@ -1,0 +1,170 @@
+//! What a person must look at: operations that were parked, and events that contradict our records.
+
+use super::record::TopupRecord;
+use super::refund_record::TopupRefund;
+use super::{refused, seen};
+use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::forms;
+use crate::idempotency::{Answer, Flight, Phase};
+use crate::ids::{Actor, Tenant};
+use crate::keys::{self, Shards, Work, attr};
+use crate::operation::Operation;
+use crate::ops::audit::Act;
+use crate::ops::{Context, PlanRefusal};
+use crate::personal::FreeText;
+use crate::psp::EventId;
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+
+/// An event that has had no effect and needs a person. The provider keeps its content; we keep why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptEvent {
+    /// Its id.
+    pub id: EventId,
+    /// Its type.
+    pub kind: String,
+    /// What is wrong: the name of an oddity, or `no_record`.
+    pub why: String,
+    /// The provider's object, for looking it up.
+    pub object: Option<String>,
+    /// When it came first.
+    pub received_at: Timestamp,
+}
+
+/// Who decides, and why.
+#[derive(Clone, Debug)]
+pub struct Decider<'a> {
+    /// Who.
+    pub actor: Actor,
+    /// Why.
+    pub reason: &'a FreeText,
+}
+
+impl KeptEvent {
+    /// Keeps an event until a person has looked at it. A second delivery changes nothing.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn keep(&self, tenant: &Tenant) -> Result<Transaction, BuildError> {
+        let mut item = Item::from([
+            ("event".to_owned(), Value::s(&self.id)),
+            ("kind".to_owned(), Value::s(&self.kind)),
+            ("why".to_owned(), Value::s(&self.why)),
+            ("received_at".to_owned(), Value::s(self.received_at)),
+            (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::Attention, 0))),
+            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.received_at, &self.id))),
+        ]);
+        if let Some(object) = &self.object {
+            item.insert("object".to_owned(), Value::s(object));
+        }
+        let key = keys::kept_event(tenant, &self.id);
+        Transaction::unkeyed(vec![TransactItem::put_new(Role::KeptEvent, key, item, Failure::AlreadyExists)])
+    }
+
+    /// Whether a person has looked at a stored event and needs nothing more of it.
+    #[must_use]
+    pub fn is_dismissed(item: &Item) -> bool {
+        item.contains_key("dismissed_at")
+    }
+
+    /// Reads a kept event.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        Ok(Self {
+            id: EventId::parse(read::text(item, "event")?).ok_or_else(|| wrong("event"))?,
+            kind: read::text(item, "kind")?.to_owned(),
+            why: read::text(item, "why")?.to_owned(),
+            object: read::opt_text(item, "object").map(str::to_owned),
+            received_at: read::parsed(item, "received_at", Timestamp::parse)?,
+        })
+    }
+}
+
+/// The `due` index's partitions of what needs a person.
+#[must_use]
+pub fn partitions(tenant: &Tenant, shards: Shards) -> Vec<String> {
+    Flight::due_partitions(tenant, Work::Attention, shards)
+}
+
+/// A person has looked at an event and needs nothing more of it.
+///
+/// # Errors
+/// None today; the signature is that of every builder.
+pub fn dismiss(
+    tenant: &Tenant,
+    event: &EventId,
+    decider: &Decider<'_>,
+    cx: &Context,
+) -> Result<Planned<Timestamp>, PlanRefusal> {
+    let update = Update::new()
+        .set("dismissed_at", "now", Value::s(cx.now))
+        .set("dismissed_by", "me", Value::s(decider.actor))
+        .remove(attr::DUE_PK)
+        .remove(attr::DUE_SK);
+    let open = Clause { condition: Condition::absent("dismissed_at"), failure: Failure::WrongState };
+    let key = keys::kept_event(tenant, event);
+    let act = Act::new(decider.actor, Operation::EventDismiss, format!("stripe_event:{event}"));
+    let items = vec![
+        TransactItem::update(Role::KeptEvent, key, update, vec![forms::exists(), open]),
+        act.because(Some(decider.reason)).record(tenant, cx),
+    ];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: cx.now })
+}
+
+/// A parked operation is tried again, under the provider's next key: its effect was proven absent.
+///
+/// # Errors
+/// [`PlanRefusal`] if it is not parked.
+pub fn retry(flight: &Flight, decider: &Decider<'_>, cx: &Context) -> Result<Planned<Timestamp>, PlanRefusal> {
+    parked(flight)?;
+    let items = vec![flight.unpark(cx.now), act(flight, decider, "retry").record(&flight.tenant, cx)];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: cx.now })
+}
+
+/// A parked operation ends as refused, and what it reserved is given back: its effect was proven
+/// absent. `answer` is what its key is answered with from here on.
+///
+/// # Errors
+/// [`PlanRefusal`] if it is not parked, or its record is further than that.
+pub fn give_up(
+    flight: &Flight,
+    topup: &TopupRecord,
+    refund: Option<&TopupRefund>,
+    answer: &Answer,
+    decider: &Decider<'_>,
+    cx: &Context,
+) -> Result<Planned<Timestamp>, PlanRefusal> {
+    parked(flight)?;
+    let effect = match refund {
+        Some(refund) => refused::refund(&flight.tenant, topup, refund, cx.now)?,
+        None => refused::topup(&flight.tenant, topup, cx.now)?,
+    };
+    let mut draft = effect.ok_or(PlanRefusal::Refused(Failure::StalePlan))?.draft;
+    draft.items.push(flight.land_from_outside(answer, true, cx.now).guarded_by(still_parked(flight)));
+    draft.items.push(act(flight, decider, "give_up").record(&flight.tenant, cx));
+    Ok(Planned { draft, receipt: cx.now })
+}
+
+fn parked(flight: &Flight) -> Result<(), PlanRefusal> {
+    match flight.phase {
+        Phase::Parked => Ok(()),
+        Phase::InFlight | Phase::FailedRetry => Err(PlanRefusal::Refused(Failure::WrongState)),
+    }
+}
+
+fn still_parked(flight: &Flight) -> Vec<Clause> {
+    vec![
+        seen("state", "parked", Value::s(Phase::Parked.name())),
+        seen("fence", "fence", Value::int(flight.fence.into())),
+    ]
+}
+
+fn act<'a>(flight: &Flight, decider: &Decider<'a>, action: &'a str) -> Act<'a> {
+    Act::new(decider.actor, Operation::ParkedResolve, format!("{}:{}", flight.operation, flight.resource))
+        .because(Some(decider.reason))
+        .with("action", action)
+}

@@ -1,0 +1,57 @@
+//! Money from outside: top-ups through the payment provider, their refunds to the card, and what the
+//! provider takes back by itself.
+//!
+//! `claim` and `refund` reserve and mint the provider's request; `route` says what a fact about one of
+//! the provider's objects means for our records. It is the only way from such a fact to the books.
+
+pub mod attention;
+pub mod check;
+pub mod claim;
+pub mod clawback;
+pub mod record;
+pub mod refund;
+pub mod refund_record;
+pub mod refused;
+pub mod route;
+
+pub use clawback::{Clawback, ClawbackState};
+pub use record::{TopupRecord, TopupState};
+pub use refund_record::{RefundState, TopupRefund};
+pub use route::{Effect, Oddity, Routed, View};
+
+use crate::dynamo::{Cmp, Condition, Value};
+use crate::failure::Failure;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::TopupId;
+use crate::keys::Shards;
+use crate::psp::PspRequest;
+use crate::transaction::{Clause, Draft};
+use uuid::Uuid;
+
+/// What a claim does, and what the provider is asked for under it.
+#[derive(Clone, Debug)]
+pub struct PlannedCall {
+    /// The reservation and our record.
+    pub draft: Draft,
+    /// The id of what is made.
+    pub resource: Uuid,
+    /// Which top-up it is about.
+    pub topup: TopupId,
+    /// What the provider is asked.
+    pub request: PspRequest,
+    /// Over how many shards the work of recovery is spread.
+    pub shards: Shards,
+}
+
+/// The record is as it was read.
+fn seen(attribute: &'static str, name: &'static str, value: Value) -> Clause {
+    Clause { condition: Condition::compare(attribute, Cmp::Eq, name, value), failure: Failure::StalePlan }
+}
+
+/// A record's key, as it was claimed.
+fn key_of(item: &crate::dynamo::Item) -> Result<IdempotencyKey, crate::dynamo::ItemError> {
+    crate::dynamo::read::parsed(item, "idempotency_key", IdempotencyKey::parse)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! The `TOPUP` item: what was asked for, where it stands, and what of it may still be refunded.
+
+use super::key_of;
+use crate::account::Account;
+use crate::dynamo::{Item, ItemError, Update, Value, read};
+use crate::idempotency::{Claim, IdempotencyKey};
+use crate::ids::{CustomerId, Principal, Tenant, TopupId};
+use crate::keys::{self, Key, Shards, Work, attr};
+use crate::money::{Amount, Asset, Balance};
+use crate::operation::Operation;
+use crate::ops::terms::{shards, stored_amount};
+use crate::psp::{PspId, PspKey, PspRequest, Step};
+use crate::time::Timestamp;
+use std::fmt;
+
+/// Where a top-up stands. `requested -> pending -> succeeded | canceled`, and `requested -> refused`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TopupState {
+    /// The headroom is reserved; the provider may or may not have heard of it.
+    Requested,
+    /// The provider has a PaymentIntent for it, which the customer has not paid.
+    Pending,
+    /// It was paid and is in the wallet.
+    Succeeded,
+    /// The provider has confirmed that it will never be paid.
+    Canceled,
+    /// The provider has refused to make a PaymentIntent for it.
+    Refused,
+}
+
+/// A top-up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopupRecord {
+    /// Its id.
+    pub id: TopupId,
+    /// Whose wallet.
+    pub customer: CustomerId,
+    /// How much money.
+    pub charge: Amount,
+    /// The points that come with it, as they were promised.
+    pub points: Option<Amount>,
+    /// Where it stands.
+    pub state: TopupState,
+    /// The provider's PaymentIntent, once it is known.
+    pub intent: Option<PspId>,
+    /// Whether it is real money.
+    pub livemode: bool,
+    /// The connected account that is charged.
+    pub account: Option<String>,
+    /// What of it may still be refunded to the card.
+    pub refundable: Balance,
+    /// How many of its points refunds have taken back.
+    pub points_taken_back: Balance,
+    /// What the provider has taken of it without our asking and the wallet did not hold: it stands on
+    /// the account `disputes`.
+    pub owed: Balance,
+    /// Part of the provider's idempotency key of the next cancellation.
+    pub cancel_epoch: u32,
+    /// The customer's idempotency key.
+    pub key: IdempotencyKey,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When its cancellation is asked for if it has not been paid.
+    pub expires_at: Timestamp,
+    pub(super) shards: Shards,
+}
+
+impl TopupState {
+    const ALL: [Self; 5] = [Self::Requested, Self::Pending, Self::Succeeded, Self::Canceled, Self::Refused];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Pending => "pending",
+            Self::Succeeded => "succeeded",
+            Self::Canceled => "canceled",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+impl fmt::Display for TopupState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl TopupRecord {
+    /// The wallet.
+    #[must_use]
+    pub fn wallet(&self) -> Account {
+        Account::Customer(self.customer)
+    }
+
+    /// Whose key it was claimed under.
+    #[must_use]
+    pub fn principal(&self) -> Principal {
+        Principal::Customer(self.customer)
+    }
+
+    /// Where its marker stands.
+    #[must_use]
+    pub fn marker_key(&self, tenant: &Tenant) -> Key {
+        keys::marker(tenant, self.principal(), Operation::Topup, self.key.as_str())
+    }
+
+    /// What asks the provider to cancel it, and under which key.
+    #[must_use]
+    pub fn cancellation(&self) -> Option<(PspRequest, PspKey)> {
+        let request = PspRequest::cancel_intent(self.intent.as_ref()?, self.account.as_deref());
+        Some((request, PspKey::new(self.id.uuid(), Step::CancelIntent, self.cancel_epoch)))
+    }
+
+    /// Whether a look at the provider is due once it expires.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        match self.state {
+            TopupState::Requested | TopupState::Pending => true,
+            TopupState::Succeeded | TopupState::Canceled | TopupState::Refused => false,
+        }
+    }
+
+    /// Reads a stored top-up.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let amount = |asset, name: &str| stored_amount(asset, read::number(item, name)?).ok_or_else(|| wrong(name));
+        let sum = |asset: Asset, name: &str| {
+            Balance::from_stored(asset, read::opt_number(item, name).unwrap_or("0")).map_err(|_| wrong(name))
+        };
+        let state = read::text(item, "state")?;
+        Ok(Self {
+            id: read::parsed(item, "topup_id", TopupId::parse)?,
+            customer: read::parsed(item, "customer_id", CustomerId::parse)?,
+            charge: amount(Asset::Ecopay, "charge")?,
+            points: match read::opt_number(item, "points") {
+                Some(_) => Some(amount(Asset::Point, "points")?),
+                None => None,
+            },
+            state: TopupState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
+            intent: psp_id(item, "payment_intent")?,
+            livemode: item.get("livemode") == Some(&Value::Bool(true)),
+            account: read::opt_text(item, "psp_account").map(str::to_owned),
+            refundable: sum(Asset::Ecopay, "refundable")?,
+            points_taken_back: sum(Asset::Point, "points_taken_back")?,
+            owed: sum(Asset::Ecopay, "owed")?,
+            cancel_epoch: match read::opt_int(item, "cancel_epoch") {
+                Some(epoch) => u32::try_from(epoch).map_err(|_| wrong("cancel_epoch"))?,
+                None => 1,
+            },
+            key: key_of(item)?,
+            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            expires_at: read::parsed(item, "expires_at", Timestamp::parse)?,
+            shards: shards(item, "shards")?,
+        })
+    }
+
+    /// Its attributes when it is asked for, due to be looked at when it expires.
+    pub(super) fn item(&self, tenant: &Tenant, claim: &Claim) -> Item {
+        let mut item = Item::from([
+            ("topup_id".to_owned(), Value::s(self.id)),
+            ("customer_id".to_owned(), Value::s(self.customer)),
+            ("charge".to_owned(), Value::N(self.charge.text())),
+            ("state".to_owned(), Value::s(self.state)),
+            ("livemode".to_owned(), Value::Bool(self.livemode)),
+            ("operation".to_owned(), Value::s(claim.operation)),
+            ("principal".to_owned(), Value::s(claim.principal)),
+            ("actor".to_owned(), Value::s(claim.actor)),
+            ("idempotency_key".to_owned(), Value::s(self.key.as_str())),
+            ("expires_at".to_owned(), Value::s(self.expires_at)),
+            ("shards".to_owned(), Value::int(self.shards.count().into())),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::DUE_PK.to_owned(), Value::S(self.due_partition(tenant))),
+            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.expires_at, self.id.uuid()))),
+        ]);
+        if let Some(points) = &self.points {
+            item.insert("points".to_owned(), Value::N(points.text()));
+        }
+        if let Some(account) = &self.account {
+            item.insert("psp_account".to_owned(), Value::s(account));
+        }
+        item
+    }
+
+    /// Looks again at `at`.
+    pub(super) fn due_again(&self, tenant: &Tenant, update: Update, at: Timestamp) -> Update {
+        update.set(attr::DUE_PK, "due_pk", Value::S(self.due_partition(tenant))).set(
+            attr::DUE_SK,
+            "due_sk",
+            Value::S(keys::due_from(at, self.id.uuid())),
+        )
+    }
+
+    fn due_partition(&self, tenant: &Tenant) -> String {
+        keys::due_partition(tenant, Work::PspCheck, keys::shard_of(self.id.uuid(), self.shards))
+    }
+}
+
+/// The provider's id of an object, if the attribute is there.
+pub(super) fn psp_id(item: &Item, attribute: &str) -> Result<Option<PspId>, ItemError> {
+    let Some(text) = read::opt_text(item, attribute) else { return Ok(None) };
+    PspId::parse(text).map(Some).ok_or_else(|| ItemError { attribute: attribute.to_owned() })
+}

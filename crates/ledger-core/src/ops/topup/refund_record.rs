@@ -1,0 +1,174 @@
+//! A refund of a top-up to the card, `REFUND#<id>` in the top-up's partition.
+
+use super::key_of;
+use super::record::psp_id;
+use crate::dynamo::{Item, ItemError, Update, Value, read};
+use crate::idempotency::{Claim, IdempotencyKey};
+use crate::ids::{Principal, RefundId, Tenant, TopupId, TransactionId};
+use crate::keys::{self, Key, Shards, Work, attr};
+use crate::money::{Amount, Asset};
+use crate::operation::Operation;
+use crate::ops::terms::{shards, stored_amount};
+use crate::psp::PspId;
+use crate::time::Timestamp;
+use std::fmt;
+use std::time::Duration;
+
+/// Where a refund stands: `requested -> pending -> succeeded -> failed`, or sooner to either end. What
+/// has failed never succeeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefundState {
+    /// The money is held; the provider may or may not have heard of it.
+    Requested,
+    /// The provider is at it.
+    Pending,
+    /// The provider has paid it out.
+    Succeeded,
+    /// It was not paid out, or came back: the money is in the wallet again.
+    Failed,
+}
+
+/// The steps of a refund that move money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RefundStep {
+    /// It is held.
+    Held,
+    /// It was paid out.
+    Paid,
+    /// It is back.
+    Returned,
+}
+
+/// A refund of a top-up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopupRefund {
+    /// Its id.
+    pub id: RefundId,
+    /// Of which top-up.
+    pub topup: TopupId,
+    /// What leaves the wallet.
+    pub amount: Amount,
+    /// What the card gets: the amount, less what is kept.
+    pub paid: Amount,
+    /// Yen kept for points of the top-up that had been spent.
+    pub kept: Option<Amount>,
+    /// Points of the top-up that are taken back.
+    pub points: Option<Amount>,
+    /// Points of the top-up that it settles: taken back, kept for, or forgiven.
+    pub settled: Option<Amount>,
+    /// Where it stands.
+    pub state: RefundState,
+    /// The provider's refund, once it is known.
+    pub psp_refund: Option<PspId>,
+    /// Who asked for it.
+    pub principal: Principal,
+    /// Under which key.
+    pub key: IdempotencyKey,
+    /// When.
+    pub created_at: Timestamp,
+    pub(super) shards: Shards,
+}
+
+impl RefundState {
+    const ALL: [Self; 4] = [Self::Requested, Self::Pending, Self::Succeeded, Self::Failed];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Pending => "pending",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl fmt::Display for RefundState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl RefundStep {
+    /// The id of the step's entry: one for one refund, after those of the steps before.
+    pub(super) fn id(self, refund: &TopupRefund) -> TransactionId {
+        let (name, after_ms) = match self {
+            Self::Held => ("hold", 0),
+            Self::Paid => ("paid", 1),
+            Self::Returned => ("returned", 2),
+        };
+        TransactionId::of_step(refund.id.uuid(), name, refund.created_at.plus(Duration::from_millis(after_ms)))
+    }
+}
+
+impl TopupRefund {
+    /// Where its marker stands.
+    #[must_use]
+    pub fn marker_key(&self, tenant: &Tenant) -> Key {
+        keys::marker(tenant, self.principal, Operation::TopupRefund, self.key.as_str())
+    }
+
+    /// Reads a stored refund.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let amount = |asset, name: &str| stored_amount(asset, read::number(item, name)?).ok_or_else(|| wrong(name));
+        let maybe = |asset, name: &str| match read::opt_number(item, name) {
+            Some(_) => amount(asset, name).map(Some),
+            None => Ok(None),
+        };
+        let state = read::text(item, "state")?;
+        Ok(Self {
+            id: read::parsed(item, "refund_id", RefundId::parse)?,
+            topup: read::parsed(item, "topup_id", TopupId::parse)?,
+            amount: amount(Asset::Ecopay, "amount")?,
+            paid: amount(Asset::Ecopay, "paid")?,
+            kept: maybe(Asset::Ecopay, "kept")?,
+            points: maybe(Asset::Point, "points")?,
+            settled: maybe(Asset::Point, "settled")?,
+            state: RefundState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
+            psp_refund: psp_id(item, "psp_refund")?,
+            principal: read::parsed(item, "principal", Principal::parse)?,
+            key: key_of(item)?,
+            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            shards: shards(item, "shards")?,
+        })
+    }
+
+    /// Its attributes when it is asked for.
+    pub(super) fn item(&self, claim: &Claim) -> Item {
+        let mut item = Item::from([
+            ("refund_id".to_owned(), Value::s(self.id)),
+            ("topup_id".to_owned(), Value::s(self.topup)),
+            ("amount".to_owned(), Value::N(self.amount.text())),
+            ("paid".to_owned(), Value::N(self.paid.text())),
+            ("state".to_owned(), Value::s(self.state)),
+            ("operation".to_owned(), Value::s(claim.operation)),
+            ("principal".to_owned(), Value::s(self.principal)),
+            ("actor".to_owned(), Value::s(claim.actor)),
+            ("idempotency_key".to_owned(), Value::s(self.key.as_str())),
+            ("shards".to_owned(), Value::int(self.shards.count().into())),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
+        ]);
+        for (name, amount) in [("kept", &self.kept), ("points", &self.points), ("settled", &self.settled)] {
+            if let Some(amount) = amount {
+                item.insert(name.to_owned(), Value::N(amount.text()));
+            }
+        }
+        item
+    }
+
+    /// Looks at the provider's refund at `at`.
+    pub(super) fn due_again(&self, tenant: &Tenant, update: Update, at: Timestamp) -> Update {
+        let shard = keys::shard_of(self.id.uuid(), self.shards);
+        update.set(attr::DUE_PK, "due_pk", Value::S(keys::due_partition(tenant, Work::PspCheck, shard))).set(
+            attr::DUE_SK,
+            "due_sk",
+            Value::S(keys::due_from(at, self.id.uuid())),
+        )
+    }
+}

@@ -1,0 +1,55 @@
+//! The provider has refused for good: what was reserved is given back.
+
+use super::record::{TopupRecord, TopupState};
+use super::refund_record::{RefundState, TopupRefund};
+use super::route::{self, Effect};
+use super::seen;
+use crate::dynamo::{Update, Value};
+use crate::forms;
+use crate::ids::Tenant;
+use crate::keys::{self, attr};
+use crate::operation::Operation;
+use crate::ops::PlanRefusal;
+use crate::time::Timestamp;
+use crate::transaction::{Draft, Role, TransactItem};
+
+/// No PaymentIntent will be made for this top-up: its headroom is free again. `None` if one is known.
+///
+/// # Errors
+/// None today; the signature is that of every effect.
+pub fn topup(tenant: &Tenant, topup: &TopupRecord, now: Timestamp) -> Result<Option<Effect>, PlanRefusal> {
+    if topup.state != TopupState::Requested {
+        return Ok(None);
+    }
+    let update = Update::new()
+        .set("state", "refused", Value::s(TopupState::Refused))
+        .set(attr::UPDATED_AT, "ua", Value::s(now))
+        .remove(attr::DUE_PK)
+        .remove(attr::DUE_SK);
+    let clauses = vec![seen("state", "requested", Value::s(TopupState::Requested))];
+    let mut items = vec![TransactItem::update(Role::Topup, keys::topup(tenant, topup.id), update, clauses)];
+    items.extend(forms::release(tenant, topup.wallet(), &topup.charge, now));
+    Ok(Some(Effect {
+        draft: Draft { entry: None, items },
+        operation: Operation::Topup,
+        principal: topup.principal(),
+        key: topup.key.as_str().to_owned(),
+        lands: true,
+    }))
+}
+
+/// The refund will not be made: its money is back in the wallet. `None` if one is known.
+///
+/// # Errors
+/// [`PlanRefusal`] if the sums do not fit.
+pub fn refund(
+    tenant: &Tenant,
+    topup: &TopupRecord,
+    refund: &TopupRefund,
+    now: Timestamp,
+) -> Result<Option<Effect>, PlanRefusal> {
+    match refund.state {
+        RefundState::Requested => route::refund_failed(tenant, topup, refund, None, now).map(Some),
+        RefundState::Pending | RefundState::Succeeded | RefundState::Failed => Ok(None),
+    }
+}

@@ -1,0 +1,383 @@
+//! What a fact about one of the provider's objects means, given our records: a pure function from both
+//! to an effect. Facts come late, twice and in any order; only a legal transition of our own record
+//! does anything, and it stands in the transaction as a guard.
+
+use super::clawback::{self, Clawback};
+use super::record::{TopupRecord, TopupState};
+use super::refund;
+use super::refund_record::{RefundState, RefundStep, TopupRefund};
+use super::seen;
+use crate::account::{Account, Posting, TenantAccount};
+use crate::dynamo::{Item, Update, Value};
+use crate::forms;
+use crate::ids::{Actor, Principal, Tenant, TransactionId};
+use crate::keys::{self, attr};
+use crate::money::{Amount, Balance};
+use crate::operation::Operation;
+use crate::ops::PlanRefusal;
+use crate::psp::{Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, RefundStatus, Tags};
+use crate::time::Timestamp;
+use crate::transaction::{Draft, Entry, Provenance, Role, TransactItem};
+use std::time::Duration;
+
+/// When a refund on its way is looked at, should its events get lost.
+const REFUND_CHECK: Duration = Duration::from_secs(60 * 60);
+
+/// Our records that a fact concerns, as they were read at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// Whose books.
+    pub tenant: &'a Tenant,
+    /// The top-up.
+    pub topup: &'a TopupRecord,
+    /// The refund that the fact is about, if we asked for it.
+    pub refund: Option<&'a TopupRefund>,
+    /// The clawback that the fact is about.
+    pub clawback: Option<&'a Clawback>,
+    /// What the wallet holds in money.
+    pub balance: Option<&'a Balance>,
+}
+
+/// What a fact means.
+#[derive(Clone, Debug)]
+pub enum Routed {
+    /// It is behind what we know: nothing to do.
+    Behind,
+    /// It is ahead: the PaymentIntent must be looked at first.
+    Ahead,
+    /// It contradicts our record: nothing is done, and a person must look.
+    Odd(Oddity),
+    /// This is to happen.
+    Apply(Box<Effect>),
+}
+
+/// How a fact contradicts our record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oddity {
+    /// Another amount or currency than was asked for.
+    Amount,
+    /// Another object than the one that our record knows.
+    Object,
+    /// Test money for a real top-up, or real money for a test.
+    Livemode,
+    /// A state that our record cannot be followed by.
+    State,
+}
+
+/// What is to happen: one transaction, under an event's marker or the one in flight.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    /// The transitions and what they move.
+    pub draft: Draft,
+    /// What the journal calls it.
+    pub operation: Operation,
+    /// Whose operation it is.
+    pub principal: Principal,
+    /// Under which key the journal has it.
+    pub key: String,
+    /// Whether our record leaves `requested`: its marker, if it is in flight, lands with it.
+    pub lands: bool,
+}
+
+impl Oddity {
+    /// Its name in logs and records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Amount => "amount",
+            Self::Object => "object",
+            Self::Livemode => "livemode",
+            Self::State => "state",
+        }
+    }
+}
+
+impl Effect {
+    /// On whose behalf its entry is written.
+    #[must_use]
+    pub fn provenance(&self, tenant: &Tenant, now: Timestamp) -> Provenance {
+        Provenance {
+            tenant: tenant.clone(),
+            operation: self.operation,
+            principal: self.principal,
+            actor: Actor::Stripe,
+            key: self.key.clone(),
+            now,
+        }
+    }
+}
+
+/// What a fact means for our records.
+///
+/// # Errors
+/// [`PlanRefusal`] if the sums do not fit, or the balance that it needs was not read.
+pub fn route(fact: &Fact, view: &View<'_>, now: Timestamp) -> Result<Routed, PlanRefusal> {
+    match fact {
+        Fact::Intent(intent) => of_intent(intent, view, now),
+        Fact::Refund(psp) => match (view.refund, &psp.tags) {
+            (Some(refund), _) => of_refund(psp, refund, view, now),
+            // One of ours whose record was not read, or is not there.
+            (None, Some(Tags { refund: Some(_), .. })) => Ok(Routed::Odd(Oddity::Object)),
+            (None, _) => {
+                let back = psp.status == RefundStatus::Failed;
+                of_clawback((&psp.id, psp.intent.as_ref(), &psp.amount), back, view, now)
+            }
+        },
+        Fact::Withdrawn(dispute) | Fact::Reinstated(dispute) if dispute.livemode != view.topup.livemode => {
+            Ok(Routed::Odd(Oddity::Livemode))
+        }
+        Fact::Withdrawn(dispute) => {
+            of_clawback((&dispute.id, dispute.intent.as_ref(), &dispute.amount), false, view, now)
+        }
+        Fact::Reinstated(dispute) => {
+            of_clawback((&dispute.id, dispute.intent.as_ref(), &dispute.amount), true, view, now)
+        }
+    }
+}
+
+fn of_intent(intent: &PaymentIntent, view: &View<'_>, now: Timestamp) -> Result<Routed, PlanRefusal> {
+    let (tenant, topup) = (view.tenant, view.topup);
+    if intent.livemode != topup.livemode {
+        return Ok(Routed::Odd(Oddity::Livemode));
+    }
+    if intent.amount.yen().as_ref() != Some(&topup.charge) {
+        return Ok(Routed::Odd(Oddity::Amount));
+    }
+    if topup.intent.as_ref().is_some_and(|known| *known != intent.id) {
+        return Ok(Routed::Odd(Oddity::Object));
+    }
+    let bound = |state: TopupState| {
+        Update::new()
+            .set("state", "to", Value::s(state))
+            .set("payment_intent", "payment_intent", Value::s(&intent.id))
+            .set(attr::UPDATED_AT, "ua", Value::s(now))
+    };
+    let at_rest = |state| bound(state).remove(attr::DUE_PK).remove(attr::DUE_SK);
+    let apply = |update: Update, entry: Option<Entry>, more: Vec<TransactItem>| {
+        let clauses = vec![seen("state", "seen_state", Value::s(topup.state))];
+        let mut items = vec![TransactItem::update(Role::Topup, keys::topup(tenant, topup.id), update, clauses)];
+        items.extend(more);
+        Routed::Apply(Box::new(Effect {
+            draft: Draft { entry, items },
+            operation: Operation::Topup,
+            principal: topup.principal(),
+            key: topup.key.as_str().to_owned(),
+            lands: topup.state == TopupState::Requested,
+        }))
+    };
+    Ok(match (intent.status, topup.state) {
+        (IntentStatus::Open, TopupState::Requested) => apply(bound(TopupState::Pending), None, Vec::new()),
+        (IntentStatus::Open, TopupState::Pending | TopupState::Succeeded | TopupState::Canceled)
+        | (IntentStatus::Succeeded, TopupState::Succeeded)
+        | (IntentStatus::Canceled, TopupState::Canceled) => Routed::Behind,
+        (IntentStatus::Succeeded, TopupState::Requested | TopupState::Pending) => {
+            let received = PspMoney { minor: intent.received, currency: intent.amount.currency.clone() };
+            if received.yen().as_ref() != Some(&topup.charge) {
+                return Ok(Routed::Odd(Oddity::Amount));
+            }
+            let update = at_rest(TopupState::Succeeded)
+                .set("refundable", "refundable", Value::N(topup.charge.text()))
+                .set("points_taken_back", "nothing", Value::int(0))
+                .set("owed", "nothing", Value::int(0))
+                .set("succeeded_at", "ua", Value::s(now));
+            let mut items = Vec::from_iter(forms::receive(tenant, topup.wallet(), &topup.charge, now));
+            if let Some(points) = &topup.points {
+                items.extend(forms::credit(tenant, Role::Points, topup.wallet(), points, now));
+            }
+            apply(update, Some(credit(topup, &intent.id)), items)
+        }
+        (IntentStatus::Canceled, TopupState::Requested | TopupState::Pending) => {
+            let released = forms::release(tenant, topup.wallet(), &topup.charge, now);
+            apply(at_rest(TopupState::Canceled), None, Vec::from_iter(released))
+        }
+        (IntentStatus::Succeeded, TopupState::Canceled | TopupState::Refused)
+        | (IntentStatus::Canceled, TopupState::Succeeded | TopupState::Refused)
+        | (IntentStatus::Open, TopupState::Refused) => Routed::Odd(Oddity::State),
+    })
+}
+
+/// The entry of the credit: one id for one top-up, so that it can stand once only.
+fn credit(topup: &TopupRecord, intent: &PspId) -> Entry {
+    let (clearing, issued) =
+        (Account::Tenant(TenantAccount::StripeClearing), Account::Tenant(TenantAccount::PointsIssued));
+    let mut postings =
+        vec![Posting::new(clearing, topup.charge.debit()), Posting::new(topup.wallet(), topup.charge.credit())];
+    if let Some(points) = &topup.points {
+        postings.push(Posting::new(issued, points.debit()));
+        postings.push(Posting::new(topup.wallet(), points.credit()));
+    }
+    Entry {
+        id: TransactionId::of_step(topup.id.uuid(), "credit", topup.created_at),
+        home: topup.wallet(),
+        postings,
+        references: Vec::new(),
+        details: Item::from([("topup_id".to_owned(), Value::s(topup.id)), ("psp_id".to_owned(), Value::s(intent))]),
+        due_shards: topup.shards,
+    }
+}
+
+fn of_refund(psp: &PspRefund, refund: &TopupRefund, view: &View<'_>, now: Timestamp) -> Result<Routed, PlanRefusal> {
+    let (tenant, topup) = (view.tenant, view.topup);
+    if psp.amount.yen().as_ref() != Some(&refund.paid) {
+        return Ok(Routed::Odd(Oddity::Amount));
+    }
+    let other = |known: &Option<PspId>, told: Option<&PspId>| match (known, told) {
+        (Some(known), Some(told)) => known != told,
+        (Some(_) | None, _) => false,
+    };
+    if other(&refund.psp_refund, Some(&psp.id)) || other(&topup.intent, psp.intent.as_ref()) {
+        return Ok(Routed::Odd(Oddity::Object));
+    }
+    let effect = match (psp.status, refund.state) {
+        (RefundStatus::Pending, RefundState::Requested) => {
+            let update = bind(RefundState::Pending, &psp.id, now);
+            let update = refund.due_again(tenant, update, now.plus(REFUND_CHECK));
+            let items = vec![refund_item(tenant, refund, update)];
+            of(refund, Operation::TopupRefundPaid, Draft { entry: None, items })
+        }
+        (RefundStatus::Succeeded, RefundState::Requested | RefundState::Pending) => {
+            let update = bind(RefundState::Succeeded, &psp.id, now).remove(attr::DUE_PK).remove(attr::DUE_SK);
+            let mut items = vec![refund_item(tenant, refund, update)];
+            for (held, role) in refund.held().into_iter().zip([Role::Payer, Role::Points]) {
+                items.extend(forms::pay_out(tenant, role, topup.wallet(), held, now));
+            }
+            let entry = entry(topup, refund, RefundStep::Paid, paid_postings(topup, refund));
+            of(refund, Operation::TopupRefundPaid, Draft { entry: Some(entry), items })
+        }
+        (RefundStatus::Failed, RefundState::Requested | RefundState::Pending | RefundState::Succeeded) => {
+            refund_failed(tenant, topup, refund, Some(&psp.id), now)?
+        }
+        // The provider has what it had refused to make: the money is in the wallet and on its way.
+        (RefundStatus::Pending | RefundStatus::Succeeded, RefundState::Failed) if refund.psp_refund.is_none() => {
+            return Ok(Routed::Odd(Oddity::State));
+        }
+        (RefundStatus::Pending, RefundState::Pending | RefundState::Succeeded | RefundState::Failed)
+        | (RefundStatus::Succeeded, RefundState::Succeeded | RefundState::Failed)
+        | (RefundStatus::Failed, RefundState::Failed) => return Ok(Routed::Behind),
+    };
+    Ok(Routed::Apply(Box::new(effect)))
+}
+
+/// The money of a refund is back in the wallet: from where it is held, or from the provider if it had
+/// been paid out. So are the points, and the top-up may be refunded again.
+pub(super) fn refund_failed(
+    tenant: &Tenant,
+    topup: &TopupRecord,
+    refund: &TopupRefund,
+    psp: Option<&PspId>,
+    now: Timestamp,
+) -> Result<Effect, PlanRefusal> {
+    let mut update = Update::new().set("state", "to", Value::s(RefundState::Failed));
+    if let Some(psp) = psp {
+        update = update.set("psp_refund", "psp_refund", Value::s(psp));
+    }
+    let update = update.set(attr::UPDATED_AT, "ua", Value::s(now)).remove(attr::DUE_PK).remove(attr::DUE_SK);
+    let mut items = vec![refund_item(tenant, refund, update)];
+    let wallet = topup.wallet();
+    let paid_out = refund.state == RefundState::Succeeded;
+    let mut postings = Vec::new();
+    // What comes back pays first what the wallet could not bear of this top-up.
+    let repaid = refund.amount.at_most(&topup.owed)?;
+    for (amount, role) in refund.held().into_iter().zip([Role::Payer, Role::Points]) {
+        let repaid = repaid.as_ref().filter(|repaid| repaid.asset() == amount.asset());
+        let back = match repaid {
+            Some(repaid) => amount.checked_sub(repaid)?,
+            None => Some(amount.clone()),
+        };
+        if paid_out {
+            items.extend(back.as_ref().and_then(|back| forms::credit(tenant, role, wallet, back, now)));
+        } else {
+            items.extend(forms::release_hold(tenant, role, wallet, amount, repaid, now));
+            postings.push(Posting::held(wallet, amount.debit()));
+        }
+        postings.extend(back.map(|back| Posting::new(wallet, back.credit())));
+        postings.extend(repaid.map(|r| Posting::new(Account::Tenant(TenantAccount::Disputes), r.credit())));
+    }
+    if paid_out {
+        let outside = paid_postings(topup, refund).into_iter().filter(|posting| posting.account != wallet);
+        postings.extend(outside.map(|posting| Posting::new(posting.account, posting.delta.inverse())));
+    }
+    let mut remainder = Update::new().add("refundable", "again", Value::N(refund.amount.text()));
+    if let Some(settled) = &refund.settled {
+        remainder = remainder.add("points_taken_back", "unsettled", Value::N(settled.debit().text()));
+    }
+    if let Some(repaid) = &repaid {
+        remainder = remainder.add("owed", "repaid", Value::N(repaid.debit().text()));
+    }
+    let remainder = remainder.set(attr::UPDATED_AT, "ua", Value::s(now));
+    let clauses = vec![forms::exists(), seen("owed", "seen_owed", Value::N(topup.owed.text()))];
+    items.push(TransactItem::update(Role::Topup, keys::topup(tenant, topup.id), remainder, clauses));
+    let entry = entry(topup, refund, RefundStep::Returned, postings);
+    Ok(of(refund, Operation::TopupRefundReturned, Draft { entry: Some(entry), items }))
+}
+
+fn paid_postings(topup: &TopupRecord, refund: &TopupRefund) -> Vec<Posting> {
+    let (clearing, issued) =
+        (Account::Tenant(TenantAccount::StripeClearing), Account::Tenant(TenantAccount::PointsIssued));
+    let mut postings: Vec<Posting> =
+        refund.held().into_iter().map(|held| Posting::held(topup.wallet(), held.debit())).collect();
+    postings.push(Posting::new(clearing, refund.paid.credit()));
+    let kept: [Option<&Amount>; 2] = [refund.kept.as_ref(), refund.points.as_ref()];
+    postings.extend(kept.into_iter().flatten().map(|kept| Posting::new(issued, kept.credit())));
+    postings
+}
+
+fn bind(state: RefundState, psp: &PspId, now: Timestamp) -> Update {
+    Update::new().set("state", "to", Value::s(state)).set("psp_refund", "psp_refund", Value::s(psp)).set(
+        attr::UPDATED_AT,
+        "ua",
+        Value::s(now),
+    )
+}
+
+fn refund_item(tenant: &Tenant, refund: &TopupRefund, update: Update) -> TransactItem {
+    let clauses = vec![seen("state", "seen_state", Value::s(refund.state))];
+    TransactItem::update(Role::Refund, keys::topup_refund(tenant, refund.topup, refund.id), update, clauses)
+}
+
+fn entry(topup: &TopupRecord, refund: &TopupRefund, step: RefundStep, postings: Vec<Posting>) -> Entry {
+    Entry {
+        id: step.id(refund),
+        home: topup.wallet(),
+        postings,
+        references: Vec::new(),
+        details: refund::details(topup, refund),
+        due_shards: topup.shards,
+    }
+}
+
+fn of(refund: &TopupRefund, operation: Operation, draft: Draft) -> Effect {
+    Effect {
+        draft,
+        operation,
+        principal: refund.principal,
+        key: refund.key.as_str().to_owned(),
+        lands: refund.state == RefundState::Requested,
+    }
+}
+
+/// A dispute, or a refund that was made at the provider.
+fn of_clawback(
+    (id, intent, amount): (&PspId, Option<&PspId>, &PspMoney),
+    back: bool,
+    view: &View<'_>,
+    now: Timestamp,
+) -> Result<Routed, PlanRefusal> {
+    let topup = view.topup;
+    match topup.state {
+        TopupState::Requested | TopupState::Pending => return Ok(Routed::Ahead),
+        TopupState::Canceled | TopupState::Refused => return Ok(Routed::Odd(Oddity::State)),
+        TopupState::Succeeded => {}
+    }
+    if intent.is_some() && intent != topup.intent.as_ref() {
+        return Ok(Routed::Odd(Oddity::Object));
+    }
+    let known = view.clawback.map(|clawback| &clawback.amount);
+    let Some(amount) = amount.yen().filter(|a| a.value() <= topup.charge.value() && known.is_none_or(|k| k == a))
+    else {
+        return Ok(Routed::Odd(Oddity::Amount));
+    };
+    let effect =
+        if back { clawback::give_back(view, id, &amount, now)? } else { clawback::take(view, id, &amount, now)? };
+    Ok(effect.map_or(Routed::Behind, |effect| Routed::Apply(Box::new(effect))))
+}

@@ -1,0 +1,141 @@
+//! What an event of the payment provider says about one of its objects, and nothing besides.
+
+use super::object::{Dispute, IntentStatus, PaymentIntent, PspId, PspRefund, RefundStatus, Tags};
+use std::fmt;
+
+/// An event's id. A look at an object has one as well, made from what was seen.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId(PspId);
+
+/// An event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its id.
+    pub id: EventId,
+    /// Its type, such as `payment_intent.succeeded`.
+    pub kind: String,
+    /// Whether it is about real money.
+    pub livemode: bool,
+    /// The connected account that it happened on, if it is one.
+    pub account: Option<String>,
+    /// What it is about.
+    pub subject: Subject,
+}
+
+/// The object that an event carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A PaymentIntent.
+    Intent(PaymentIntent),
+    /// A refund.
+    Refund(PspRefund),
+    /// A dispute.
+    Dispute(Dispute),
+    /// Something else.
+    Other,
+}
+
+/// A fact that may change our books.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// A PaymentIntent looked like this.
+    Intent(PaymentIntent),
+    /// A refund looked like this.
+    Refund(PspRefund),
+    /// The provider took a dispute's money.
+    Withdrawn(Dispute),
+    /// The provider gave it back.
+    Reinstated(Dispute),
+}
+
+impl EventId {
+    /// Reads an id.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        PspId::parse(text).map(Self)
+    }
+
+    /// The id's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Event {
+    /// The fact that it tells, or `None` where nothing of ours depends on it. Types that we do not
+    /// know tell nothing: the provider adds some.
+    #[must_use]
+    pub fn fact(&self) -> Option<Fact> {
+        match &self.subject {
+            Subject::Intent(intent) if self.kind.starts_with("payment_intent.") => Some(Fact::Intent(intent.clone())),
+            Subject::Refund(refund) if self.kind.starts_with("refund.") || self.kind == "charge.refund.updated" => {
+                Some(Fact::Refund(refund.clone()))
+            }
+            Subject::Dispute(dispute) => match self.kind.as_str() {
+                "charge.dispute.funds_withdrawn" => Some(Fact::Withdrawn(dispute.clone())),
+                "charge.dispute.funds_reinstated" => Some(Fact::Reinstated(dispute.clone())),
+                _ => None,
+            },
+            Subject::Intent(_) | Subject::Refund(_) | Subject::Other => None,
+        }
+    }
+}
+
+impl Fact {
+    /// Our metadata on the object, if it has some. Disputes have none: their PaymentIntent has.
+    #[must_use]
+    pub fn tags(&self) -> Option<&Tags> {
+        match self {
+            Self::Intent(intent) => intent.tags.as_ref(),
+            Self::Refund(refund) => refund.tags.as_ref(),
+            Self::Withdrawn(_) | Self::Reinstated(_) => None,
+        }
+    }
+
+    /// The object that it is about.
+    #[must_use]
+    pub fn object(&self) -> &PspId {
+        match self {
+            Self::Intent(intent) => &intent.id,
+            Self::Refund(refund) => &refund.id,
+            Self::Withdrawn(dispute) | Self::Reinstated(dispute) => &dispute.id,
+        }
+    }
+
+    /// The PaymentIntent that it is about.
+    #[must_use]
+    pub fn intent(&self) -> Option<&PspId> {
+        match self {
+            Self::Intent(intent) => Some(&intent.id),
+            Self::Refund(refund) => refund.intent.as_ref(),
+            Self::Withdrawn(dispute) | Self::Reinstated(dispute) => dispute.intent.as_ref(),
+        }
+    }
+
+    /// The id under which a look at an object has its effect: one for each thing that can be seen.
+    #[must_use]
+    pub fn seen_as(&self) -> EventId {
+        let (id, word) = match self {
+            Self::Intent(intent) => match intent.status {
+                IntentStatus::Open => (&intent.id, "open"),
+                IntentStatus::Succeeded => (&intent.id, "succeeded"),
+                IntentStatus::Canceled => (&intent.id, "canceled"),
+            },
+            Self::Refund(refund) => match refund.status {
+                RefundStatus::Pending => (&refund.id, "pending"),
+                RefundStatus::Succeeded => (&refund.id, "succeeded"),
+                RefundStatus::Failed => (&refund.id, "failed"),
+            },
+            Self::Withdrawn(dispute) => (&dispute.id, "withdrawn"),
+            Self::Reinstated(dispute) => (&dispute.id, "reinstated"),
+        };
+        EventId(PspId::joined("seen", id, word))
+    }
+}

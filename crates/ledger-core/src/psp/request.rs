@@ -1,0 +1,145 @@
+//! Requests to the payment provider: their exact bytes are minted once, and their keys follow from
+//! what the request is for, never from who sends it or how often.
+
+use super::object::{PspId, tag};
+use crate::ids::{RefundId, Tenant, TopupId};
+use crate::money::Amount;
+use std::fmt;
+use uuid::Uuid;
+
+/// Which ledger asks, and on whose account: the same for all requests of a deployment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PspTerms {
+    /// The deployment's name, so that several can share one account of the provider.
+    pub ledger: String,
+    /// Whether real money moves.
+    pub livemode: bool,
+    /// The connected account that is charged, if it is not the provider account's own.
+    pub account: Option<String>,
+}
+
+/// A step of an operation that asks the payment provider for something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// Create a PaymentIntent.
+    CreateIntent,
+    /// Cancel a PaymentIntent.
+    CancelIntent,
+    /// Create a refund.
+    CreateRefund,
+}
+
+/// A request that the provider is sent, byte for byte the same each time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PspRequest {
+    /// For what.
+    pub step: Step,
+    /// The path after the provider's base URL.
+    pub path: String,
+    /// The body, `application/x-www-form-urlencoded`.
+    pub body: String,
+    /// The connected account, if there is one.
+    pub account: Option<String>,
+}
+
+/// The provider's idempotency key of a request: from the operation, the step and the epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PspKey(String);
+
+impl Step {
+    /// Every step.
+    pub const ALL: [Self; 3] = [Self::CreateIntent, Self::CancelIntent, Self::CreateRefund];
+
+    /// Its name in keys and records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CreateIntent => "create_intent",
+            Self::CancelIntent => "cancel_intent",
+            Self::CreateRefund => "create_refund",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|step| step.name() == name)
+    }
+}
+
+impl PspKey {
+    /// The key of a step of the operation on `resource`. The epoch grows only after a refusal that
+    /// the provider keeps under the key, or a proven absence.
+    #[must_use]
+    pub fn new(resource: Uuid, step: Step, epoch: u32) -> Self {
+        Self(format!("ecopay-{resource}-{}-{epoch}", step.name()))
+    }
+
+    /// The key's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PspKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl PspRequest {
+    /// Asks for a PaymentIntent over `charge` yen. Its metadata leads back to our record.
+    #[must_use]
+    pub fn create_intent(tenant: &Tenant, topup: TopupId, charge: &Amount, terms: &PspTerms) -> Self {
+        let body = form(&[
+            ("amount", &charge.text()),
+            ("currency", "jpy"),
+            ("automatic_payment_methods[enabled]", "true"),
+            (&metadata(tag::LEDGER), &terms.ledger),
+            (&metadata(tag::TENANT), tenant.as_str()),
+            (&metadata(tag::TOPUP), &topup.to_string()),
+        ]);
+        Self::of(Step::CreateIntent, "/v1/payment_intents".to_owned(), body, terms.account.as_deref())
+    }
+
+    /// Asks to cancel a PaymentIntent that nobody paid.
+    #[must_use]
+    pub fn cancel_intent(intent: &PspId, account: Option<&str>) -> Self {
+        let body = form(&[("cancellation_reason", "abandoned")]);
+        Self::of(Step::CancelIntent, format!("/v1/payment_intents/{intent}/cancel"), body, account)
+    }
+
+    /// Asks to pay `amount` yen of a PaymentIntent back to its card, on the account that it was made on.
+    #[must_use]
+    pub fn create_refund(
+        tenant: &Tenant,
+        (topup, refund): (TopupId, RefundId),
+        intent: &PspId,
+        amount: &Amount,
+        ledger: &str,
+        account: Option<&str>,
+    ) -> Self {
+        let body = form(&[
+            ("payment_intent", intent.as_str()),
+            ("amount", &amount.text()),
+            (&metadata(tag::LEDGER), ledger),
+            (&metadata(tag::TENANT), tenant.as_str()),
+            (&metadata(tag::TOPUP), &topup.to_string()),
+            (&metadata(tag::REFUND), &refund.to_string()),
+        ]);
+        Self::of(Step::CreateRefund, "/v1/refunds".to_owned(), body, account)
+    }
+
+    fn of(step: Step, path: String, body: String, account: Option<&str>) -> Self {
+        Self { step, path, body, account: account.map(str::to_owned) }
+    }
+}
+
+fn form(fields: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
+fn metadata(name: &str) -> String {
+    format!("metadata[{name}]")
+}

@@ -1,0 +1,120 @@
+//! What the ledger asks of a payment provider. An answer has three values: done, refused, or not known;
+//! whatever is not listed as one of the first two is the third.
+
+use futures::future::BoxFuture;
+use ledger_core::psp::{Fact, PaymentIntent, PspId, PspKey, PspRefund, PspRequest, Step};
+use ledger_core::time::Timestamp;
+use uuid::Uuid;
+
+/// A payment provider that dedupes on our keys. One that does not is not admitted.
+pub trait Psp: Send + Sync {
+    /// Sends a request once under its key. Repeating it is always safe while the key is kept.
+    fn send<'a>(&'a self, request: &'a PspRequest, key: &'a PspKey) -> BoxFuture<'a, Sent>;
+
+    /// Looks an object up by its id.
+    fn look<'a>(&'a self, at: Lookup<'a>, account: Option<&'a str>) -> BoxFuture<'a, Sighting>;
+
+    /// Looks for what a request made, by its metadata, in the provider's lists. `Absent` is said only
+    /// when the whole list was read.
+    fn find<'a>(&'a self, sought: &'a Sought, account: Option<&'a str>) -> BoxFuture<'a, Sighting>;
+}
+
+/// What a request came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// It has its effect: this is the object.
+    Done(PspObject),
+    /// It has no effect, and this request never will under this key.
+    Refused(PspRefusal),
+    /// It may or may not have an effect.
+    Unknown(Unknown),
+}
+
+/// A provider's refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PspRefusal {
+    /// The provider's code, such as `amount_too_small`: no personal data.
+    pub code: String,
+    /// Whether it can become otherwise.
+    pub outlook: Outlook,
+    /// The object as it stands, where the provider shows it.
+    pub object: Option<PspObject>,
+}
+
+/// Whether a refusal can become otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outlook {
+    /// The request itself is refused, and will be every time.
+    Final,
+    /// It may go away. `burnt`: the provider keeps the refusal under the key, so that only another
+    /// key can ever succeed.
+    MayPass {
+        /// Whether the key is used up.
+        burnt: bool,
+    },
+}
+
+/// An outcome that is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// Whether sending it again under the same key can tell more: not if the provider replays its
+    /// own failure.
+    pub resend: bool,
+    /// What was met, in a word for the log.
+    pub why: &'static str,
+}
+
+/// One of the provider's objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PspObject {
+    /// A PaymentIntent.
+    Intent(PaymentIntent),
+    /// A refund.
+    Refund(PspRefund),
+}
+
+/// An object to look up.
+#[derive(Clone, Copy, Debug)]
+pub enum Lookup<'a> {
+    /// A PaymentIntent.
+    Intent(&'a PspId),
+    /// A refund.
+    Refund(&'a PspId),
+}
+
+/// What a request would have made.
+#[derive(Clone, Debug)]
+pub struct Sought {
+    /// By which step.
+    pub step: Step,
+    /// The id of our top-up or refund in its metadata.
+    pub resource: Uuid,
+    /// The PaymentIntent of a refund.
+    pub intent: Option<PspId>,
+    /// Not made before this, by the provider's clock or ours.
+    pub since: Timestamp,
+    /// Nor after this.
+    pub until: Timestamp,
+}
+
+/// What a look shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sighting {
+    /// This.
+    Found(PspObject),
+    /// There is no such object.
+    Absent,
+    /// The provider did not tell.
+    Unknown,
+}
+
+impl PspObject {
+    /// What it tells our books.
+    #[must_use]
+    pub fn fact(self) -> Fact {
+        match self {
+            Self::Intent(intent) => Fact::Intent(intent),
+            Self::Refund(refund) => Fact::Refund(refund),
+        }
+    }
+}

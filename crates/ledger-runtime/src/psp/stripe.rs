@@ -1,0 +1,122 @@
+//! Stripe over HTTPS: each request once, and its answer told apart into done, refused and not known.
+//! Nothing here repeats a request. Whoever asks decides that.
+
+mod classify;
+mod find;
+#[cfg(test)]
+mod tests;
+mod transport;
+
+use super::port::{Lookup, Psp, PspObject, Sent, Sighting, Sought, Unknown};
+use crate::config::StripeConfig;
+use futures::future::BoxFuture;
+use ledger_core::psp::{PspId, PspKey, PspRequest, Step, Tags};
+use std::fmt;
+use std::sync::Arc;
+use transport::{Answer, Call, Http, Timeouts};
+
+/// The version of Stripe's API whose shapes [`wire`](super::wire) reads: the one that stripe-python 16.1
+/// is generated from. An account's own default never applies.
+const API_VERSION: &str = "2026-10-28.endive";
+
+/// Stripe. Cheap to clone: clones share their connections.
+#[derive(Clone)]
+pub struct Stripe {
+    http: Http,
+    ledger: Arc<str>,
+}
+
+/// Stripe cannot be called as it is configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StripeError {
+    /// A secret key would travel in the clear, or nowhere.
+    #[error("the base URL must be https:// and a host, or http:// on the loopback, without user, query or fragment")]
+    BaseUrl,
+    /// The key cannot stand in a header.
+    #[error("the API key must be visible ASCII and not empty")]
+    ApiKey,
+    /// TLS cannot be set up, for example since the machine has no root certificates.
+    #[error("the HTTP client cannot be set up: check the root certificates of the system")]
+    Client,
+}
+
+impl Stripe {
+    /// Stripe for a deployment, whose name tells its objects from those of others.
+    ///
+    /// # Errors
+    /// [`StripeError`] says what to change.
+    pub fn new(config: &StripeConfig, ledger: &str) -> Result<Self, StripeError> {
+        Self::with_timeouts(config, ledger, Timeouts::DEFAULT)
+    }
+
+    fn with_timeouts(config: &StripeConfig, ledger: &str, timeouts: Timeouts) -> Result<Self, StripeError> {
+        Ok(Self { http: Http::new(config, timeouts)?, ledger: Arc::from(ledger) })
+    }
+
+    async fn get(&self, path: &str, query: &str, account: Option<&str>) -> Result<Answer, &'static str> {
+        self.http.call(&Call { path, query, account, post: None }).await
+    }
+}
+
+impl fmt::Debug for Stripe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stripe").field("http", &self.http).field("ledger", &self.ledger).finish()
+    }
+}
+
+impl Psp for Stripe {
+    fn send<'a>(&'a self, request: &'a PspRequest, key: &'a PspKey) -> BoxFuture<'a, Sent> {
+        Box::pin(async move {
+            let post = Some((key, request.body.as_str()));
+            let call = Call { path: &request.path, query: "", account: request.account.as_deref(), post };
+            match self.http.call(&call).await {
+                Ok(answer) => classify::sent(request.step, &answer, &self.ledger),
+                // Whatever became of it on the way, the key makes it safe to send again.
+                Err(why) => Sent::Unknown(Unknown { resend: true, why }),
+            }
+        })
+    }
+
+    fn look<'a>(&'a self, at: Lookup<'a>, account: Option<&'a str>) -> BoxFuture<'a, Sighting> {
+        Box::pin(async move {
+            let path = match at {
+                Lookup::Intent(id) => format!("/v1/payment_intents/{id}"),
+                Lookup::Refund(id) => format!("/v1/refunds/{id}"),
+            };
+            match self.get(&path, "", account).await {
+                Ok(answer) => classify::seen(at, &answer, &self.ledger),
+                Err(_) => Sighting::Unknown,
+            }
+        })
+    }
+
+    fn find<'a>(&'a self, sought: &'a Sought, account: Option<&'a str>) -> BoxFuture<'a, Sighting> {
+        Box::pin(async move {
+            match (sought.step, &sought.intent) {
+                (Step::CreateIntent, _) => self.list(sought, &find::intents(sought), account).await,
+                (Step::CreateRefund, Some(intent)) => self.list(sought, &find::refunds(intent), account).await,
+                (Step::CancelIntent, Some(intent)) => self.look(Lookup::Intent(intent), account).await,
+                (Step::CancelIntent | Step::CreateRefund, None) => {
+                    tracing::error!(step = sought.step.name(), resource = %sought.resource, "no intent to look at");
+                    Sighting::Unknown
+                }
+            }
+        })
+    }
+}
+
+impl PspObject {
+    fn id(&self) -> &PspId {
+        match self {
+            Self::Intent(intent) => &intent.id,
+            Self::Refund(refund) => &refund.id,
+        }
+    }
+
+    fn tags(&self) -> Option<&Tags> {
+        match self {
+            Self::Intent(intent) => intent.tags.as_ref(),
+            Self::Refund(refund) => refund.tags.as_ref(),
+        }
+    }
+}

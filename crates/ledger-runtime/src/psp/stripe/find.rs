@@ -1,0 +1,82 @@
+//! Looks in Stripe's lists for what a request may have made. Its absence is said only of lists that
+//! were read to their end.
+
+use super::{PspObject, Sighting, Sought, Stripe};
+use crate::psp::wire::{self, Page, WireError};
+use ledger_core::psp::{PspId, Step};
+
+/// Five thousand objects. Whoever has more in the time asked for has to look by hand.
+const PAGES_MAX: usize = 50;
+const PAGE_LEN: usize = 100;
+
+/// A list.
+pub(super) struct List {
+    path: &'static str,
+    filter: String,
+}
+
+/// The PaymentIntents of the time in which ours was made. Stripe counts whole seconds.
+pub(super) fn intents(sought: &Sought) -> List {
+    let (since, until) = (sought.since.seconds(), sought.until.seconds());
+    let filter = format!("limit={PAGE_LEN}&created%5Bgte%5D={since}&created%5Blte%5D={until}");
+    List { path: "/v1/payment_intents", filter }
+}
+
+/// The refunds of a PaymentIntent.
+pub(super) fn refunds(intent: &PspId) -> List {
+    // An id has letters, digits and `_` only.
+    List { path: "/v1/refunds", filter: format!("limit={PAGE_LEN}&payment_intent={intent}") }
+}
+
+impl Stripe {
+    /// Reads a list to its end and picks what is sought.
+    pub(super) async fn list(&self, sought: &Sought, list: &List, account: Option<&str>) -> Sighting {
+        let mut found: Option<PspObject> = None;
+        let mut after: Option<PspId> = None;
+        for _ in 0..PAGES_MAX {
+            let query = match &after {
+                Some(last) => format!("{}&starting_after={last}", list.filter),
+                None => list.filter.clone(),
+            };
+            let Ok(answer) = self.get(list.path, &query, account).await else {
+                return Sighting::Unknown;
+            };
+            let page = match page(sought.step, &answer.body, &self.ledger) {
+                Ok(page) if answer.status == 200 => page,
+                Ok(_) | Err(_) => return Sighting::Unknown,
+            };
+            after = page.data.last().map(|last| last.id().clone());
+            for object in page.data.into_iter().filter(|object| is_sought(sought, object)) {
+                if found.as_ref().is_some_and(|other| other.id() != object.id()) {
+                    // Its key should have made that impossible.
+                    tracing::error!(step = sought.step.name(), resource = %sought.resource, "made more than once");
+                    return Sighting::Unknown;
+                }
+                found = Some(object);
+            }
+            match (page.has_more, &after) {
+                (false, _) => return found.map_or(Sighting::Absent, Sighting::Found),
+                (true, Some(_)) => {}
+                // More follows nothing: the list cannot be read on.
+                (true, None) => return Sighting::Unknown,
+            }
+        }
+        tracing::error!(step = sought.step.name(), resource = %sought.resource, "the list is too long to look through");
+        Sighting::Unknown
+    }
+}
+
+fn page(step: Step, body: &[u8], ledger: &str) -> Result<Page<PspObject>, WireError> {
+    match step {
+        Step::CreateIntent | Step::CancelIntent => wire::intents(body, ledger).map(|page| page.map(PspObject::Intent)),
+        Step::CreateRefund => wire::refunds(body, ledger).map(|page| page.map(PspObject::Refund)),
+    }
+}
+
+/// Its metadata names our record.
+fn is_sought(sought: &Sought, object: &PspObject) -> bool {
+    object.tags().is_some_and(|tags| match sought.step {
+        Step::CreateIntent | Step::CancelIntent => tags.refund.is_none() && tags.topup.uuid() == sought.resource,
+        Step::CreateRefund => tags.refund.is_some_and(|refund| refund.uuid() == sought.resource),
+    })
+}

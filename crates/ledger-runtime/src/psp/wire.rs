@@ -1,0 +1,210 @@
+//! The payment provider's JSON, read into the core's types: what we need strictly, and whatever else is
+//! there not at all. A field of ours that is malformed is an error that names it, never its content.
+
+mod json;
+#[cfg(test)]
+mod tests;
+
+use json::Json;
+use ledger_core::personal::Masked;
+use ledger_core::psp::{
+    Dispute, Event, EventId, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, RefundStatus, Subject, Tags,
+};
+
+/// A body that is not what the provider writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// Not one JSON text in UTF-8, or one that names a field twice.
+    #[error("the body is not JSON, or it names a field twice")]
+    NotJson,
+    /// A field is absent, or something else than it should be.
+    #[error("the field `{0}` is missing or malformed")]
+    Field(&'static str),
+}
+
+/// A page of a list, the newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<T> {
+    /// What is on it.
+    pub data: Vec<T>,
+    /// Whether another one follows.
+    pub has_more: bool,
+}
+
+impl<T> Page<T> {
+    /// The same page of something else.
+    pub(super) fn map<U>(self, to: impl FnMut(T) -> U) -> Page<U> {
+        Page { data: self.data.into_iter().map(to).collect(), has_more: self.has_more }
+    }
+}
+
+/// What the provider says when it refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorBody {
+    /// The class, such as `invalid_request_error`.
+    pub kind: String,
+    /// The code, such as `amount_too_small`. Some refusals have none.
+    pub code: Option<String>,
+    /// Another one, which undocumented refusals have.
+    pub message_code: Option<String>,
+    /// The text for people. Ids and amounts stand in it.
+    pub message: Option<Masked<String>>,
+    /// The parameter that is wrong.
+    pub param: Option<String>,
+    /// The PaymentIntent as it stands, if it can be read.
+    pub intent: Option<PaymentIntent>,
+}
+
+/// Reads an event, whose signature has been verified. An object that is not ours to know, or whose
+/// type of event is not, is [`Subject::Other`].
+///
+/// # Errors
+/// [`WireError`] names the field.
+pub fn event(bytes: &[u8], ledger: &str) -> Result<Event, WireError> {
+    let event = Json::parse(bytes)?;
+    event.is_a("event")?;
+    let kind = event.text("type")?;
+    let object = event.field("data")?.field("object").map_err(|_| WireError::Field("data.object"))?;
+    let family = |prefixes: &[&str]| prefixes.iter().any(|prefix| kind.starts_with(prefix));
+    let subject = match object.text("object")? {
+        "payment_intent" if family(&["payment_intent."]) => Subject::Intent(read_intent(object, ledger)?),
+        "refund" if family(&["refund.", "charge.refund."]) => Subject::Refund(read_refund(object, ledger)?),
+        "dispute" if family(&["charge.dispute."]) => Subject::Dispute(read_dispute(object)?),
+        _ => Subject::Other,
+    };
+    Ok(Event {
+        id: EventId::parse(event.text("id")?).ok_or(WireError::Field("id"))?,
+        kind: kind.to_owned(),
+        livemode: event.flag("livemode")?,
+        account: event.text_or_null("account")?.map(str::to_owned),
+        subject,
+    })
+}
+
+/// Reads a PaymentIntent.
+///
+/// # Errors
+/// [`WireError`] names the field.
+pub fn intent(bytes: &[u8], ledger: &str) -> Result<PaymentIntent, WireError> {
+    read_intent(&Json::parse(bytes)?, ledger)
+}
+
+/// Reads a refund.
+///
+/// # Errors
+/// [`WireError`] names the field.
+pub fn refund(bytes: &[u8], ledger: &str) -> Result<PspRefund, WireError> {
+    read_refund(&Json::parse(bytes)?, ledger)
+}
+
+/// Reads a page of PaymentIntents.
+///
+/// # Errors
+/// [`WireError`] if any of them cannot be read: it might be the one that is looked for.
+pub fn intents(bytes: &[u8], ledger: &str) -> Result<Page<PaymentIntent>, WireError> {
+    page(bytes, |item| read_intent(item, ledger))
+}
+
+/// Reads a page of refunds.
+///
+/// # Errors
+/// [`WireError`] if any of them cannot be read: it might be the one that is looked for.
+pub fn refunds(bytes: &[u8], ledger: &str) -> Result<Page<PspRefund>, WireError> {
+    page(bytes, |item| read_refund(item, ledger))
+}
+
+/// Reads a refusal. Only its class must be there: the rest differs from one to the next.
+///
+/// # Errors
+/// [`WireError`] if the provider did not write it: a proxy answers with errors, too.
+pub fn error(bytes: &[u8], ledger: &str) -> Result<ErrorBody, WireError> {
+    let body = Json::parse(bytes)?;
+    let error = body.field("error")?;
+    let text = |name| error.text_or_null(name).map(|text| text.map(str::to_owned));
+    Ok(ErrorBody {
+        kind: error.text("type")?.to_owned(),
+        code: text("code")?,
+        message_code: text("message_code")?,
+        message: text("message")?.map(Masked::new),
+        param: text("param")?,
+        intent: error.field("payment_intent").ok().and_then(|intent| read_intent(intent, ledger).ok()),
+    })
+}
+
+fn page<T>(bytes: &[u8], read: impl Fn(&Json) -> Result<T, WireError>) -> Result<Page<T>, WireError> {
+    let list = Json::parse(bytes)?;
+    list.is_a("list")?;
+    let data = list.items("data")?.iter().map(read).collect::<Result<Vec<T>, WireError>>()?;
+    Ok(Page { data, has_more: list.flag("has_more")? })
+}
+
+fn read_intent(object: &Json, ledger: &str) -> Result<PaymentIntent, WireError> {
+    object.is_a("payment_intent")?;
+    Ok(PaymentIntent {
+        id: id(object)?,
+        amount: money(object)?,
+        received: object.count("amount_received")?,
+        status: IntentStatus::parse(object.text("status")?),
+        livemode: object.flag("livemode")?,
+        client_secret: object.text_or_null("client_secret")?.map(|secret| Masked::new(secret.to_owned())),
+        tags: tags(object, ledger)?,
+    })
+}
+
+fn read_refund(object: &Json, ledger: &str) -> Result<PspRefund, WireError> {
+    object.is_a("refund")?;
+    // It must be there, but the provider does not know it of every refund.
+    object.field("status")?;
+    Ok(PspRefund {
+        id: id(object)?,
+        intent: reference(object, "payment_intent")?,
+        amount: money(object)?,
+        status: RefundStatus::parse(object.text_or_null("status")?.unwrap_or_default()),
+        tags: tags(object, ledger)?,
+    })
+}
+
+fn read_dispute(object: &Json) -> Result<Dispute, WireError> {
+    object.is_a("dispute")?;
+    Ok(Dispute {
+        id: id(object)?,
+        intent: reference(object, "payment_intent")?,
+        amount: money(object)?,
+        livemode: object.flag("livemode")?,
+    })
+}
+
+fn id(object: &Json) -> Result<PspId, WireError> {
+    PspId::parse(object.text("id")?).ok_or(WireError::Field("id"))
+}
+
+fn money(object: &Json) -> Result<PspMoney, WireError> {
+    let currency = object.text("currency")?;
+    if currency.len() != 3 || !currency.bytes().all(|b| b.is_ascii_lowercase()) {
+        return Err(WireError::Field("currency"));
+    }
+    Ok(PspMoney { minor: object.count("amount")?, currency: currency.to_owned() })
+}
+
+/// Another object: its id, or the whole of it where it was asked to be expanded.
+fn reference(object: &Json, name: &'static str) -> Result<Option<PspId>, WireError> {
+    let malformed = WireError::Field(name);
+    let Some(other) = object.present(name)? else {
+        return Ok(None);
+    };
+    let text = other.as_text().or_else(|| other.text("id").ok()).ok_or(malformed)?;
+    PspId::parse(text).map(Some).ok_or(malformed)
+}
+
+/// Our metadata. All of it is text, whoever wrote it.
+fn tags(object: &Json, ledger: &str) -> Result<Option<Tags>, WireError> {
+    let malformed = WireError::Field("metadata");
+    let Some(metadata) = object.present("metadata")? else {
+        return Ok(None);
+    };
+    let fields = metadata.fields().ok_or(malformed)?;
+    if !fields.values().all(|value| value.as_text().is_some()) {
+        return Err(malformed);
+    }
+    Ok(Tags::read(ledger, |name| fields.get(name).and_then(Json::as_text)))
+}

@@ -1,0 +1,49 @@
+//! Money from outside: claim, call the payment provider, complete; and what its events and our own
+//! looks at its objects do to the books. All three ways (the request itself, an event, the recovery
+//! worker) end in the same conditional writes.
+
+mod call;
+mod drive;
+mod facts;
+mod lookup;
+mod parked;
+mod records;
+mod recover;
+
+pub use facts::Applied;
+pub use parked::{Resolution, Resolved};
+pub use records::Records;
+pub use recover::Recovered;
+
+use crate::execute::Ledger;
+use crate::psp::Psp;
+use ledger_core::psp::PspTerms;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where the payment provider is asked, and what it says is brought to the books. Cheap to clone.
+#[derive(Clone)]
+pub struct Desk {
+    ledger: Ledger,
+    psp: Arc<dyn Psp>,
+    terms: Arc<PspTerms>,
+}
+
+impl Desk {
+    /// Over a ledger and a provider.
+    pub(crate) fn new(ledger: Ledger, psp: impl Psp + 'static, terms: PspTerms) -> Self {
+        Self { ledger, psp: Arc::new(psp), terms: Arc::new(terms) }
+    }
+
+    /// Which ledger asks, and on whose account.
+    #[must_use]
+    pub fn terms(&self) -> &PspTerms {
+        &self.terms
+    }
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Desk")
+    }
+}

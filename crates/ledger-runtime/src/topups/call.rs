@@ -1,0 +1,106 @@
+//! A request that calls the provider: claim its key, ask, complete; or wait for whoever has the key.
+
+use super::Desk;
+use super::drive::Driven;
+use crate::execute::{Executed, Outcome, PlanError, Reply, Stood};
+use crate::metrics::Metric;
+use crate::problem::Problem;
+use ledger_core::idempotency::{Admission, Claim, Flight, Phase};
+use ledger_core::ops::Context;
+use ledger_core::ops::topup::PlannedCall;
+use ledger_core::transaction::Transaction;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A request ends after this, answered or not: API Gateway would end it at 30 s. What it leaves is
+/// found by its key, or by the recovery worker.
+const INLINE: Duration = Duration::from_secs(20);
+/// How long a request waits for another with its key.
+const WAIT: Duration = Duration::from_secs(5);
+/// How often it looks.
+const POLL: Duration = Duration::from_millis(50);
+const POLL_JITTER_MS: u32 = 25;
+/// When to ask again after that.
+const ASK_AGAIN: Duration = Duration::from_secs(2);
+
+impl Desk {
+    /// Answers a request under its key, by asking the provider for what `plan` mints.
+    ///
+    /// Dropped at any point, as by a crash, it leaves nothing that the key's next request, an event or
+    /// the recovery worker cannot finish.
+    pub async fn perform<P, F>(&self, claim: Claim, admission: Admission, plan: P) -> Outcome
+    where
+        P: Fn(Context) -> F,
+        F: Future<Output = Result<PlannedCall, PlanError>>,
+    {
+        let reply = match tokio::time::timeout(INLINE, self.reply(&claim, admission, plan)).await {
+            Ok(reply) => reply,
+            Err(_) => Err(Problem::outcome_unknown()),
+        };
+        self.ledger.outcome(&claim, reply)
+    }
+
+    async fn reply<P, F>(&self, claim: &Claim, admission: Admission, plan: P) -> Result<Reply, Problem>
+    where
+        P: Fn(Context) -> F,
+        F: Future<Output = Result<PlannedCall, PlanError>>,
+    {
+        let seal = |call: PlannedCall| {
+            let flight = Flight::begin(claim, &call)?;
+            Ok((Transaction::claimed(&call.draft, claim, &flight)?, flight))
+        };
+        let executed = match admission {
+            Admission::Execute => self.ledger.execute(claim, plan, seal).await?,
+            Admission::LookUpOnly => match self.ledger.stands(claim).await? {
+                Some(stood) => stood.into(),
+                None => {
+                    let count = self.ledger.metrics();
+                    count.count(Metric::IdempotencyKeyExpired, &claim.tenant, claim.operation);
+                    return Err(Problem::key_expired(None));
+                }
+            },
+        };
+        match executed {
+            Executed::Answered(reply) => Ok(reply),
+            Executed::Done(flight) => match self.drive(&flight).await? {
+                Driven::Landed(answer) => Ok(Reply::fresh(answer)),
+                Driven::Unknown | Driven::Waiting | Driven::Lost => Err(Problem::outcome_unknown()),
+            },
+            Executed::InFlight(flight) => self.join(claim, *flight).await,
+        }
+    }
+
+    /// Waits for the holder, or takes over from one that is gone.
+    async fn join(&self, claim: &Claim, mut flight: Flight) -> Result<Reply, Problem> {
+        let began = Instant::now();
+        self.ledger.metrics().count(Metric::InFlightWait, &claim.tenant, claim.operation);
+        loop {
+            if let Some(held) = self.take_over(&flight).await? {
+                return match self.drive(&held).await? {
+                    Driven::Landed(answer) => Ok(Reply::replayed(answer)),
+                    Driven::Unknown | Driven::Waiting | Driven::Lost => Err(Problem::outcome_unknown()),
+                };
+            }
+            // Nobody is at what was parked: waiting is of no use.
+            if flight.phase == Phase::Parked || began.elapsed() >= WAIT {
+                return Err(Problem::key_in_use(ASK_AGAIN));
+            }
+            let jitter = u64::from(self.ledger.entropy().jitter() % POLL_JITTER_MS);
+            tokio::time::sleep(POLL.saturating_add(Duration::from_millis(jitter))).await;
+            match self.ledger.stands(claim).await? {
+                Some(Stood::Answered(reply)) => return Ok(reply),
+                Some(Stood::InFlight(standing)) => flight = *standing,
+                None => return Err(Problem::busy()),
+            }
+        }
+    }
+
+    /// The claim under the next fencing token, if nobody is at it and nobody was faster.
+    pub(super) async fn take_over(&self, flight: &Flight) -> Result<Option<Flight>, Problem> {
+        let now = self.ledger.clock().now();
+        let Some((held, transaction)) = flight.take_over(now).map_err(|error| self.unbuilt(flight, &error))? else {
+            return Ok(None);
+        };
+        Ok(self.transition(flight, &transaction).await?.then_some(held))
+    }
+}

@@ -1,0 +1,245 @@
+//! The holder of a claim asks the provider and brings the answer to the books. Whatever stops it, at
+//! whatever point, leaves a mark for somebody else; its own late write fails on the fencing token.
+
+use super::Desk;
+use super::records::{Records, Wanted};
+use crate::execute::Attempt;
+use crate::metrics::Metric;
+use crate::problem::Problem;
+use crate::psp::{Outlook, PspObject, PspRefusal, Sent, Sighting};
+use crate::views;
+use ledger_core::failure::Failure;
+use ledger_core::idempotency::{Answer, Flight, Marker, MarkerState, Parked};
+use ledger_core::ops::topup::{Effect, Routed, refused, route};
+use ledger_core::retry;
+use ledger_core::time::Timestamp;
+use ledger_core::transaction::{BuildError, Draft, Transaction};
+use std::time::Duration;
+
+/// The pause before a request is sent once more under its key.
+const RESEND_PAUSE: Duration = Duration::from_millis(500);
+/// A request is sent so often by one holder.
+const SENDS: u32 = 2;
+/// The provider's lists are believed to lack what was made only so long after it was first asked for.
+const ABSENT_AFTER: Duration = Duration::from_secs(10 * 60);
+
+/// What a holder has achieved.
+#[derive(Debug)]
+pub(super) enum Driven {
+    /// There is an answer, this holder's or another's.
+    Landed(Answer),
+    /// There is none yet: the provider did not say.
+    Unknown,
+    /// There is none yet: it will be tried again, or looked at by a person.
+    Waiting,
+    /// Somebody else holds it.
+    Lost,
+}
+
+/// What the provider has made of the request.
+enum Asked {
+    Done(PspObject),
+    Refused(PspRefusal),
+    /// Proven not to be there, and nothing under this key can make it.
+    Absent,
+    /// Not there as far as one can see, and too old to be sent again.
+    TooOld,
+    Unknown,
+}
+
+impl Desk {
+    /// Asks the provider, and writes what it says.
+    pub(super) async fn drive(&self, flight: &Flight) -> Result<Driven, Problem> {
+        let records = self.records(&flight.tenant, &Wanted::of(flight)).await?;
+        let records = records.ok_or_else(|| self.broken(flight, "a claim without its record"))?;
+        match self.ask(flight, &records).await {
+            Asked::Done(object) => self.land(flight, &object).await,
+            Asked::Refused(refusal) => match refusal.outlook {
+                Outlook::Final => self.land_refused(flight, &refusal.code).await,
+                Outlook::MayPass { burnt } => self.retry_later(flight, burnt).await,
+            },
+            Asked::Absent => self.retry_later(flight, true).await,
+            Asked::TooOld => self.park(flight, Parked::NotFound).await,
+            Asked::Unknown => {
+                self.count(Metric::PspUnknown, flight);
+                Ok(Driven::Unknown)
+            }
+        }
+    }
+
+    async fn ask(&self, flight: &Flight, records: &Records) -> Asked {
+        for send in 0..SENDS {
+            if send > 0 {
+                tokio::time::sleep(RESEND_PAUSE).await;
+            }
+            // Asked before each sending: a process may have slept since the last.
+            let now = self.ledger.clock().now();
+            if !flight.may_send(now) {
+                return self.look_after(flight, records, Asked::TooOld).await;
+            }
+            if !flight.may_hold(now) {
+                return Asked::Unknown;
+            }
+            match self.psp.send(&flight.request, &flight.psp_key()).await {
+                Sent::Done(object) => return Asked::Done(object),
+                Sent::Refused(refusal) => {
+                    self.count(Metric::PspRefused, flight);
+                    // A refusal of the very first sending is proof. After one whose outcome is not
+                    // known, the object is looked for before anything is given back.
+                    if send == 0 && flight.fence == 1 {
+                        return Asked::Refused(refusal);
+                    }
+                    return self.look_before(flight, records, refusal).await;
+                }
+                Sent::Unknown(unknown) if unknown.resend => {}
+                // The provider replays its own failure: only a look tells what became of it.
+                Sent::Unknown(_) => return self.look_after(flight, records, Asked::Absent).await,
+            }
+        }
+        Asked::Unknown
+    }
+
+    /// What a look shows; the refusal if there is nothing.
+    async fn look_before(&self, flight: &Flight, records: &Records, refusal: PspRefusal) -> Asked {
+        match self.find(flight, records, self.ledger.clock().now()).await {
+            Sighting::Found(object) => Asked::Done(object),
+            Sighting::Absent => Asked::Refused(refusal),
+            // A key that the provider does not know sees nothing either. Such a refusal gives nothing
+            // back and leads to no other key, so it may count without a look.
+            Sighting::Unknown if refusal.outlook == (Outlook::MayPass { burnt: false }) => Asked::Refused(refusal),
+            Sighting::Unknown => Asked::Unknown,
+        }
+    }
+
+    /// What a look shows; `missing` if there is nothing, and there would be by now.
+    async fn look_after(&self, flight: &Flight, records: &Records, missing: Asked) -> Asked {
+        let now = self.ledger.clock().now();
+        match self.find(flight, records, now).await {
+            Sighting::Found(object) => Asked::Done(object),
+            Sighting::Absent if now >= flight.first_sent_at.plus(ABSENT_AFTER) => missing,
+            Sighting::Absent | Sighting::Unknown => Asked::Unknown,
+        }
+    }
+
+    /// One transaction on the token and on our record's own state: the answer, the state, and what it
+    /// moves in our books.
+    pub(super) async fn land(&self, flight: &Flight, object: &PspObject) -> Result<Driven, Problem> {
+        let fact = object.clone().fact();
+        for _ in 0..=retry::REPLANS {
+            let now = self.ledger.clock().now();
+            let records = self.records(&flight.tenant, &Wanted::of(flight)).await?;
+            let records = records.ok_or_else(|| self.broken(flight, "a claim without its record"))?;
+            let Some(answer) = views::topup_answer(&records.topup, records.refund.as_ref(), object) else {
+                return Err(self.broken(flight, "the provider's object does not tell what the answer needs"));
+            };
+            let effect = match route::route(&fact, &records.view(&flight.tenant), now)? {
+                Routed::Apply(effect) => Some(*effect),
+                Routed::Behind => None,
+                Routed::Odd(oddity) => {
+                    tracing::error!(operation = %flight.operation, resource = %flight.resource,
+                        why = oddity.name(), "the provider's object contradicts our record");
+                    return self.park(flight, Parked::Contradiction).await;
+                }
+                Routed::Ahead => return Err(self.broken(flight, "an object of our own that is ahead of our record")),
+            };
+            if let Some(driven) = self.write_landing(flight, effect, &answer, false, now).await? {
+                return Ok(driven);
+            }
+        }
+        Err(Problem::busy())
+    }
+
+    /// The provider's refusal is the answer, and what was reserved is given back.
+    async fn land_refused(&self, flight: &Flight, code: &str) -> Result<Driven, Problem> {
+        let answer = Problem::psp_refused(code).answer();
+        for _ in 0..=retry::REPLANS {
+            let now = self.ledger.clock().now();
+            let records = self.records(&flight.tenant, &Wanted::of(flight)).await?;
+            let records = records.ok_or_else(|| self.broken(flight, "a claim without its record"))?;
+            let effect = match &records.refund {
+                Some(refund) => refused::refund(&flight.tenant, &records.topup, refund, now)?,
+                None => refused::topup(&flight.tenant, &records.topup, now)?,
+            };
+            // An event was here first: the provider has the object, and yet refuses to have made it.
+            let Some(effect) = effect else { return self.park(flight, Parked::Contradiction).await };
+            if let Some(driven) = self.write_landing(flight, Some(effect), &answer, true, now).await? {
+                return Ok(driven);
+            }
+        }
+        Err(Problem::busy())
+    }
+
+    /// `None` if our record has changed since it was read.
+    async fn write_landing(
+        &self,
+        flight: &Flight,
+        effect: Option<Effect>,
+        answer: &Answer,
+        refused: bool,
+        now: Timestamp,
+    ) -> Result<Option<Driven>, Problem> {
+        let effect = effect.unwrap_or_else(|| Effect {
+            draft: Draft::default(),
+            operation: flight.operation,
+            principal: flight.principal,
+            key: flight.key.as_str().to_owned(),
+            lands: true,
+        });
+        let from = effect.provenance(&flight.tenant, now);
+        let transaction = Transaction::landed(&effect.draft, flight.land(answer, refused, now), &from);
+        let transaction = transaction.map_err(|error| self.unbuilt(flight, &error))?;
+        match self.ledger.attempt(&flight.tenant, flight.operation, &transaction).await? {
+            Attempt::Applied => Ok(Some(Driven::Landed(answer.clone()))),
+            Attempt::MarkerStands(item) => Ok(Some(match Marker::read(&item)?.state {
+                MarkerState::Completed { answer, .. } => Driven::Landed(answer),
+                MarkerState::InFlight(_) | MarkerState::Reversed => Driven::Lost,
+            })),
+            Attempt::Rejected(rejection) if rejection.failure == Failure::StalePlan => Ok(None),
+            Attempt::Rejected(rejection) => Err(self.broken(flight, rejection.failure.code())),
+        }
+    }
+
+    async fn retry_later(&self, flight: &Flight, burnt: bool) -> Result<Driven, Problem> {
+        let now = self.ledger.clock().now();
+        let (next, transaction) = flight.fail_retryably(burnt, now).map_err(|error| self.unbuilt(flight, &error))?;
+        if next.parked.is_some() {
+            self.parked(&next);
+        }
+        Ok(if self.transition(flight, &transaction).await? { Driven::Waiting } else { Driven::Lost })
+    }
+
+    async fn park(&self, flight: &Flight, why: Parked) -> Result<Driven, Problem> {
+        let (next, transaction) =
+            flight.park(why, self.ledger.clock().now()).map_err(|error| self.unbuilt(flight, &error))?;
+        self.parked(&next);
+        Ok(if self.transition(flight, &transaction).await? { Driven::Waiting } else { Driven::Lost })
+    }
+
+    fn parked(&self, flight: &Flight) {
+        self.count(Metric::OperationParked, flight);
+        let why = flight.parked.map(Parked::name);
+        tracing::error!(tenant = %flight.tenant, operation = %flight.operation, resource = %flight.resource, why,
+            "an operation was parked: a person must look at it");
+    }
+
+    /// Whether a transition of a claim was applied: not if somebody else has moved it meanwhile.
+    pub(super) async fn transition(&self, flight: &Flight, transaction: &Transaction) -> Result<bool, Problem> {
+        match self.ledger.attempt(&flight.tenant, flight.operation, transaction).await? {
+            Attempt::Applied => Ok(true),
+            Attempt::Rejected(_) => Ok(false),
+            Attempt::MarkerStands(_) => Err(self.broken(flight, "a transition met a marker")),
+        }
+    }
+
+    pub(super) fn count(&self, metric: Metric, flight: &Flight) {
+        self.ledger.metrics().count(metric, &flight.tenant, flight.operation);
+    }
+
+    pub(super) fn broken(&self, flight: &Flight, what: &str) -> Problem {
+        self.ledger.broken(&flight.tenant, flight.operation, what)
+    }
+
+    pub(super) fn unbuilt(&self, flight: &Flight, error: &BuildError) -> Problem {
+        self.broken(flight, &error.to_string())
+    }
+}

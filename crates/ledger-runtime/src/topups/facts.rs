@@ -1,0 +1,156 @@
+//! A fact about one of the provider's objects, from an event or from a look, brought to the books.
+
+use super::Desk;
+use super::records::{Records, Wanted};
+use crate::execute::Attempt;
+use crate::metrics::Metric;
+use crate::problem::Problem;
+use crate::psp::{Lookup, PspObject, Sighting};
+use crate::views;
+use ledger_core::failure::Failure;
+use ledger_core::idempotency::EventClaim;
+use ledger_core::ids::Tenant;
+use ledger_core::operation::Operation;
+use ledger_core::ops::topup::{Effect, Oddity, Routed, route};
+use ledger_core::psp::{EventId, Fact, Tags};
+use ledger_core::retry;
+use ledger_core::transaction::Transaction;
+
+/// What became of a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// It had its effect.
+    Done,
+    /// It had had it before.
+    Repeated,
+    /// It is behind what we know.
+    Behind,
+    /// There is no record that it speaks of.
+    NoRecord,
+    /// It contradicts our record.
+    Odd(Oddity),
+}
+
+impl Desk {
+    /// Brings a fact to the books, under the marker of the event that told it, and under the guard of
+    /// our own record's transition.
+    ///
+    /// # Errors
+    /// 503 if the store or the provider did not tell: telling it again is safe.
+    pub async fn apply(
+        &self,
+        tenant: &Tenant,
+        tags: &Tags,
+        fact: &Fact,
+        event: &EventId,
+        kind: &str,
+    ) -> Result<Applied, Problem> {
+        let tags = &self.with_refund(tenant, tags, fact).await?;
+        let wanted = Wanted::by(fact, tags);
+        for _ in 0..=retry::REPLANS {
+            let now = self.ledger.clock().now();
+            let Some(records) = self.records(tenant, &wanted).await? else { return Ok(Applied::NoRecord) };
+            let effect = match route::route(fact, &records.view(tenant), now)? {
+                Routed::Behind => return Ok(Applied::Behind),
+                Routed::Odd(oddity) => return Ok(Applied::Odd(oddity)),
+                Routed::Ahead => match self.catch_up(tenant, tags, fact, &records).await? {
+                    Applied::Done | Applied::Repeated | Applied::Behind => continue,
+                    odd @ (Applied::NoRecord | Applied::Odd(_)) => return Ok(odd),
+                },
+                Routed::Apply(effect) => *effect,
+            };
+            let claim = EventClaim { tenant: tenant.clone(), event: event.clone(), kind: kind.to_owned(), now };
+            let transaction = self.transaction(effect, fact, &claim, &records)?;
+            match self.ledger.attempt(tenant, Operation::StripeEvent, &transaction).await? {
+                Attempt::Applied => {
+                    self.told(tenant, fact, tags);
+                    return Ok(Applied::Done);
+                }
+                Attempt::MarkerStands(_) => return Ok(Applied::Repeated),
+                Attempt::Rejected(rejection) if rejection.failure == Failure::StalePlan => {}
+                Attempt::Rejected(rejection) => {
+                    return Err(self.ledger.broken(tenant, Operation::StripeEvent, rejection.failure.code()));
+                }
+            }
+        }
+        Err(Problem::busy())
+    }
+
+    /// Whose object a fact is about, by our metadata on it or on its PaymentIntent; `None` if it is not
+    /// ours.
+    ///
+    /// # Errors
+    /// 503 if the provider did not tell.
+    pub async fn tags_of(&self, fact: &Fact, account: Option<&str>) -> Result<Option<Tags>, Problem> {
+        if let Some(tags) = fact.tags() {
+            return Ok(Some(tags.clone()));
+        }
+        let (Fact::Refund(_) | Fact::Withdrawn(_) | Fact::Reinstated(_), Some(id)) = (fact, fact.intent()) else {
+            return Ok(None);
+        };
+        match self.psp.look(Lookup::Intent(id), account).await {
+            Sighting::Found(object) => Ok(object.fact().tags().cloned()),
+            Sighting::Absent => Ok(None),
+            Sighting::Unknown => Err(Problem::outcome_unknown()),
+        }
+    }
+
+    /// A look at one of our objects, brought to the books: for events that were lost.
+    pub(super) async fn apply_seen(&self, tenant: &Tenant, tags: &Tags, object: PspObject) -> Result<Applied, Problem> {
+        let fact = object.fact();
+        let event = fact.seen_as();
+        self.apply(tenant, tags, &fact, &event, "seen").await
+    }
+
+    /// The fact is ahead of our record: its PaymentIntent is looked at first.
+    async fn catch_up(&self, tenant: &Tenant, tags: &Tags, fact: &Fact, records: &Records) -> Result<Applied, Problem> {
+        let Some(id) = fact.intent() else { return Ok(Applied::Odd(Oddity::Object)) };
+        match self.psp.look(Lookup::Intent(id), records.topup.account.as_deref()).await {
+            Sighting::Found(object @ PspObject::Intent(_)) => {
+                // One level deep: a PaymentIntent is never ahead of our record.
+                let applied = Box::pin(self.apply_seen(tenant, tags, object)).await?;
+                match applied {
+                    // Still ahead of a PaymentIntent that is not paid: it makes no sense.
+                    Applied::Behind => Ok(Applied::Odd(Oddity::State)),
+                    Applied::Done | Applied::Repeated | Applied::NoRecord | Applied::Odd(_) => Ok(applied),
+                }
+            }
+            Sighting::Found(PspObject::Refund(_)) | Sighting::Absent => Ok(Applied::Odd(Oddity::Object)),
+            Sighting::Unknown => Err(Problem::outcome_unknown()),
+        }
+    }
+
+    fn transaction(
+        &self,
+        mut effect: Effect,
+        fact: &Fact,
+        claim: &EventClaim,
+        records: &Records,
+    ) -> Result<Transaction, Problem> {
+        // The third way to complete a crashed request: what it would have been answered is stored too.
+        let object = match fact {
+            Fact::Intent(intent) => Some(PspObject::Intent(intent.clone())),
+            Fact::Refund(refund) => Some(PspObject::Refund(refund.clone())),
+            Fact::Withdrawn(_) | Fact::Reinstated(_) => None,
+        };
+        if let (true, Some(flight), Some(object)) = (effect.lands, &records.flight, &object)
+            && let Some(answer) = views::topup_answer(&records.topup, records.refund.as_ref(), object)
+        {
+            effect.draft.items.push(flight.land_from_outside(&answer, false, claim.now));
+        }
+        let from = effect.provenance(&claim.tenant, claim.now);
+        Transaction::of_event(&effect.draft, claim, &from)
+            .map_err(|error| self.ledger.broken(&claim.tenant, Operation::StripeEvent, &error.to_string()))
+    }
+
+    fn told(&self, tenant: &Tenant, fact: &Fact, tags: &Tags) {
+        let clawback = match fact {
+            Fact::Intent(_) | Fact::Reinstated(_) => false,
+            Fact::Refund(_) => tags.refund.is_none(),
+            Fact::Withdrawn(_) => true,
+        };
+        if clawback {
+            self.ledger.metrics().count(Metric::Clawback, tenant, Operation::Clawback);
+        }
+    }
+}

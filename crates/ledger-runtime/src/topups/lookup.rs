@@ -1,0 +1,49 @@
+//! Looking for what a request may have made, when sending it again is of no use or not allowed.
+
+use super::Desk;
+use super::records::Records;
+use crate::psp::{Lookup, PspObject, Sighting, Sought};
+use ledger_core::idempotency::Flight;
+use ledger_core::psp::Step;
+use ledger_core::time::Timestamp;
+use std::time::Duration;
+
+/// By how much the provider's clock and ours may differ, twice over.
+const MARGIN: Duration = Duration::from_secs(20 * 60);
+
+impl Desk {
+    /// What the operation has made at the provider, in any of its epochs.
+    pub(super) async fn find(&self, flight: &Flight, records: &Records, now: Timestamp) -> Sighting {
+        let sought = Sought {
+            step: flight.request.step,
+            resource: flight.resource,
+            intent: records.topup.intent.clone(),
+            since: flight.claimed_at.minus(MARGIN),
+            until: now.plus(MARGIN),
+        };
+        let known = match flight.request.step {
+            Step::CreateIntent | Step::CancelIntent => records.topup.intent.as_ref().map(Lookup::Intent),
+            Step::CreateRefund => {
+                records.refund.as_ref().and_then(|refund| refund.psp_refund.as_ref()).map(Lookup::Refund)
+            }
+        };
+        let account = flight.request.account.as_deref();
+        let seen = match known {
+            Some(lookup) => self.psp.look(lookup, account).await,
+            None => self.psp.find(&sought, account).await,
+        };
+        match seen {
+            Sighting::Found(object) if !fits(flight.request.step, &object) => Sighting::Unknown,
+            Sighting::Found(_) | Sighting::Absent | Sighting::Unknown => seen,
+        }
+    }
+}
+
+fn fits(step: Step, object: &PspObject) -> bool {
+    match (step, object) {
+        (Step::CreateIntent | Step::CancelIntent, PspObject::Intent(_))
+        | (Step::CreateRefund, PspObject::Refund(_)) => true,
+        (Step::CreateIntent | Step::CancelIntent, PspObject::Refund(_))
+        | (Step::CreateRefund, PspObject::Intent(_)) => false,
+    }
+}

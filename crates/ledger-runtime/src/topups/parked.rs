@@ -1,0 +1,183 @@
+//! What waits for a person: parked operations and kept events, and deciding on them. Nothing is decided
+//! before the provider was asked what it has.
+
+use super::Desk;
+use super::facts::Applied;
+use super::records::{Records, Wanted};
+use crate::app::App;
+use crate::dynamo::{QuerySpec, SortKeys};
+use crate::execute::{ApplyError, PlanError};
+use crate::metrics::Metric;
+use crate::problem::Problem;
+use crate::psp::Sighting;
+use ledger_core::dynamo::Item;
+use ledger_core::failure::Failure;
+use ledger_core::idempotency::{Claim, Flight, Marker, MarkerState, Phase};
+use ledger_core::ids::Tenant;
+use ledger_core::keys::Shards;
+use ledger_core::operation::Operation;
+use ledger_core::ops::Context;
+use ledger_core::ops::topup::attention::{self, Decider, KeptEvent};
+use ledger_core::psp::{Event, Tags};
+use ledger_core::time::Timestamp;
+use ledger_core::transaction::{Planned, Rejection};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// The provider's lists are believed to lack what was made only so long after it was last asked for.
+const SETTLED_AFTER: Duration = Duration::from_secs(10 * 60);
+/// The provider's code in the answer of an operation that a person ended.
+const GIVEN_UP: &str = "given_up";
+
+/// What a person wants to become of a parked operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// It is tried again.
+    Retry,
+    /// It ends as refused, and what it reserved is given back.
+    GiveUp,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// Which operation.
+    pub operation: Operation,
+    /// What it makes.
+    pub resource: Uuid,
+    /// What was decided.
+    pub resolution: Resolution,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl App {
+    /// Everything that waits for a person: parked operations and kept events, oldest first.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn attention(&self, tenant: &Tenant) -> Result<(Vec<Flight>, Vec<KeptEvent>), Problem> {
+        let shards = self.terms(tenant).await?.due_shards;
+        let (mut flights, mut events) = (Vec::new(), Vec::new());
+        for item in self.waiting(tenant, shards).await? {
+            if item.contains_key("fence") {
+                flights.push(Flight::read(&item)?);
+            } else {
+                events.push(KeptEvent::read(&item)?);
+            }
+        }
+        flights.sort_by_key(|flight| flight.claimed_at);
+        events.sort_by_key(|event| event.received_at);
+        Ok((flights, events))
+    }
+
+    async fn waiting(&self, tenant: &Tenant, shards: Shards) -> Result<Vec<Item>, Problem> {
+        let mut items = Vec::new();
+        for partition in attention::partitions(tenant, shards) {
+            items.extend(self.dynamo().query(&QuerySpec::due(partition, SortKeys::All)).await?);
+        }
+        Ok(items)
+    }
+
+    async fn parked(&self, tenant: &Tenant, resource: Uuid) -> Result<Option<Flight>, Problem> {
+        let (flights, _) = self.attention(tenant).await?;
+        let Some(listed) = flights.into_iter().find(|flight| flight.resource == resource) else { return Ok(None) };
+        let Some(item) = self.dynamo().get(&listed.marker_key()).await? else { return Ok(None) };
+        match Marker::read(&item)?.state {
+            MarkerState::InFlight(flight) if flight.phase == Phase::Parked => Ok(Some(*flight)),
+            MarkerState::InFlight(_) | MarkerState::Completed { .. } | MarkerState::Reversed => Ok(None),
+        }
+    }
+
+    /// Plans what a person has decided, once the provider has said that the operation has no effect
+    /// there. If it has one after all, that is brought to the books, and the decision refused.
+    ///
+    /// # Errors
+    /// [`PlanError`], with the marker if the key has been used.
+    pub async fn resolve_parked(
+        &self,
+        claim: &Claim,
+        resource: Uuid,
+        resolution: Resolution,
+        decider: &Decider<'_>,
+        cx: &Context,
+    ) -> Result<Planned<Resolved>, PlanError> {
+        let desk = self.desk()?;
+        self.ledger().read_for(claim, &[]).await?;
+        let flight = self.parked(&claim.tenant, resource).await?.ok_or(PlanError::Missing)?;
+        let records = desk.records(&flight.tenant, &Wanted::of(&flight)).await?.ok_or(PlanError::Missing)?;
+        match desk.find(&flight, &records, cx.now).await {
+            Sighting::Found(object) => {
+                let tags = Tags {
+                    tenant: flight.tenant.clone(),
+                    topup: flight.topup,
+                    refund: records.refund.as_ref().map(|refund| refund.id),
+                };
+                match desk.apply_seen(&flight.tenant, &tags, object).await? {
+                    // It has landed, or needs more than this decision.
+                    Applied::Done | Applied::Repeated | Applied::Behind | Applied::NoRecord | Applied::Odd(_) => {
+                        return Err(Failure::WrongState.into());
+                    }
+                }
+            }
+            Sighting::Absent if cx.now < flight.taken_at.plus(SETTLED_AFTER) => {
+                return Err(Problem::busy().into());
+            }
+            Sighting::Absent => {}
+            Sighting::Unknown => return Err(Problem::outcome_unknown().into()),
+        }
+        let planned = match resolution {
+            Resolution::Retry => attention::retry(&flight, decider, cx)?,
+            Resolution::GiveUp => give_up(&flight, &records, decider, cx)?,
+        };
+        let receipt = Resolved { operation: flight.operation, resource, resolution, at: planned.receipt };
+        Ok(Planned { draft: planned.draft, receipt })
+    }
+}
+
+fn give_up(
+    flight: &Flight,
+    records: &Records,
+    decider: &Decider<'_>,
+    cx: &Context,
+) -> Result<Planned<Timestamp>, PlanError> {
+    let answer = Problem::psp_refused(GIVEN_UP).answer();
+    Ok(attention::give_up(flight, &records.topup, records.refund.as_ref(), &answer, decider, cx)?)
+}
+
+impl Desk {
+    /// Keeps an event for a person, counts it, and says so; `true` if a person has looked at it and
+    /// needs nothing more of it. Kept once, however often it comes.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn keep(
+        &self,
+        tenant: &Tenant,
+        event: &Event,
+        object: Option<String>,
+        why: &str,
+    ) -> Result<bool, Problem> {
+        let kept = KeptEvent {
+            id: event.id.clone(),
+            kind: event.kind.clone(),
+            why: why.to_owned(),
+            object,
+            received_at: self.ledger.clock().now(),
+        };
+        let broken = |what: &str| self.ledger.broken(tenant, Operation::StripeEvent, what);
+        let transaction = kept.keep(tenant).map_err(|error| broken(&error.to_string()))?;
+        match self.ledger.apply(tenant, Operation::StripeEvent, &transaction).await {
+            Ok(()) => {}
+            Err(ApplyError::Rejected(Rejection { failure: Failure::AlreadyExists, old, .. })) => {
+                if old.as_ref().is_some_and(KeptEvent::is_dismissed) {
+                    return Ok(true);
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.ledger.metrics().count(Metric::EventKept, tenant, Operation::StripeEvent);
+        tracing::error!(%tenant, event = %event.id, kind = event.kind, why, "an event does not agree with our records");
+        Ok(false)
+    }
+}

@@ -1,0 +1,142 @@
+//! Our records of a top-up, read together with what an effect on them is guarded on.
+
+use super::Desk;
+use crate::dynamo::{QuerySpec, SortKeys};
+use crate::problem::Problem;
+use ledger_core::dynamo::read;
+use ledger_core::idempotency::{Flight, Marker, MarkerState};
+use ledger_core::ids::{RefundId, Tenant, TopupId};
+use ledger_core::keys::{self, Partition, attr, sk};
+use ledger_core::money::{Asset, Balance};
+use ledger_core::ops::topup::{Clawback, TopupRecord, TopupRefund, View};
+use ledger_core::psp::{Fact, PspId, Tags};
+
+/// More refunds than anybody makes of one top-up.
+const REFUNDS_MAX: usize = 10_000;
+
+/// A top-up, and of its refunds and clawbacks the one that is asked about.
+#[derive(Clone, Debug)]
+pub struct Records {
+    /// The top-up.
+    pub topup: TopupRecord,
+    /// The refund.
+    pub refund: Option<TopupRefund>,
+    clawback: Option<Clawback>,
+    balance: Option<Balance>,
+    /// The operation that made the refund, or else the top-up, if it has no answer yet.
+    pub(super) flight: Option<Flight>,
+}
+
+/// Which records.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    pub(super) topup: TopupId,
+    pub(super) refund: Option<RefundId>,
+    pub(super) clawback: Option<PspId>,
+}
+
+impl Wanted {
+    /// What a fact about an object with these tags concerns. A refund that we did not ask for is a
+    /// clawback, like a dispute.
+    pub(super) fn by(fact: &Fact, tags: &Tags) -> Self {
+        let (refund, clawback) = match fact {
+            Fact::Intent(_) => (None, None),
+            Fact::Refund(refund) => match tags.refund {
+                Some(ours) => (Some(ours), None),
+                None => (None, Some(refund.id.clone())),
+            },
+            Fact::Withdrawn(dispute) | Fact::Reinstated(dispute) => (None, Some(dispute.id.clone())),
+        };
+        Self { topup: tags.topup, refund, clawback }
+    }
+
+    /// What an operation in flight is about.
+    pub(super) fn of(flight: &Flight) -> Self {
+        let refund = (flight.resource != flight.topup.uuid()).then(|| RefundId::new(flight.resource));
+        Self { topup: flight.topup, refund, clawback: None }
+    }
+}
+
+impl Records {
+    /// As `route` takes them.
+    pub(super) fn view<'a>(&'a self, tenant: &'a Tenant) -> View<'a> {
+        View {
+            tenant,
+            topup: &self.topup,
+            refund: self.refund.as_ref(),
+            clawback: self.clawback.as_ref(),
+            balance: self.balance.as_ref(),
+        }
+    }
+}
+
+impl Desk {
+    /// The tags with the refund of ours that a fact is about. Where the metadata does not name it, for
+    /// people can edit it at the provider, our record may know the provider's id: what we have paid out
+    /// ourselves is not taken once more.
+    pub(super) async fn with_refund(&self, tenant: &Tenant, tags: &Tags, fact: &Fact) -> Result<Tags, Problem> {
+        let mut tags = tags.clone();
+        if let (Fact::Refund(seen), None) = (fact, tags.refund) {
+            let of_topup = Partition::topup(tenant, tags.topup);
+            let query = QuerySpec::partition(&of_topup, SortKeys::Prefix(sk::REFUND.to_owned())).limit(REFUNDS_MAX);
+            for item in self.ledger.dynamo().query(&query).await? {
+                let refund = TopupRefund::read(&item)?;
+                if refund.psp_refund.as_ref() == Some(&seen.id) {
+                    tags.refund = Some(refund.id);
+                }
+            }
+        }
+        Ok(tags)
+    }
+
+    /// The records, or `None` if the top-up or the refund does not exist. They are guarded on what was
+    /// read, so they need not be from one moment.
+    pub(super) async fn records(&self, tenant: &Tenant, wanted: &Wanted) -> Result<Option<Records>, Problem> {
+        let mut first = vec![keys::topup(tenant, wanted.topup)];
+        first.extend(wanted.refund.map(|refund| keys::topup_refund(tenant, wanted.topup, refund)));
+        first.extend(wanted.clawback.as_ref().map(|id| keys::clawback(tenant, wanted.topup, id)));
+        let mut found = self.ledger.dynamo().get_many(&first).await?.into_iter();
+        let Some(topup) = found.next().flatten() else { return Ok(None) };
+        let topup = TopupRecord::read(&topup)?;
+        let mut refund = None;
+        if wanted.refund.is_some() {
+            let Some(item) = found.next().flatten() else { return Ok(None) };
+            refund = Some(TopupRefund::read(&item)?);
+        }
+        let clawback = match &wanted.clawback {
+            Some(_) => found.next().flatten().as_ref().map(Clawback::read).transpose()?,
+            None => None,
+        };
+        let marker = match &refund {
+            Some(refund) => refund.marker_key(tenant),
+            None => topup.marker_key(tenant),
+        };
+        let wallet = Partition::customer(tenant, topup.customer).balance(&Asset::Ecopay);
+        let mut found = self.ledger.dynamo().get_many(&[marker, wallet]).await?.into_iter();
+        let flight = match found.next().flatten().as_ref().map(Marker::read).transpose()?.map(|marker| marker.state) {
+            Some(MarkerState::InFlight(flight)) => Some(*flight),
+            Some(MarkerState::Completed { .. } | MarkerState::Reversed) | None => None,
+        };
+        let balance = match found.next().flatten() {
+            Some(item) => {
+                let balance = Balance::from_stored(Asset::Ecopay, read::number(&item, attr::BALANCE)?);
+                Some(balance.map_err(|_| ledger_core::dynamo::ItemError { attribute: attr::BALANCE.to_owned() })?)
+            }
+            None => None,
+        };
+        Ok(Some(Records { topup, refund, clawback, balance, flight }))
+    }
+
+    /// A top-up, and one of its refunds if `refund` names one.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn topup(
+        &self,
+        tenant: &Tenant,
+        topup: TopupId,
+        refund: Option<RefundId>,
+    ) -> Result<Option<Records>, Problem> {
+        self.records(tenant, &Wanted { topup, refund, clawback: None }).await
+    }
+}

@@ -1,0 +1,238 @@
+//! Recovery: claims whose holder is gone, top-ups that nobody paid, refunds whose events were lost.
+//! Everything it does, an event or the client's own retry may do at the same time.
+
+use super::Desk;
+use super::drive::Driven;
+use super::facts::Applied;
+use super::records::Wanted;
+use crate::dynamo::{QuerySpec, SortKeys};
+use crate::execute::Attempt;
+use crate::metrics::Metric;
+use crate::problem::Problem;
+use crate::psp::{Lookup, PspObject, Sent, Sighting};
+use http::StatusCode;
+use ledger_core::dynamo::{Item, read};
+use ledger_core::idempotency::{Flight, Marker, MarkerState};
+use ledger_core::ids::{RefundId, Tenant, TopupId};
+use ledger_core::keys::{self, Shards, Work, attr, sk};
+use ledger_core::operation::Operation;
+use ledger_core::ops::topup::{RefundState, TopupRecord, TopupState, attention, check};
+use ledger_core::psp::Tags;
+use ledger_core::transaction::{BuildError, Transaction};
+use serde::Serialize;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How often a holder says that it is alive.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// A claim that nobody has touched for so long after its lease is stuck.
+const STUCK: Duration = Duration::from_secs(60);
+/// How much of a shard's work one run takes on.
+const BATCH: usize = 25;
+/// A run begins nothing after this: a function's time is bounded, and a later run goes on.
+const RUN: Duration = Duration::from_secs(240);
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Recovered {
+    /// Claims that it completed.
+    pub completed: usize,
+    /// Claims that it tried, and that still wait.
+    pub waiting: usize,
+    /// Top-ups and refunds that it looked at with the provider.
+    pub checked: usize,
+    /// What waits for a person.
+    pub attention: usize,
+}
+
+impl Desk {
+    /// Takes on what is due for a tenant. Two runs at once do nothing twice.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell; a later run goes on. 500 if a record could not be brought on,
+    /// after all others.
+    pub async fn recover(&self, tenant: &Tenant, shards: Shards) -> Result<Recovered, Problem> {
+        let (mut done, mut fault) = (Recovered::default(), None);
+        let began = Instant::now();
+        let over = || began.elapsed() >= RUN;
+        for partition in Flight::due_partitions(tenant, Work::Flight, shards) {
+            for item in self.due(partition).await? {
+                if over() {
+                    break;
+                }
+                match passed_over(self.recover_claim(&item).await, &mut fault)?.flatten() {
+                    Some(true) => done.completed = done.completed.saturating_add(1),
+                    Some(false) => done.waiting = done.waiting.saturating_add(1),
+                    None => {}
+                }
+            }
+        }
+        for partition in Flight::due_partitions(tenant, Work::PspCheck, shards) {
+            for item in self.due(partition).await? {
+                if over() {
+                    break;
+                }
+                passed_over(self.check(tenant, &item).await, &mut fault)?;
+                done.checked = done.checked.saturating_add(1);
+            }
+        }
+        for partition in attention::partitions(tenant, shards) {
+            let waiting = self.ledger.dynamo().query(&QuerySpec::due(partition, SortKeys::All)).await?.len();
+            done.attention = done.attention.saturating_add(waiting);
+        }
+        for _ in 0..done.attention {
+            // As long as it waits it is counted, so that its alarm stays.
+            self.ledger.metrics().count(Metric::NeedsAttention, tenant, Operation::Recovery);
+        }
+        fault.map_or(Ok(done), Err)
+    }
+
+    async fn due(&self, partition: String) -> Result<Vec<Item>, Problem> {
+        let until = keys::due_until(self.ledger.clock().now());
+        let query = QuerySpec::due(partition, SortKeys::Between(String::new(), until)).limit(BATCH);
+        Ok(self.ledger.dynamo().query(&query).await?)
+    }
+
+    /// Whether a claim has its answer; `None` if there was nothing to do.
+    async fn recover_claim(&self, listed: &Item) -> Result<Option<bool>, Problem> {
+        // The index may be behind: the marker itself says where it stands.
+        let listed = Flight::read(listed)?;
+        let Some(item) = self.ledger.dynamo().get(&listed.marker_key()).await? else { return Ok(None) };
+        let MarkerState::InFlight(flight) = Marker::read(&item)?.state else { return Ok(None) };
+        if self.ledger.clock().now() > flight.lease_until.plus(STUCK) {
+            self.count(Metric::StuckInFlight, &flight);
+        }
+        let Some(held) = self.take_over(&flight).await? else { return Ok(None) };
+        match self.drive_alive(&held).await {
+            Ok(Driven::Landed(_)) => Ok(Some(true)),
+            Ok(Driven::Waiting | Driven::Lost) => Ok(Some(false)),
+            Ok(Driven::Unknown) => {
+                self.let_go(&held).await?;
+                Ok(Some(false))
+            }
+            Err(problem) => {
+                tracing::warn!(tenant = %held.tenant, operation = %held.operation, resource = %held.resource,
+                    code = problem.code(), "a claim could not be recovered");
+                self.let_go(&held).await?;
+                Ok(Some(false))
+            }
+        }
+    }
+
+    /// Drives a claim and says all the while that its holder is alive, as long as one holder may.
+    async fn drive_alive(&self, flight: &Flight) -> Result<Driven, Problem> {
+        let mut driving = std::pin::pin!(self.drive(flight));
+        loop {
+            tokio::select! {
+                driven = &mut driving => return driven,
+                () = tokio::time::sleep(HEARTBEAT) => {}
+            }
+            let now = self.ledger.clock().now();
+            let beat = flight.heartbeat(now).map_err(|error| self.unbuilt(flight, &error))?;
+            let Some((_, transaction)) = beat else { return Ok(Driven::Unknown) };
+            if !self.transition(flight, &transaction).await? {
+                return Ok(Driven::Lost);
+            }
+        }
+    }
+
+    async fn let_go(&self, flight: &Flight) -> Result<(), Problem> {
+        let (_, transaction) =
+            flight.let_go(self.ledger.clock().now()).map_err(|error| self.unbuilt(flight, &error))?;
+        // Whoever has it by now goes on with it.
+        self.transition(flight, &transaction).await.map(|_| ())
+    }
+
+    async fn check(&self, tenant: &Tenant, listed: &Item) -> Result<(), Problem> {
+        let topup = read::parsed(listed, "topup_id", TopupId::parse)?;
+        let is_refund = read::text(listed, attr::SK)?.starts_with(sk::REFUND);
+        let refund = if is_refund { Some(read::parsed(listed, "refund_id", RefundId::parse)?) } else { None };
+        let wanted = Wanted { topup, refund, clawback: None };
+        let Some(records) = self.records(tenant, &wanted).await? else { return Ok(()) };
+        let tags = Tags { tenant: tenant.clone(), topup, refund };
+        match &records.refund {
+            Some(refund) if refund.state == RefundState::Pending => {
+                let Some(id) = &refund.psp_refund else { return Ok(()) };
+                let seen = self.psp.look(Lookup::Refund(id), records.topup.account.as_deref()).await;
+                let settled = self.bring(tenant, &tags, seen).await?;
+                let again = check::refund_again(tenant, refund, self.ledger.clock().now());
+                self.again(tenant, settled, again).await
+            }
+            Some(_) => Ok(()),
+            None if records.topup.state == TopupState::Pending => self.abandon(tenant, &tags, &records.topup).await,
+            // Its claim is in flight or waits for a person: it must not stand before the others until then.
+            None if records.topup.state == TopupState::Requested => {
+                let again = check::topup_again(tenant, &records.topup, false, self.ledger.clock().now());
+                self.again(tenant, false, again).await
+            }
+            // It is at rest, and the index behind.
+            None => Ok(()),
+        }
+    }
+
+    /// Nobody has paid: the provider is asked to cancel. Only its confirmation releases the headroom; if
+    /// it says that it was paid after all, it is credited.
+    async fn abandon(&self, tenant: &Tenant, tags: &Tags, topup: &TopupRecord) -> Result<(), Problem> {
+        let Some((request, key)) = topup.cancellation() else { return Ok(()) };
+        let account = topup.account.as_deref();
+        let (seen, burnt) = match self.psp.send(&request, &key).await {
+            Sent::Done(object) => (Sighting::Found(object), false),
+            Sent::Refused(refusal) => match (refusal.object, &topup.intent) {
+                (Some(object), _) => (Sighting::Found(object), true),
+                (None, Some(intent)) => (self.psp.look(Lookup::Intent(intent), account).await, true),
+                (None, None) => (Sighting::Unknown, true),
+            },
+            Sent::Unknown(unknown) => (Sighting::Unknown, !unknown.resend),
+        };
+        let settled = self.bring(tenant, tags, seen).await?;
+        let again = check::topup_again(tenant, topup, burnt, self.ledger.clock().now());
+        self.again(tenant, settled, again).await
+    }
+
+    /// Whether what was seen has settled the matter.
+    async fn bring(&self, tenant: &Tenant, tags: &Tags, seen: Sighting) -> Result<bool, Problem> {
+        let object: PspObject = match seen {
+            Sighting::Found(object) => object,
+            Sighting::Absent | Sighting::Unknown => return Ok(false),
+        };
+        match self.apply_seen(tenant, tags, object).await? {
+            Applied::Done | Applied::Repeated => Ok(true),
+            Applied::Behind => Ok(false),
+            Applied::NoRecord | Applied::Odd(_) => {
+                tracing::error!(%tenant, topup = %tags.topup, "the provider's object contradicts our record");
+                Ok(false)
+            }
+        }
+    }
+
+    async fn again(
+        &self,
+        tenant: &Tenant,
+        settled: bool,
+        again: Result<Transaction, BuildError>,
+    ) -> Result<(), Problem> {
+        if settled {
+            return Ok(());
+        }
+        let broken = |what: &str| self.ledger.broken(tenant, Operation::Recovery, what);
+        let again = again.map_err(|error| broken(&error.to_string()))?;
+        match self.ledger.attempt(tenant, Operation::Recovery, &again).await? {
+            // Rejected: its state has changed, and with it its mark.
+            Attempt::Applied | Attempt::Rejected(_) => Ok(()),
+            Attempt::MarkerStands(_) => Err(broken("a mark met a marker")),
+        }
+    }
+}
+
+/// A record that cannot be brought on is a fault of ours, logged where it was met: the others need not
+/// wait for it. Without the store none of them gets on.
+fn passed_over<T>(done: Result<T, Problem>, fault: &mut Option<Problem>) -> Result<Option<T>, Problem> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(problem) if problem.status() == StatusCode::INTERNAL_SERVER_ERROR => {
+            *fault = Some(problem);
+            Ok(None)
+        }
+        Err(problem) => Err(problem),
+    }
+}

@@ -1,0 +1,152 @@
+//! Top-ups and their refunds. The answers that stand under a key are made of what was minted at the
+//! claim and of the provider's object, so that they are the same whoever stores them.
+
+use crate::execute::created;
+use crate::psp::PspObject;
+use ledger_core::idempotency::Answer;
+use ledger_core::ops::topup::{RefundState, TopupRecord, TopupRefund, TopupState};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A top-up that the customer can pay.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct TopupCreatedView {
+    /// The top-up.
+    pub topup_id: String,
+    /// `pending`: it is credited once it has been paid.
+    #[schema(example = "pending")]
+    pub status: &'static str,
+    /// How much.
+    #[schema(example = "10000")]
+    pub amount: String,
+    /// `ECOPAY`.
+    pub asset: String,
+    /// The points that will come with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<String>,
+    /// The provider's PaymentIntent.
+    pub payment_intent_id: String,
+    /// What Stripe.js pays it with. Keep it from logs.
+    pub client_secret: String,
+    /// When.
+    pub created_at: String,
+    /// When its cancellation is asked for if it has not been paid.
+    pub expires_at: String,
+}
+
+/// A top-up as it stands.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct TopupView {
+    /// The top-up.
+    pub topup_id: String,
+    /// `pending`, `succeeded`, `canceled` or `refused`.
+    pub status: &'static str,
+    /// How much.
+    pub amount: String,
+    /// `ECOPAY`.
+    pub asset: String,
+    /// The points that come with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<String>,
+    /// The provider's PaymentIntent, once it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payment_intent_id: Option<String>,
+    /// What may still be refunded to the card.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refundable: Option<String>,
+    /// When.
+    pub created_at: String,
+    /// When its cancellation is asked for if it has not been paid.
+    pub expires_at: String,
+}
+
+/// A refund of a top-up to the card.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct TopupRefundView {
+    /// The refund.
+    pub refund_id: String,
+    /// The top-up.
+    pub topup_id: String,
+    /// `pending`, `succeeded` or `failed`.
+    pub status: &'static str,
+    /// What leaves the wallet.
+    pub amount: String,
+    /// What the card gets.
+    pub paid: String,
+    /// Yen kept for points of the top-up that had been spent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+    /// Points of the top-up that are taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points_taken_back: Option<String>,
+    /// When.
+    pub created_at: String,
+}
+
+impl From<&TopupRecord> for TopupView {
+    fn from(topup: &TopupRecord) -> Self {
+        let refundable = (topup.state == TopupState::Succeeded).then(|| topup.refundable.text());
+        Self {
+            topup_id: topup.id.to_string(),
+            status: match topup.state {
+                TopupState::Requested | TopupState::Pending => "pending",
+                TopupState::Succeeded => "succeeded",
+                TopupState::Canceled => "canceled",
+                TopupState::Refused => "refused",
+            },
+            amount: topup.charge.text(),
+            asset: topup.charge.asset().to_string(),
+            points: topup.points.as_ref().map(|points| points.text()),
+            payment_intent_id: topup.intent.as_ref().map(ToString::to_string),
+            refundable,
+            created_at: topup.created_at.to_string(),
+            expires_at: topup.expires_at.to_string(),
+        }
+    }
+}
+
+impl From<&TopupRefund> for TopupRefundView {
+    fn from(refund: &TopupRefund) -> Self {
+        Self {
+            refund_id: refund.id.to_string(),
+            topup_id: refund.topup.to_string(),
+            status: match refund.state {
+                RefundState::Requested | RefundState::Pending => "pending",
+                RefundState::Succeeded => "succeeded",
+                RefundState::Failed => "failed",
+            },
+            amount: refund.amount.text(),
+            paid: refund.paid.text(),
+            kept: refund.kept.as_ref().map(|kept| kept.text()),
+            points_taken_back: refund.points.as_ref().map(|points| points.text()),
+            created_at: refund.created_at.to_string(),
+        }
+    }
+}
+
+/// The answer under the key of a top-up or a refund, once the provider has its object. `None` if the
+/// object does not tell what the answer needs.
+pub(crate) fn answer(topup: &TopupRecord, refund: Option<&TopupRefund>, object: &PspObject) -> Option<Answer> {
+    match (refund, object) {
+        (None, PspObject::Intent(intent)) => {
+            let view = TopupCreatedView {
+                topup_id: topup.id.to_string(),
+                status: "pending",
+                amount: topup.charge.text(),
+                asset: topup.charge.asset().to_string(),
+                points: topup.points.as_ref().map(|points| points.text()),
+                payment_intent_id: intent.id.to_string(),
+                client_secret: intent.client_secret.as_ref()?.expose().clone(),
+                created_at: topup.created_at.to_string(),
+                expires_at: topup.expires_at.to_string(),
+            };
+            Some(created(format!("/v1/me/topups/{}", topup.id), &view))
+        }
+        (Some(refund), PspObject::Refund(_)) => {
+            // Where the refund stands is not told: it could be asked before and after it was paid out.
+            let view = TopupRefundView { status: "pending", ..TopupRefundView::from(refund) };
+            Some(created(format!("/v1/admin/topups/{}", topup.id), &view))
+        }
+        (None, PspObject::Refund(_)) | (Some(_), PspObject::Intent(_)) => None,
+    }
+}

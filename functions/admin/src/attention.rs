@@ -1,0 +1,201 @@
+//! `/v1/admin/attention`: what waits for a person. Operations that were parked, and events of Stripe
+//! that do not agree with our records.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::idempotency::{CanonicalRequest, Fields, Flight, Parked};
+use ledger_core::operation::Operation;
+use ledger_core::ops::topup::attention::{self, Decider, KeptEvent};
+use ledger_core::psp::EventId;
+use ledger_runtime::app::App;
+use ledger_runtime::execute::{Outcome, ok};
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::problem::Problem;
+use ledger_runtime::request::{self, KeyedJson, PathOf};
+use ledger_runtime::topups::{Resolution, Resolved};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// What waits for a person, oldest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AttentionView {
+    /// Operations that nobody tries again.
+    operations: Vec<ParkedView>,
+    /// Events that had no effect.
+    events: Vec<KeptEventView>,
+}
+
+/// An operation that was parked.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ParkedView {
+    /// What it makes: a top-up or a refund.
+    resource_id: String,
+    /// `topup` or `topup_refund`.
+    operation: String,
+    topup_id: String,
+    /// `attempts`: refused too often; `not_found`: too old to be sent again; `contradiction`.
+    why: &'static str,
+    /// How often Stripe has refused.
+    attempts: u32,
+    claimed_at: String,
+    parked_at: String,
+}
+
+/// An event that was kept.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct KeptEventView {
+    event_id: String,
+    /// Its type.
+    kind: String,
+    /// `no_record`, `amount`, `object`, `livemode`, `state`.
+    why: String,
+    /// Stripe's object, to look it up with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object_id: Option<String>,
+    received_at: String,
+}
+
+/// What is to become of a parked operation.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ResolveBody {
+    /// `retry`, or `give_up`: it ends as refused and what it reserved is given back.
+    action: String,
+    /// Why; at most 140 characters.
+    reason: String,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ResolvedView {
+    resource_id: String,
+    operation: String,
+    /// `retrying` or `given_up`.
+    status: &'static str,
+    resolved_at: String,
+}
+
+/// Why an event needs nothing more.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DismissBody {
+    /// Why; at most 140 characters.
+    reason: String,
+}
+
+/// An event that has been dismissed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DismissedView {
+    event_id: String,
+    dismissed_at: String,
+}
+
+/// What waits for a person.
+#[utoipa::path(get, path = "/v1/admin/attention", tag = "admin",
+    responses((status = 200, description = "Oldest first", body = AttentionView)))]
+pub(crate) async fn list(State(app): State<App>, who: Admin) -> Result<Json<AttentionView>, Problem> {
+    let (flights, events) = app.attention(who.tenant()).await?;
+    let operations = flights.iter().map(ParkedView::from).collect();
+    let events = events.iter().map(KeptEventView::from).collect();
+    Ok(Json(AttentionView { operations, events }))
+}
+
+/// Decides on a parked operation. Stripe is asked first: if it has the effect after all, the books follow
+/// it, and the answer is `wrong_state`.
+#[utoipa::path(post, path = "/v1/admin/attention/operations/{resource_id}/resolve", tag = "admin",
+    request_body = ResolveBody,
+    params(("resource_id" = String, Path, description = "The top-up or refund"),
+        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 200, description = "Decided", body = ResolvedView),
+        (status = 400, description = "`invalid_request`, `wrong_state`"),
+        (status = 404, description = "Nothing is parked under this id"),
+        (status = 503, description = "Stripe does not tell yet: try again with the same key")))]
+pub(crate) async fn resolve(
+    State(app): State<App>,
+    who: Admin,
+    PathOf(resource): PathOf<String>,
+    KeyedJson(key, body): KeyedJson<ResolveBody>,
+) -> Result<Outcome, Problem> {
+    let resource = Uuid::parse_str(&resource).map_err(|_| Problem::not_found())?;
+    let resolution = match body.action.as_str() {
+        "retry" => Resolution::Retry,
+        "give_up" => Resolution::GiveUp,
+        _ => return Err(Problem::invalid_field("action", "must be retry or give_up")),
+    };
+    let reason = request::reason("reason", &body.reason)?;
+    let fields = Fields::new().with("action", &body.action).with("reason", reason.expose());
+    let path = format!("/v1/admin/attention/operations/{resource}/resolve");
+    let request = CanonicalRequest { method: "POST", path, fields };
+    let (claim, admission) = app.claim(&who, Operation::ParkedResolve, key, request).await?;
+    let decider = Decider { actor: who.actor(), reason: &reason };
+    let plan = async |cx| app.resolve_parked(&claim, resource, resolution, &decider, &cx).await;
+    Ok(app.ledger().perform(claim.clone(), admission, plan, |resolved| ok(&ResolvedView::from(resolved))).await)
+}
+
+/// Takes a kept event from the list: a person has looked at it.
+#[utoipa::path(post, path = "/v1/admin/attention/events/{event_id}/dismiss", tag = "admin", request_body = DismissBody,
+    params(("event_id" = String, Path, description = "The event"),
+        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
+    responses((status = 200, description = "Dismissed", body = DismissedView),
+        (status = 400, description = "`invalid_request`, `wrong_state`"),
+        (status = 404, description = "No such event")))]
+pub(crate) async fn dismiss(
+    State(app): State<App>,
+    who: Admin,
+    PathOf(event): PathOf<String>,
+    KeyedJson(key, body): KeyedJson<DismissBody>,
+) -> Result<Outcome, Problem> {
+    let event = EventId::parse(&event).ok_or_else(Problem::not_found)?;
+    let reason = request::reason("reason", &body.reason)?;
+    let fields = Fields::new().with("reason", reason.expose());
+    let path = format!("/v1/admin/attention/events/{event}/dismiss");
+    let request = CanonicalRequest { method: "POST", path, fields };
+    let (claim, admission) = app.claim(&who, Operation::EventDismiss, key, request).await?;
+    let decider = Decider { actor: who.actor(), reason: &reason };
+    let plan = async |cx| Ok(attention::dismiss(who.tenant(), &event, &decider, &cx)?);
+    let render = |at: &ledger_core::time::Timestamp| {
+        ok(&DismissedView { event_id: event.to_string(), dismissed_at: at.to_string() })
+    };
+    Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
+}
+
+impl From<&Flight> for ParkedView {
+    fn from(flight: &Flight) -> Self {
+        Self {
+            resource_id: flight.resource.to_string(),
+            operation: flight.operation.to_string(),
+            topup_id: flight.topup.to_string(),
+            why: flight.parked.map_or("", Parked::name),
+            attempts: flight.attempts,
+            claimed_at: flight.claimed_at.to_string(),
+            parked_at: flight.lease_until.to_string(),
+        }
+    }
+}
+
+impl From<&KeptEvent> for KeptEventView {
+    fn from(event: &KeptEvent) -> Self {
+        Self {
+            event_id: event.id.to_string(),
+            kind: event.kind.clone(),
+            why: event.why.clone(),
+            object_id: event.object.clone(),
+            received_at: event.received_at.to_string(),
+        }
+    }
+}
+
+impl From<&Resolved> for ResolvedView {
+    fn from(resolved: &Resolved) -> Self {
+        Self {
+            resource_id: resolved.resource.to_string(),
+            operation: resolved.operation.to_string(),
+            status: match resolved.resolution {
+                Resolution::Retry => "retrying",
+                Resolution::GiveUp => "given_up",
+            },
+            resolved_at: resolved.at.to_string(),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `POST /v1/webhooks/stripe`: Stripe's events. A 2xx says that an event needs no more deliveries: it had
+//! its effect, or will never have one. Everything else is delivered again by Stripe, for three days.
+
+use axum::Json;
+use axum::extract::State;
+use http::HeaderMap;
+use ledger_core::ids::Tenant;
+use ledger_core::operation::Operation;
+use ledger_core::psp::{Event, Fact, Tags};
+use ledger_runtime::app::App;
+use ledger_runtime::metrics::Metric;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::psp::{signature, wire};
+use ledger_runtime::request::RawBody;
+use ledger_runtime::topups::{Applied, Desk};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+const SIGNATURE: &str = "stripe-signature";
+/// Why an event is kept whose record is missing.
+const NO_RECORD: &str = "no_record";
+
+/// The routes of this face.
+pub fn router(_: &App) -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(receive))
+}
+
+/// What became of an event.
+#[derive(Debug, Serialize, ToSchema)]
+struct ReceivedView {
+    /// `applied`, `repeated`, `behind`, `foreign`, `dismissed`, or `ignored`.
+    status: &'static str,
+}
+
+/// Takes an event. Stripe calls it, and proves that it is Stripe by its signature over the raw body.
+#[utoipa::path(post, path = "/v1/webhooks/stripe", tag = "stripe", security(()),
+    request_body(content = String, description = "Stripe's event, byte for byte as it was signed", content_type = "application/json"),
+    params(("Stripe-Signature" = String, Header, description = "`t=..,v1=..`")),
+    responses((status = 200, description = "It needs no more deliveries", body = ReceivedView),
+        (status = 400, description = "`signature_invalid`, `invalid_request`"),
+        (status = 413, description = "`body_too_large`"),
+        (status = 503, description = "Not done: to be delivered again")))]
+async fn receive(
+    State(app): State<App>,
+    headers: HeaderMap,
+    RawBody(body): RawBody,
+) -> Result<Json<ReceivedView>, Problem> {
+    let desk = app.desk()?;
+    verify(&app, &headers, &body)?;
+    let event = wire::event(&body, &desk.terms().ledger).map_err(|error| {
+        tracing::warn!(%error, "a signed event cannot be read");
+        Problem::invalid("The event cannot be read.")
+    })?;
+    let status = handle(&app, desk, &event).await?;
+    Ok(Json(ReceivedView { status }))
+}
+
+/// The body as it came, before anything of it is looked at.
+fn verify(app: &App, headers: &HeaderMap, body: &[u8]) -> Result<(), Problem> {
+    let secrets = app.config().stripe.as_ref().map(|stripe| stripe.webhook_secrets.as_slice()).unwrap_or_default();
+    let mut values = headers.get_all(SIGNATURE).iter();
+    let verdict = match (values.next().map(|value| value.to_str()), values.next()) {
+        (Some(Ok(header)), None) => signature::verify(secrets, header, body, app.now()).ok(),
+        (Some(Ok(_) | Err(_)) | None, _) => None,
+    };
+    verdict.ok_or_else(|| {
+        app.metrics().count_of(Metric::WebhookRefused, None, Some(Operation::StripeEvent));
+        Problem::webhook_refused()
+    })
+}
+
+async fn handle(app: &App, desk: &Desk, event: &Event) -> Result<&'static str, Problem> {
+    let Some(fact) = event.fact() else { return Ok("ignored") };
+    let Some(tags) = desk.tags_of(&fact, event.account.as_deref()).await? else {
+        app.metrics().count_of(Metric::EventForeign, None, Some(Operation::StripeEvent));
+        return Ok("foreign");
+    };
+    let terms = desk.terms();
+    let odd = if event.livemode != terms.livemode {
+        Some("livemode")
+    } else if event.account != terms.account {
+        Some("account")
+    } else {
+        None
+    };
+    if let Some(why) = odd {
+        return kept(desk, event, &fact, &tags, why).await;
+    }
+    let count = |metric| app.metrics().count(metric, &tags.tenant, Operation::StripeEvent);
+    match desk.apply(&tags.tenant, &tags, &fact, &event.id, &event.kind).await? {
+        Applied::Done => {
+            count(Metric::EventApplied);
+            Ok("applied")
+        }
+        Applied::Repeated => {
+            count(Metric::EventRepeated);
+            Ok("repeated")
+        }
+        Applied::Behind => {
+            count(Metric::EventRepeated);
+            Ok("behind")
+        }
+        Applied::NoRecord => kept(desk, event, &fact, &tags, NO_RECORD).await,
+        Applied::Odd(oddity) => kept(desk, event, &fact, &tags, oddity.name()).await,
+    }
+}
+
+/// Ours, and yet not as our records have it: kept, alarmed, and to be delivered again until it agrees or
+/// a person dismisses it.
+async fn kept(desk: &Desk, event: &Event, fact: &Fact, tags: &Tags, why: &str) -> Result<&'static str, Problem> {
+    let tenant: &Tenant = &tags.tenant;
+    if desk.keep(tenant, event, Some(fact.object().to_string()), why).await? {
+        return Ok("dismissed");
+    }
+    Err(Problem::event_kept())
+}

@@ -1,0 +1,142 @@
+//! Stripe's bodies through API Gateway's payload format 2.0: the bytes that were signed are the bytes that
+//! are verified, whether the gateway sent them as text or in base64.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test's helpers fail the test")]
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::BehaviorVersion;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use http_body_util::BodyExt;
+use ledger_core::personal::Masked;
+use ledger_runtime::app::App;
+use ledger_runtime::clock::Clock;
+use ledger_runtime::config::{Config, StripeConfig};
+use ledger_runtime::dynamo::Dynamo;
+use ledger_runtime::entropy::Entropy;
+use ledger_runtime::execute::Ledger;
+use ledger_runtime::metrics::{Counting, Metrics};
+use ledger_runtime::psp::Stripe;
+use ledger_runtime::routing;
+use serde_json::{Value, json};
+use sha2::Sha256;
+use tower::ServiceExt;
+
+const SECRET: &str = "whsec_of_this_test";
+const TABLE: &str = "ecopay";
+/// As Stripe writes it: indented, and with letters beyond ASCII. Nothing of ours depends on its type.
+const EVENT: &str = "{\n  \"id\": \"evt_1\",\n  \"object\": \"event\",\n  \"type\": \"customer.created\",\n  \
+                     \"livemode\": false,\n  \"data\": {\n    \"object\": {\n      \"object\": \"customer\",\n      \
+                     \"name\": \"\u{9752}\u{8449} \u{1f33f} \\u9752\"\n    }\n  }\n}";
+
+/// The function as Lambda runs it, over a store that it does not ask.
+fn function() -> axum::Router {
+    let config = aws_sdk_dynamodb::Config::builder().behavior_version(BehaviorVersion::v2026_01_12()).build();
+    let (clock, entropy) = (Clock::system(), Entropy::system());
+    let dynamo = Dynamo::from_client(Client::from_conf(config), TABLE, entropy.clone());
+    let counting = Counting::new(clock.clone());
+    let stripe = StripeConfig {
+        base_url: "http://127.0.0.1:9".to_owned(),
+        api_key: Masked::new("sk_test_1".to_owned()),
+        webhook_secrets: vec![Masked::new(SECRET.to_owned())],
+        account: None,
+    };
+    let psp = Stripe::new(&stripe, TABLE).unwrap();
+    let config =
+        Config { table: TABLE.to_owned(), endpoint_url: None, log_filter: String::new(), stripe: Some(stripe) };
+    let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
+    let app = App::new(ledger, counting, config).with_psp(psp);
+    let (router, _) = stripe_webhook::router(&app).split_for_parts();
+    routing::finish(router, app)
+}
+
+fn signature(body: &[u8]) -> String {
+    let at_s = Clock::system().now().seconds();
+    let mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+    let mac = mac.chain_update(format!("{at_s}.")).chain_update(body).finalize().into_bytes();
+    format!("t={at_s},v1={}", hex::encode(mac))
+}
+
+/// What API Gateway calls the function with.
+fn payload(signature: &str, body: &str, base64: bool) -> String {
+    json!({
+        "version": "2.0",
+        "routeKey": "POST /v1/webhooks/stripe",
+        "rawPath": "/v1/webhooks/stripe",
+        "rawQueryString": "",
+        "headers": {
+            "content-length": body.len().to_string(),
+            "content-type": "application/json; charset=utf-8",
+            "host": "api.example.com",
+            "stripe-signature": signature,
+            "user-agent": "Stripe/1.0 (+https://stripe.com/docs/webhooks)",
+        },
+        "requestContext": {
+            "accountId": "123456789012",
+            "apiId": "api-id",
+            "domainName": "api.example.com",
+            "domainPrefix": "api",
+            "http": {
+                "method": "POST",
+                "path": "/v1/webhooks/stripe",
+                "protocol": "HTTP/1.1",
+                "sourceIp": "192.0.2.1",
+                "userAgent": "Stripe/1.0",
+            },
+            "requestId": "id",
+            "routeKey": "POST /v1/webhooks/stripe",
+            "stage": "$default",
+            "time": "21/Nov/2026:12:00:00 +0000",
+            "timeEpoch": 1_795_262_400_000_i64,
+        },
+        "body": body,
+        "isBase64Encoded": base64,
+    })
+    .to_string()
+}
+
+/// The status, and the body's `status` or `code`.
+async fn answered(payload: &str) -> (u16, String) {
+    let request = lambda_http::request::from_str(payload).unwrap();
+    let response = function().oneshot(request).await.unwrap();
+    let status = response.status().as_u16();
+    let body: Value = serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
+    let word = if status == 200 { &body["status"] } else { &body["code"] };
+    (status, word.as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn text_and_base64_are_the_same_bytes() {
+    let good = (200, "ignored".to_owned());
+    let signed = signature(EVENT.as_bytes());
+    assert_eq!(answered(&payload(&signed, EVENT, false)).await, good);
+    assert_eq!(answered(&payload(&signed, &STANDARD.encode(EVENT), true)).await, good);
+}
+
+#[tokio::test]
+async fn bytes_that_were_not_signed_are_refused() {
+    let (signed, refused) = (signature(EVENT.as_bytes()), (400, "signature_invalid".to_owned()));
+    let others = [
+        EVENT.replace('\n', "\r\n"),
+        format!("\u{feff}{EVENT}"),
+        format!("{EVENT}\n"),
+        EVENT.replace("evt_1", "evt_2"),
+        serde_json::from_str::<Value>(EVENT).unwrap().to_string(),
+        STANDARD.encode(EVENT),
+        String::new(),
+    ];
+    for other in others {
+        assert_eq!(answered(&payload(&signed, &other, false)).await, refused, "{other}");
+        assert_eq!(answered(&payload(&signed, &STANDARD.encode(&other), true)).await, refused, "{other}");
+    }
+}
+
+/// Signed bytes that are no text: refused without a word, not a fault of ours.
+#[tokio::test]
+async fn signed_bytes_that_are_no_json() {
+    for bytes in [&b"\xff\xfe{}"[..], b"", b"{}", b"[1]", b"{\"id\":\"evt_1\""] {
+        let signed = signature(bytes);
+        let answer = answered(&payload(&signed, &STANDARD.encode(bytes), true)).await;
+        assert_eq!(answer, (400, "invalid_request".to_owned()), "{bytes:?}");
+    }
+}

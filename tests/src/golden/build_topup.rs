@@ -1,0 +1,273 @@
+//! The commands that move money from and to the outside, and the steps of operations in flight. Each
+//! reads what the runtime would read, and seals the plan under the marker that it comes with.
+
+use super::build::{Made, NoPlan};
+use super::command::{Does, FactJson, FlightStep, MarkerJson, PspJson};
+use super::decode::{self, World};
+use ledger_core::dynamo::read;
+use ledger_core::idempotency::{Answer, Claim, EventClaim, Flight, IdempotencyKey, Marker, MarkerState, Parked};
+use ledger_core::ids::{RefundId, TopupId};
+use ledger_core::keys::{self, Key, Partition, attr};
+use ledger_core::money::{Asset, Balance, Rate};
+use ledger_core::operation::Operation;
+use ledger_core::ops::topup::attention::{self, Decider, KeptEvent};
+use ledger_core::ops::topup::{
+    Clawback, Effect, Routed, TopupRecord, TopupRefund, View, check, claim as topup_claim, refund as topup_refund,
+    refused, route,
+};
+use ledger_core::ops::{PlanRefusal, TopupTerms, tenant, topup};
+use ledger_core::psp::{
+    Dispute, EventId, Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, PspTerms, RefundStatus, Tags,
+};
+use ledger_core::transaction::Transaction;
+use std::time::Duration;
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "`build::make` lists every command and passes these only")]
+pub(super) fn make(
+    world: &World,
+    does: &Does,
+    (claim, answer): (Option<&Claim>, Option<&Answer>),
+) -> Result<Made, NoPlan> {
+    let (whose, cx) = (&world.tenant, &world.cx);
+    let answer = || answer.expect("an answer");
+    let draft = match does {
+        Does::TopupClaim { customer, charge, psp } => {
+            let command = topup_claim::Topup { customer: decode::customer(customer), charge: world.amount(charge)? };
+            let claim = claim.expect("a claim");
+            return claimed(&topup_claim::plan(&command, claim, &world.terms(), &psp_terms(psp), cx)?, claim);
+        }
+        Does::TopupRefund { actor, topup, amount, reason, psp } => {
+            let records = Records::read(world, topup, None)?;
+            let amount = amount.as_ref().map(|amount| world.amount(amount)).transpose()?;
+            let points = balance(world, &records.topup, Asset::Point);
+            let command = topup_refund::RefundTopup {
+                actor: decode::actor(actor),
+                topup: &records.topup,
+                amount: amount.as_ref(),
+                points: points.as_ref(),
+                reason: &decode::text(reason),
+            };
+            let claim = claim.expect("a claim");
+            return claimed(&topup_refund::plan(&command, claim, &world.terms(), &psp_terms(psp), cx)?, claim);
+        }
+        Does::TopupEvent { event, kind, fact, topup, refund } => {
+            let records = Records::read(world, topup, refund.as_deref())?;
+            let mut effect = records.route(world, fact)?;
+            if let (true, Some(flight)) = (effect.lands, records.flight(world)) {
+                effect.draft.items.push(flight.land_from_outside(answer(), false, cx.now));
+            }
+            let event = EventClaim {
+                tenant: whose.clone(),
+                event: EventId::parse(event).unwrap(),
+                kind: kind.clone(),
+                now: cx.now,
+            };
+            let from = effect.provenance(whose, cx.now);
+            return Ok(Made::Whole(Transaction::of_event(&effect.draft, &event, &from).unwrap()));
+        }
+        Does::TopupLanding { fact, topup, refund } => {
+            let records = Records::read(world, topup, refund.as_deref())?;
+            let effect = records.route(world, fact)?;
+            return Ok(landed(world, &records, &effect, answer(), false));
+        }
+        Does::TopupRefused { topup, refund } => {
+            let records = Records::read(world, topup, refund.as_deref())?;
+            let effect = match &records.refund {
+                Some(refund) => refused::refund(whose, &records.topup, refund, cx.now)?,
+                None => refused::topup(whose, &records.topup, cx.now)?,
+            };
+            let effect = effect.ok_or_else(|| NoPlan("known".to_owned()))?;
+            return Ok(landed(world, &records, &effect, answer(), true));
+        }
+        Does::Flight { marker, step } => {
+            return step_of(&flight_at(world, &marker_key(world, marker)).unwrap(), step, world);
+        }
+        Does::ParkedRetry { marker, actor, reason } => {
+            let flight = flight_at(world, &marker_key(world, marker)).unwrap();
+            let reason = decode::text(reason);
+            attention::retry(&flight, &Decider { actor: decode::actor(actor), reason: &reason }, cx)?.draft
+        }
+        Does::ParkedGiveUp { marker, topup, refund, refusal, actor, reason } => {
+            let records = Records::read(world, topup, refund.as_deref())?;
+            let flight = flight_at(world, &marker_key(world, marker)).unwrap();
+            let (reason, refusal) = (decode::text(reason), decode::answer(refusal));
+            let decider = Decider { actor: decode::actor(actor), reason: &reason };
+            attention::give_up(&flight, &records.topup, records.refund.as_ref(), &refusal, &decider, cx)?.draft
+        }
+        Does::EventKeep { event, kind, why, object } => {
+            let kept = KeptEvent {
+                id: EventId::parse(event).unwrap(),
+                kind: kind.clone(),
+                why: why.clone(),
+                object: object.clone(),
+                received_at: cx.now,
+            };
+            return Ok(Made::Whole(kept.keep(whose).unwrap()));
+        }
+        Does::EventDismiss { event, actor, reason } => {
+            let reason = decode::text(reason);
+            let decider = Decider { actor: decode::actor(actor), reason: &reason };
+            attention::dismiss(whose, &EventId::parse(event).unwrap(), &decider, cx)?.draft
+        }
+        Does::TopupCheck { topup, burnt } => {
+            let records = Records::read(world, topup, None)?;
+            return Ok(Made::Whole(check::topup_again(whose, &records.topup, *burnt, cx.now).unwrap()));
+        }
+        Does::TopupRefundCheck { topup, refund } => {
+            let refund = Records::read(world, topup, Some(refund))?.refund.unwrap();
+            return Ok(Made::Whole(check::refund_again(whose, &refund, cx.now).unwrap()));
+        }
+        Does::TopupOffer { points_rate, abandoned_after_s } => {
+            let terms = TopupTerms {
+                points_rate: Rate::parse(points_rate).unwrap(),
+                abandoned_after: Duration::from_secs(abandoned_after_s.parse().unwrap()),
+            };
+            return Ok(Made::Whole(tenant::offer_topups(&world.tenant, &terms, cx.now).unwrap()));
+        }
+        other => panic!("built elsewhere: {other:?}"),
+    };
+    Ok(Made::Draft(draft))
+}
+
+/// Our records of a top-up, as the runtime reads them.
+struct Records {
+    topup: TopupRecord,
+    refund: Option<TopupRefund>,
+}
+
+impl Records {
+    fn read(world: &World, topup: &str, refund: Option<&str>) -> Result<Self, NoPlan> {
+        let id = TopupId::parse(topup).unwrap();
+        let topup = TopupRecord::read(world.must(&keys::topup(&world.tenant, id))).map_err(PlanRefusal::from)?;
+        let refund = refund.map(|refund| {
+            let key = keys::topup_refund(&world.tenant, id, RefundId::parse(refund).unwrap());
+            TopupRefund::read(world.must(&key)).map_err(PlanRefusal::from)
+        });
+        Ok(Self { topup, refund: refund.transpose()? })
+    }
+
+    /// The operation that made the refund, or else the top-up, if it has no answer yet.
+    fn flight(&self, world: &World) -> Option<Flight> {
+        let key = match &self.refund {
+            Some(refund) => refund.marker_key(&world.tenant),
+            None => self.topup.marker_key(&world.tenant),
+        };
+        flight_at(world, &key)
+    }
+
+    fn route(&self, world: &World, fact: &FactJson) -> Result<Effect, NoPlan> {
+        let fact = self.fact(world, fact);
+        let clawback = match &fact {
+            Fact::Intent(_) => None,
+            Fact::Refund(refund) => self.refund.is_none().then_some(&refund.id),
+            Fact::Withdrawn(dispute) | Fact::Reinstated(dispute) => Some(&dispute.id),
+        };
+        let clawback = clawback.and_then(|id| world.get(&keys::clawback(&world.tenant, self.topup.id, id)));
+        let clawback = clawback.map(|item| Clawback::read(item).unwrap());
+        let balance = balance(world, &self.topup, Asset::Ecopay);
+        let view = View {
+            tenant: &world.tenant,
+            topup: &self.topup,
+            refund: self.refund.as_ref(),
+            clawback: clawback.as_ref(),
+            balance: balance.as_ref(),
+        };
+        match route::route(&fact, &view, world.cx.now)? {
+            Routed::Apply(effect) => Ok(*effect),
+            Routed::Behind => Err(NoPlan("behind".to_owned())),
+            Routed::Ahead => Err(NoPlan("ahead".to_owned())),
+            Routed::Odd(oddity) => Err(NoPlan(format!("odd {}", oddity.name()))),
+        }
+    }
+
+    /// The fact, with the metadata that our objects have.
+    fn fact(&self, world: &World, fact: &FactJson) -> Fact {
+        let id = |text: &str| PspId::parse(text).unwrap();
+        let maybe = |text: &Option<String>| text.as_deref().map(id);
+        let money =
+            |amount: &str, currency: &str| PspMoney { minor: amount.parse().unwrap(), currency: currency.to_owned() };
+        let tags = |refund| Some(Tags { tenant: world.tenant.clone(), topup: self.topup.id, refund });
+        let dispute = |of: &str, intent: &Option<String>, amount: &str, currency: &str, livemode: bool| Dispute {
+            id: id(of),
+            intent: maybe(intent),
+            amount: money(amount, currency),
+            livemode,
+        };
+        match fact {
+            FactJson::Intent { id: of, amount, currency, received, status, livemode } => Fact::Intent(PaymentIntent {
+                id: id(of),
+                amount: money(amount, currency),
+                received: received.parse().unwrap(),
+                status: IntentStatus::parse(status),
+                livemode: *livemode,
+                client_secret: None,
+                tags: tags(None),
+            }),
+            FactJson::Refund { id: of, intent, amount, currency, status } => Fact::Refund(PspRefund {
+                id: id(of),
+                intent: maybe(intent),
+                amount: money(amount, currency),
+                status: RefundStatus::parse(status),
+                tags: self.refund.as_ref().and_then(|refund| tags(Some(refund.id))),
+            }),
+            FactJson::Withdrawn { id, intent, amount, currency, livemode } => {
+                Fact::Withdrawn(dispute(id, intent, amount, currency, *livemode))
+            }
+            FactJson::Reinstated { id, intent, amount, currency, livemode } => {
+                Fact::Reinstated(dispute(id, intent, amount, currency, *livemode))
+            }
+        }
+    }
+}
+
+fn claimed(call: &topup::PlannedCall, claim: &Claim) -> Result<Made, NoPlan> {
+    let flight = Flight::begin(claim, call).unwrap();
+    Ok(Made::Whole(Transaction::claimed(&call.draft, claim, &flight).unwrap()))
+}
+
+/// By the holder of the token that was read.
+fn landed(world: &World, records: &Records, effect: &Effect, answer: &Answer, refused: bool) -> Made {
+    let landing = records.flight(world).expect("a marker in flight").land(answer, refused, world.cx.now);
+    let from = effect.provenance(&world.tenant, world.cx.now);
+    Made::Whole(Transaction::landed(&effect.draft, landing, &from).unwrap())
+}
+
+fn step_of(flight: &Flight, step: &FlightStep, world: &World) -> Result<Made, NoPlan> {
+    let now = world.cx.now;
+    let (next, transaction) = match step {
+        FlightStep::Heartbeat {} => {
+            flight.heartbeat(now).unwrap().ok_or_else(|| NoPlan("past its ceiling".to_owned()))?
+        }
+        FlightStep::TakeOver {} => flight.take_over(now).unwrap().ok_or_else(|| NoPlan("not free".to_owned()))?,
+        FlightStep::LetGo {} => flight.let_go(now).unwrap(),
+        FlightStep::FailRetryably { burnt } => flight.fail_retryably(*burnt, now).unwrap(),
+        FlightStep::Park { why } => {
+            let all = [Parked::Attempts, Parked::NotFound, Parked::Contradiction];
+            flight.park(all.into_iter().find(|parked| parked.name() == why).unwrap(), now).unwrap()
+        }
+    };
+    assert_eq!(next.resource, flight.resource);
+    Ok(Made::Whole(transaction))
+}
+
+fn marker_key(world: &World, marker: &MarkerJson) -> Key {
+    let key = IdempotencyKey::parse(&marker.key).unwrap();
+    let operation = Operation::parse(&marker.operation).unwrap();
+    keys::marker(&world.tenant, decode::principal(&marker.principal), operation, key.as_str())
+}
+
+fn flight_at(world: &World, key: &Key) -> Option<Flight> {
+    match Marker::read(world.get(key)?).unwrap().state {
+        MarkerState::InFlight(flight) => Some(*flight),
+        MarkerState::Completed { .. } | MarkerState::Reversed => None,
+    }
+}
+
+fn balance(world: &World, topup: &TopupRecord, asset: Asset) -> Option<Balance> {
+    let item = world.get(&Partition::customer(&world.tenant, topup.customer).balance(&asset))?;
+    Some(Balance::from_stored(asset, read::number(item, attr::BALANCE).unwrap()).unwrap())
+}
+
+fn psp_terms(psp: &PspJson) -> PspTerms {
+    PspTerms { ledger: psp.ledger.clone(), livemode: psp.livemode, account: psp.account.clone() }
+}

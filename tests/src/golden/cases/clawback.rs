@@ -1,0 +1,225 @@
+//! What the provider takes without our asking: disputes, and refunds made at the provider. The wallet
+//! bears what it holds, `disputes` the rest, and what comes back pays `disputes` first.
+
+use super::Case;
+use super::outside::*;
+use super::world::*;
+use crate::golden::command::{Does, FactJson};
+use serde_json::{Value as Json, json};
+
+fn case(id: &'static str, why: &'static str, fact: FactJson) -> Case {
+    let kind = match &fact {
+        FactJson::Withdrawn { .. } => "charge.dispute.funds_withdrawn",
+        FactJson::Reinstated { .. } => "charge.dispute.funds_reinstated",
+        FactJson::Intent { .. } | FactJson::Refund { .. } => "refund.updated",
+    };
+    let (event, kind, topup) = (EVENT.to_owned(), kind.to_owned(), TOPUP.to_owned());
+    Case::new(id, why, None, Does::TopupEvent { event, kind, fact, topup, refund: None })
+}
+
+fn base(money: &str) -> [Json; 2] {
+    [succeeded("5000", "0"), account("ECOPAY", money, "0", "0")]
+}
+
+fn owing(owed: &str) -> Json {
+    with(succeeded("5000", "0"), "owed", n(owed))
+}
+
+/// The clawback as it stands.
+fn record(id: &str, amount: &str, state: &str) -> Json {
+    item(
+        "topup",
+        TOPUP,
+        &format!("CLAWBACK#{id}"),
+        json!({
+            "psp_id": s(id), "topup_id": s(TOPUP), "customer_id": s(A), "amount": n(amount), "state": s(state),
+            "created_at": s(EARLIER), "updated_at": s(EARLIER),
+        }),
+    )
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut all = taken();
+    all.extend(returned());
+    all.extend(at_the_provider());
+    all.extend(nothing());
+    all
+}
+
+fn taken() -> Vec<Case> {
+    let whole = [(OF_A, "ECOPAY", "-5000"), ("stripe_clearing", "ECOPAY", "5000")];
+    vec![
+        case("clawback/covered", "The wallet holds it all.", withdrawn("5000"))
+            .on(base("5000"))
+            .moves(&whole)
+            .precedence(),
+        case("clawback/covered-meanwhile", "It is enough that the wallet still does.", withdrawn("5000"))
+            .seen([account("ECOPAY", "5000", "0", "0")])
+            .on(base("8000"))
+            .moves(&whole),
+        case("clawback/covered-from-frozen", "A freeze does not stop it.", withdrawn("5000"))
+            .on([succeeded("5000", "0"), frozen(account("ECOPAY", "5000", "0", "0"))])
+            .moves(&whole),
+        case("clawback/partly-covered", "The rest stands on the tenant's account.", withdrawn("5000"))
+            .on(base("1500"))
+            .moves(&[(OF_A, "ECOPAY", "-1500"), ("stripe_clearing", "ECOPAY", "5000"), ("disputes", "ECOPAY", "-3500")])
+            .precedence(),
+        case("clawback/not-covered", "Nothing is there: the wallet is looked at, not changed.", withdrawn("5000"))
+            .on(base("0"))
+            .moves(&[("stripe_clearing", "ECOPAY", "5000"), ("disputes", "ECOPAY", "-5000")])
+            .precedence(),
+        case("clawback/what-is-held-stays", "What is held for a refund is not taken.", withdrawn("5000"))
+            .on([succeeded("5000", "0"), account("ECOPAY", "1500", "2000", "0")])
+            .moves(&[
+                (OF_A, "ECOPAY", "-1500"),
+                ("stripe_clearing", "ECOPAY", "5000"),
+                ("disputes", "ECOPAY", "-3500"),
+            ]),
+        case("clawback/of-a-part", "A dispute of less than the charge.", withdrawn("1"))
+            .on(base("5000"))
+            .moves(&[(OF_A, "ECOPAY", "-1"), ("stripe_clearing", "ECOPAY", "1")]),
+        case("clawback/second", "Beside another, whose rest still stands.", withdrawn("1000"))
+            .on([owing("500"), record("dp_0", "2000", "taken"), account("ECOPAY", "400", "0", "0")])
+            .moves(&[(OF_A, "ECOPAY", "-400"), ("stripe_clearing", "ECOPAY", "1000"), ("disputes", "ECOPAY", "-600")]),
+        case("clawback/spent-meanwhile", "The wallet no longer holds it: plan again.", withdrawn("5000"))
+            .seen([account("ECOPAY", "5000", "0", "0")])
+            .on(base("4999"))
+            .ends("rejected stale_plan by payer"),
+        case("clawback/filled-meanwhile", "What was short came from the read: plan again.", withdrawn("5000"))
+            .seen([account("ECOPAY", "1500", "0", "0")])
+            .on(base("1501"))
+            .ends("rejected stale_plan by payer"),
+        case("clawback/filled-from-nothing", "There is something by now: plan again.", withdrawn("5000"))
+            .seen([account("ECOPAY", "0", "0", "0")])
+            .on(base("1"))
+            .ends("rejected stale_plan by payer"),
+        case("clawback/taken-meanwhile", "Another event of the same fact was first.", withdrawn("5000"))
+            .seen([item("topup", TOPUP, &format!("CLAWBACK#{DISPUTE}"), json!({}))])
+            .on(base("5000"))
+            .on([record(DISPUTE, "5000", "taken")])
+            .ends("rejected stale_plan by clawback"),
+        case("clawback/owed-meanwhile", "Another clawback came in between: plan again.", withdrawn("5000"))
+            .seen([succeeded("5000", "0")])
+            .on([owing("100"), account("ECOPAY", "5000", "0", "0")])
+            .ends("rejected stale_plan by topup"),
+    ]
+}
+
+fn returned() -> Vec<Case> {
+    let taken = || record(DISPUTE, "5000", "taken");
+    vec![
+        case("clawback/reinstated", "It comes back into the wallet.", reinstated("5000"))
+            .on(base("0"))
+            .on([taken()])
+            .moves(&[(OF_A, "ECOPAY", "5000"), ("stripe_clearing", "ECOPAY", "-5000")])
+            .precedence(),
+        case("clawback/reinstated-over-the-cap", "What comes back may pass the cap.", reinstated("5000"))
+            .on(base("50000"))
+            .on([offering(), taken()])
+            .moves(&[(OF_A, "ECOPAY", "5000"), ("stripe_clearing", "ECOPAY", "-5000")]),
+        case("clawback/reinstated-owing", "What stands on `disputes` is paid first.", reinstated("5000"))
+            .on([owing("3500"), taken(), account("ECOPAY", "9", "0", "0")])
+            .moves(&[(OF_A, "ECOPAY", "1500"), ("stripe_clearing", "ECOPAY", "-5000"), ("disputes", "ECOPAY", "3500")])
+            .precedence(),
+        case("clawback/reinstated-owing-all", "All of it: the wallet gets nothing.", reinstated("5000"))
+            .on([owing("5000"), taken(), account("ECOPAY", "9", "0", "0")])
+            .moves(&[("stripe_clearing", "ECOPAY", "-5000"), ("disputes", "ECOPAY", "5000")]),
+        case("clawback/reinstated-owing-more", "And no more than it is.", reinstated("1000"))
+            .on([owing("4000"), record(DISPUTE, "1000", "taken"), account("ECOPAY", "9", "0", "0")])
+            .moves(&[("stripe_clearing", "ECOPAY", "-1000"), ("disputes", "ECOPAY", "1000")]),
+        case(
+            "clawback/reinstated-first",
+            "Before it was taken: it will not be, and nothing moves.",
+            reinstated("5000"),
+        )
+        .on(base("5000")),
+        case("clawback/taken-after-reinstated", "What came back is not taken again.", withdrawn("5000"))
+            .on(base("5000"))
+            .on([record(DISPUTE, "5000", "returned")])
+            .ends("behind"),
+        case("clawback/reinstated-again", "It comes back once.", reinstated("5000"))
+            .on(base("5000"))
+            .on([record(DISPUTE, "5000", "returned")])
+            .ends("behind"),
+        case("clawback/reinstated-meanwhile", "Another event of the same fact was first.", reinstated("5000"))
+            .seen([taken()])
+            .on(base("5000"))
+            .on([record(DISPUTE, "5000", "returned")])
+            .ends("rejected stale_plan by clawback"),
+        case("clawback/taken-after-reinstated-was-read", "Taken in between: plan again.", reinstated("5000"))
+            .seen([item("topup", TOPUP, &format!("CLAWBACK#{DISPUTE}"), json!({}))])
+            .on(base("0"))
+            .on([taken()])
+            .ends("rejected stale_plan by clawback"),
+    ]
+}
+
+/// A refund that somebody made at the provider: it carries none of our refunds' metadata.
+fn at_the_provider() -> Vec<Case> {
+    let told = |id, why, status| case(id, why, refund("re_9", "2000", status));
+    let taken = || record("re_9", "2000", "taken");
+    vec![
+        told("clawback/refund-at-the-provider", "Taken like a dispute, as soon as it is on its way.", "pending")
+            .on(base("5000"))
+            .moves(&[(OF_A, "ECOPAY", "-2000"), ("stripe_clearing", "ECOPAY", "2000")]),
+        told("clawback/refund-at-the-provider-paid", "Paid out: it has been taken.", "succeeded")
+            .on(base("3000"))
+            .on([taken()])
+            .ends("behind"),
+        told("clawback/refund-at-the-provider-failed", "It failed, and the money is back.", "failed")
+            .on(base("3000"))
+            .on([taken()])
+            .moves(&[(OF_A, "ECOPAY", "2000"), ("stripe_clearing", "ECOPAY", "-2000")]),
+        told("clawback/refund-at-the-provider-failed-first", "Failed before it was known: nothing moves.", "failed")
+            .on(base("5000")),
+    ]
+}
+
+fn nothing() -> Vec<Case> {
+    let dispute = |amount: &str, currency: &str, intent: &str, livemode: bool| FactJson::Withdrawn {
+        id: DISPUTE.to_owned(),
+        intent: Some(intent.to_owned()),
+        amount: amount.to_owned(),
+        currency: currency.to_owned(),
+        livemode,
+    };
+    let odd = |id, why, fact, outcome| case(id, why, fact).on(base("9000")).ends(outcome);
+    vec![
+        case("clawback/again", "Taken once.", withdrawn("5000"))
+            .on(base("5000"))
+            .on([record(DISPUTE, "5000", "taken")])
+            .ends("behind"),
+        odd("clawback/above-the-charge", "More than was charged.", dispute("5001", "jpy", INTENT, false), "odd amount"),
+        odd("clawback/another-currency", "Cents.", dispute("5000", "usd", INTENT, false), "odd amount"),
+        odd(
+            "clawback/another-object",
+            "Not of our PaymentIntent.",
+            dispute("5000", "jpy", "pi_2", false),
+            "odd object",
+        ),
+        odd("clawback/real-money", "Not of this mode.", dispute("5000", "jpy", INTENT, true), "odd livemode"),
+        case("clawback/another-amount-comes-back", "Not what was taken.", reinstated("4000"))
+            .on(base("0"))
+            .on([record(DISPUTE, "5000", "taken")])
+            .ends("odd amount"),
+        case(
+            "clawback/before-it-is-paid",
+            "Ahead of our record: the PaymentIntent is looked at first.",
+            withdrawn("5000"),
+        )
+        .on([pending(), account("ECOPAY", "0", "0", "5000")])
+        .ends("ahead"),
+        case("clawback/before-it-is-known", "Ahead too.", withdrawn("5000"))
+            .on([requested(), account("ECOPAY", "0", "0", "5000")])
+            .ends("ahead"),
+        case("clawback/of-a-canceled-one", "There was nothing to take.", withdrawn("5000"))
+            .on([canceled(), account("ECOPAY", "9000", "0", "0")])
+            .ends("odd state"),
+        case("clawback/of-a-refused-one", "Nor here.", withdrawn("5000"))
+            .on([refused(), account("ECOPAY", "9000", "0", "0")])
+            .ends("odd state"),
+        case("clawback/balance-unread", "What the wallet bears comes from a read.", withdrawn("5000"))
+            .on([succeeded("5000", "0")])
+            .ends("refused stale_plan"),
+    ]
+}

@@ -1,0 +1,61 @@
+//! What is looked at with the provider again later, and offering top-ups at all: writes without a key
+//! that move nothing.
+
+use super::Case;
+use super::outside::*;
+use super::world::*;
+use crate::golden::command::Does;
+use serde_json::Value as Json;
+
+fn again(id: &'static str, why: &'static str, burnt: bool) -> Case {
+    Case::new(id, why, None, Does::TopupCheck { topup: TOPUP.to_owned(), burnt })
+}
+
+fn refund_again(id: &'static str, why: &'static str) -> Case {
+    let (topup, refund) = (TOPUP.to_owned(), REFUND.to_owned());
+    Case::new(id, why, None, Does::TopupRefundCheck { topup, refund })
+}
+
+fn offer(id: &'static str, why: &'static str) -> Case {
+    let does = Does::TopupOffer { points_rate: "0.02".to_owned(), abandoned_after_s: "3600".to_owned() };
+    Case::new(id, why, None, does)
+}
+
+/// The refund's mark, once it is on its way.
+fn due(refund: Json) -> Json {
+    let refund = with(refund, "due_pk", s("demo#due#psp_check#1"));
+    with(refund, "due_sk", s(format!("{NOW}#{REFUND}")))
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let way = || due(refund_known(refund_requested(), "pending"));
+    vec![
+        again("topup_check/again", "Its cancellation is not certain: in ten minutes once more.", false).on([pending()]),
+        again(
+            "topup_check/again-under-the-next-key",
+            "The provider keeps a refusal under the key of the cancellation.",
+            true,
+        )
+        .on([pending()]),
+        again("topup_check/again-under-the-third-key", "And once more.", true).on([with(
+            pending(),
+            "cancel_epoch",
+            n("2"),
+        )]),
+        again("topup_check/paid-meanwhile", "There is nothing to cancel.", false)
+            .seen([pending()])
+            .on([succeeded("5000", "0")])
+            .ends("rejected stale_plan by topup"),
+        refund_again("topup_check/refund-again", "Still on its way: in ten minutes once more.")
+            .on([succeeded("3000", "20"), way()]),
+        refund_again("topup_check/refund-paid-meanwhile", "There is nothing to look for.")
+            .seen([way()])
+            .on([succeeded("3000", "20"), refund_known(refund_requested(), "succeeded")])
+            .ends("rejected stale_plan by refund"),
+        offer("topup_check/offered", "Top-ups are offered from here on.").on([config()]),
+        offer("topup_check/offered-already", "Terms that stand are not touched.")
+            .on([offering()])
+            .ends("rejected already_exists by config"),
+        offer("topup_check/no-tenant", "There is no such tenant.").ends("rejected account_missing by config"),
+    ]
+}

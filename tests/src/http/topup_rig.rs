@@ -1,0 +1,449 @@
+//! Several processes over one table and one Stripe, each with a clock and wires of its own, so that
+//! any of them can be slow, wrong about the time, cut off, or dead at a point that a test names.
+
+use super::psp_tap::PspTap;
+use super::tap::Tap;
+use super::world::{Customer, World, new_id};
+use super::{Answer, Call, Host, Who, host};
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::types::AttributeValue;
+use axum::Router;
+use axum::body::Body;
+use futures::future::join_all;
+use lambda_http::aws_lambda_events::apigw::{
+    ApiGatewayRequestAuthorizer, ApiGatewayRequestAuthorizerJwtDescription, ApiGatewayV2httpRequestContext,
+};
+use lambda_http::request::RequestContext;
+use ledger_core::ids::Tenant;
+use ledger_core::ops::TenantTerms;
+use ledger_core::personal::Masked;
+use ledger_local::faces;
+use ledger_local::stack::TABLE_DEFAULT;
+use ledger_local::stripe::Simulator;
+use ledger_runtime::app::App;
+use ledger_runtime::clock::Clock;
+use ledger_runtime::config::StripeConfig;
+use ledger_runtime::metrics::{Counting, Metric};
+use ledger_runtime::problem::Problem;
+use ledger_runtime::psp::Stripe;
+use ledger_runtime::routing;
+use ledger_runtime::topups::Recovered;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tower::ServiceExt;
+
+/// What every top-up here is about, and the points that come with it.
+pub const YEN: &str = "1000";
+/// Five per cent.
+pub const POINTS: &str = "50";
+/// A claim's lease is over after this, with a little to spare.
+pub const LEASE_OVER: Duration = Duration::from_secs(31);
+/// A point that a victim comes to is looked for so often.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+const PATIENCE: Duration = Duration::from_secs(10);
+const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const BODY_BYTES_MAX: usize = 1 << 20;
+const WEBHOOK: &str = "/v1/webhooks/stripe";
+
+/// A clock that a test moves.
+#[derive(Clone, Debug, Default)]
+pub struct Hand(Arc<AtomicI64>);
+
+/// A table, a Stripe, and what it takes to reach them.
+#[derive(Clone)]
+pub struct Rig {
+    host: Arc<Host>,
+    /// The Stripe. It delivers nothing by itself.
+    pub simulator: Simulator,
+    stripe: Stripe,
+    dynamodb: Client,
+}
+
+/// A process: the functions' state with a clock and wires of its own.
+#[derive(Clone)]
+pub struct Actor {
+    /// The state.
+    pub app: App,
+    /// Its clock.
+    pub clock: Hand,
+    /// Its wire to Stripe.
+    pub psp: PspTap,
+    /// Its wire to the table.
+    pub tap: Tap,
+    /// Its counters.
+    pub counting: Counting,
+    router: Router,
+    host: Arc<Host>,
+}
+
+/// A tenant of its own with one customer, and the processes that serve it.
+pub struct Scene {
+    /// Where it is set.
+    pub rig: Rig,
+    /// The tenant.
+    pub world: World,
+    /// Its slug.
+    pub tenant: Tenant,
+    /// The customer.
+    pub customer: Customer,
+}
+
+/// A balance item, number by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wallet {
+    /// What may be spent.
+    pub balance: String,
+    /// What is put aside to leave.
+    pub held: String,
+    /// Headroom that is put aside for what is to come.
+    pub reserved: String,
+}
+
+impl Hand {
+    /// So long ahead of the system's clock.
+    pub fn ahead(&self, by: Duration) {
+        self.0.store(millis(by), Ordering::SeqCst);
+    }
+
+    /// So many seconds ahead of the system's clock, or behind it.
+    pub fn skew_s(&self, by: i64) {
+        self.0.store(by * 1000, Ordering::SeqCst);
+    }
+
+    fn clock(&self) -> Clock {
+        let (ahead, system) = (Arc::clone(&self.0), Clock::system());
+        Clock::from_fn(move || {
+            let by = ahead.load(Ordering::SeqCst);
+            let by_ms = Duration::from_millis(by.unsigned_abs());
+            if by < 0 { system.now().minus(by_ms) } else { system.now().plus(by_ms) }
+        })
+    }
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).expect("a test's time")
+}
+
+impl Rig {
+    /// On a stack of its own: the simulator's faults meet nobody else, and the table stays small
+    /// enough to be audited often.
+    pub async fn new() -> Self {
+        let host =
+            Host::with_app(|backend| async move { host::app(backend.dynamodb, Clock::system(), &backend.stripe).0 });
+        let stack = host.stack();
+        let simulator = stack.simulator().expect("the simulator").clone();
+        // What is delivered, and to whom, is the test's to say.
+        simulator.deliver_to(None);
+        let stripe = Stripe::new(stack.stripe(), TABLE_DEFAULT).expect("a client of Stripe");
+        let dynamodb = host::client(stack.dynamodb_url()).await;
+        Self { host, simulator, stripe, dynamodb }
+    }
+
+    /// Another process.
+    pub async fn actor(&self) -> Actor {
+        self.actor_with(self.stripe.clone(), false).await
+    }
+
+    /// A process that makes each call of the table once and waits for ever, so that what a test does to
+    /// its calls is all that happens to them.
+    pub async fn victim(&self) -> Actor {
+        self.actor_with(self.stripe.clone(), true).await
+    }
+
+    /// Another process, whose key Stripe does not know.
+    pub async fn actor_with_a_wrong_key(&self) -> Actor {
+        let known = self.host.stack().stripe();
+        let config = StripeConfig { api_key: Masked::new("sk_test_wrong".to_owned()), ..known.clone() };
+        self.actor_with(Stripe::new(&config, TABLE_DEFAULT).expect("a client of Stripe"), false).await
+    }
+
+    async fn actor_with(&self, stripe: Stripe, patient: bool) -> Actor {
+        let (clock, psp, tap, stack) = (Hand::default(), PspTap::over(stripe), Tap::default(), self.host.stack());
+        let mut client = tap.client(stack.dynamodb_url(), patient).await;
+        if patient {
+            let config = client.config().to_builder().timeout_config(TimeoutConfig::disabled());
+            client = Client::from_conf(config.build());
+        }
+        let (app, counting) = host::app_with(client, clock.clock(), stack.stripe(), psp.clone());
+        let (router, _) = faces::routes(&app).split_for_parts();
+        let router = routing::finish(router, app.clone());
+        Actor { app, clock, psp, tap, counting, router, host: Arc::clone(&self.host) }
+    }
+
+    /// A tenant of its own.
+    pub async fn scene(&self, tenant: &str) -> Scene {
+        self.scene_with(tenant, |_| {}).await
+    }
+
+    /// A tenant of its own that gives customers a week to pay.
+    pub async fn patient_scene(&self, tenant: &str) -> Scene {
+        self.scene_with(tenant, |terms| {
+            terms.topup.as_mut().expect("top-ups are offered").abandoned_after = WEEK;
+        })
+        .await
+    }
+
+    /// The same with changed terms.
+    pub async fn scene_with(&self, tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Scene {
+        let world = World::with_terms(Arc::clone(&self.host), tenant, change).await;
+        let customer = world.customer().await;
+        let tenant = Tenant::parse(tenant).expect("a slug");
+        Scene { rig: self.clone(), world, tenant, customer }
+    }
+}
+
+impl Actor {
+    /// Answers a request as the function would behind API Gateway, in this very task: whoever drops
+    /// the future has killed the process at that point.
+    pub async fn send(&self, call: &Call) -> Answer {
+        let mut request = http::Request::builder().method(call.method.as_str()).uri(&call.path);
+        for (name, value) in self.headers(call) {
+            request = request.header(name, value);
+        }
+        let mut request = request.body(Body::from(call.body.clone().unwrap_or_default())).expect("a request");
+        request.extensions_mut().insert(self.context(&call.who));
+        let response = self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
+        let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+        let headers =
+            response.headers().iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect();
+        let status = response.status().as_u16();
+        let body = axum::body::to_bytes(response.into_body(), BODY_BYTES_MAX).await.expect("a body");
+        Answer { status, headers, body: text(&body) }
+    }
+
+    /// The same in a task of its own, which can be aborted.
+    #[must_use]
+    pub fn spawn(&self, call: &Call) -> JoinHandle<Answer> {
+        let (actor, call) = (self.clone(), call.clone());
+        tokio::spawn(async move { actor.send(&call).await })
+    }
+
+    /// Sends until the answer is definite, as clients do.
+    pub async fn settle(&self, call: &Call) -> Answer {
+        let settling = async {
+            loop {
+                let answer = self.send(call).await;
+                if !matches!(answer.status, 409 | 503) {
+                    return answer;
+                }
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        };
+        let settled = tokio::time::timeout(PATIENCE, settling).await;
+        settled.unwrap_or_else(|_| panic!("no definite answer to {call:?}"))
+    }
+
+    /// The recovery worker runs once.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn recover(&self, scene: &Scene) -> Result<Recovered, Problem> {
+        outbox::run_due(&self.app, &scene.tenant).await
+    }
+
+    /// An event of the scene's is delivered to this process, signed now by its own clock.
+    pub async fn deliver(&self, scene: &Scene, event: &Value) -> Answer {
+        let (signature, body) = scene.rig.simulator.signed_at(event, self.app.now().seconds());
+        self.take(&signature, &body).await
+    }
+
+    /// The same, signed now by Stripe's clock.
+    pub async fn deliver_on_time(&self, scene: &Scene, event: &Value) -> Answer {
+        let (signature, body) = scene.rig.simulator.signed(event);
+        self.take(&signature, &body).await
+    }
+
+    async fn take(&self, signature: &str, body: &str) -> Answer {
+        self.send(&Call::post(WEBHOOK, &Who::Nobody, &json!({})).raw(body).header("stripe-signature", signature)).await
+    }
+
+    /// Delivers these events one after the other, each until it is taken, as Stripe does.
+    pub async fn deliver_all<'a>(&self, scene: &Scene, events: impl IntoIterator<Item = &'a Value>) {
+        for event in events {
+            let delivering = async {
+                while self.deliver(scene, event).await.status != 200 {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+            };
+            let taken = tokio::time::timeout(PATIENCE, delivering).await;
+            assert!(taken.is_ok(), "{} is never taken", event["type"]);
+        }
+    }
+
+    /// How often something was counted.
+    #[must_use]
+    pub fn counted(&self, metric: Metric) -> u64 {
+        self.counting.total(metric)
+    }
+
+    /// Waits until all faults planned for its table have been met.
+    pub async fn met(&self) {
+        until("a planned fault", async || self.tap.faults_left() == 0).await;
+    }
+
+    fn headers(&self, call: &Call) -> Vec<(String, String)> {
+        let mut headers = call.headers.clone();
+        headers.push(("content-type".to_owned(), "application/json".to_owned()));
+        headers.extend(call.key.iter().map(|key| ("idempotency-key".to_owned(), key.clone())));
+        headers
+    }
+
+    /// What API Gateway says of the caller.
+    fn context(&self, who: &Who) -> RequestContext {
+        let mut context = ApiGatewayV2httpRequestContext::default();
+        if let Who::Bearer(token) = who {
+            let mut jwt = ApiGatewayRequestAuthorizerJwtDescription::default();
+            jwt.claims = self.host.stack().issuer().verify(token).expect("a token of this stack's");
+            let mut authorizer = ApiGatewayRequestAuthorizer::default();
+            authorizer.jwt = Some(jwt);
+            context.authorizer = Some(authorizer);
+        }
+        RequestContext::ApiGatewayV2(context)
+    }
+}
+
+/// Waits until something holds that nobody tells of.
+pub async fn until(what: &str, holds: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !holds().await {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "{what}: never");
+}
+
+impl Scene {
+    /// The customer's request for a top-up, under a fresh key.
+    #[must_use]
+    pub fn topup(&self) -> Call {
+        self.topup_of(YEN)
+    }
+
+    /// The same of another amount.
+    #[must_use]
+    pub fn topup_of(&self, amount: &str) -> Call {
+        // Not a UUIDv7: a key's birth must not get in the way of a test's clocks.
+        Call::post("/v1/me/topups", &self.customer.who, &json!({"amount": amount})).key(format!("k-{}", new_id()))
+    }
+
+    /// The operator's request to refund a top-up in full, under a fresh key.
+    #[must_use]
+    pub fn refund(&self, topup: &str) -> Call {
+        let body = json!({"reason": "for a test"});
+        let path = format!("/v1/admin/topups/{topup}/refunds");
+        Call::post(&path, &self.world.operator.who, &body).key(format!("k-{}", new_id()))
+    }
+
+    /// A top-up that was paid and credited; its id.
+    pub async fn paid(&self) -> String {
+        let actor = self.rig.actor().await;
+        let topup = actor.settle(&self.topup()).await.good();
+        self.pay();
+        actor.deliver_all(self, &self.events()).await;
+        topup.text("/topup_id")
+    }
+
+    /// The customer pays every PaymentIntent that is open.
+    pub fn pay(&self) {
+        for intent in self.intents() {
+            // One that is paid already stays so.
+            let _ = self.rig.simulator.succeed_payment(intent["id"].as_str().expect("an id"));
+        }
+    }
+
+    /// Stripe's PaymentIntents of this tenant.
+    #[must_use]
+    pub fn intents(&self) -> Vec<Value> {
+        self.own(self.rig.simulator.payment_intents(), "/metadata/ecopay_tenant")
+    }
+
+    /// Stripe's refunds of this tenant.
+    #[must_use]
+    pub fn refunds(&self) -> Vec<Value> {
+        self.own(self.rig.simulator.refunds(), "/metadata/ecopay_tenant")
+    }
+
+    /// Stripe's events of this tenant, oldest first.
+    #[must_use]
+    pub fn events(&self) -> Vec<Value> {
+        self.own(self.rig.simulator.events(), "/data/object/metadata/ecopay_tenant")
+    }
+
+    fn own(&self, mut all: Vec<Value>, tenant: &str) -> Vec<Value> {
+        all.retain(|object| object.pointer(tenant).and_then(Value::as_str) == Some(self.tenant.as_str()));
+        all
+    }
+
+    /// The state of the marker under a call's key, if there is one.
+    pub async fn marker(&self, call: &Call) -> Option<String> {
+        let (operation, principal) = match call.path.as_str() {
+            "/v1/me/topups" => ("topup", format!("customer#{}", self.customer.id)),
+            _ => ("topup_refund", format!("staff#{}", self.world.operator.id)),
+        };
+        let key = call.key.as_deref().expect("a key");
+        let pk = format!("{}#{principal}", self.tenant);
+        let row = self.row(&pk, &format!("card_op_idem#{operation}#{key}")).await;
+        row.get("state").and_then(|state| state.as_s().ok()).cloned()
+    }
+
+    /// The customer's balance of an asset as it is stored.
+    pub async fn wallet(&self, asset: &str) -> Wallet {
+        let row =
+            self.row(&format!("{}#customer#{}", self.tenant, self.customer.id), &format!("BALANCE#{asset}")).await;
+        let number = |name: &str| {
+            row.get(name).map_or_else(|| "0".to_owned(), |value| value.as_n().expect("a number").to_owned())
+        };
+        Wallet { balance: number("balance"), held: number("held"), reserved: number("reserved") }
+    }
+
+    async fn row(&self, pk: &str, sk: &str) -> BTreeMap<String, AttributeValue> {
+        let got = self.rig.dynamodb.get_item().table_name(TABLE_DEFAULT).consistent_read(true);
+        let got = got.key("uuid", AttributeValue::S(pk.to_owned())).key("type", AttributeValue::S(sk.to_owned()));
+        got.send().await.expect("the table").item.unwrap_or_default().into_iter().collect()
+    }
+
+    /// Two deliveries of each event, to two processes, in an order that the seed says.
+    pub async fn storm(&self, actors: &[Actor; 2], seed: u64) {
+        let events = self.events();
+        let mut twice: Vec<&Value> = events.iter().chain(&events).collect();
+        shuffle(&mut twice, seed);
+        let halves = twice.split_at(twice.len() / 2);
+        join_all([(&actors[0], halves.0), (&actors[1], halves.1)].map(async |(actor, half)| {
+            actor.deliver_all(self, half.iter().copied()).await;
+        }))
+        .await;
+    }
+}
+
+/// Fisher and Yates, with an odd multiplier for the dice.
+fn shuffle<T>(items: &mut [T], seed: u64) {
+    let mut state = seed.wrapping_mul(2).wrapping_add(1);
+    for left in (2..=items.len()).rev() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let dice = usize::try_from((state >> 33) % left as u64).expect("small");
+        items.swap(left - 1, dice);
+    }
+}
+
+impl std::fmt::Debug for Rig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Rig")
+    }
+}
+
+impl std::fmt::Debug for Actor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Actor").field("clock", &self.clock).field("psp", &self.psp).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Scene {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scene").field("tenant", &self.tenant).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,94 @@
+//! What must be true in the end, whatever happened before: of Stripe's objects, of the stored answer, of
+//! the claim, and of the books.
+
+use ledger_tests::http::books::{Books, opt_text, text};
+use ledger_tests::http::topup_rig::{Actor, POINTS, Scene, Wallet, YEN};
+use ledger_tests::http::{Answer, Call};
+
+/// Which operation calls Stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Does {
+    /// A top-up.
+    Topup,
+    /// A refund of a top-up to the card.
+    Refund,
+}
+
+impl Does {
+    pub(crate) const BOTH: [Self; 2] = [Self::Topup, Self::Refund];
+
+    /// Makes what the operation needs, and its request.
+    pub(crate) async fn prepare(self, scene: &Scene) -> Call {
+        match self {
+            Self::Topup => scene.topup(),
+            Self::Refund => scene.refund(&scene.paid().await),
+        }
+    }
+
+    /// How many objects Stripe has made of it.
+    pub(crate) fn made(self, scene: &Scene) -> usize {
+        match self {
+            Self::Topup => scene.intents().len(),
+            Self::Refund => scene.refunds().len(),
+        }
+    }
+
+    /// How often it has moved money in the end.
+    fn moved(self, books: &Books) -> usize {
+        match self {
+            Self::Topup => books.entries_of("topup"),
+            Self::Refund => books.entries_of("topup_refund_paid"),
+        }
+    }
+}
+
+pub(crate) fn wallet(balance: &str, held: &str, reserved: &str) -> Wallet {
+    Wallet { balance: balance.into(), held: held.into(), reserved: reserved.into() }
+}
+
+/// Ends what is left to end, and audits: the stored answer is the same as often as it is asked for,
+/// Stripe has made one object, every event may come twice in any order, and money has moved once.
+pub(crate) async fn all_is_well(scene: &Scene, does: Does, call: &Call, client: &Actor, first: Option<&Answer>) {
+    let answer = client.settle(call).await.good();
+    if let Some(first) = first {
+        assert_eq!(answer.stored(), first.stored(), "the first answer and a retry's");
+    }
+    one_answer(call, client, &answer).await;
+    assert_eq!(does.made(scene), 1, "objects at Stripe");
+    nothing_in_flight(&scene.world.books().await);
+    scene.pay();
+    let others = [scene.rig.actor().await, scene.rig.actor().await];
+    scene.storm(&others, 7).await;
+    scene.storm(&others, 11).await;
+    one_answer(call, client, &answer).await;
+    assert_eq!(does.made(scene), 1, "objects at Stripe, in the end");
+    let (yen, points) = match does {
+        Does::Topup => (YEN, POINTS),
+        Does::Refund => ("0", "0"),
+    };
+    assert_eq!(scene.wallet("ECOPAY").await, wallet(yen, "0", "0"), "the wallet");
+    assert_eq!(scene.wallet("POINT").await, wallet(points, "0", "0"), "the points");
+    let books = scene.world.check_books().await;
+    assert_eq!((books.entries_of("topup"), does.moved(&books)), (1, 1), "money has moved");
+    nothing_in_flight(&books);
+}
+
+/// The answer is asked for twice more: the same bytes, and said to be a replay.
+pub(crate) async fn one_answer(call: &Call, client: &Actor, answer: &Answer) {
+    for _ in 0..2 {
+        let again = client.send(call).await;
+        assert_eq!((again.stored(), again.replayed()), (answer.stored(), true), "a retry");
+    }
+}
+
+/// No claim is open, and none is due to anybody.
+pub(crate) fn nothing_in_flight(books: &Books) {
+    for (pk, sk, marker) in books.under("card_op_idem#") {
+        let lease = opt_text(marker, "lease_until");
+        assert!(lease.is_none(), "{pk} {sk} is {}", text(marker, "state"));
+    }
+    for ((pk, sk), row) in &books.rows {
+        let due = opt_text(row, "due_pk").unwrap_or_default();
+        assert!(!due.contains("#due#flight#") && !due.contains("#due#attention#"), "{pk} {sk} stands under {due}");
+    }
+}

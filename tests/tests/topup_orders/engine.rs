@@ -1,0 +1,52 @@
+//! The model against the embedded engine: on everything that stands in a golden vector the two give the
+//! same reasons and the same items.
+
+use ledger_core::dynamo::Item;
+use ledger_core::transaction::TransactItem;
+use ledger_tests::engine::{Contents, Table, primary_key};
+use ledger_tests::golden::build::{Built, build};
+use ledger_tests::golden::vector::{self, Vector};
+use ledger_tests::model::Model;
+use ledger_tests::wire;
+
+/// Executes twice on both, from the same state: the second time most guards have something to say.
+fn agree(what: &str, state: &Contents, items: &[TransactItem]) {
+    let (table, mut model) = (Table::new(), Model::new());
+    for item in state.values() {
+        table.put(&wire::item_to_json(item));
+        model.put(item.clone());
+    }
+    for time in ["once", "twice"] {
+        assert_eq!(model.execute(items), table.execute(items), "{what}: the reasons, {time}");
+        assert_eq!(model.contents(), table.contents(), "{what}: the items, {time}");
+    }
+}
+
+#[test]
+fn the_model_does_what_the_engine_does() {
+    let mut runs = 0;
+    for (id, text) in vector::files("v1") {
+        let vector = Vector::read(&id, &text);
+        let Built::Transaction(transaction, _) = build(&vector.given) else { continue };
+        let items: Vec<Item> = vector.given.state.iter().map(wire::item_from_json).collect();
+        let given: Contents = items.into_iter().map(|item| (primary_key(&item), item)).collect();
+        agree(&id, &given, transaction.items());
+        runs += 1;
+        // The states in which a guard fails.
+        for row in vector.verdicts.iter().filter(|row| !row.reasons.is_empty()) {
+            let mut state = given.clone();
+            for (position, reason) in &row.reasons {
+                let key = transaction.items()[position.parse::<usize>().unwrap()].key();
+                let key = (key.pk().to_owned(), key.sk().to_owned());
+                match &reason.item {
+                    Some(item) => state.insert(key, wire::item_from_json(item)),
+                    None => state.remove(&key),
+                };
+            }
+            agree(&format!("{id}, {}", row.outcome), &state, transaction.items());
+            runs += 1;
+        }
+    }
+    println!("{runs} states");
+    assert!(runs > 500, "{runs}");
+}

@@ -1,0 +1,108 @@
+//! The provider's events in every order, twice, late and at the same time: whatever comes when, a
+//! history has one set of books.
+
+mod books;
+mod desk;
+mod engine;
+mod explore;
+mod sample;
+mod story;
+
+use desk::Desk;
+use explore::{Differs, Run, explore};
+use ledger_core::ops::SpentPoints;
+use std::collections::BTreeMap;
+use std::panic::{catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use story::{Story, histories};
+
+/// Runs histories that begin alike together, on every processor, and gives what differs, shortest
+/// history first.
+fn every_order(stories: &[Story], races: bool) -> (Run, Vec<Differs>) {
+    let mut alike: BTreeMap<_, Vec<Story>> = BTreeMap::new();
+    for story in stories {
+        alike.entry((story.refunds.clone(), story.balance, story.spends)).or_default().push(story.clone());
+    }
+    let (next, groups) = (AtomicUsize::new(0), alike.into_values().collect::<Vec<_>>());
+    let part = || {
+        let desk = Desk::new(SpentPoints::Deduct);
+        let mut part = (Run::default(), Vec::new());
+        while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (run, differs) = explore(&desk, group, races);
+            part = (part.0.plus(run), part.1.into_iter().chain(differs).collect());
+        }
+        part
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();
+        let (mut run, mut differs) = (Run::default(), Vec::new());
+        for (one, others) in parts.into_iter().map(|part| part.join().unwrap()) {
+            run = run.plus(one);
+            differs.extend(others);
+        }
+        differs.sort_by_key(|differs: &Differs| differs.story.events.len());
+        (run, differs)
+    })
+}
+
+/// Three wallets: one that holds plenty besides, one that holds the top-up alone, and one that has spent
+/// most of it and its points. Plenty is dull: the longest histories do without.
+fn wallets(story: &Story) -> Vec<Story> {
+    let dull = (story.events.len() < 6).then_some((50_000, (0, 0)));
+    let wallets = [(0, (0, 0)), (0, (6_500, 90))].into_iter().chain(dull);
+    wallets.map(|(balance, spends)| Story { balance, spends, ..story.clone() }).collect()
+}
+
+fn none_differs(differs: &[Differs]) {
+    let Some(first) = differs.first() else { return };
+    let Differs { story, orders: [one, other], lines } = first;
+    panic!("{} histories have no one set of books, first {story:#?}\n{one:?}\n{other:?}\n{lines:#?}", differs.len());
+}
+
+#[test]
+fn every_order_of_every_history_ends_in_the_same_books() {
+    let stories: Vec<Story> = histories(6).iter().flat_map(wallets).collect();
+    let (run, differs) = every_order(&stories, false);
+    println!("{run:?}");
+    none_differs(&differs);
+    assert!(run.histories > 3_000 && run.orders > 1_000_000 && run.duplicates > 50_000, "{run:?}");
+}
+
+#[test]
+fn events_that_are_handled_at_the_same_time_end_in_the_same_books() {
+    let stories: Vec<Story> = histories(4).iter().flat_map(wallets).collect();
+    let (run, differs) = every_order(&stories, true);
+    println!("{run:?}");
+    none_differs(&differs);
+    assert!(run.histories > 1_000 && run.races > 30_000, "{run:?}");
+}
+
+#[test]
+fn long_histories_amid_other_traffic_keep_the_books() {
+    const SEEDS: u64 = 2_000;
+    let next = AtomicU64::new(0);
+    let part = || {
+        let mut run = Run::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= SEEDS {
+                return run;
+            }
+            match catch_unwind(|| sample::run(seed)) {
+                Ok(one) => run = run.plus(one),
+                Err(why) => {
+                    println!("seed {seed}");
+                    resume_unwind(why);
+                }
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let run = std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();
+        parts.into_iter().map(|part| part.join().unwrap()).fold(Run::default(), Run::plus)
+    });
+    println!("{run:?}");
+    assert!(run.histories == SEEDS && run.deliveries > 7 * SEEDS && run.races > SEEDS, "{run:?}");
+}
