@@ -40,6 +40,33 @@ async fn a_late_holder_gives_its_successors_answer() {
     .await;
 }
 
+/// The successor is still at it: the late holder's token is worth nothing, though nothing has landed.
+#[tokio::test]
+async fn a_late_holder_does_not_get_before_its_successor() {
+    let rig = Rig::new().await;
+    run(Does::BOTH.to_vec(), AT_ONCE, async |at, does: Does| {
+        let scene = rig.scene(&format!("late-before-{at}")).await;
+        let (call, holder, successor) = (does.prepare(&scene).await, rig.actor().await, rig.actor().await);
+        holder.psp.next_sends([Some(Mishap::HeldAfter)]);
+        let asleep = holder.spawn(&call);
+        holder.psp.held(1).await;
+        successor.clock.ahead(LEASE_OVER);
+        successor.psp.next_sends([Some(Mishap::HeldAfter)]);
+        let working = successor.spawn(&call);
+        successor.psp.held(1).await;
+        let before = scene.world.books().await;
+        holder.psp.release();
+        let late = asleep.await.expect("it wakes up");
+        let _ = late.problem(503, "outcome_unknown");
+        scene.world.books().await.unchanged_since(&before, "a late holder wrote something");
+        successor.psp.release();
+        let landed = working.await.expect("it goes on").good();
+        assert_eq!(does.made(&scene), 1);
+        all_is_well(&scene, does, &call, &successor, Some(&landed)).await;
+    })
+    .await;
+}
+
 /// The successor was refused for a reason that may pass: the late holder's token is worth nothing, and
 /// it writes nothing, although it has the object in its hand.
 #[tokio::test]

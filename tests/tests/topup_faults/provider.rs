@@ -79,6 +79,27 @@ async fn a_failure_that_is_replayed_before_the_effect_ends_in_the_next_epoch() {
     }
 }
 
+/// A worker that learns nothing comes again later, and later each time; the client need not wait for it.
+#[tokio::test]
+async fn a_worker_that_learns_nothing_lets_go() {
+    for does in Does::BOTH {
+        let rig = Rig::new().await;
+        let scene = rig.scene("lets-go").await;
+        let (call, client, worker) = (does.prepare(&scene).await, rig.actor().await, rig.actor().await);
+        for actor in [&client, &worker] {
+            actor.psp.next_sends([Some(Mishap::LostBefore), Some(Mishap::LostBefore)]);
+        }
+        let _ = client.send(&call).await.problem(503, "outcome_unknown");
+        worker.clock.ahead(LEASE_OVER);
+        assert_eq!(worker.recover(&scene).await.expect("the store is there").waiting, 1);
+        assert_eq!((worker.psp.sends(), scene.marker(&call).await.as_deref()), (2, Some("IN_FLIGHT")));
+        assert_eq!(worker.recover(&scene).await.expect("the store is there").waiting, 0, "not yet");
+        client.clock.ahead(LEASE_OVER);
+        let answer = client.send(&call).await.good();
+        all_is_well(&scene, does, &call, &client, Some(&answer)).await;
+    }
+}
+
 /// Answers that are lost before and after the effect, once and twice: the key makes one object of it.
 #[tokio::test]
 async fn lost_answers_are_sent_again_under_the_same_key() {
