@@ -84,6 +84,13 @@ async fn what_is_not_ours_needs_no_more_deliveries() {
         assert_eq!(rig.status(&foreign).await, "foreign", "{foreign}");
     }
     assert_eq!((rig.counted(Metric::EventForeign), rig.counted(Metric::EventKept)), (3, 0));
+    // Ours, and yet nobody can tell whose: somebody has edited it, and somebody has to hear of it.
+    for edited in ["ecopay_tenant", "ecopay_topup"] {
+        let mut event = event.clone();
+        object(&mut event)["metadata"][edited] = json!("not one of ours!");
+        let _ = rig.world.webhook(&event).await.problem(400, "invalid_request");
+    }
+    assert_eq!(rig.counted(Metric::EventUnreadable), 2);
     rig.world.books().await.unchanged_since(&before, "an event that is not ours left something");
     assert_eq!(rig.status(&event).await, "applied");
     rig.world.check_books().await;

@@ -83,6 +83,8 @@ metrics! {
     EventForeign,
     /// An event contradicts our records, or is about a record that there is not: kept for a person.
     EventKept,
+    /// A signed event cannot be read, or not what of it is ours.
+    EventUnreadable,
     /// An event's signature was refused.
     WebhookRefused,
     /// The provider took money without our asking: a dispute, or a refund of its own.

@@ -50,7 +50,8 @@ async fn receive(
     let desk = app.desk()?;
     verify(&app, &headers, &body)?;
     let event = wire::event(&body, &desk.terms().ledger).map_err(|error| {
-        tracing::warn!(%error, "a signed event cannot be read");
+        app.metrics().count_of(Metric::EventUnreadable, None, Some(Operation::StripeEvent));
+        tracing::error!(%error, "a signed event cannot be read");
         Problem::invalid("The event cannot be read.")
     })?;
     let status = handle(&app, desk, &event).await?;

@@ -173,10 +173,16 @@ impl PspMoney {
 }
 
 impl Tags {
+    /// Whether metadata says that an object is this deployment's, readable or not.
+    #[must_use]
+    pub fn are_ours<'a>(ledger: &str, at: impl Fn(&str) -> Option<&'a str>) -> bool {
+        at(tag::LEDGER) == Some(ledger)
+    }
+
     /// Reads metadata by name. `None` if it is not ours: another deployment's, or nobody's.
     #[must_use]
     pub fn read<'a>(ledger: &str, at: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
-        if at(tag::LEDGER) != Some(ledger) {
+        if !Self::are_ours(ledger, &at) {
             return None;
         }
         Some(Self {

@@ -72,6 +72,15 @@ pub fn event(bytes: &[u8], ledger: &str) -> Result<Event, WireError> {
         "dispute" if family(&["charge.dispute."]) => Subject::Dispute(read_dispute(object)?),
         _ => Subject::Other,
     };
+    let unknown = match &subject {
+        Subject::Intent(intent) => intent.tags.is_none(),
+        Subject::Refund(refund) => refund.tags.is_none(),
+        Subject::Dispute(_) | Subject::Other => false,
+    };
+    // Somebody has edited what leads to our record: that is not somebody else's object.
+    if unknown && says_ours(object, ledger) {
+        return Err(WireError::Field("metadata"));
+    }
     Ok(Event {
         id: EventId::parse(event.text("id")?).ok_or(WireError::Field("id"))?,
         kind: kind.to_owned(),
@@ -194,6 +203,12 @@ fn reference(object: &Json, name: &'static str) -> Result<Option<PspId>, WireErr
     };
     let text = other.as_text().or_else(|| other.text("id").ok()).ok_or(malformed)?;
     PspId::parse(text).map(Some).ok_or(malformed)
+}
+
+/// Whether an object's metadata says that it is ours.
+fn says_ours(object: &Json, ledger: &str) -> bool {
+    let metadata = object.present("metadata").ok().flatten().and_then(Json::fields);
+    metadata.is_some_and(|fields| Tags::are_ours(ledger, |name| fields.get(name).and_then(Json::as_text)))
 }
 
 /// Our metadata. All of it is text, whoever wrote it.
