@@ -74,8 +74,8 @@ pub fn event(bytes: &[u8], ledger: &str) -> Result<Event, WireError> {
     };
     let unknown = match &subject {
         Subject::Intent(intent) => intent.tags.is_none(),
-        Subject::Refund(refund) => refund.tags.is_none(),
-        Subject::Dispute(_) | Subject::Other => false,
+        // Their PaymentIntent says whose they are.
+        Subject::Refund(_) | Subject::Dispute(_) | Subject::Other => false,
     };
     // Somebody has edited what leads to our record: that is not somebody else's object.
     if unknown && says_ours(object, ledger) {
