@@ -12,7 +12,6 @@ mod recover;
 
 pub use facts::Applied;
 pub use parked::{Resolution, Resolved};
-pub use records::Records;
 pub use recover::Recovered;
 
 use crate::execute::Ledger;

@@ -41,8 +41,8 @@ pub(crate) async fn get(
     who: Admin,
     PathId(id): PathId<TopupId>,
 ) -> Result<Json<TopupView>, Problem> {
-    let records = app.desk()?.topup(who.tenant(), id, None).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(TopupView::from(&records.topup)))
+    let (topup, _) = app.desk()?.topup(who.tenant(), id, None).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(TopupView::from(&topup)))
 }
 
 /// Where a refund of a top-up stands.
@@ -57,8 +57,8 @@ pub(crate) async fn get_refund(
 ) -> Result<Json<TopupRefundView>, Problem> {
     let id = TopupId::parse(&id).map_err(|_| Problem::not_found())?;
     let refund = RefundId::parse(&refund).map_err(|_| Problem::not_found())?;
-    let records = app.desk()?.topup(who.tenant(), id, Some(refund)).await?;
-    let refund = records.and_then(|records| records.refund).ok_or_else(Problem::not_found)?;
+    let found = app.desk()?.topup(who.tenant(), id, Some(refund)).await?;
+    let refund = found.and_then(|(_, refund)| refund).ok_or_else(Problem::not_found)?;
     Ok(Json(TopupRefundView::from(&refund)))
 }
 

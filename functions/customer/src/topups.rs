@@ -63,7 +63,7 @@ pub(crate) async fn get(
     who: Customer,
     PathId(id): PathId<TopupId>,
 ) -> Result<Json<TopupView>, Problem> {
-    let records = app.desk()?.topup(who.tenant(), id, None).await?;
-    let records = records.filter(|records| records.topup.customer == who.id()).ok_or_else(Problem::not_found)?;
-    Ok(Json(TopupView::from(&records.topup)))
+    let found = app.desk()?.topup(who.tenant(), id, None).await?;
+    let (topup, _) = found.filter(|(topup, _)| topup.customer == who.id()).ok_or_else(Problem::not_found)?;
+    Ok(Json(TopupView::from(&topup)))
 }

@@ -43,26 +43,14 @@ async fn the_store_goes_away_after_stripe_has_done_its_part() {
         victim.psp.next_sends([Some(Mishap::HeldAfter)]);
         let asking = victim.spawn(&call);
         victim.psp.held(1).await;
-        let code = match away {
-            Away::Down => {
-                victim.tap.every_call(Some(Fault::Refused));
-                "unavailable"
-            }
-            Away::WriteRefused => {
-                victim.tap.next_writes([Some(Fault::Refused)]);
-                "outcome_unknown"
-            }
-            Away::Throttled => {
-                victim.tap.next_writes([Some(Fault::Error(400, "ThrottlingException"))]);
-                "busy"
-            }
-            Away::AnswerCut => {
-                victim.tap.next_writes([Some(Fault::AnswerCut)]);
-                "outcome_unknown"
-            }
-        };
+        match away {
+            Away::Down => victim.tap.every_call(Some(Fault::Refused)),
+            Away::WriteRefused => victim.tap.next_writes([Some(Fault::Refused)]),
+            Away::Throttled => victim.tap.next_writes([Some(Fault::Error(400, "ThrottlingException"))]),
+            Away::AnswerCut => victim.tap.next_writes([Some(Fault::AnswerCut)]),
+        }
         victim.psp.release();
-        let told = asking.await.expect("an answer").problem(503, code);
+        let told = asking.await.expect("an answer").problem(503, "outcome_unknown");
         assert!(told.json()["retry_after_ms"].is_u64(), "{told:?}");
         other.clock.ahead(LEASE_OVER);
         match by {

@@ -175,12 +175,6 @@ impl Flight {
         now < self.taken_at.plus(CEILING)
     }
 
-    /// Whether its holder is taken to be alive.
-    #[must_use]
-    pub fn is_held(&self, now: Timestamp) -> bool {
-        self.phase == Phase::InFlight && now < self.lease_until
-    }
-
     /// The holder says that it is alive. `None` once it has had all the time that one holder gets.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use super::drive::Driven;
 use crate::execute::{Executed, Outcome, PlanError, Reply, Stood};
 use crate::metrics::Metric;
 use crate::problem::Problem;
+use http::StatusCode;
 use ledger_core::idempotency::{Admission, Claim, Flight, Phase};
 use ledger_core::ops::Context;
 use ledger_core::ops::topup::PlannedCall;
@@ -62,7 +63,7 @@ impl Desk {
         };
         match executed {
             Executed::Answered(reply) => Ok(reply),
-            Executed::Done(flight) => match self.drive(&flight).await? {
+            Executed::Done(flight) => match self.drive(&flight).await.map_err(claimed)? {
                 Driven::Landed(answer) => Ok(Reply::fresh(answer)),
                 Driven::Unknown | Driven::Waiting | Driven::Lost => Err(Problem::outcome_unknown()),
             },
@@ -76,7 +77,7 @@ impl Desk {
         self.ledger.metrics().count(Metric::InFlightWait, &claim.tenant, claim.operation);
         loop {
             if let Some(held) = self.take_over(&flight).await? {
-                return match self.drive(&held).await? {
+                return match self.drive(&held).await.map_err(claimed)? {
                     Driven::Landed(answer) => Ok(Reply::replayed(answer)),
                     Driven::Unknown | Driven::Waiting | Driven::Lost => Err(Problem::outcome_unknown()),
                 };
@@ -103,4 +104,10 @@ impl Desk {
         };
         Ok(self.transition(flight, &transaction).await?.then_some(held))
     }
+}
+
+/// Once a key is claimed the provider may have been asked: whatever keeps us from knowing, nobody may
+/// say that nothing was done.
+fn claimed(problem: Problem) -> Problem {
+    if problem.status() == StatusCode::SERVICE_UNAVAILABLE { Problem::outcome_unknown() } else { problem }
 }

@@ -50,12 +50,11 @@ enum Asked {
 impl Desk {
     /// Asks the provider, and writes what it says.
     pub(super) async fn drive(&self, flight: &Flight) -> Result<Driven, Problem> {
-        let records = self.records(&flight.tenant, &Wanted::of(flight)).await?;
-        let records = records.ok_or_else(|| self.broken(flight, "a claim without its record"))?;
+        let records = self.records_of(flight).await?;
         match self.ask(flight, &records).await {
-            Asked::Done(object) => self.land(flight, &object).await,
+            Asked::Done(object) => self.land(flight, records, &object).await,
             Asked::Refused(refusal) => match refusal.outlook {
-                Outlook::Final => self.land_refused(flight, &refusal.code).await,
+                Outlook::Final => self.land_refused(flight, records, &refusal.code).await,
                 Outlook::MayPass { burnt } => self.retry_later(flight, burnt).await,
             },
             Asked::Absent => self.retry_later(flight, true).await,
@@ -65,6 +64,11 @@ impl Desk {
                 Ok(Driven::Unknown)
             }
         }
+    }
+
+    async fn records_of(&self, flight: &Flight) -> Result<Records, Problem> {
+        let records = self.records(&flight.tenant, &Wanted::of(flight)).await?;
+        records.ok_or_else(|| self.broken(flight, "a claim without its record"))
     }
 
     async fn ask(&self, flight: &Flight, records: &Records) -> Asked {
@@ -123,12 +127,10 @@ impl Desk {
 
     /// One transaction on the token and on our record's own state: the answer, the state, and what it
     /// moves in our books.
-    pub(super) async fn land(&self, flight: &Flight, object: &PspObject) -> Result<Driven, Problem> {
+    async fn land(&self, flight: &Flight, mut records: Records, object: &PspObject) -> Result<Driven, Problem> {
         let fact = object.clone().fact();
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
-            let records = self.records(&flight.tenant, &Wanted::of(flight)).await?;
-            let records = records.ok_or_else(|| self.broken(flight, "a claim without its record"))?;
             let Some(answer) = views::topup_answer(&records.topup, records.refund.as_ref(), object) else {
                 return Err(self.broken(flight, "the provider's object does not tell what the answer needs"));
             };
@@ -145,17 +147,16 @@ impl Desk {
             if let Some(driven) = self.write_landing(flight, effect, &answer, false, now).await? {
                 return Ok(driven);
             }
+            records = self.records_of(flight).await?;
         }
         Err(Problem::busy())
     }
 
     /// The provider's refusal is the answer, and what was reserved is given back.
-    async fn land_refused(&self, flight: &Flight, code: &str) -> Result<Driven, Problem> {
+    async fn land_refused(&self, flight: &Flight, mut records: Records, code: &str) -> Result<Driven, Problem> {
         let answer = Problem::psp_refused(code).answer();
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
-            let records = self.records(&flight.tenant, &Wanted::of(flight)).await?;
-            let records = records.ok_or_else(|| self.broken(flight, "a claim without its record"))?;
             let effect = match &records.refund {
                 Some(refund) => refused::refund(&flight.tenant, &records.topup, refund, now)?,
                 None => refused::topup(&flight.tenant, &records.topup, now)?,
@@ -165,6 +166,7 @@ impl Desk {
             if let Some(driven) = self.write_landing(flight, Some(effect), &answer, true, now).await? {
                 return Ok(driven);
             }
+            records = self.records_of(flight).await?;
         }
         Err(Problem::busy())
     }

@@ -14,13 +14,16 @@ use ledger_core::psp::{Fact, PspId, Tags};
 /// More refunds than anybody makes of one top-up.
 const REFUNDS_MAX: usize = 10_000;
 
+/// A top-up's own records.
+type Own = (TopupRecord, Option<TopupRefund>, Option<Clawback>);
+
 /// A top-up, and of its refunds and clawbacks the one that is asked about.
 #[derive(Clone, Debug)]
-pub struct Records {
+pub(super) struct Records {
     /// The top-up.
-    pub topup: TopupRecord,
+    pub(super) topup: TopupRecord,
     /// The refund.
-    pub refund: Option<TopupRefund>,
+    pub(super) refund: Option<TopupRefund>,
     clawback: Option<Clawback>,
     balance: Option<Balance>,
     /// The operation that made the refund, or else the top-up, if it has no answer yet.
@@ -92,21 +95,7 @@ impl Desk {
     /// The records, or `None` if the top-up or the refund does not exist. They are guarded on what was
     /// read, so they need not be from one moment.
     pub(super) async fn records(&self, tenant: &Tenant, wanted: &Wanted) -> Result<Option<Records>, Problem> {
-        let mut first = vec![keys::topup(tenant, wanted.topup)];
-        first.extend(wanted.refund.map(|refund| keys::topup_refund(tenant, wanted.topup, refund)));
-        first.extend(wanted.clawback.as_ref().map(|id| keys::clawback(tenant, wanted.topup, id)));
-        let mut found = self.ledger.dynamo().get_many(&first).await?.into_iter();
-        let Some(topup) = found.next().flatten() else { return Ok(None) };
-        let topup = TopupRecord::read(&topup)?;
-        let mut refund = None;
-        if wanted.refund.is_some() {
-            let Some(item) = found.next().flatten() else { return Ok(None) };
-            refund = Some(TopupRefund::read(&item)?);
-        }
-        let clawback = match &wanted.clawback {
-            Some(_) => found.next().flatten().as_ref().map(Clawback::read).transpose()?,
-            None => None,
-        };
+        let Some((topup, refund, clawback)) = self.own(tenant, wanted).await? else { return Ok(None) };
         let marker = match &refund {
             Some(refund) => refund.marker_key(tenant),
             None => topup.marker_key(tenant),
@@ -127,6 +116,25 @@ impl Desk {
         Ok(Some(Records { topup, refund, clawback, balance, flight }))
     }
 
+    async fn own(&self, tenant: &Tenant, wanted: &Wanted) -> Result<Option<Own>, Problem> {
+        let mut first = vec![keys::topup(tenant, wanted.topup)];
+        first.extend(wanted.refund.map(|refund| keys::topup_refund(tenant, wanted.topup, refund)));
+        first.extend(wanted.clawback.as_ref().map(|id| keys::clawback(tenant, wanted.topup, id)));
+        let mut found = self.ledger.dynamo().get_many(&first).await?.into_iter();
+        let Some(topup) = found.next().flatten() else { return Ok(None) };
+        let topup = TopupRecord::read(&topup)?;
+        let mut refund = None;
+        if wanted.refund.is_some() {
+            let Some(item) = found.next().flatten() else { return Ok(None) };
+            refund = Some(TopupRefund::read(&item)?);
+        }
+        let clawback = match &wanted.clawback {
+            Some(_) => found.next().flatten().as_ref().map(Clawback::read).transpose()?,
+            None => None,
+        };
+        Ok(Some((topup, refund, clawback)))
+    }
+
     /// A top-up, and one of its refunds if `refund` names one.
     ///
     /// # Errors
@@ -136,7 +144,8 @@ impl Desk {
         tenant: &Tenant,
         topup: TopupId,
         refund: Option<RefundId>,
-    ) -> Result<Option<Records>, Problem> {
-        self.records(tenant, &Wanted { topup, refund, clawback: None }).await
+    ) -> Result<Option<(TopupRecord, Option<TopupRefund>)>, Problem> {
+        let found = self.own(tenant, &Wanted { topup, refund, clawback: None }).await?;
+        Ok(found.map(|(topup, refund, _)| (topup, refund)))
     }
 }

@@ -113,15 +113,6 @@ impl TopupRecord {
         Some((request, PspKey::new(self.id.uuid(), Step::CancelIntent, self.cancel_epoch)))
     }
 
-    /// Whether a look at the provider is due once it expires.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        match self.state {
-            TopupState::Requested | TopupState::Pending => true,
-            TopupState::Succeeded | TopupState::Canceled | TopupState::Refused => false,
-        }
-    }
-
     /// Reads a stored top-up.
     ///
     /// # Errors
