@@ -192,6 +192,13 @@ impl Partition {
     }
 }
 
+/// The tenant of a partition key's text, for what the store itself hands over: its stream's records.
+#[must_use]
+pub fn tenant_of(pk: &str) -> Option<Tenant> {
+    let (tenant, _) = pk.split_once('#')?;
+    Tenant::parse(tenant).ok()
+}
+
 /// Prefixes of sort keys that queries ask for.
 pub mod sk {
     /// Journal entries.

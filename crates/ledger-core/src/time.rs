@@ -47,6 +47,12 @@ impl Timestamp {
         Self::from_millis(self.0.saturating_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
     }
 
+    /// How long ago another instant was; nothing if it is still to come.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
     /// RFC 3339 in UTC with milliseconds, always of the same length: `2026-11-21T09:30:00.000Z`.
     #[must_use]
     pub fn rfc3339(self) -> String {

@@ -88,7 +88,7 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
 /// When Stripe's client cannot be made.
 pub fn app(backend: &Backend) -> Result<App, StripeError> {
     let stripe = Stripe::new(&backend.stripe, &backend.table)?;
-    Ok(without_stripe(backend).with_psp(stripe))
+    Ok(without_stripe(backend).with_psp(stripe, &backend.stripe))
 }
 
 fn without_stripe(backend: &Backend) -> App {
@@ -100,7 +100,7 @@ fn without_stripe(backend: &Backend) -> App {
         table: backend.table.clone(),
         endpoint_url: Some(backend.dynamodb_url.clone()),
         log_filter: String::new(),
-        stripe: Some(backend.stripe.clone()),
+        stripe: None,
     };
     App::new(Ledger::new(dynamo, clock, entropy, metrics), counting, config)
 }

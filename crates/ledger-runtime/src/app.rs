@@ -1,7 +1,7 @@
 //! What a function's handlers are given: the ledger, the cached terms, and the claim on a key.
 
 use crate::clock::Clock;
-use crate::config::{Config, StripeConfig};
+use crate::config::{Config, KeptStripe, StripeConfig};
 use crate::dynamo::Dynamo;
 use crate::execute::Ledger;
 use crate::identity::Caller;
@@ -10,13 +10,13 @@ use crate::problem::Problem;
 use crate::psp::Psp;
 use crate::readback::MetricSource;
 use crate::request::RequestKey;
+use crate::secrets::SecretSource;
 use crate::tenant::Records;
-use crate::topups::Desk;
+use crate::topups::{Desk, Keeper, Provider};
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, IdempotencyKey, KeyError, Window};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::operation::Operation;
 use ledger_core::ops::{KeyPhase, MerchantTerms, TenantTerms};
-use ledger_core::psp::PspTerms;
 use ledger_core::time::Timestamp;
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,15 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct App {
     inner: Arc<Inner>,
-    desk: Option<Desk>,
+    provider: ProviderAccess,
+}
+
+/// Whether there is a payment provider to ask, and how it is known.
+#[derive(Clone)]
+enum ProviderAccess {
+    None,
+    Given(Provider),
+    Kept(Arc<Keeper>),
 }
 
 struct Inner {
@@ -39,31 +47,54 @@ impl App {
     /// Over a ledger, with empty caches.
     pub fn new(ledger: Ledger, source: impl MetricSource + 'static, config: Config) -> Self {
         let inner = Inner { ledger, records: Records::default(), source: Arc::new(source), config };
-        Self { inner: Arc::new(inner), desk: None }
+        Self { inner: Arc::new(inner), provider: ProviderAccess::None }
     }
 
-    /// With a payment provider to call, as the configuration says how.
+    /// With a payment provider to call, which is set up so.
     #[must_use]
-    pub fn with_psp(self, psp: impl Psp + 'static) -> Self {
-        let stripe = self.config().stripe.as_ref();
-        let terms = PspTerms {
-            ledger: self.config().table.clone(),
-            livemode: stripe.is_some_and(StripeConfig::livemode),
-            account: stripe.and_then(|stripe| stripe.account.clone()),
+    pub fn with_psp(self, psp: impl Psp + 'static, config: &StripeConfig) -> Self {
+        let provider = Provider::new(self.ledger(), psp, config);
+        Self { provider: ProviderAccess::Given(provider), ..self }
+    }
+
+    /// With Stripe to call, as a kept secret sets it up at any time.
+    #[must_use]
+    pub fn with_kept_secrets(self, source: impl SecretSource + 'static, kept: KeptStripe) -> Self {
+        let keeper = Keeper::new(source, kept, self.ledger().clone());
+        Self { provider: ProviderAccess::Kept(Arc::new(keeper)), ..self }
+    }
+
+    /// The payment provider, as its secrets were at most five minutes ago.
+    ///
+    /// # Errors
+    /// 500 if this function has none: nothing has been done.
+    pub async fn provider(&self) -> Result<Provider, Problem> {
+        let provider = match &self.provider {
+            ProviderAccess::None => None,
+            ProviderAccess::Given(provider) => Some(provider.clone()),
+            ProviderAccess::Kept(keeper) => keeper.provider().await,
         };
-        let desk = Desk::new(self.ledger().clone(), psp, terms);
-        Self { desk: Some(desk), ..self }
+        provider.ok_or_else(|| {
+            tracing::error!("Stripe is not set up: put its API key and webhook secrets where the README says");
+            Problem::internal()
+        })
+    }
+
+    /// The payment provider for somebody whom [`App::provider`]'s did not convince: its secrets may have
+    /// changed since. `None` if they cannot have.
+    pub async fn provider_anew(&self) -> Option<Provider> {
+        match &self.provider {
+            ProviderAccess::None | ProviderAccess::Given(_) => None,
+            ProviderAccess::Kept(keeper) => keeper.provider_anew().await,
+        }
     }
 
     /// Where the payment provider is asked.
     ///
     /// # Errors
-    /// 500 if this function was started without one: nothing has been done.
-    pub fn desk(&self) -> Result<&Desk, Problem> {
-        self.desk.as_ref().ok_or_else(|| {
-            tracing::error!("this function needs STRIPE_API_KEY and STRIPE_WEBHOOK_SECRET");
-            Problem::internal()
-        })
+    /// As [`App::provider`].
+    pub async fn desk(&self) -> Result<Desk, Problem> {
+        Ok(self.provider().await?.desk().clone())
     }
 
     /// The ledger.

@@ -1,7 +1,10 @@
 //! Configuration from the environment, checked at start. What is wrong is said with the variable's
 //! name and an example.
 
-use ledger_core::personal::Masked;
+mod stripe;
+
+pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess, StripeConfig};
+
 use tracing_subscriber::EnvFilter;
 
 /// How a process is set up.
@@ -14,28 +17,7 @@ pub struct Config {
     /// What is logged, as `tracing` filters are written.
     pub log_filter: String,
     /// How Stripe is reached; `None` in functions that do not call it.
-    pub stripe: Option<StripeConfig>,
-}
-
-/// How Stripe is reached, and how its events are known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StripeConfig {
-    /// The base URL of its API: HTTPS, unless it is on the loopback.
-    pub base_url: String,
-    /// The secret API key.
-    pub api_key: Masked<String>,
-    /// The secrets that events are signed with: two of them while they rotate.
-    pub webhook_secrets: Vec<Masked<String>>,
-    /// The connected account that is charged, if it is not the key's own.
-    pub account: Option<String>,
-}
-
-impl StripeConfig {
-    /// Whether the key moves real money.
-    #[must_use]
-    pub fn livemode(&self) -> bool {
-        ["sk_live_", "rk_live_"].iter().any(|prefix| self.api_key.expose().starts_with(prefix))
-    }
+    pub stripe: Option<StripeAccess>,
 }
 
 /// A variable that is missing or wrong.
@@ -69,14 +51,6 @@ const TABLE_EXAMPLE: &str = "ecopay-ledger";
 const ENDPOINTS: [&str; 2] = ["LEDGER_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"];
 const ENDPOINT_EXAMPLE: &str = "http://127.0.0.1:8000";
 const LOG: &str = "LOG_LEVEL";
-const STRIPE_KEY: &str = "STRIPE_API_KEY";
-/// Several are separated by commas, while they rotate.
-const STRIPE_SECRET: &str = "STRIPE_WEBHOOK_SECRET";
-const STRIPE_URL: &str = "STRIPE_BASE_URL";
-const STRIPE_ACCOUNT: &str = "STRIPE_ACCOUNT";
-/// Where Stripe is when nobody says otherwise.
-pub const STRIPE_URL_DEFAULT: &str = "https://api.stripe.com";
-
 impl Config {
     /// From the process's environment.
     ///
@@ -116,49 +90,8 @@ impl Config {
             let why = "is no log level: error, warn, info, debug or trace";
             return Err(ConfigError::Wrong { name: LOG, why, example: "info" });
         }
-        Ok(Self { table, endpoint_url, log_filter, stripe: StripeConfig::from_vars(set)? })
+        Ok(Self { table, endpoint_url, log_filter, stripe: StripeAccess::from_vars(set)? })
     }
-}
-
-impl StripeConfig {
-    /// From variables by name; `None` if neither key nor secret is set.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which variable to set to what.
-    pub fn from_vars(set: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, ConfigError> {
-        let missing = |name, what, example| ConfigError::Missing { name, what, example };
-        let (api_key, secrets) = match (set(STRIPE_KEY), set(STRIPE_SECRET)) {
-            (None, None) => return Ok(None),
-            (Some(key), Some(secrets)) => (key, secrets),
-            (None, Some(_)) => return Err(missing(STRIPE_KEY, "Stripe's secret API key", "sk_test_...")),
-            (Some(_), None) => {
-                return Err(missing(STRIPE_SECRET, "the signing secret of the webhook endpoint", "whsec_..."));
-            }
-        };
-        let webhook_secrets: Vec<Masked<String>> =
-            secrets.split(',').map(|secret| Masked::new(secret.trim().to_owned())).collect();
-        if webhook_secrets.iter().any(|secret| secret.expose().is_empty()) {
-            let why = "holds an empty secret";
-            return Err(ConfigError::Wrong { name: STRIPE_SECRET, why, example: "whsec_one,whsec_two" });
-        }
-        let base_url = set(STRIPE_URL).unwrap_or_else(|| STRIPE_URL_DEFAULT.to_owned());
-        if !is_safe_endpoint(&base_url) {
-            let why = "must begin with https://, unless it is on the loopback";
-            return Err(ConfigError::Wrong { name: STRIPE_URL, why, example: STRIPE_URL_DEFAULT });
-        }
-        let base_url = base_url.trim_end_matches('/').to_owned();
-        let api_key = Masked::new(api_key);
-        Ok(Some(Self { base_url, api_key, webhook_secrets, account: set(STRIPE_ACCOUNT) }))
-    }
-}
-
-/// A secret key must not travel in the clear.
-fn is_safe_endpoint(url: &str) -> bool {
-    url.parse::<http::Uri>().is_ok_and(|uri| match (uri.scheme_str(), uri.host()) {
-        (Some("https"), Some(host)) => !host.is_empty(),
-        (Some("http"), Some(host)) => matches!(host, "127.0.0.1" | "localhost" | "[::1]"),
-        (Some(_) | None, _) => false,
-    })
 }
 
 fn is_table_name(name: &str) -> bool {
@@ -199,31 +132,11 @@ mod tests {
             (&[("TABLE_NAME", "abc"), ("LEDGER_ENDPOINT_URL", "localhost:8000")], "LEDGER_ENDPOINT_URL is no URL"),
             (&[("TABLE_NAME", "abc"), ("AWS_ENDPOINT_URL_DYNAMODB", "ftp://x")], "AWS_ENDPOINT_URL_DYNAMODB is no URL"),
             (&[("TABLE_NAME", "abc"), ("LOG_LEVEL", "a=b=c")], "LOG_LEVEL is no log level"),
-            (&[("TABLE_NAME", "abc"), ("STRIPE_API_KEY", "sk_test_1")], "STRIPE_WEBHOOK_SECRET=whsec_"),
-            (&[("TABLE_NAME", "abc"), ("STRIPE_WEBHOOK_SECRET", "whsec_1")], "STRIPE_API_KEY=sk_test_"),
-            (&[STRIPE[0], STRIPE[1], ("STRIPE_WEBHOOK_SECRET", "a,")], "STRIPE_WEBHOOK_SECRET holds an empty"),
-            (&[STRIPE[0], STRIPE[1], STRIPE[2], ("STRIPE_BASE_URL", "http://example.com")], "begin with https://"),
         ];
         for (vars, want) in cases {
             let error = config(vars).unwrap_err();
             assert!(error.contains(want) && error.contains("for example"), "{error}");
         }
-    }
-
-    const STRIPE: [(&str, &str); 3] =
-        [("TABLE_NAME", "abc"), ("STRIPE_API_KEY", "sk_live_1"), ("STRIPE_WEBHOOK_SECRET", "whsec_1, whsec_2")];
-
-    #[test]
-    fn stripe_may_have_two_secrets_and_is_reached_in_the_clear_on_the_loopback_only() {
-        let stripe = config(&STRIPE).unwrap().stripe.unwrap();
-        assert_eq!((stripe.base_url.as_str(), stripe.livemode()), ("https://api.stripe.com", true));
-        assert_eq!(
-            stripe.webhook_secrets.iter().map(|s| s.expose().as_str()).collect::<Vec<_>>(),
-            ["whsec_1", "whsec_2"]
-        );
-        assert!(!format!("{stripe:?}").contains("sk_live"), "secrets do not print");
-        let local = [STRIPE[0], STRIPE[1], STRIPE[2], ("STRIPE_BASE_URL", "http://127.0.0.1:3000/stripe/")];
-        assert_eq!(config(&local).unwrap().stripe.unwrap().base_url, "http://127.0.0.1:3000/stripe");
     }
 
     #[test]

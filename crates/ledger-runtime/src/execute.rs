@@ -271,12 +271,16 @@ impl Ledger {
                 tracing::warn!(%tenant, %operation, code, "the outcome of a write is not known");
                 Problem::outcome_unknown()
             }
-            WriteError::Determinate(_) | WriteError::Cancelled(_) => self.broken(tenant, operation, &error.to_string()),
+            WriteError::Determinate(code) => {
+                let _ = self.broken(tenant, operation, &error.to_string());
+                Problem::store_refused(code)
+            }
+            WriteError::Cancelled(_) => self.broken(tenant, operation, &error.to_string()),
         }
     }
 
     fn count_fault(&self, problem: &Problem, claim: &Claim) {
-        if let Some(metric) = Metric::of_fault(problem.status()) {
+        for metric in problem.metrics() {
             self.metrics.count(metric, &claim.tenant, claim.operation);
         }
     }

@@ -1,8 +1,14 @@
-//! Starts a function's router in Lambda: configuration, logs, the store and its warm-up, metrics.
+//! Starts a function in Lambda: configuration, logs, the store and its warm-up, metrics; then serves
+//! requests or events until the environment is shut down.
+
+mod serve;
+mod worker;
+
+pub use worker::work;
 
 use crate::app::App;
 use crate::clock::Clock;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, StripeAccess};
 use crate::dynamo::{Dynamo, sdk_config};
 use crate::entropy::Entropy;
 use crate::execute::Ledger;
@@ -11,6 +17,7 @@ use crate::metrics::{Emf, Metrics};
 use crate::psp::{Stripe, StripeError};
 use crate::readback::CloudWatch;
 use crate::routing;
+use crate::secrets::SecretsManager;
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
@@ -30,18 +37,18 @@ pub enum StartError {
     Stripe(#[from] StripeError),
 }
 
-/// Serves a router until the environment is shut down; what goes wrong is said in one line.
+/// Serves a router; what goes wrong is said in one line.
 pub async fn run(router: impl FnOnce(&App) -> OpenApiRouter<App>) -> ExitCode {
     let app = match start().await {
         Ok(app) => app,
         Err(error) => return exit(Err(error)),
     };
     let (router, _) = router(&app).split_for_parts();
-    exit(lambda_http::run(routing::finish(router, app)).await)
+    exit(serve::until_shutdown(lambda_http::Adapter::from(routing::finish(router, app))).await)
 }
 
 /// The exit code of a function, with its error's text on standard error.
-pub fn exit(ended: Result<(), impl Display>) -> ExitCode {
+fn exit(ended: Result<(), impl Display>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -52,11 +59,8 @@ pub fn exit(ended: Result<(), impl Display>) -> ExitCode {
     }
 }
 
-/// The state of a function's router in Lambda.
-///
-/// # Errors
-/// [`StartError`] says what to set.
-pub async fn start() -> Result<App, StartError> {
+/// The state of a function in Lambda. Every client is made here, once.
+async fn start() -> Result<App, StartError> {
     let config = Config::from_env()?;
     logging::init(&config.log_filter)?;
     let (clock, entropy) = (Clock::system(), Entropy::system());
@@ -66,12 +70,17 @@ pub async fn start() -> Result<App, StartError> {
     if let Err(error) = dynamo.warm_up().await {
         tracing::warn!(%error, "the store did not answer the warm-up");
     }
-    let metrics = Metrics::to(Emf::stdout(clock.clone()));
-    let ledger = Ledger::new(dynamo, clock, entropy, metrics);
-    let stripe = config.stripe.as_ref().map(|stripe| Stripe::new(stripe, &config.table)).transpose()?;
+    let ledger = Ledger::new(dynamo, clock.clone(), entropy, Metrics::to(Emf::stdout(clock)));
+    let (stripe, table) = (config.stripe.clone(), config.table.clone());
     let app = App::new(ledger, CloudWatch::new(aws_sdk_cloudwatch::Client::new(&sdk)), config);
     Ok(match stripe {
-        Some(stripe) => app.with_psp(stripe),
+        Some(StripeAccess::Given(given)) => app.with_psp(Stripe::new(&given, &table)?, &given),
+        Some(StripeAccess::Kept(kept)) => {
+            let app = app.with_kept_secrets(SecretsManager::new(&sdk, &kept.secret_id), kept);
+            // So that the first request does not wait for it.
+            let _ = app.provider_anew().await;
+            app
+        }
         None => app,
     })
 }

@@ -21,6 +21,7 @@ pub mod reads;
 pub mod refunds;
 pub mod request;
 pub mod routing;
+pub mod secrets;
 pub mod signature;
 pub mod tenant;
 pub mod terminal;

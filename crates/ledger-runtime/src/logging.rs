@@ -29,12 +29,17 @@ pub enum LoggingError {
     Twice(#[from] tracing_subscriber::util::TryInitError),
 }
 
-/// Logs as JSON lines to standard output, for the whole process.
+/// Logs as JSON lines to standard output, for the whole process; of a panic, no more than where it was.
 ///
 /// # Errors
 /// [`LoggingError`].
 pub fn init(filter: &str) -> Result<(), LoggingError> {
     subscriber(filter, std::io::stdout)?.try_init()?;
+    // A panic's text may repeat what it stumbled over: the place is enough to find it.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        tracing::error!(place, "a panic");
+    }));
     Ok(())
 }
 
@@ -66,8 +71,10 @@ pub async fn log_request(State(metrics): State<Metrics>, mut request: Request, n
 
     let said = response.extensions().get::<ResponseNotes>().cloned().unwrap_or_default();
     let tenant = notes.tenant();
-    if let (Some(metric), false) = (Metric::of_fault(response.status()), said.counted) {
-        metrics.count_of(metric, tenant.as_ref(), said.operation);
+    if !said.counted {
+        for metric in Metric::of_fault(response.status()).into_iter().chain(said.metric) {
+            metrics.count_of(metric, tenant.as_ref(), said.operation);
+        }
     }
     let latency_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     tracing::info!(

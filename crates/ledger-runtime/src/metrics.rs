@@ -11,12 +11,33 @@ use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The namespace of every metric.
 pub const NAMESPACE: &str = "EcoPay/Payments";
 
+/// In what a metric is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Occurrences.
+    Count,
+    /// Milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+}
+
+macro_rules! unit {
+    () => {
+        Unit::Count
+    };
+    ($unit:ident) => {
+        Unit::$unit
+    };
+}
+
 macro_rules! metrics {
-    ($($(#[$doc:meta])* $variant:ident,)*) => {
+    ($($(#[$doc:meta])* $variant:ident $(in $unit:ident)?,)*) => {
         /// What is counted or measured.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Metric { $($(#[$doc])* $variant,)* }
@@ -29,6 +50,12 @@ macro_rules! metrics {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($variant),)* }
+            }
+
+            /// In what it is measured.
+            #[must_use]
+            pub const fn unit(self) -> Unit {
+                match self { $(Self::$variant => unit!($($unit)?),)* }
             }
         }
     };
@@ -49,12 +76,14 @@ metrics! {
     IdempotencyKeyExpired,
     /// A key came whose operation was reversed.
     OperationReversed,
-    /// A request waited for another with its key.
-    InFlightWait,
+    /// How long a request waited for another with its key.
+    InFlightWait in Milliseconds,
     /// A claim has been in flight for too long.
     StuckInFlight,
-    /// Age of the oldest unpublished journal entry, seconds.
-    OutboxLag,
+    /// Age of the oldest claim in flight whose outcome is not known.
+    OldestInFlight in Seconds,
+    /// Age of the oldest unpublished journal entry.
+    OutboxLag in Seconds,
     /// A request was answered with 503: we do not guess.
     FailClosed,
     /// The store asked for a pause.
@@ -63,10 +92,22 @@ metrics! {
     OutcomeUnknown,
     /// Something that no request explains; answered with 500.
     Broken,
+    /// A verified identity reached for what is not its tenant's.
+    CrossTenantDenied,
+    /// The store's access rules refused a call: the function's role lacks it, or the code should not make it.
+    StoreDenied,
+    /// A secret could not be read again, or is not what it should be: the one before is used.
+    SecretsStale,
     /// A terminal's signature was refused.
     SignatureRefused,
     /// The books and the balances differ.
     ReconciliationBreak,
+    /// Two effects stand under one key.
+    DuplicateEffect,
+    /// A balance that must not be is below zero.
+    NegativeBalance,
+    /// A compensation of a settlement cannot finish.
+    CompensationStuck,
     /// The payment provider did not say whether it did what it was asked.
     PspUnknown,
     /// The payment provider refused.
@@ -105,8 +146,9 @@ impl Metric {
 
 /// Where counters go.
 pub trait Sink: Send + Sync {
-    /// Counts `count` more. Never fails and never waits for the network.
-    fn count(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, count: u64);
+    /// Takes note of a count, or of a duration in the metric's unit. Never fails and never waits for
+    /// the network.
+    fn take(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64);
 }
 
 /// The counters. Cheap to clone.
@@ -126,7 +168,16 @@ impl Metrics {
 
     /// Counts one more, where tenant or operation may not be known.
     pub fn count_of(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>) {
-        self.0.count(metric, tenant, operation, 1);
+        self.0.take(metric, tenant, operation, 1);
+    }
+
+    /// Takes note of a duration, rounded down to the metric's unit.
+    pub fn measure(&self, metric: Metric, tenant: &Tenant, operation: Operation, lasted: Duration) {
+        let value = match metric.unit() {
+            Unit::Seconds => lasted.as_secs(),
+            Unit::Milliseconds | Unit::Count => u64::try_from(lasted.as_millis()).unwrap_or(u64::MAX),
+        };
+        self.0.take(metric, Some(tenant), Some(operation), value);
     }
 }
 

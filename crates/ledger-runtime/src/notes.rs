@@ -1,6 +1,7 @@
 //! What the one log line of a request tells beside method, path and status. Extractors and answers
 //! leave it here, the log layer picks it up.
 
+use crate::metrics::Metric;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +15,9 @@ pub struct ResponseNotes {
     pub operation: Option<Operation>,
     /// The answer is a stored one.
     pub replayed: bool,
-    /// Its 500 or 503 is in the metrics already.
+    /// What it is counted as, beside its status.
+    pub metric: Option<Metric>,
+    /// It is in the metrics already.
     pub counted: bool,
 }
 

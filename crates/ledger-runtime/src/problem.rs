@@ -5,6 +5,7 @@ mod catalogue;
 
 use crate::dynamo::ReadError;
 use crate::entropy::EntropyError;
+use crate::metrics::Metric;
 use crate::notes::ResponseNotes;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
@@ -31,6 +32,8 @@ struct Inner {
     detail: String,
     extra: Vec<(&'static str, Value)>,
     retry_after: Option<Duration>,
+    /// What it is counted as, beside its status.
+    metric: Option<Metric>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -43,6 +46,7 @@ impl Problem {
             detail: detail.into(),
             extra: Vec::new(),
             retry_after: None,
+            metric: None,
             headers: Vec::new(),
         }))
     }
@@ -59,6 +63,17 @@ impl Problem {
     pub fn retry_after(mut self, after: Duration) -> Self {
         self.0.retry_after = Some(after);
         self
+    }
+
+    /// Says what it is counted as, beside its status.
+    fn counted_as(mut self, metric: Metric) -> Self {
+        self.0.metric = Some(metric);
+        self
+    }
+
+    /// What it is counted as by whoever answers with it.
+    pub(crate) fn metrics(&self) -> impl Iterator<Item = Metric> {
+        Metric::of_fault(self.0.status).into_iter().chain(self.0.metric)
     }
 
     /// The HTTP status.
@@ -107,7 +122,7 @@ impl From<ReadError> for Problem {
             }
             ReadError::Refused(code) => {
                 tracing::error!(code, "the store refused a read");
-                Self::internal()
+                Self::store_refused(&code)
             }
             ReadError::Unreadable(error) => error.into(),
         }
@@ -158,7 +173,8 @@ impl IntoResponse for Problem {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         headers.extend(self.0.headers);
-        response.extensions_mut().insert(ResponseNotes { code: Some(self.0.code), ..ResponseNotes::default() });
+        let notes = ResponseNotes { code: Some(self.0.code), metric: self.0.metric, ..ResponseNotes::default() };
+        response.extensions_mut().insert(notes);
         response
     }
 }

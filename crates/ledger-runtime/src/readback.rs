@@ -1,12 +1,10 @@
-//! Reading metrics back and writing gauges: through the CloudWatch client, or from memory.
+//! Reading metrics back: through the CloudWatch client, or from memory.
 //! The only place where a float is met; none gets out.
 
 use crate::metrics::{Counting, Metric, NAMESPACE};
 use aws_sdk_cloudwatch::error::ProvideErrorMetadata;
 use aws_sdk_cloudwatch::primitives::DateTime;
-use aws_sdk_cloudwatch::types::{
-    Dimension, Metric as CloudWatchMetric, MetricDataQuery, MetricDatum, MetricStat, StandardUnit,
-};
+use aws_sdk_cloudwatch::types::{Dimension, Metric as CloudWatchMetric, MetricDataQuery, MetricStat};
 use futures::future::{BoxFuture, FutureExt};
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
@@ -20,9 +18,7 @@ const FINE_WINDOW_S: i64 = 3 * 60 * 60;
 
 /// CloudWatch did not tell.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "CloudWatch answered {code}: the metric cannot be read or written; check the permissions cloudwatch:GetMetricData and PutMetricData"
-)]
+#[error("CloudWatch answered {code}: the metric cannot be read; check the permission cloudwatch:GetMetricData")]
 pub struct ReadbackError {
     /// What it answered, a code.
     pub code: String,
@@ -43,40 +39,19 @@ pub struct Sum {
     pub until: Timestamp,
 }
 
-/// Where metrics are read back from, and gauges go.
+/// Where metrics are read back from.
 pub trait MetricSource: Send + Sync {
     /// How often it was counted.
     ///
     /// # Errors
     /// [`ReadbackError`] if the source does not tell: nobody may take silence for zero.
     fn sum<'a>(&'a self, asked: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>>;
-
-    /// Writes what a gauge shows.
-    ///
-    /// # Errors
-    /// [`ReadbackError`] if it was not taken.
-    fn put_gauge<'a>(
-        &'a self,
-        metric: Metric,
-        tenant: Option<&'a Tenant>,
-        value: u64,
-    ) -> BoxFuture<'a, Result<(), ReadbackError>>;
 }
 
 impl MetricSource for Counting {
     fn sum<'a>(&'a self, asked: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>> {
         let sum = self.sum_between(asked.metric, &asked.tenant, asked.operation, asked.since, asked.until);
         std::future::ready(Ok(sum)).boxed()
-    }
-
-    fn put_gauge<'a>(
-        &'a self,
-        metric: Metric,
-        tenant: Option<&'a Tenant>,
-        value: u64,
-    ) -> BoxFuture<'a, Result<(), ReadbackError>> {
-        self.set_gauge(metric, tenant, value);
-        std::future::ready(Ok(())).boxed()
     }
 }
 
@@ -125,32 +100,11 @@ impl CloudWatch {
             }
         }
     }
-
-    async fn write(&self, metric: Metric, tenant: Option<&Tenant>, value: u64) -> Result<(), ReadbackError> {
-        let mut datum = MetricDatum::builder()
-            .metric_name(metric.name())
-            .unit(StandardUnit::None)
-            .value(float(value).ok_or_else(|| failed(Some("an unwritable value")))?);
-        if let Some(tenant) = tenant {
-            datum = datum.dimensions(dimension("tenant", tenant.as_str()));
-        }
-        let put = self.0.put_metric_data().namespace(NAMESPACE).metric_data(datum.build());
-        put.send().await.map(drop).map_err(|error| failed(error.code()))
-    }
 }
 
 impl MetricSource for CloudWatch {
     fn sum<'a>(&'a self, asked: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>> {
         self.read(asked).boxed()
-    }
-
-    fn put_gauge<'a>(
-        &'a self,
-        metric: Metric,
-        tenant: Option<&'a Tenant>,
-        value: u64,
-    ) -> BoxFuture<'a, Result<(), ReadbackError>> {
-        self.write(metric, tenant, value).boxed()
     }
 }
 
@@ -167,10 +121,6 @@ fn whole(value: f64) -> Option<u64> {
     format!("{value:.0}").parse().ok()
 }
 
-fn float(value: u64) -> Option<f64> {
-    value.to_string().parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,6 +130,5 @@ mod tests {
         assert_eq!(whole(0.0), Some(0));
         assert_eq!(whole(41.999_999_999), Some(42));
         assert_eq!((whole(-3.0), whole(f64::NAN)), (None, None));
-        assert_eq!(float(7), Some(7.0));
     }
 }

@@ -1,17 +1,21 @@
-//! What every router gets around it: problem documents for what it does not know, and the log line.
+//! What every router gets around it: problem documents for what it does not know and for a panic, and
+//! the log line.
 
 use crate::app::App;
 use crate::logging;
 use crate::problem::Problem;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse;
+use tower_http::catch_panic::CatchPanicLayer;
 
-/// Completes a function's router: 404 and 405 as problem documents, one log line per request.
+/// Completes a function's router: 404, 405 and panics as problem documents, one log line per request.
 pub fn finish(router: Router<App>, app: App) -> Router {
     let metrics = app.ledger().metrics().clone();
     router
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(CatchPanicLayer::custom(|_| Problem::internal().into_response()))
         .layer(from_fn_with_state(metrics, logging::log_request))
         .with_state(app)
 }

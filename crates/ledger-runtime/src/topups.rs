@@ -7,11 +7,14 @@ mod drive;
 mod facts;
 mod lookup;
 mod parked;
+mod provider;
 mod records;
 mod recover;
 
 pub use facts::Applied;
 pub use parked::{Resolution, Resolved};
+pub(crate) use provider::Keeper;
+pub use provider::Provider;
 pub use recover::Recovered;
 
 use crate::execute::Ledger;

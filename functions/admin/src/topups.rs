@@ -41,7 +41,7 @@ pub(crate) async fn get(
     who: Admin,
     PathId(id): PathId<TopupId>,
 ) -> Result<Json<TopupView>, Problem> {
-    let (topup, _) = app.desk()?.topup(who.tenant(), id, None).await?.ok_or_else(Problem::not_found)?;
+    let (topup, _) = app.desk().await?.topup(who.tenant(), id, None).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(TopupView::from(&topup)))
 }
 
@@ -57,7 +57,7 @@ pub(crate) async fn get_refund(
 ) -> Result<Json<TopupRefundView>, Problem> {
     let id = TopupId::parse(&id).map_err(|_| Problem::not_found())?;
     let refund = RefundId::parse(&refund).map_err(|_| Problem::not_found())?;
-    let found = app.desk()?.topup(who.tenant(), id, Some(refund)).await?;
+    let found = app.desk().await?.topup(who.tenant(), id, Some(refund)).await?;
     let refund = found.and_then(|(_, refund)| refund).ok_or_else(Problem::not_found)?;
     Ok(Json(TopupRefundView::from(&refund)))
 }
@@ -81,7 +81,7 @@ pub(crate) async fn refund(
     PathId(id): PathId<TopupId>,
     KeyedJson(key, body): KeyedJson<TopupRefundBody>,
 ) -> Result<Outcome, Problem> {
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let reason = request::reason("reason", &body.reason)?;
     let amount = body.amount.as_ref().map(|amount| amount.to_amount(&AssetSpec::ECOPAY, "amount")).transpose()?;
     let fields =
@@ -114,7 +114,7 @@ async fn plan_refund(
     cx: &Context,
 ) -> Result<PlannedCall, PlanError> {
     let terms = app.terms(&claim.tenant).await?;
-    Ok(refund::plan(refund, claim, &terms, app.desk()?.terms(), cx)?)
+    Ok(refund::plan(refund, claim, &terms, app.desk().await?.terms(), cx)?)
 }
 
 async fn read_topup(app: &App, claim: &Claim, id: TopupId) -> Result<TopupRecord, PlanError> {

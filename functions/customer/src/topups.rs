@@ -40,7 +40,7 @@ pub(crate) async fn create(
     who: Customer,
     KeyedJson(key, body): KeyedJson<TopupBody>,
 ) -> Result<Outcome, Problem> {
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let charge = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
     let fields = Fields::new().with_amount("amount", &charge);
     let request = CanonicalRequest { method: "POST", path: "/v1/me/topups".to_owned(), fields };
@@ -63,7 +63,7 @@ pub(crate) async fn get(
     who: Customer,
     PathId(id): PathId<TopupId>,
 ) -> Result<Json<TopupView>, Problem> {
-    let found = app.desk()?.topup(who.tenant(), id, None).await?;
+    let found = app.desk().await?.topup(who.tenant(), id, None).await?;
     let (topup, _) = found.filter(|(topup, _)| topup.customer == who.id()).ok_or_else(Problem::not_found)?;
     Ok(Json(TopupView::from(&topup)))
 }

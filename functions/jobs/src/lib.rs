@@ -15,7 +15,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::dynamo::{QuerySpec, SortKeys};
 use ledger_runtime::execute::ok;
 use ledger_runtime::problem::Problem;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// How many customers are dealt with before progress is stored.
 const SLICE: usize = 50;
@@ -23,14 +23,6 @@ const SLICE: usize = 50;
 const AT_ONCE: usize = 8;
 /// How many jobs of a shard are looked at in one run.
 const JOBS: usize = 10;
-
-/// What a schedule sends.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JobsEvent {
-    /// Whose jobs.
-    pub tenant: String,
-}
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

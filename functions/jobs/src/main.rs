@@ -1,24 +1,6 @@
 //! Starts the job worker in Lambda.
 
-use jobs::{JobsEvent, run_due};
-use lambda_runtime::{Error, LambdaEvent, service_fn};
-use ledger_core::ids::Tenant;
-use ledger_runtime::lambda;
-use std::process::ExitCode;
-
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    let app = match lambda::start().await {
-        Ok(app) => app,
-        Err(error) => return lambda::exit(Err(error)),
-    };
-    let handle = |event: LambdaEvent<JobsEvent>| {
-        let app = app.clone();
-        async move {
-            let tenant = Tenant::parse(&event.payload.tenant)?;
-            let progress = run_due(&app, &tenant).await.map_err(|problem| problem.code())?;
-            Ok::<_, Error>(progress)
-        }
-    };
-    lambda::exit(lambda_runtime::run(service_fn(handle)).await)
+async fn main() -> std::process::ExitCode {
+    ledger_runtime::lambda::work(jobs::run_due).await
 }

@@ -6,15 +6,6 @@ use ledger_core::ids::Tenant;
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::topups::Recovered;
-use serde::Deserialize;
-
-/// What a schedule sends.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OutboxEvent {
-    /// Whose operations.
-    pub tenant: String,
-}
 
 /// Takes on what is due for a tenant.
 ///
@@ -22,5 +13,5 @@ pub struct OutboxEvent {
 /// 503 if the store did not tell; a later run goes on where this one stopped.
 pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Recovered, Problem> {
     let shards = app.terms(tenant).await?.due_shards;
-    app.desk()?.recover(tenant, shards).await
+    app.desk().await?.recover(tenant, shards).await
 }

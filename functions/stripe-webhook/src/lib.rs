@@ -12,7 +12,7 @@ use ledger_runtime::metrics::Metric;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::psp::{signature, wire};
 use ledger_runtime::request::RawBody;
-use ledger_runtime::topups::{Applied, Desk};
+use ledger_runtime::topups::{Applied, Desk, Provider};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -47,8 +47,8 @@ async fn receive(
     headers: HeaderMap,
     RawBody(body): RawBody,
 ) -> Result<Json<ReceivedView>, Problem> {
-    let desk = app.desk()?;
-    verify(&app, &headers, &body)?;
+    let provider = verified(&app, &headers, &body).await?;
+    let desk = provider.desk();
     let event = wire::event(&body, &desk.terms().ledger).map_err(|error| {
         app.metrics().count_of(Metric::EventUnreadable, None, Some(Operation::StripeEvent));
         tracing::error!(%error, "a signed event cannot be read");
@@ -58,18 +58,26 @@ async fn receive(
     Ok(Json(ReceivedView { status }))
 }
 
-/// The body as it came, before anything of it is looked at.
-fn verify(app: &App, headers: &HeaderMap, body: &[u8]) -> Result<(), Problem> {
-    let secrets = app.config().stripe.as_ref().map(|stripe| stripe.webhook_secrets.as_slice()).unwrap_or_default();
-    let mut values = headers.get_all(SIGNATURE).iter();
-    let verdict = match (values.next().map(|value| value.to_str()), values.next()) {
-        (Some(Ok(header)), None) => signature::verify(secrets, header, body, app.now()).ok(),
-        (Some(Ok(_) | Err(_)) | None, _) => None,
-    };
-    verdict.ok_or_else(|| {
+/// The provider that signed the body as it came, before anything of the body is looked at.
+async fn verified(app: &App, headers: &HeaderMap, body: &[u8]) -> Result<Provider, Problem> {
+    let provider = app.provider().await?;
+    if is_signed(&provider, app, headers, body) {
+        return Ok(provider);
+    }
+    // It may be signed with a secret that has come since.
+    let anew = app.provider_anew().await.filter(|provider| is_signed(provider, app, headers, body));
+    anew.ok_or_else(|| {
         app.metrics().count_of(Metric::WebhookRefused, None, Some(Operation::StripeEvent));
         Problem::webhook_refused()
     })
+}
+
+fn is_signed(provider: &Provider, app: &App, headers: &HeaderMap, body: &[u8]) -> bool {
+    let mut values = headers.get_all(SIGNATURE).iter();
+    match (values.next().map(|value| value.to_str()), values.next()) {
+        (Some(Ok(header)), None) => signature::verify(provider.webhook_secrets(), header, body, app.now()).is_ok(),
+        (Some(Ok(_) | Err(_)) | None, _) => false,
+    }
 }
 
 async fn handle(app: &App, desk: &Desk, event: &Event) -> Result<&'static str, Problem> {

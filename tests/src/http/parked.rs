@@ -47,7 +47,7 @@ pub async fn topup(world: &World, customer: &Customer, amount: &str) -> ParkedTo
         window: Window::of(operation),
         now,
     };
-    let (terms, desk) = (app.terms(&tenant).await.expect("terms"), app.desk().expect("a provider"));
+    let (terms, desk) = (app.terms(&tenant).await.expect("terms"), app.desk().await.expect("a provider"));
     let cx = app.ledger().context(now).expect("randomness");
     let planned = claim::plan(&Topup { customer: id, charge }, &claim, &terms, desk.terms(), &cx).expect("a plan");
     let flight = Flight::begin(&claim, &planned).expect("a claim");

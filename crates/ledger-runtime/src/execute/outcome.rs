@@ -112,7 +112,7 @@ impl IntoResponse for Outcome {
                 (problem.into_response(), false, Some(code))
             }
         };
-        let notes = ResponseNotes { code, operation: Some(self.operation), replayed, counted: true };
+        let notes = ResponseNotes { code, operation: Some(self.operation), replayed, metric: None, counted: true };
         response.extensions_mut().insert(notes);
         response
     }

@@ -1,7 +1,7 @@
 //! Counters in memory, by minute: what the local stack reads back and what tests look at.
 //! Old minutes are dropped, so that a stack that runs for weeks stays small.
 
-use super::{Metric, Sink};
+use super::{Metric, Sink, Unit};
 use crate::clock::Clock;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
@@ -16,21 +16,21 @@ const MINUTES_KEPT: i64 = 14 * 24 * 60;
 /// The minute comes first, so that the oldest are dropped from the front.
 type Slot = (i64, Metric, Option<Tenant>, Option<Operation>);
 
-type Gauge = (Metric, Option<Tenant>);
+type Measured = BTreeMap<(Metric, Option<Tenant>), u64>;
 
 /// Counts in memory. Clones share their counts.
 #[derive(Clone)]
 pub struct Counting {
     clock: Clock,
     counts: Arc<Mutex<BTreeMap<Slot, u64>>>,
-    gauges: Arc<Mutex<BTreeMap<Gauge, u64>>>,
+    measured: Arc<Mutex<Measured>>,
 }
 
 impl Counting {
     /// Nothing counted yet.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
-        Self { clock, counts: Arc::default(), gauges: Arc::default() }
+        Self { clock, counts: Arc::default(), measured: Arc::default() }
     }
 
     /// How often it was counted since the start (two weeks at most), over all tenants and operations.
@@ -58,15 +58,10 @@ impl Counting {
         })
     }
 
-    /// Sets a gauge.
-    pub fn set_gauge(&self, metric: Metric, tenant: Option<&Tenant>, value: u64) {
-        lock(&self.gauges).insert((metric, tenant.cloned()), value);
-    }
-
-    /// A gauge as it was last set.
+    /// A duration as it was last measured, in the metric's unit.
     #[must_use]
-    pub fn gauge(&self, metric: Metric, tenant: Option<&Tenant>) -> Option<u64> {
-        lock(&self.gauges).get(&(metric, tenant.cloned())).copied()
+    pub fn measured(&self, metric: Metric, tenant: Option<&Tenant>) -> Option<u64> {
+        lock(&self.measured).get(&(metric, tenant.cloned())).copied()
     }
 
     fn sum_where(&self, counts: impl Fn(&Slot) -> bool) -> u64 {
@@ -76,7 +71,14 @@ impl Counting {
 }
 
 impl Sink for Counting {
-    fn count(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, count: u64) {
+    fn take(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64) {
+        let count = match metric.unit() {
+            Unit::Count => value,
+            Unit::Milliseconds | Unit::Seconds => {
+                lock(&self.measured).insert((metric, tenant.cloned()), value);
+                1
+            }
+        };
         let now = minute(self.clock.now());
         let mut counts = lock(&self.counts);
         let slot = counts.entry((now, metric, tenant.cloned(), operation)).or_default();
@@ -109,16 +111,16 @@ mod tests {
         let counting = Counting::new(Clock::from_fn(move || Timestamp::from_millis(read.load(Ordering::SeqCst))));
         let tenant = Tenant::parse("demo").unwrap();
         let start = Timestamp::from_millis(time.load(Ordering::SeqCst));
-        counting.count(Metric::KeyedRequest, Some(&tenant), Some(Operation::Pay), 2);
-        counting.count(Metric::KeyedRequest, Some(&tenant), Some(Operation::Refund), 1);
-        counting.count(Metric::KeyedRequest, None, None, 5);
+        counting.take(Metric::KeyedRequest, Some(&tenant), Some(Operation::Pay), 2);
+        counting.take(Metric::KeyedRequest, Some(&tenant), Some(Operation::Refund), 1);
+        counting.take(Metric::KeyedRequest, None, None, 5);
         let sum = |operation, until| counting.sum_between(Metric::KeyedRequest, &tenant, operation, start, until);
         assert_eq!(sum(None, start), 3);
         assert_eq!(sum(Some(Operation::Pay), start), 2);
         assert_eq!(sum(None, start.minus(Duration::from_secs(120))), 0);
         assert_eq!(counting.total(Metric::KeyedRequest), 8);
         time.fetch_add((MINUTES_KEPT + 1) * MINUTE_MS, Ordering::SeqCst);
-        counting.count(Metric::Broken, None, None, 1);
+        counting.take(Metric::Broken, None, None, 1);
         assert_eq!(counting.total(Metric::KeyedRequest), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! Embedded metric format: CloudWatch makes metrics of JSON lines on standard output.
 //! No call, no permission, no wait.
 
-use super::{Metric, NAMESPACE, Sink};
+use super::{Metric, NAMESPACE, Sink, Unit};
 use crate::clock::Clock;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-/// Writes one line per count.
+/// Writes one line per value.
 pub struct Emf {
     clock: Clock,
     out: Mutex<Box<dyn Write + Send>>,
@@ -29,8 +29,8 @@ impl Emf {
 }
 
 impl Sink for Emf {
-    fn count(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, count: u64) {
-        let mut line = record(self.clock.now().millis(), metric, tenant, operation, count).to_string();
+    fn take(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64) {
+        let mut line = record(self.clock.now().millis(), metric, tenant, operation, value).to_string();
         line.push('\n');
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         // One write, so that lines of other writers cannot fall into this one. A lost metric must
@@ -39,9 +39,9 @@ impl Sink for Emf {
     }
 }
 
-/// One count under its dimensions and under every coarser set of them: CloudWatch does not sum over
+/// One value under its dimensions and under every coarser set of them: CloudWatch does not sum over
 /// dimensions by itself, and an alarm looks at the whole service, the readiness check at one tenant.
-fn record(millis: i64, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, count: u64) -> Value {
+fn record(millis: i64, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64) -> Value {
     let mut sets = vec![json!([])];
     if tenant.is_some() {
         sets.push(json!(["tenant"]));
@@ -55,10 +55,10 @@ fn record(millis: i64, metric: Metric, tenant: Option<&Tenant>, operation: Optio
             "CloudWatchMetrics": [{
                 "Namespace": NAMESPACE,
                 "Dimensions": sets,
-                "Metrics": [{"Name": metric.name(), "Unit": "Count"}],
+                "Metrics": [{"Name": metric.name(), "Unit": unit(metric)}],
             }],
         },
-        metric.name(): count,
+        metric.name(): value,
     });
     if let Some(record) = record.as_object_mut() {
         if let Some(tenant) = tenant {
@@ -69,6 +69,15 @@ fn record(millis: i64, metric: Metric, tenant: Option<&Tenant>, operation: Optio
         }
     }
     record
+}
+
+/// As CloudWatch writes it.
+fn unit(metric: Metric) -> &'static str {
+    match metric.unit() {
+        Unit::Count => "Count",
+        Unit::Milliseconds => "Milliseconds",
+        Unit::Seconds => "Seconds",
+    }
 }
 
 #[cfg(test)]
@@ -97,5 +106,8 @@ mod tests {
         let bare = record(0, Metric::Broken, None, None, 2);
         assert_eq!(bare["_aws"]["CloudWatchMetrics"][0]["Dimensions"], json!([[]]));
         assert_eq!(bare["Broken"], 2);
+        let waited = record(0, Metric::InFlightWait, None, None, 1200);
+        assert_eq!(waited["_aws"]["CloudWatchMetrics"][0]["Metrics"][0]["Unit"], "Milliseconds");
+        assert_eq!(waited["InFlightWait"], 1200);
     }
 }

@@ -1,12 +1,15 @@
 //! The problems that a client can meet, one constructor each: status, code, title and what to do.
 
 use super::Problem;
+use crate::metrics::Metric;
 use http::{HeaderValue, StatusCode, header};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::KeyError;
 use ledger_core::time::Timestamp;
 use std::time::Duration;
 
+/// The store's code for a call that the role does not allow.
+const ACCESS_DENIED: &str = "AccessDeniedException";
 const INTERNAL_DETAIL: &str =
     "Something went wrong on our side. It has been recorded. Repeat the request with the same idempotency key.";
 
@@ -144,6 +147,7 @@ impl Problem {
             "Unknown tenant",
             "The tenant of this token is not set up here.",
         )
+        .counted_as(Metric::CrossTenantDenied)
     }
 
     /// 404: there is none, or it is another's.
@@ -247,6 +251,13 @@ impl Problem {
     #[must_use]
     pub fn internal() -> Self {
         Self::of(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", INTERNAL_DETAIL)
+    }
+
+    /// 500: the store refused a call as such. Where its access rules did, that is counted: the function
+    /// has a call that its role does not allow.
+    #[must_use]
+    pub fn store_refused(code: &str) -> Self {
+        if code == ACCESS_DENIED { Self::internal().counted_as(Metric::StoreDenied) } else { Self::internal() }
     }
 
     /// 503: nothing was done, for there was too much to do at once.

@@ -46,6 +46,10 @@ async fn send(
     Ok(app.ledger().perform(claim, admission, plan, answer).await)
 }
 
+async fn stumble() -> String {
+    panic!("Hanako 090-1234-5678")
+}
+
 async fn list(_: Customer, page: Page) -> String {
     page.limit.to_string()
 }
@@ -58,7 +62,9 @@ fn router(store: &Store) -> (Router, Counting) {
     let (ledger, counting) = store.ledger();
     let config = Config { table: "ledger".to_owned(), endpoint_url: None, log_filter: "info".to_owned(), stripe: None };
     let app = App::new(ledger, counting.clone(), config);
-    let routes = Router::new().route("/v1/me/transfers", post(send).get(list)).route("/v1/me/payments/{id}", get(show));
+    let routes = Router::new()
+        .route("/v1/me/transfers", post(send).get(list))
+        .route("/v1/me/payments/{id}", get(show).put(stumble));
     (finish(routes, app), counting)
 }
 
@@ -207,4 +213,18 @@ async fn the_log_line_tells_nothing_of_a_person() {
     for private in ["019389d2", "k-1", "not-an-id", "secret", "ClientRequestToken"] {
         assert!(!text.contains(private), "{private}: {text}");
     }
+}
+
+#[tokio::test]
+async fn a_panic_is_a_500_like_any_other() {
+    let (lines, guard) = Lines::capture("info");
+    let (mut router, counting) = router(&Store::script([]));
+    let request = Request::put("/v1/me/payments/1").body(Body::empty()).unwrap();
+    let response = router.call(request).await.unwrap();
+    assert_eq!(response.status(), 500);
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    drop(guard);
+    assert_eq!(body, Problem::internal().body());
+    assert!(lines.text().contains("\"status\":500") && !lines.text().contains("Hanako"), "{}", lines.text());
+    assert_eq!(counting.total(Metric::Broken), 1);
 }

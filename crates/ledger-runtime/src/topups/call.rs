@@ -72,9 +72,14 @@ impl Desk {
     }
 
     /// Waits for the holder, or takes over from one that is gone.
-    async fn join(&self, claim: &Claim, mut flight: Flight) -> Result<Reply, Problem> {
+    async fn join(&self, claim: &Claim, flight: Flight) -> Result<Reply, Problem> {
         let began = Instant::now();
-        self.ledger.metrics().count(Metric::InFlightWait, &claim.tenant, claim.operation);
+        let reply = self.wait(claim, flight, began).await;
+        self.ledger.metrics().measure(Metric::InFlightWait, &claim.tenant, claim.operation, began.elapsed());
+        reply
+    }
+
+    async fn wait(&self, claim: &Claim, mut flight: Flight, began: Instant) -> Result<Reply, Problem> {
         loop {
             if let Some(held) = self.take_over(&flight).await? {
                 return match self.drive(&held).await.map_err(claimed)? {

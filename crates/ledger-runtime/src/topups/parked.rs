@@ -102,7 +102,7 @@ impl App {
         decider: &Decider<'_>,
         cx: &Context,
     ) -> Result<Planned<Resolved>, PlanError> {
-        let desk = self.desk()?;
+        let desk = self.desk().await?;
         self.ledger().read_for(claim, &[]).await?;
         let flight = self.parked(&claim.tenant, resource).await?.ok_or(PlanError::Missing)?;
         let records = desk.records(&flight.tenant, &Wanted::of(&flight)).await?.ok_or(PlanError::Missing)?;

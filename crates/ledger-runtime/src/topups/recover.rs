@@ -55,6 +55,7 @@ impl Desk {
         let (mut done, mut fault) = (Recovered::default(), None);
         let began = Instant::now();
         let over = || began.elapsed() >= RUN;
+        let mut oldest = Duration::ZERO;
         for partition in Flight::due_partitions(tenant, Work::Flight, shards) {
             for item in self.due(partition).await? {
                 if over() {
@@ -62,11 +63,16 @@ impl Desk {
                 }
                 match passed_over(self.recover_claim(&item).await, &mut fault)?.flatten() {
                     Some(true) => done.completed = done.completed.saturating_add(1),
-                    Some(false) => done.waiting = done.waiting.saturating_add(1),
+                    Some(false) => {
+                        done.waiting = done.waiting.saturating_add(1);
+                        oldest = oldest.max(self.ledger.clock().now().since(Flight::read(&item)?.claimed_at));
+                    }
                     None => {}
                 }
             }
         }
+        // Zero is worth a line: without it the alarm would not end.
+        self.ledger.metrics().measure(Metric::OldestInFlight, tenant, Operation::Recovery, oldest);
         for partition in Flight::due_partitions(tenant, Work::PspCheck, shards) {
             for item in self.due(partition).await? {
                 if over() {

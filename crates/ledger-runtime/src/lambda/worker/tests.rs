@@ -1,0 +1,111 @@
+use super::*;
+use crate::config::Config;
+use crate::testing::Store;
+use serde_json::{Value, json};
+use std::cell::RefCell;
+
+/// A worker that notes whose work it did; it fails for `bad` and panics for `ugly`.
+async fn answered(event: Value) -> (Result<Value, &'static str>, Vec<String>) {
+    let (ledger, counting) = Store::script([]).ledger();
+    let config = Config { table: "ledger".to_owned(), endpoint_url: None, log_filter: String::new(), stripe: None };
+    let done = RefCell::new(Vec::new());
+    let run = async |_: &App, tenant: &Tenant| {
+        done.borrow_mut().push(tenant.to_string());
+        match tenant.as_str() {
+            "bad" => Err(Problem::busy()),
+            "ugly" => panic!("090-1234-5678"),
+            _ => Ok(json!({"done": 1})),
+        }
+    };
+    let worker = Worker { app: App::new(ledger, counting, config), run };
+    let event: Event = serde_json::from_value(event).unwrap();
+    let answer = worker.answer(event).await.map(|answer| serde_json::to_value(answer).unwrap());
+    (answer.map_err(|error| error.0), done.into_inner())
+}
+
+/// As Lambda sends what a queue holds.
+fn queue(bodies: &[&str]) -> Value {
+    let message = |(at, body): (usize, &&str)| {
+        json!({
+            "messageId": format!("m{at}"), "receiptHandle": "r", "body": body,
+            "attributes": {
+                "ApproximateReceiveCount": "1", "SentTimestamp": "1795264147815",
+                "SenderId": "AROA", "ApproximateFirstReceiveTimestamp": "1795264147816",
+            },
+            "messageAttributes": {}, "md5OfBody": "e4e68fb7bd0e697a0ae8f1bb342846b3",
+            "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:ap-northeast-1:123456789012:jobs",
+            "awsRegion": "ap-northeast-1",
+        })
+    };
+    json!({"Records": bodies.iter().enumerate().map(message).collect::<Vec<_>>()})
+}
+
+/// As Lambda sends what a table's stream holds.
+fn stream(pks: &[&str]) -> Value {
+    let record = |(at, pk): (usize, &&str)| {
+        let keys = json!({"uuid": {"S": pk}, "type": {"S": "JOB#019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e"}});
+        json!({
+            "eventID": format!("e{at}"), "eventName": "INSERT", "eventVersion": "1.1", "eventSource": "aws:dynamodb",
+            "awsRegion": "ap-northeast-1",
+            "dynamodb": {
+                "ApproximateCreationDateTime": 1_795_264_147.0, "Keys": keys,
+                "NewImage": {"uuid": {"S": pk}, "done": {"N": "0"}, "customers": {"L": [{"S": "x"}]}},
+                "SequenceNumber": format!("10{at}"), "SizeBytes": 120, "StreamViewType": "NEW_AND_OLD_IMAGES",
+            },
+            "eventSourceARN": "arn:aws:dynamodb:ap-northeast-1:123456789012:table/t/stream/2026-11-21T00:00:00.000",
+        })
+    };
+    json!({"Records": pks.iter().enumerate().map(record).collect::<Vec<_>>()})
+}
+
+fn failures(ids: &[&str]) -> Value {
+    json!({"batchItemFailures": ids.iter().map(|id| json!({"itemIdentifier": id})).collect::<Vec<_>>()})
+}
+
+#[tokio::test]
+async fn a_person_is_told_what_a_run_did() {
+    assert_eq!(answered(json!({"tenant": "demo"})).await, (Ok(json!({"done": 1})), vec!["demo".to_owned()]));
+    assert_eq!(answered(json!({"tenant": "bad"})).await.0, Err("busy"));
+    assert_eq!(answered(json!({"tenant": "a#b"})).await, (Err("tenant_malformed"), Vec::new()));
+}
+
+#[tokio::test]
+async fn of_a_queue_only_what_failed_comes_again_and_each_tenant_is_run_once() {
+    let tick = |tenant: &str| format!(r#"{{"tenant":"{tenant}"}}"#);
+    let bodies = [tick("one"), tick("bad"), "{}".to_owned(), tick("one"), tick("bad"), tick("two")];
+    let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    let (answer, done) = answered(queue(&bodies)).await;
+    assert_eq!(answer, Ok(failures(&["m1", "m2", "m4"])));
+    assert_eq!(done, ["one", "bad", "two"]);
+    assert_eq!(answered(queue(&[r#"{"tenant":"one"}"#])).await.0, Ok(failures(&[])));
+}
+
+#[tokio::test]
+async fn a_stream_names_its_tenants_by_their_keys() {
+    let (answer, done) = answered(stream(&["one#tenant#root", "bad#tenant#root", "nobody", "one#tenant#root"])).await;
+    assert_eq!(answer, Ok(failures(&["101", "102"])));
+    assert_eq!(done, ["one", "bad"]);
+}
+
+#[tokio::test]
+async fn a_panic_is_a_failed_run_and_says_nothing() {
+    assert_eq!(answered(json!({"tenant": "ugly"})).await.0, Err("panicked"));
+    let (answer, done) = answered(queue(&[r#"{"tenant":"ugly"}"#, r#"{"tenant":"one"}"#])).await;
+    assert_eq!((answer, done.len()), (Ok(failures(&["m0"])), 2));
+    let told = Diagnostic::from(WorkError("panicked"));
+    assert!(!told.error_message.contains("090") && told.error_type == "panicked");
+}
+
+#[test]
+fn what_is_none_of_these_is_refused() {
+    for other in [json!({}), json!({"tenant": "a", "and": 1}), json!([]), json!({"Records": [{}]}), json!("demo")] {
+        let event = serde_json::from_value::<Event>(other.clone());
+        // A record without an id cannot be reported: it fails the whole batch.
+        let refused = match event {
+            Err(_) => true,
+            Ok(Event::Queue(event)) => queue_records(event).is_err(),
+            Ok(Event::ByHand(_) | Event::Stream(_)) => false,
+        };
+        assert!(refused, "{other}");
+    }
+}

@@ -1,0 +1,133 @@
+//! The payment provider as it can be asked: with the secrets of the environment, or with those of a
+//! kept secret, which is read again every few minutes so that it can be rotated while functions run.
+
+use super::Desk;
+use crate::config::{KeptStripe, StripeConfig};
+use crate::execute::Ledger;
+use crate::metrics::Metric;
+use crate::psp::{Psp, Stripe};
+use crate::secrets::SecretSource;
+use ledger_core::personal::Masked;
+use ledger_core::psp::PspTerms;
+use ledger_core::time::Timestamp;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// How long a secret that was read is believed.
+const FRESH: Duration = Duration::from_secs(300);
+/// How soon one that could not be read is asked for again.
+const FAILED: Duration = Duration::from_secs(30);
+/// How soon it is read again for somebody who doubts it: wrong signatures must not become calls.
+const DOUBTED: Duration = Duration::from_secs(10);
+
+/// A provider: the desk where it is asked, and what its events are signed with. Cheap to clone.
+#[derive(Clone)]
+pub struct Provider {
+    desk: Desk,
+    webhook_secrets: Arc<[Masked<String>]>,
+}
+
+impl Provider {
+    /// A provider that is set up so.
+    pub(crate) fn new(ledger: &Ledger, psp: impl Psp + 'static, config: &StripeConfig) -> Self {
+        let terms = PspTerms {
+            ledger: ledger.dynamo().table().to_owned(),
+            livemode: config.livemode(),
+            account: config.account.clone(),
+        };
+        let desk = Desk::new(ledger.clone(), psp, terms);
+        Self { desk, webhook_secrets: config.webhook_secrets.clone().into() }
+    }
+
+    /// Where it is asked.
+    #[must_use]
+    pub fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
+    /// The secrets that its events are signed with: more than one while they rotate.
+    #[must_use]
+    pub fn webhook_secrets(&self) -> &[Masked<String>] {
+        &self.webhook_secrets
+    }
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Provider")
+    }
+}
+
+/// Keeps a provider up to date with its secret.
+pub(crate) struct Keeper {
+    source: Box<dyn SecretSource>,
+    kept: KeptStripe,
+    ledger: Ledger,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    provider: Option<Provider>,
+    text: Option<Masked<String>>,
+    /// When it was last asked for, and whether that went well.
+    asked: Option<(Timestamp, bool)>,
+}
+
+impl Keeper {
+    pub(crate) fn new(source: impl SecretSource + 'static, kept: KeptStripe, ledger: Ledger) -> Self {
+        Self { source: Box::new(source), kept, ledger, state: Mutex::default() }
+    }
+
+    /// The provider, if the secret sets one up. Where the secret cannot be read, the one before stays.
+    pub(crate) async fn provider(&self) -> Option<Provider> {
+        let mut state = self.state.lock().await;
+        let believed = if state.asked.is_some_and(|(_, well)| well) { FRESH } else { FAILED };
+        self.refresh(&mut state, believed).await;
+        state.provider.clone()
+    }
+
+    /// The provider for somebody whom the last one did not convince.
+    pub(crate) async fn provider_anew(&self) -> Option<Provider> {
+        let mut state = self.state.lock().await;
+        self.refresh(&mut state, DOUBTED).await;
+        state.provider.clone()
+    }
+
+    async fn refresh(&self, state: &mut State, believed: Duration) {
+        let now = self.ledger.clock().now();
+        if state.asked.is_some_and(|(at, _)| at <= now && now < at.plus(believed)) {
+            return;
+        }
+        let made = match self.source.read().await {
+            Ok(text) if state.text.as_ref() == Some(&text) => Ok(None),
+            Ok(text) => self.made_of(state, &text).map(|provider| Some((provider, text))),
+            Err(error) => Err(error.to_string()),
+        };
+        state.asked = Some((now, made.is_ok()));
+        match made {
+            Ok(None) => {}
+            Ok(Some((provider, text))) => (state.provider, state.text) = (provider, Some(text)),
+            Err(why) => {
+                self.ledger.metrics().count_of(Metric::SecretsStale, None, None);
+                tracing::error!(why, "Stripe's secret is left as it was");
+            }
+        }
+    }
+
+    fn made_of(&self, state: &State, text: &Masked<String>) -> Result<Option<Provider>, String> {
+        let Some(config) = self.kept.config(text).map_err(|error| error.to_string())? else { return Ok(None) };
+        let stripe = Stripe::new(&config, self.ledger.dynamo().table()).map_err(|error| error.to_string())?;
+        let provider = Provider::new(&self.ledger, stripe, &config);
+        let other_mode = |before: &Provider| before.desk.terms().livemode != provider.desk.terms().livemode;
+        if state.provider.as_ref().is_some_and(other_mode) {
+            return Err("the API key is of the other mode, live or test, than the one before".to_owned());
+        }
+        Ok(Some(provider))
+    }
+}
+
+#[cfg(test)]
+mod tests;

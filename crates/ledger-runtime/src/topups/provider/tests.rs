@@ -1,0 +1,135 @@
+use super::*;
+use crate::clock::Clock;
+use crate::metrics::Counting;
+use crate::secrets::SecretError;
+use crate::testing::{Store, now};
+use futures::future::{BoxFuture, FutureExt};
+use std::sync::Mutex as StdMutex;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+
+const ONE: &str = r#"{"api_key":"sk_test_1","webhook_secrets":["whsec_1"]}"#;
+const BOTH: &str = r#"{"api_key":"sk_test_2","webhook_secrets":["whsec_1","whsec_2"]}"#;
+const NONE: &str = r#"{"api_key":"","webhook_secrets":[]}"#;
+const LIVE: &str = r#"{"api_key":"sk_live_1","webhook_secrets":["whsec_1"]}"#;
+
+/// A secret that can be changed, and read or not.
+#[derive(Clone)]
+struct Secret {
+    text: Arc<StdMutex<Option<&'static str>>>,
+    reads: Arc<AtomicUsize>,
+}
+
+impl SecretSource for Secret {
+    fn read(&self) -> BoxFuture<'_, Result<Masked<String>, SecretError>> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        let text = self.text.lock().unwrap().map(|text| Masked::new(text.to_owned()));
+        std::future::ready(text.ok_or_else(|| SecretError { code: "InternalServiceError".to_owned() })).boxed()
+    }
+}
+
+struct Rig {
+    secret: Secret,
+    keeper: Keeper,
+    counting: Counting,
+    millis: Arc<AtomicI64>,
+}
+
+impl Rig {
+    fn new(text: Option<&'static str>) -> Self {
+        let millis = Arc::new(AtomicI64::new(now().millis()));
+        let read = Arc::clone(&millis);
+        let clock = Clock::from_fn(move || Timestamp::from_millis(read.load(Ordering::SeqCst)));
+        let (ledger, counting) = Store::script([]).ledger_at(clock);
+        let secret = Secret { text: Arc::new(StdMutex::new(text)), reads: Arc::default() };
+        let base_url = "https://api.stripe.com".to_owned();
+        let kept = KeptStripe { secret_id: "arn".to_owned(), base_url, account: None };
+        Self { keeper: Keeper::new(secret.clone(), kept, ledger), secret, counting, millis }
+    }
+
+    fn put(&self, text: Option<&'static str>) {
+        *self.secret.text.lock().unwrap() = text;
+    }
+
+    fn later(&self, by: Duration) {
+        self.millis.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+
+    fn reads(&self) -> usize {
+        self.secret.reads.load(Ordering::SeqCst)
+    }
+
+    async fn secrets(&self) -> Vec<String> {
+        secrets(self.keeper.provider().await)
+    }
+}
+
+fn secrets(provider: Option<Provider>) -> Vec<String> {
+    let all = provider.map(|provider| provider.webhook_secrets.to_vec()).unwrap_or_default();
+    all.iter().map(|secret| secret.expose().clone()).collect()
+}
+
+#[tokio::test]
+async fn a_secret_is_read_once_in_five_minutes() {
+    let rig = Rig::new(Some(ONE));
+    assert_eq!(rig.secrets().await, ["whsec_1"]);
+    rig.put(Some(BOTH));
+    rig.later(FRESH - Duration::from_millis(1));
+    assert_eq!(rig.secrets().await, ["whsec_1"]);
+    assert_eq!(rig.reads(), 1);
+    rig.later(Duration::from_millis(1));
+    assert_eq!(rig.secrets().await, ["whsec_1", "whsec_2"]);
+    assert_eq!(rig.reads(), 2);
+}
+
+#[tokio::test]
+async fn whoever_doubts_reads_sooner_but_not_all_the_time() {
+    let rig = Rig::new(Some(ONE));
+    assert_eq!(rig.secrets().await, ["whsec_1"]);
+    rig.put(Some(BOTH));
+    for _ in 0..100 {
+        assert_eq!(secrets(rig.keeper.provider_anew().await), ["whsec_1"]);
+    }
+    rig.later(DOUBTED);
+    assert_eq!(secrets(rig.keeper.provider_anew().await), ["whsec_1", "whsec_2"]);
+    assert_eq!(rig.reads(), 2);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_or_used_leaves_the_one_before() {
+    let rig = Rig::new(Some(ONE));
+    assert_eq!(rig.secrets().await, ["whsec_1"]);
+    for (stale, bad) in [None, Some("sk_test_2"), Some(LIVE)].into_iter().enumerate() {
+        rig.put(bad);
+        rig.later(FRESH);
+        assert_eq!(rig.secrets().await, ["whsec_1"], "{bad:?}");
+        assert_eq!(rig.counting.total(Metric::SecretsStale), u64::try_from(stale).unwrap() + 1);
+    }
+    rig.put(Some(BOTH));
+    rig.later(FAILED - Duration::from_millis(1));
+    assert_eq!(rig.secrets().await, ["whsec_1"]);
+    rig.later(Duration::from_millis(1));
+    assert_eq!(rig.secrets().await, ["whsec_1", "whsec_2"]);
+}
+
+#[tokio::test]
+async fn stripe_can_come_after_the_deployment() {
+    let rig = Rig::new(Some(NONE));
+    assert!(rig.keeper.provider().await.is_none());
+    rig.put(Some(ONE));
+    rig.later(FRESH);
+    assert_eq!(rig.secrets().await, ["whsec_1"]);
+    assert_eq!(rig.counting.total(Metric::SecretsStale), 0);
+    // And go: an operator who empties the secret means it.
+    rig.put(Some(NONE));
+    rig.later(FRESH);
+    assert!(rig.keeper.provider().await.is_none());
+}
+
+#[tokio::test]
+async fn a_start_without_the_secret_is_made_good_later() {
+    let rig = Rig::new(None);
+    assert!(rig.keeper.provider().await.is_none());
+    rig.put(Some(ONE));
+    rig.later(FAILED);
+    assert_eq!(rig.secrets().await, ["whsec_1"]);
+}
