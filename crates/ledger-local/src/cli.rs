@@ -3,6 +3,7 @@
 
 use crate::engine::{Data, EngineConfig};
 use crate::stack::{StackConfig, Store, StripeChoice, TABLE_DEFAULT};
+use crate::tenant_command::OpenCommand;
 use crate::terminal_command::{EnrolCommand, SendCommand};
 use clap::{Args, Parser, Subcommand};
 use ledger_runtime::config::{ConfigError, StripeConfig};
@@ -32,8 +33,32 @@ pub struct Cli {
 pub enum Command {
     /// Sign and send one request as a storefront terminal.
     Terminal(TerminalArgs),
+    /// Open a tenant in a table, deployed or local.
+    #[command(subcommand)]
+    Tenant(TenantSub),
     /// Print the OpenAPI document, as it is kept in openapi.json.
     Openapi,
+}
+
+/// What the `tenant` command does.
+#[derive(Debug, Clone, Subcommand)]
+pub enum TenantSub {
+    /// Print the demo's terms, to begin a file with.
+    Terms,
+    /// Write a tenant's terms into a table. A tenant that stands is not touched.
+    Open {
+        /// The tenant's slug: a-z, 0-9 and -.
+        slug: String,
+        /// The file with its terms.
+        #[arg(long, value_name = "FILE")]
+        terms: PathBuf,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// Another DynamoDB than that of the Region that AWS's own settings name.
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
 }
 
 /// How to run the stack.
@@ -123,6 +148,16 @@ pub enum TerminalCommand {
 pub fn stripe_choice(variable: impl Fn(&str) -> Option<String>) -> Result<StripeChoice, ConfigError> {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     Ok(StripeConfig::from_vars(set)?.map_or(StripeChoice::Simulator, StripeChoice::Given))
+}
+
+impl TenantSub {
+    /// The tenant to open, unless the demo's terms are asked for.
+    pub fn opening(self) -> Option<OpenCommand> {
+        match self {
+            Self::Terms => None,
+            Self::Open { slug, terms, table, endpoint_url } => Some(OpenCommand { slug, terms, table, endpoint_url }),
+        }
+    }
 }
 
 impl RunArgs {
@@ -252,6 +287,18 @@ mod tests {
         assert!(error.contains("STRIPE_WEBHOOK_SECRET=whsec_"), "{error}");
         let error = choice(&[("STRIPE_WEBHOOK_SECRET", "whsec_1")]).unwrap_err().to_string();
         assert!(error.contains("STRIPE_API_KEY=sk_test_"), "{error}");
+    }
+
+    #[test]
+    fn tenants_are_opened_in_a_table_that_is_named() {
+        let tenant = |line: &str| match parse(line).unwrap().command {
+            Some(Command::Tenant(sub)) => sub.opening(),
+            other => panic!("{other:?}"),
+        };
+        assert!(tenant("tenant terms").is_none());
+        let open = tenant("tenant open aoba --terms t.json --table ledger").unwrap();
+        assert_eq!((open.slug.as_str(), open.table.as_str(), open.endpoint_url), ("aoba", "ledger", None));
+        assert!(parse("tenant open aoba --terms t.json").is_err());
     }
 
     #[test]

@@ -96,12 +96,7 @@ fn without_stripe(backend: &Backend) -> App {
     let dynamo = Dynamo::from_client(backend.dynamodb.clone(), &backend.table, entropy.clone());
     let counting = Counting::new(clock.clone());
     let metrics = Metrics::to(counting.clone());
-    let config = Config {
-        table: backend.table.clone(),
-        endpoint_url: Some(backend.dynamodb_url.clone()),
-        log_filter: String::new(),
-        stripe: None,
-    };
+    let config = Config::of_table(&backend.table);
     App::new(Ledger::new(dynamo, clock, entropy, metrics), counting, config)
 }
 

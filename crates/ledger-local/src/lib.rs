@@ -17,8 +17,10 @@ pub mod seed;
 pub mod stack;
 pub mod stripe;
 pub mod table;
+pub mod tenant_command;
 pub mod terminal_client;
 pub mod terminal_command;
 pub mod terminal_error;
+pub mod terms_file;
 #[cfg(test)]
 mod testing;

@@ -3,11 +3,9 @@
 
 use clap::Parser;
 use ledger_local::banner::{self, Banner};
-use ledger_local::cli::{self, Cli, Command, RunArgs, TerminalArgs, TerminalCommand};
-use ledger_local::faces;
+use ledger_local::cli::{self, Cli, Command, RunArgs, TenantSub, TerminalArgs, TerminalCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
-
-use ledger_local::terminal_command;
+use ledger_local::{faces, seed, tenant_command, terminal_command, terms_file};
 use std::io::Write;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
@@ -28,6 +26,7 @@ fn main() -> ExitCode {
         match cli.command {
             None => Box::pin(run(cli.run)).await,
             Some(Command::Terminal(args)) => Box::pin(terminal(args)).await,
+            Some(Command::Tenant(sub)) => Box::pin(tenant(sub)).await,
             Some(Command::Openapi) => {
                 print(faces::openapi_json().trim_end());
                 ExitCode::SUCCESS
@@ -74,6 +73,20 @@ async fn run(args: RunArgs) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+async fn tenant(sub: TenantSub) -> ExitCode {
+    let done = match sub.opening() {
+        Some(command) => tenant_command::open(&command).await.map_err(|error| error.to_string()),
+        None => seed::terms().map(|terms| terms_file::text(&terms)).map_err(|error| error.to_string()),
+    };
+    match done {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(why) => failed(&why),
+    }
+}
+
 async fn terminal(args: TerminalArgs) -> ExitCode {
     let done = match args.command() {
         TerminalCommand::Send(command) => terminal_command::send(&command).await,
@@ -102,7 +115,7 @@ async fn interrupted() -> std::io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
-fn failed(error: &dyn std::error::Error) -> ExitCode {
+fn failed(error: &dyn std::fmt::Display) -> ExitCode {
     // Nowhere is left to complain to when standard error is closed.
     let _ = writeln!(std::io::stderr(), "ledger-local: {error}");
     ExitCode::FAILURE

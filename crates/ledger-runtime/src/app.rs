@@ -53,28 +53,32 @@ impl App {
     /// With a payment provider to call, which is set up so.
     #[must_use]
     pub fn with_psp(self, psp: impl Psp + 'static, config: &StripeConfig) -> Self {
-        let provider = Provider::new(self.ledger(), psp, config);
+        let provider = Provider::new(self.ledger(), &self.config().ledger, psp, config);
         Self { provider: ProviderAccess::Given(provider), ..self }
     }
 
     /// With Stripe to call, as a kept secret sets it up at any time.
     #[must_use]
     pub fn with_kept_secrets(self, source: impl SecretSource + 'static, kept: KeptStripe) -> Self {
-        let keeper = Keeper::new(source, kept, self.ledger().clone());
+        let keeper = Keeper::new(source, kept, self.ledger().clone(), &self.config().ledger);
         Self { provider: ProviderAccess::Kept(Arc::new(keeper)), ..self }
     }
 
-    /// The payment provider, as its secrets were at most five minutes ago.
-    ///
-    /// # Errors
-    /// 500 if this function has none: nothing has been done.
-    pub async fn provider(&self) -> Result<Provider, Problem> {
-        let provider = match &self.provider {
+    /// The payment provider, as its secrets were at most five minutes ago; `None` if none is set up.
+    pub async fn provider_if_any(&self) -> Option<Provider> {
+        match &self.provider {
             ProviderAccess::None => None,
             ProviderAccess::Given(provider) => Some(provider.clone()),
             ProviderAccess::Kept(keeper) => keeper.provider().await,
-        };
-        provider.ok_or_else(|| {
+        }
+    }
+
+    /// The payment provider, for what cannot do without.
+    ///
+    /// # Errors
+    /// 500 if none is set up: nothing has been done.
+    pub async fn provider(&self) -> Result<Provider, Problem> {
+        self.provider_if_any().await.ok_or_else(|| {
             tracing::error!("Stripe is not set up: put its API key and webhook secrets where the README says");
             Problem::internal()
         })

@@ -12,6 +12,9 @@ use tracing_subscriber::EnvFilter;
 pub struct Config {
     /// The DynamoDB table.
     pub table: String,
+    /// The deployment's name, which tells its objects at the payment provider from others'. It stays when
+    /// the table is restored under another name.
+    pub ledger: String,
     /// Another DynamoDB than the Region's.
     pub endpoint_url: Option<String>,
     /// What is logged, as `tracing` filters are written.
@@ -50,8 +53,18 @@ const TABLE_EXAMPLE: &str = "ecopay-ledger";
 /// Ours comes before the SDK's own.
 const ENDPOINTS: [&str; 2] = ["LEDGER_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"];
 const ENDPOINT_EXAMPLE: &str = "http://127.0.0.1:8000";
+const LEDGER: &str = "LEDGER_NAME";
 const LOG: &str = "LOG_LEVEL";
+const LOG_DEFAULT: &str = "info";
+
 impl Config {
+    /// A table, and everything else as it is when nothing is set.
+    #[must_use]
+    pub fn of_table(table: &str) -> Self {
+        let (table, ledger) = (table.to_owned(), table.to_owned());
+        Self { table, ledger, endpoint_url: None, log_filter: LOG_DEFAULT.to_owned(), stripe: None }
+    }
+
     /// From the process's environment.
     ///
     /// # Errors
@@ -85,13 +98,26 @@ impl Config {
                 endpoint_url = Some(url);
             }
         }
-        let log_filter = set(LOG).unwrap_or_else(|| "info".to_owned());
-        if EnvFilter::try_new(&log_filter).is_err() {
-            let why = "is no log level: error, warn, info, debug or trace";
-            return Err(ConfigError::Wrong { name: LOG, why, example: "info" });
-        }
-        Ok(Self { table, endpoint_url, log_filter, stripe: StripeAccess::from_vars(set)? })
+        let ledger = set(LEDGER).unwrap_or_else(|| table.clone());
+        Ok(Self { table, ledger, endpoint_url, log_filter: log_filter(&set)?, stripe: StripeAccess::from_vars(set)? })
     }
+}
+
+/// What is logged, for functions that need nothing else.
+///
+/// # Errors
+/// [`ConfigError`] says what to set.
+pub(crate) fn log_filter_from_env() -> Result<String, ConfigError> {
+    log_filter(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
+}
+
+fn log_filter(set: impl Fn(&str) -> Option<String>) -> Result<String, ConfigError> {
+    let filter = set(LOG).unwrap_or_else(|| LOG_DEFAULT.to_owned());
+    if EnvFilter::try_new(&filter).is_err() {
+        let why = "is no log level: error, warn, info, debug or trace";
+        return Err(ConfigError::Wrong { name: LOG, why, example: "info" });
+    }
+    Ok(filter)
 }
 
 fn is_table_name(name: &str) -> bool {
@@ -116,11 +142,9 @@ mod tests {
 
     #[test]
     fn the_table_is_enough() {
-        let config = config(&[("TABLE_NAME", "ledger-prod")]).unwrap();
-        assert_eq!(
-            config,
-            Config { table: "ledger-prod".into(), endpoint_url: None, log_filter: "info".into(), stripe: None }
-        );
+        assert_eq!(config(&[("TABLE_NAME", "ledger-prod")]), Ok(Config::of_table("ledger-prod")));
+        let restored = config(&[("TABLE_NAME", "restored"), ("LEDGER_NAME", "ledger-prod")]).unwrap();
+        assert_eq!((restored.table.as_str(), restored.ledger.as_str()), ("restored", "ledger-prod"));
     }
 
     #[test]

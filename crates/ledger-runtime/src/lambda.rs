@@ -8,7 +8,7 @@ pub use worker::work;
 
 use crate::app::App;
 use crate::clock::Clock;
-use crate::config::{Config, ConfigError, StripeAccess};
+use crate::config::{self, Config, ConfigError, StripeAccess};
 use crate::dynamo::{Dynamo, sdk_config};
 use crate::entropy::Entropy;
 use crate::execute::Ledger;
@@ -18,6 +18,8 @@ use crate::psp::{Stripe, StripeError};
 use crate::readback::CloudWatch;
 use crate::routing;
 use crate::secrets::SecretsManager;
+use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
+use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
@@ -26,6 +28,11 @@ use utoipa_axum::router::OpenApiRouter;
 /// Why a function did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
+    /// Nobody sends events here.
+    #[error(
+        "this is a function of AWS Lambda: `cargo run` runs the whole system here, `cargo lambda watch` one function"
+    )]
+    Outside,
     /// The environment is not what it should be.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -35,6 +42,36 @@ pub enum StartError {
     /// Stripe's client could not be made.
     #[error(transparent)]
     Stripe(#[from] StripeError),
+}
+
+/// An event was not answered as it should have been. The code is all that leaves the function.
+#[derive(Debug)]
+pub struct EventError(pub &'static str);
+
+impl From<EventError> for Diagnostic {
+    fn from(error: EventError) -> Self {
+        let error_message = "It did not end well: the function's log tells more.".to_owned();
+        Self { error_type: error.0.to_owned(), error_message }
+    }
+}
+
+/// Serves events that are answered from themselves alone, without the store.
+pub async fn answer<Event, Answer>(answer: impl Fn(Event) -> Result<Answer, EventError>) -> ExitCode
+where
+    Event: for<'de> Deserialize<'de>,
+    Answer: Serialize,
+{
+    if let Err(error) = start_logging() {
+        return exit(Err(error));
+    }
+    let answer = |event: LambdaEvent<Event>| {
+        let answered = answer(event.payload);
+        if let Err(EventError(code)) = &answered {
+            tracing::warn!(code, "an event was refused");
+        }
+        std::future::ready(answered)
+    };
+    exit(serve::until_shutdown(service_fn(answer)).await)
 }
 
 /// Serves a router; what goes wrong is said in one line.
@@ -59,9 +96,21 @@ fn exit(ended: Result<(), impl Display>) -> ExitCode {
     }
 }
 
+fn start_logging() -> Result<(), StartError> {
+    let filter = config::log_filter_from_env()?;
+    is_inside()?;
+    Ok(logging::init(&filter)?)
+}
+
+/// Where the runtime would stumble over it, nobody would say what to do.
+fn is_inside() -> Result<(), StartError> {
+    if std::env::var_os("AWS_LAMBDA_RUNTIME_API").is_some() { Ok(()) } else { Err(StartError::Outside) }
+}
+
 /// The state of a function in Lambda. Every client is made here, once.
 async fn start() -> Result<App, StartError> {
     let config = Config::from_env()?;
+    is_inside()?;
     logging::init(&config.log_filter)?;
     let (clock, entropy) = (Clock::system(), Entropy::system());
     let sdk = sdk_config(config.endpoint_url.as_deref()).await;
@@ -71,10 +120,10 @@ async fn start() -> Result<App, StartError> {
         tracing::warn!(%error, "the store did not answer the warm-up");
     }
     let ledger = Ledger::new(dynamo, clock.clone(), entropy, Metrics::to(Emf::stdout(clock)));
-    let (stripe, table) = (config.stripe.clone(), config.table.clone());
+    let (stripe, name) = (config.stripe.clone(), config.ledger.clone());
     let app = App::new(ledger, CloudWatch::new(aws_sdk_cloudwatch::Client::new(&sdk)), config);
     Ok(match stripe {
-        Some(StripeAccess::Given(given)) => app.with_psp(Stripe::new(&given, &table)?, &given),
+        Some(StripeAccess::Given(given)) => app.with_psp(Stripe::new(&given, &name)?, &given),
         Some(StripeAccess::Kept(kept)) => {
             let app = app.with_kept_secrets(SecretsManager::new(&sdk, &kept.secret_id), kept);
             // So that the first request does not wait for it.

@@ -15,7 +15,7 @@ pub use facts::Applied;
 pub use parked::{Resolution, Resolved};
 pub(crate) use provider::Keeper;
 pub use provider::Provider;
-pub use recover::Recovered;
+pub use recover::{Recovered, any_waits};
 
 use crate::execute::Ledger;
 use crate::psp::Psp;

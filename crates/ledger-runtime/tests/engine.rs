@@ -63,8 +63,7 @@ async fn engine(items: &[Value]) -> (Ledger, Counting) {
             dynoxide::server::serve_with_shutdown(listener, database, std::future::pending()).await.unwrap();
         });
     });
-    let config =
-        Config { table: TABLE.to_owned(), endpoint_url: Some(url), log_filter: "info".to_owned(), stripe: None };
+    let config = Config { endpoint_url: Some(url), ..Config::of_table(TABLE) };
     let dynamo = Dynamo::connect(&config, Entropy::system()).await;
     dynamo.warm_up().await.unwrap();
     let counting = Counting::new(Clock::system());

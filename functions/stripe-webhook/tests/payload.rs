@@ -1,25 +1,35 @@
 //! Stripe's bodies through API Gateway's payload format 2.0: the bytes that were signed are the bytes that
 //! are verified, whether the gateway sent them as text or in base64.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test's helpers fail the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test's helpers fail the test"
+)]
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::BehaviorVersion;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures::future::{BoxFuture, FutureExt};
 use hmac::{Hmac, KeyInit, Mac};
 use http_body_util::BodyExt;
 use ledger_core::personal::Masked;
+use ledger_core::time::Timestamp;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
-use ledger_runtime::config::{Config, StripeConfig};
+use ledger_runtime::config::{Config, KeptStripe, StripeConfig};
 use ledger_runtime::dynamo::Dynamo;
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::Ledger;
 use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::psp::Stripe;
 use ledger_runtime::routing;
+use ledger_runtime::secrets::{SecretError, SecretSource};
 use serde_json::{Value, json};
 use sha2::Sha256;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use tower::ServiceExt;
 
 const SECRET: &str = "whsec_of_this_test";
@@ -29,12 +39,8 @@ const EVENT: &str = "{\n  \"id\": \"evt_1\",\n  \"object\": \"event\",\n  \"type
                      \"livemode\": false,\n  \"data\": {\n    \"object\": {\n      \"object\": \"customer\",\n      \
                      \"name\": \"\u{9752}\u{8449} \u{1f33f} \\u9752\"\n    }\n  }\n}";
 
-/// The function as Lambda runs it, over a store that it does not ask.
+/// The function as Lambda runs it, over a store that it does not ask, with a secret of the environment.
 fn function() -> axum::Router {
-    let config = aws_sdk_dynamodb::Config::builder().behavior_version(BehaviorVersion::v2026_01_12()).build();
-    let (clock, entropy) = (Clock::system(), Entropy::system());
-    let dynamo = Dynamo::from_client(Client::from_conf(config), TABLE, entropy.clone());
-    let counting = Counting::new(clock.clone());
     let stripe = StripeConfig {
         base_url: "http://127.0.0.1:9".to_owned(),
         api_key: Masked::new("sk_test_1".to_owned()),
@@ -42,17 +48,30 @@ fn function() -> axum::Router {
         account: None,
     };
     let psp = Stripe::new(&stripe, TABLE).unwrap();
-    let config =
-        Config { table: TABLE.to_owned(), endpoint_url: None, log_filter: String::new(), stripe: Some(stripe) };
+    finished(app(Clock::system()).with_psp(psp, &stripe))
+}
+
+fn app(clock: Clock) -> App {
+    let config = aws_sdk_dynamodb::Config::builder().behavior_version(BehaviorVersion::v2026_01_12()).build();
+    let entropy = Entropy::system();
+    let dynamo = Dynamo::from_client(Client::from_conf(config), TABLE, entropy.clone());
+    let counting = Counting::new(clock.clone());
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
-    let app = App::new(ledger, counting, config).with_psp(psp);
+    App::new(ledger, counting, Config::of_table(TABLE))
+}
+
+fn finished(app: App) -> axum::Router {
     let (router, _) = stripe_webhook::router(&app).split_for_parts();
     routing::finish(router, app)
 }
 
 fn signature(body: &[u8]) -> String {
+    signature_with(SECRET, body)
+}
+
+fn signature_with(secret: &str, body: &[u8]) -> String {
     let at_s = Clock::system().now().seconds();
-    let mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+    let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     let mac = mac.chain_update(format!("{at_s}.")).chain_update(body).finalize().into_bytes();
     format!("t={at_s},v1={}", hex::encode(mac))
 }
@@ -97,8 +116,12 @@ fn payload(signature: &str, body: &str, base64: bool) -> String {
 
 /// The status, and the body's `status` or `code`.
 async fn answered(payload: &str) -> (u16, String) {
+    answered_by(function(), payload).await
+}
+
+async fn answered_by(function: axum::Router, payload: &str) -> (u16, String) {
     let request = lambda_http::request::from_str(payload).unwrap();
-    let response = function().oneshot(request).await.unwrap();
+    let response = function.oneshot(request).await.unwrap();
     let status = response.status().as_u16();
     let body: Value = serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
     let word = if status == 200 { &body["status"] } else { &body["code"] };
@@ -139,4 +162,45 @@ async fn signed_bytes_that_are_no_json() {
         let answer = answered(&payload(&signed, &STANDARD.encode(bytes), true)).await;
         assert_eq!(answer, (400, "invalid_request".to_owned()), "{bytes:?}");
     }
+}
+
+/// A kept secret that an operator changes while the function runs.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<&'static str>>>);
+
+impl SecretSource for Kept {
+    fn read(&self) -> BoxFuture<'_, Result<Masked<String>, SecretError>> {
+        let text = json!({"api_key": "sk_test_1", "webhook_secrets": *self.0.lock().unwrap()}).to_string();
+        std::future::ready(Ok(Masked::new(text))).boxed()
+    }
+}
+
+/// A rotation as the runbook has it: the second secret is added, Stripe signs with both and then with the
+/// second alone, the first is taken away. No event is refused, and no deployment is needed.
+#[tokio::test]
+async fn secrets_rotate_while_the_function_runs() {
+    let offset_ms = Arc::new(AtomicI64::new(0));
+    let read = Arc::clone(&offset_ms);
+    let clock =
+        Clock::from_fn(move || Timestamp::from_millis(Clock::system().now().millis() + read.load(Ordering::SeqCst)));
+    let kept = Kept(Arc::new(Mutex::new(vec!["whsec_1"])));
+    let access = KeptStripe { secret_id: "arn:x".to_owned(), base_url: "http://127.0.0.1:9".to_owned(), account: None };
+    let function = finished(app(clock).with_kept_secrets(kept.clone(), access));
+    let sent = async |secrets: &[&str]| {
+        let signed: Vec<String> = secrets.iter().map(|secret| signature_with(secret, EVENT.as_bytes())).collect();
+        let (first, rest) = signed.split_first().unwrap();
+        let header = rest.iter().fold(first.clone(), |all, one| format!("{all},{}", one.split_once(',').unwrap().1));
+        answered_by(function.clone(), &payload(&header, EVENT, false)).await.0
+    };
+    assert_eq!(sent(&["whsec_1"]).await, 200);
+    assert_eq!(sent(&["whsec_2"]).await, 400);
+    *kept.0.lock().unwrap() = vec!["whsec_1", "whsec_2"];
+    assert_eq!(sent(&["whsec_2"]).await, 400, "doubts do not become calls");
+    offset_ms.store(11_000, Ordering::SeqCst);
+    assert_eq!(sent(&["whsec_2"]).await, 200, "a signature that is not known makes it look");
+    assert_eq!(sent(&["whsec_1", "whsec_2"]).await, 200);
+    *kept.0.lock().unwrap() = vec!["whsec_2"];
+    assert_eq!(sent(&["whsec_1"]).await, 200, "a secret is believed for five minutes");
+    offset_ms.store(11_000 + 299_000, Ordering::SeqCst);
+    assert_eq!(sent(&["whsec_1"]).await, 400);
 }

@@ -51,8 +51,7 @@ pub fn app(client: Client, clock: Clock, stripe: &StripeConfig) -> (App, Countin
 pub fn app_with(client: Client, clock: Clock, stripe: &StripeConfig, psp: impl Psp + 'static) -> (App, Counting) {
     let (entropy, counting) = (Entropy::system(), Counting::new(clock.clone()));
     let dynamo = Dynamo::from_client(client, TABLE_DEFAULT, entropy.clone());
-    let config =
-        Config { table: TABLE_DEFAULT.to_owned(), endpoint_url: None, log_filter: String::new(), stripe: None };
+    let config = Config::of_table(TABLE_DEFAULT);
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
     (App::new(ledger, counting.clone(), config).with_psp(psp, stripe), counting)
 }

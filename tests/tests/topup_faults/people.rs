@@ -64,9 +64,12 @@ async fn too_old_to_be_sent_again_and_stripe_does_not_tell() {
         let recovered = worker.recover(&scene).await.expect("the store is there");
         assert_eq!((recovered.waiting, worker.psp.sends()), (1, 0));
         assert_eq!(scene.marker(&call).await.as_deref(), Some("IN_FLIGHT"));
+        let oldest_s = || worker.counting.measured(Metric::OldestInFlight, Some(&scene.tenant)).expect("measured");
+        assert!(oldest_s() >= TOO_OLD.as_secs(), "{} s", oldest_s());
         worker.psp.blind(false);
         worker.clock.ahead(TOO_OLD + MINUTE * 2);
         assert_eq!(worker.recover(&scene).await.expect("the store is there").completed, 1);
+        assert_eq!(oldest_s(), 0, "the alarm ends");
         all_is_well(&scene, does, &call, &worker, None).await;
     })
     .await;

@@ -2,9 +2,13 @@
 //! refusals, for good and for now.
 
 use crate::audit::{Does, all_is_well, nothing_in_flight, one_answer, wallet};
-use crate::matrix::run;
+use crate::matrix::{Crash, run};
+use ledger_local::stack::TABLE_DEFAULT;
 use ledger_local::stripe::{Fault, FaultKind};
+use ledger_runtime::app::App;
+use ledger_runtime::config::Config;
 use ledger_runtime::metrics::Metric;
+use ledger_runtime::topups::Recovered;
 use ledger_tests::http::Call;
 use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::topup_rig::{LEASE_OVER, POINTS, Rig, Scene, YEN};
@@ -211,4 +215,24 @@ async fn a_wrong_api_key_is_parked_after_five_refusals() {
         all_is_well(&scene, does, &call, &right, None).await;
     })
     .await;
+}
+
+/// A deployment may come before its Stripe account: a worker without a provider has nothing to do, and says
+/// so. But claims that wait for one are not left alone in silence.
+#[tokio::test]
+async fn a_worker_without_a_provider() {
+    let rig = Rig::new().await;
+    let scene = rig.scene("no-provider").await;
+    let (victim, worker) = (rig.victim().await, rig.actor().await);
+    let ledger = worker.app.ledger().clone();
+    let without = App::new(ledger, worker.counting.clone(), Config::of_table(TABLE_DEFAULT));
+    let run_due = async || outbox::run_due(&without, &scene.tenant).await.map_err(|problem| problem.code());
+    assert_eq!(run_due().await, Ok(Recovered::default()));
+    let call = Does::Topup.prepare(&scene).await;
+    Crash::BeforeSend.strike(&victim, &scene, &call).await;
+    assert_eq!(run_due().await, Err("internal"));
+    worker.clock.ahead(LEASE_OVER);
+    assert_eq!(worker.recover(&scene).await.expect("the store is there").completed, 1);
+    assert_eq!(run_due().await, Ok(Recovered::default()));
+    all_is_well(&scene, Does::Topup, &call, &worker, None).await;
 }

@@ -1,13 +1,13 @@
 //! What calls a worker: its queue, which schedules fill; the table's stream; or a person. Each names a
 //! tenant, and of a batch only what did not succeed comes again.
 
-use super::{exit, serve, start};
+use super::{EventError, exit, serve, start};
 use crate::app::App;
 use crate::problem::Problem;
 use aws_lambda_events::dynamodb::Event as StreamEvent;
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use futures::FutureExt;
-use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
+use lambda_runtime::{LambdaEvent, service_fn};
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, attr};
 use serde::{Deserialize, Serialize};
@@ -61,30 +61,19 @@ enum Answer<R> {
 /// A record of a batch: the id under which it is reported, and whose it is, if that can be read.
 type Record = (String, Option<Tenant>);
 
-/// A run did not succeed. Its problem's code is all that leaves the function.
-#[derive(Debug)]
-struct WorkError(&'static str);
-
-impl From<WorkError> for Diagnostic {
-    fn from(error: WorkError) -> Self {
-        let error_message = "The run did not end well: the log tells more, and the next run goes on.".to_owned();
-        Self { error_type: error.0.to_owned(), error_message }
-    }
-}
-
 struct Worker<F> {
     app: App,
     run: F,
 }
 
 impl<F> Worker<F> {
-    async fn answer<R>(&self, event: Event) -> Result<Answer<R>, WorkError>
+    async fn answer<R>(&self, event: Event) -> Result<Answer<R>, EventError>
     where
         F: AsyncFn(&App, &Tenant) -> Result<R, Problem>,
     {
         match event {
             Event::ByHand(tick) => {
-                let tenant = Tenant::parse(&tick.tenant).map_err(|_| WorkError("tenant_malformed"))?;
+                let tenant = Tenant::parse(&tick.tenant).map_err(|_| EventError("tenant_malformed"))?;
                 self.run(&tenant).await.map(Answer::Done)
             }
             Event::Stream(event) => self.answer_batch(stream_records(event)?).await,
@@ -92,7 +81,7 @@ impl<F> Worker<F> {
         }
     }
 
-    async fn answer_batch<R>(&self, records: Vec<Record>) -> Result<Answer<R>, WorkError>
+    async fn answer_batch<R>(&self, records: Vec<Record>) -> Result<Answer<R>, EventError>
     where
         F: AsyncFn(&App, &Tenant) -> Result<R, Problem>,
     {
@@ -131,7 +120,7 @@ impl<F> Worker<F> {
     }
 
     /// A panic is a failed run like any other, and its text stays here.
-    async fn run<R>(&self, tenant: &Tenant) -> Result<R, WorkError>
+    async fn run<R>(&self, tenant: &Tenant) -> Result<R, EventError>
     where
         F: AsyncFn(&App, &Tenant) -> Result<R, Problem>,
     {
@@ -142,13 +131,13 @@ impl<F> Worker<F> {
             Err(_) => "panicked",
         };
         tracing::warn!(%tenant, code, "a run did not end well");
-        Err(WorkError(code))
+        Err(EventError(code))
     }
 }
 
-fn stream_records(event: StreamEvent) -> Result<Vec<Record>, WorkError> {
+fn stream_records(event: StreamEvent) -> Result<Vec<Record>, EventError> {
     let record = |record: aws_lambda_events::dynamodb::EventRecord| {
-        let id = record.change.sequence_number.ok_or(WorkError("record_without_id"))?;
+        let id = record.change.sequence_number.ok_or(EventError("record_without_id"))?;
         let tenant = match record.change.keys.get(attr::PK) {
             Some(AttributeValue::S(pk)) => keys::tenant_of(pk),
             Some(_) | None => None,
@@ -158,9 +147,9 @@ fn stream_records(event: StreamEvent) -> Result<Vec<Record>, WorkError> {
     event.records.into_iter().map(record).collect()
 }
 
-fn queue_records(event: SqsEvent) -> Result<Vec<Record>, WorkError> {
+fn queue_records(event: SqsEvent) -> Result<Vec<Record>, EventError> {
     let record = |message: aws_lambda_events::sqs::SqsMessage| {
-        let id = message.message_id.ok_or(WorkError("record_without_id"))?;
+        let id = message.message_id.ok_or(EventError("record_without_id"))?;
         let tick: Option<Tick> = serde_json::from_str(message.body.as_deref().unwrap_or_default()).ok();
         Ok((id, tick.and_then(|tick| Tenant::parse(&tick.tenant).ok())))
     };

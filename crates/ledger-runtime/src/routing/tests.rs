@@ -60,7 +60,7 @@ async fn show(_: Customer, PathId(id): PathId<PaymentId>) -> String {
 
 fn router(store: &Store) -> (Router, Counting) {
     let (ledger, counting) = store.ledger();
-    let config = Config { table: "ledger".to_owned(), endpoint_url: None, log_filter: "info".to_owned(), stripe: None };
+    let config = Config::of_table("ledger");
     let app = App::new(ledger, counting.clone(), config);
     let routes = Router::new()
         .route("/v1/me/transfers", post(send).get(list))

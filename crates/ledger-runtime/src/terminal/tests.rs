@@ -78,7 +78,7 @@ fn function(store: &Store) -> (Router, Counting, Arc<AtomicU64>) {
     let read = Arc::clone(&later);
     let clock = Clock::from_fn(move || now().plus(Duration::from_millis(read.load(Ordering::SeqCst))));
     let (ledger, counting) = store.ledger_at(clock);
-    let config = Config { table: "ledger".to_owned(), endpoint_url: None, log_filter: "info".to_owned(), stripe: None };
+    let config = Config::of_table("ledger");
     let app = App::new(ledger, counting.clone(), config);
     let routes = Router::new().route(PATH, post(pay)).route_layer(from_fn_with_state(app.clone(), verify_terminal));
     (crate::routing::finish(routes, app), counting, later)
@@ -174,7 +174,7 @@ async fn an_unsigned_request_is_refused_without_a_read() {
 async fn a_terminals_key_names_it_and_an_earlier_enrolment_is_only_looked_up() {
     let store = Store::script([terms("mandatory")]);
     let (ledger, counting) = store.ledger();
-    let config = Config { table: "ledger".to_owned(), endpoint_url: None, log_filter: "info".to_owned(), stripe: None };
+    let config = Config::of_table("ledger");
     let app = App::new(ledger, counting, config);
     let terminal = Terminal {
         tenant: Tenant::parse("demo").unwrap(),

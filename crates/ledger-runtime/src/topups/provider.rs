@@ -30,13 +30,9 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// A provider that is set up so.
-    pub(crate) fn new(ledger: &Ledger, psp: impl Psp + 'static, config: &StripeConfig) -> Self {
-        let terms = PspTerms {
-            ledger: ledger.dynamo().table().to_owned(),
-            livemode: config.livemode(),
-            account: config.account.clone(),
-        };
+    /// A provider that is set up so, for the ledger of a name.
+    pub(crate) fn new(ledger: &Ledger, name: &str, psp: impl Psp + 'static, config: &StripeConfig) -> Self {
+        let terms = PspTerms { ledger: name.to_owned(), livemode: config.livemode(), account: config.account.clone() };
         let desk = Desk::new(ledger.clone(), psp, terms);
         Self { desk, webhook_secrets: config.webhook_secrets.clone().into() }
     }
@@ -65,6 +61,7 @@ pub(crate) struct Keeper {
     source: Box<dyn SecretSource>,
     kept: KeptStripe,
     ledger: Ledger,
+    name: String,
     state: Mutex<State>,
 }
 
@@ -77,8 +74,8 @@ struct State {
 }
 
 impl Keeper {
-    pub(crate) fn new(source: impl SecretSource + 'static, kept: KeptStripe, ledger: Ledger) -> Self {
-        Self { source: Box::new(source), kept, ledger, state: Mutex::default() }
+    pub(crate) fn new(source: impl SecretSource + 'static, kept: KeptStripe, ledger: Ledger, name: &str) -> Self {
+        Self { source: Box::new(source), kept, ledger, name: name.to_owned(), state: Mutex::default() }
     }
 
     /// The provider, if the secret sets one up. Where the secret cannot be read, the one before stays.
@@ -119,8 +116,8 @@ impl Keeper {
 
     fn made_of(&self, state: &State, text: &Masked<String>) -> Result<Option<Provider>, String> {
         let Some(config) = self.kept.config(text).map_err(|error| error.to_string())? else { return Ok(None) };
-        let stripe = Stripe::new(&config, self.ledger.dynamo().table()).map_err(|error| error.to_string())?;
-        let provider = Provider::new(&self.ledger, stripe, &config);
+        let stripe = Stripe::new(&config, &self.name).map_err(|error| error.to_string())?;
+        let provider = Provider::new(&self.ledger, &self.name, stripe, &config);
         let other_mode = |before: &Provider| before.desk.terms().livemode != provider.desk.terms().livemode;
         if state.provider.as_ref().is_some_and(other_mode) {
             return Err("the API key is of the other mode, live or test, than the one before".to_owned());

@@ -5,7 +5,7 @@ use super::Desk;
 use super::drive::Driven;
 use super::facts::Applied;
 use super::records::Wanted;
-use crate::dynamo::{QuerySpec, SortKeys};
+use crate::dynamo::{Dynamo, QuerySpec, SortKeys};
 use crate::execute::Attempt;
 use crate::metrics::Metric;
 use crate::problem::Problem;
@@ -43,6 +43,19 @@ pub struct Recovered {
     pub checked: usize,
     /// What waits for a person.
     pub attention: usize,
+}
+
+/// Whether claims of a tenant wait for a provider, for a function that has none to ask.
+///
+/// # Errors
+/// 503 if the store did not tell.
+pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Result<bool, Problem> {
+    for partition in Flight::due_partitions(tenant, Work::Flight, shards) {
+        if !dynamo.query(&QuerySpec::due(partition, SortKeys::All).limit(1)).await?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 impl Desk {

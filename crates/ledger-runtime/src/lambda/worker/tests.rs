@@ -1,13 +1,14 @@
 use super::*;
 use crate::config::Config;
 use crate::testing::Store;
+use lambda_runtime::Diagnostic;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 
 /// A worker that notes whose work it did; it fails for `bad` and panics for `ugly`.
 async fn answered(event: Value) -> (Result<Value, &'static str>, Vec<String>) {
     let (ledger, counting) = Store::script([]).ledger();
-    let config = Config { table: "ledger".to_owned(), endpoint_url: None, log_filter: String::new(), stripe: None };
+    let config = Config::of_table("ledger");
     let done = RefCell::new(Vec::new());
     let run = async |_: &App, tenant: &Tenant| {
         done.borrow_mut().push(tenant.to_string());
@@ -92,7 +93,7 @@ async fn a_panic_is_a_failed_run_and_says_nothing() {
     assert_eq!(answered(json!({"tenant": "ugly"})).await.0, Err("panicked"));
     let (answer, done) = answered(queue(&[r#"{"tenant":"ugly"}"#, r#"{"tenant":"one"}"#])).await;
     assert_eq!((answer, done.len()), (Ok(failures(&["m0"])), 2));
-    let told = Diagnostic::from(WorkError("panicked"));
+    let told = Diagnostic::from(EventError("panicked"));
     assert!(!told.error_message.contains("090") && told.error_type == "panicked");
 }
 

@@ -43,7 +43,7 @@ impl Rig {
         let secret = Secret { text: Arc::new(StdMutex::new(text)), reads: Arc::default() };
         let base_url = "https://api.stripe.com".to_owned();
         let kept = KeptStripe { secret_id: "arn".to_owned(), base_url, account: None };
-        Self { keeper: Keeper::new(secret.clone(), kept, ledger), secret, counting, millis }
+        Self { keeper: Keeper::new(secret.clone(), kept, ledger, "ledger"), secret, counting, millis }
     }
 
     fn put(&self, text: Option<&'static str>) {

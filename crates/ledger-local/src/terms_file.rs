@@ -1,0 +1,203 @@
+//! A tenant's terms as a JSON file that an operator writes: amounts and rates are strings, and what is
+//! wrong is said with the field's name.
+
+use ledger_core::keys::Shards;
+use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
+use ledger_core::ops::{AssetTerms, Co2Terms, KeyPhase, SpentPoints, TenantTerms, TopupTerms};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::time::Duration;
+
+/// A terms file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{field}: {why}")]
+pub struct TermsError {
+    field: String,
+    why: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    assets: BTreeMap<String, AssetFile>,
+    card: CardFile,
+    co2: Co2File,
+    due_shards: u32,
+    key_phase: String,
+    points_rate: String,
+    spent_points: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topup: Option<TopupFile>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AssetFile {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cap: Option<String>,
+    /// Decimals, of a regional currency only: the others' are fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale: Option<u32>,
+    spendable: bool,
+    transferable: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CardFile {
+    bonus_rate: String,
+    cap: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Co2File {
+    kg_per_yen: String,
+    source: String,
+    version: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TopupFile {
+    abandoned_after_s: u64,
+    points_rate: String,
+}
+
+/// Reads a file's text.
+///
+/// # Errors
+/// [`TermsError`] names the field.
+pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
+    let file: File = serde_json::from_str(text).map_err(|error| wrong("terms", error))?;
+    let rate = |field: &str, text: &str| Rate::parse(text).map_err(|error| wrong(field, error));
+    let mut assets = BTreeMap::new();
+    for (name, asset) in &file.assets {
+        let terms = asset_terms(name, asset)?;
+        assets.insert(terms.spec.asset().clone(), terms);
+    }
+    if !assets.contains_key(&Asset::Ecopay) {
+        return Err(wrong("assets", "ECOPAY is missing: every tenant runs money"));
+    }
+    let topup = file.topup.map(|topup| {
+        let points_rate = rate("topup.points_rate", &topup.points_rate)?;
+        Ok(TopupTerms { points_rate, abandoned_after: Duration::from_secs(topup.abandoned_after_s) })
+    });
+    let spent_points = match file.spent_points.as_str() {
+        "deduct" => SpentPoints::Deduct,
+        "forgive" => SpentPoints::Forgive,
+        _ => return Err(wrong("spent_points", "is `deduct` or `forgive`")),
+    };
+    Ok(TenantTerms {
+        key_phase: KeyPhase::parse(&file.key_phase)
+            .ok_or_else(|| wrong("key_phase", "is `mandatory`, or `optional` for a tenant that brings old clients"))?,
+        assets,
+        co2: Co2Terms {
+            rate: rate("co2.kg_per_yen", &file.co2.kg_per_yen)?,
+            source: file.co2.source,
+            version: file.co2.version,
+        },
+        points_rate: rate("points_rate", &file.points_rate)?,
+        card_cap: amount("card.cap", &AssetSpec::ECOPAY, &file.card.cap)?,
+        card_bonus_rate: rate("card.bonus_rate", &file.card.bonus_rate)?,
+        spent_points,
+        due_shards: Shards::new(file.due_shards).ok_or_else(|| wrong("due_shards", "is 1 to 64"))?,
+        topup: topup.transpose()?,
+    })
+}
+
+fn asset_terms(name: &str, file: &AssetFile) -> Result<AssetTerms, TermsError> {
+    let field = format!("assets.{name}");
+    let asset = Asset::parse(name).map_err(|error| wrong(&field, error))?;
+    let spec = match (asset, file.scale) {
+        (Asset::Regional(key), scale) => AssetSpec::regional(key, scale.unwrap_or(0))
+            .ok_or_else(|| wrong(&field, format!("scale is 0 to {}", AssetSpec::MAX_SCALE)))?,
+        (Asset::Ecopay | Asset::Point | Asset::Jcredit, Some(_)) => {
+            return Err(wrong(&field, "scale is for regional currencies: leave it out"));
+        }
+        (Asset::Ecopay, None) => AssetSpec::ECOPAY,
+        (Asset::Point, None) => AssetSpec::POINT,
+        (Asset::Jcredit, None) => AssetSpec::JCREDIT,
+    };
+    let cap = file.cap.as_ref().map(|cap| amount(&format!("{field}.cap"), &spec, cap)).transpose()?;
+    Ok(AssetTerms { cap, transferable: file.transferable, spendable: file.spendable, spec })
+}
+
+/// The file of terms, as [`parse`] reads it.
+#[must_use]
+pub fn text(terms: &TenantTerms) -> String {
+    let assets = terms.assets.iter().map(|(asset, terms)| {
+        let scale = match asset {
+            Asset::Regional(_) => Some(terms.spec.scale()),
+            Asset::Ecopay | Asset::Point | Asset::Jcredit => None,
+        };
+        let cap = terms.cap.as_ref().map(Amount::text);
+        (asset.to_string(), AssetFile { cap, scale, spendable: terms.spendable, transferable: terms.transferable })
+    });
+    let file = File {
+        assets: assets.collect(),
+        card: CardFile { bonus_rate: terms.card_bonus_rate.text(), cap: terms.card_cap.text() },
+        co2: Co2File {
+            kg_per_yen: terms.co2.rate.text(),
+            source: terms.co2.source.clone(),
+            version: terms.co2.version.clone(),
+        },
+        due_shards: terms.due_shards.count(),
+        key_phase: terms.key_phase.name().to_owned(),
+        points_rate: terms.points_rate.text(),
+        spent_points: match terms.spent_points {
+            SpentPoints::Deduct => "deduct".to_owned(),
+            SpentPoints::Forgive => "forgive".to_owned(),
+        },
+        topup: terms.topup.as_ref().map(|topup| TopupFile {
+            abandoned_after_s: topup.abandoned_after.as_secs(),
+            points_rate: topup.points_rate.text(),
+        }),
+    };
+    serde_json::to_string_pretty(&file).unwrap_or_default()
+}
+
+fn amount(field: &str, spec: &AssetSpec, text: &str) -> Result<Amount, TermsError> {
+    Amount::parse(spec, text).map_err(|error| wrong(field, error))
+}
+
+fn wrong(field: &str, why: impl Display) -> TermsError {
+    TermsError { field: field.to_owned(), why: why.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed;
+
+    #[test]
+    fn the_demos_terms_come_back_as_they_were() {
+        let terms = seed::terms().unwrap();
+        assert_eq!(parse(&text(&terms)).unwrap(), terms);
+        let without = TenantTerms { topup: None, ..terms };
+        assert_eq!(parse(&text(&without)).unwrap(), without);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let good = text(&seed::terms().unwrap());
+        for (from, to, why) in [
+            (r#""cap": "50000""#, r#""cap": "-1""#, "assets.ECOPAY.cap: "),
+            (r#""cap": "50000""#, r#""cap": 50000"#, "terms: invalid type"),
+            (r#""points_rate": "0.05""#, r#""points_rate": "5%""#, "topup.points_rate: "),
+            (r#""due_shards": 4"#, r#""due_shards": 65"#, "due_shards: is 1 to 64"),
+            (r#""mandatory""#, r#""always""#, "key_phase: is `mandatory`"),
+            (r#""deduct""#, r#""keep""#, "spent_points: is `deduct`"),
+            (r#""scale": 0"#, r#""scale": 9"#, "assets.REGIONAL#aoba: scale is 0 to 6"),
+            (r#""REGIONAL#aoba""#, r#""AOBA""#, "assets.AOBA: "),
+            (r#""ECOPAY""#, r#""REGIONAL#yen""#, "assets: ECOPAY is missing"),
+            (r#""card""#, r#""cards""#, "terms: unknown field `cards`"),
+        ] {
+            let bad = good.replacen(from, to, 1);
+            assert_ne!(bad, good, "{from}");
+            let error = parse(&bad).unwrap_err().to_string();
+            assert!(error.starts_with(why), "{error}");
+        }
+    }
+}

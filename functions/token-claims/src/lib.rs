@@ -1,0 +1,116 @@
+//! Puts who somebody is into their access token: tenant and face from attributes that only the operator
+//! can write, roles from groups. Whoever has none of these gets no token.
+
+use aws_lambda_events::cognito::{
+    ClaimsAndScopeOverrideDetailsV2, CognitoAccessTokenGenerationV2, CognitoEventUserPoolsPreTokenGenV2,
+};
+use ledger_core::ids::{MerchantId, Tenant};
+use ledger_runtime::lambda::EventError;
+use serde_json::Value;
+use std::collections::HashMap;
+
+const TENANT: &str = "custom:tenant";
+const FACE: &str = "custom:face";
+const MERCHANT: &str = "custom:merchant_id";
+
+/// Answers Cognito's event with the claims of an access token.
+///
+/// # Errors
+/// [`EventError`] if the operator has not said, or not in a form that can be, who this is: Cognito then
+/// issues no token.
+pub fn add(mut event: CognitoEventUserPoolsPreTokenGenV2) -> Result<CognitoEventUserPoolsPreTokenGenV2, EventError> {
+    let mut token = CognitoAccessTokenGenerationV2::default();
+    token.claims_to_add_or_override = claims(&event.request.user_attributes)?;
+    let groups = &event.request.group_configuration;
+    token.claims_to_add_or_override.insert("roles".to_owned(), groups.groups_to_override.clone().into());
+    let mut details = ClaimsAndScopeOverrideDetailsV2::default();
+    details.group_override_details = groups.clone();
+    details.access_token_generation = Some(token);
+    event.response.claims_and_scope_override_details = Some(details);
+    Ok(event)
+}
+
+fn claims(attributes: &HashMap<String, String>) -> Result<HashMap<String, Value>, EventError> {
+    let attribute = |name: &str| attributes.get(name).map(String::as_str);
+    let tenant = attribute(TENANT).and_then(|tenant| Tenant::parse(tenant).ok()).ok_or(EventError("no_tenant"))?;
+    let mut claims = HashMap::from([("tenant".to_owned(), tenant.as_str().into())]);
+    let face = match (attribute(FACE), attribute(MERCHANT)) {
+        (Some(face @ ("customer" | "admin")), None) => face,
+        (Some(face @ "merchant"), Some(merchant)) => {
+            let merchant = MerchantId::parse(merchant).map_err(|_| EventError("merchant_malformed"))?;
+            claims.insert("merchant_id".to_owned(), merchant.to_string().into());
+            face
+        }
+        (Some("merchant"), None) => return Err(EventError("no_merchant")),
+        (Some(_) | None, _) => return Err(EventError("no_face")),
+    };
+    claims.insert("face".to_owned(), face.into());
+    Ok(claims)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const MERCHANT_ID: &str = "01890a5d-ac96-774b-bcce-b302099a8011";
+
+    /// As Cognito sends it.
+    fn event(attributes: &Value, groups: &Value) -> CognitoEventUserPoolsPreTokenGenV2 {
+        let mut all = json!({
+            "sub": "d7e0c9b2-3b51-4a62-9f0e-1c9f4b7f0a11", "email": "hanako@example.com", "email_verified": "true",
+            "cognito:user_status": "CONFIRMED",
+        });
+        for (name, value) in attributes.as_object().unwrap() {
+            all[name] = value.clone();
+        }
+        let event = json!({
+            "version": "2", "triggerSource": "TokenGeneration_Authentication", "region": "ap-northeast-1",
+            "userPoolId": "ap-northeast-1_abcdef", "userName": "d7e0c9b2-3b51-4a62-9f0e-1c9f4b7f0a11",
+            "callerContext": {"awsSdkVersion": "aws-sdk-unknown-unknown", "clientId": "1example23456789"},
+            "request": {
+                "userAttributes": all,
+                "groupConfiguration": {"groupsToOverride": groups, "iamRolesToOverride": [], "preferredRole": null},
+                "scopes": ["aws.cognito.signin.user.admin"],
+            },
+            "response": {"claimsAndScopeOverrideDetails": null},
+        });
+        serde_json::from_value(event).unwrap()
+    }
+
+    fn added(attributes: &Value, groups: &Value) -> Result<Value, &'static str> {
+        let answer = add(event(attributes, groups)).map_err(|error| error.0)?;
+        let answer = serde_json::to_value(answer).unwrap();
+        let details = &answer["response"]["claimsAndScopeOverrideDetails"];
+        assert_eq!(details["groupOverrideDetails"]["groupsToOverride"], *groups, "groups stay");
+        Ok(details["accessTokenGeneration"]["claimsToAddOrOverride"].clone())
+    }
+
+    #[test]
+    fn each_face_gets_its_claims() {
+        let customer = json!({TENANT: "aoba", FACE: "customer"});
+        assert_eq!(added(&customer, &json!([])), Ok(json!({"tenant": "aoba", "face": "customer", "roles": []})));
+        let merchant = json!({TENANT: "aoba", FACE: "merchant", MERCHANT: MERCHANT_ID});
+        let claims = json!({"tenant": "aoba", "face": "merchant", "merchant_id": MERCHANT_ID, "roles": ["refunds"]});
+        assert_eq!(added(&merchant, &json!(["refunds"])), Ok(claims));
+        let admin = json!({TENANT: "aoba", FACE: "admin"});
+        let claims = json!({"tenant": "aoba", "face": "admin", "roles": ["approver", "auditor"]});
+        assert_eq!(added(&admin, &json!(["approver", "auditor"])), Ok(claims));
+    }
+
+    #[test]
+    fn whoever_the_operator_has_not_named_gets_no_token() {
+        for (attributes, why) in [
+            (json!({}), "no_tenant"),
+            (json!({FACE: "customer"}), "no_tenant"),
+            (json!({TENANT: "a#b", FACE: "customer"}), "no_tenant"),
+            (json!({TENANT: "aoba"}), "no_face"),
+            (json!({TENANT: "aoba", FACE: "root"}), "no_face"),
+            (json!({TENANT: "aoba", FACE: "merchant"}), "no_merchant"),
+            (json!({TENANT: "aoba", FACE: "merchant", MERCHANT: "me"}), "merchant_malformed"),
+            (json!({TENANT: "aoba", FACE: "admin", MERCHANT: MERCHANT_ID}), "no_face"),
+        ] {
+            assert_eq!(added(&attributes, &json!([])), Err(why), "{attributes}");
+        }
+    }
+}
