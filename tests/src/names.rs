@@ -46,6 +46,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Clawback => "clawback",
         Role::Flight => "flight",
         Role::KeptEvent => "kept_event",
+        Role::Rate => "rate",
     }
 }
 

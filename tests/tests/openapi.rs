@@ -35,6 +35,25 @@ fn operations_and_schemas_are_distinct() {
     assert!(types.len() > 30, "{} schemas", types.len());
 }
 
+/// A tenant's requests are limited wherever it is known who asks before the handler is.
+#[test]
+fn whoever_is_verified_may_be_told_to_come_again() {
+    let document: serde_json::Value = serde_json::from_str(&ledger_local::faces::openapi_json()).unwrap();
+    let mut unlimited = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for operation in item.as_object().unwrap().values().filter(|operation| operation["operationId"].is_string()) {
+            let limited = &operation["responses"]["429"];
+            if limited.is_null() {
+                unlimited.insert(path.as_str());
+            } else {
+                assert_eq!(limited["$ref"], "#/components/responses/RateLimited", "{path}");
+            }
+        }
+    }
+    assert_eq!(unlimited.into_iter().collect::<Vec<_>>(), ["/v1/terminal/enrolments", "/v1/webhooks/stripe"]);
+    assert!(document["components"]["responses"]["RateLimited"]["headers"]["Retry-After"].is_object());
+}
+
 /// Stripe sends no token: it signs, and so the document asks nothing else of it.
 #[test]
 fn the_webhook_takes_a_signature_and_no_token() {

@@ -305,6 +305,12 @@ pub fn job(tenant: &Tenant, id: JobId) -> Key {
     Partition::tenant(tenant).item(format!("JOB#{id}"))
 }
 
+/// What has been leased of a tenant's requests in the window that begins at `starts_at`.
+#[must_use]
+pub fn rate(tenant: &Tenant, starts_at: Timestamp) -> Key {
+    Partition::tenant(tenant).item(format!("RATE#{}", starts_at.seconds()))
+}
+
 /// An audit record.
 #[must_use]
 pub fn audit(tenant: &Tenant, id: AuditId) -> Key {

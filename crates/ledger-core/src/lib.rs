@@ -15,6 +15,7 @@ pub mod operation;
 pub mod ops;
 pub mod personal;
 pub mod psp;
+pub mod rate;
 pub mod retry;
 pub mod time;
 pub mod transaction;

@@ -6,7 +6,8 @@ use crate::stack::{StackConfig, Store, StripeChoice, TABLE_DEFAULT};
 use crate::tenant_command::OpenCommand;
 use crate::terminal_command::{EnrolCommand, SendCommand};
 use clap::{Args, Parser, Subcommand};
-use ledger_runtime::config::{ConfigError, StripeConfig};
+use ledger_core::rate::RequestRate;
+use ledger_runtime::config::{self, ConfigError, StripeConfig};
 use reqwest::Method;
 use std::path::{Path, PathBuf};
 
@@ -160,6 +161,14 @@ impl TenantSub {
     }
 }
 
+/// How many requests a tenant may make, by the environment's `TENANT_REQUESTS_PER_SECOND`.
+///
+/// # Errors
+/// [`ConfigError`] if that is no such number.
+pub fn tenant_requests(variable: impl Fn(&str) -> Option<String>) -> Result<RequestRate, ConfigError> {
+    config::tenant_requests(|name| variable(name).filter(|value| !value.is_empty()))
+}
+
 impl RunArgs {
     /// The stack that these arguments ask for.
     pub fn config(&self) -> StackConfig {
@@ -177,6 +186,7 @@ impl RunArgs {
             state_directory: (!self.in_memory).then(|| directory.clone()),
             terminal_file: Some(directory.join(terminal_file)),
             stripe: StripeChoice::Simulator,
+            tenant_requests: RequestRate::DEFAULT,
         }
     }
 
@@ -299,6 +309,17 @@ mod tests {
         let open = tenant("tenant open aoba --terms t.json --table ledger").unwrap();
         assert_eq!((open.slug.as_str(), open.table.as_str(), open.endpoint_url), ("aoba", "ledger", None));
         assert!(parse("tenant open aoba --terms t.json").is_err());
+    }
+
+    #[test]
+    fn the_environment_says_how_many_requests_a_tenant_may_make() {
+        let given = |text: &str| {
+            tenant_requests(|name| (name == "TENANT_REQUESTS_PER_SECOND").then(|| text.to_owned()))
+                .map(RequestRate::per_second)
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!((given(""), given("7")), (Ok(200), Ok(7)));
+        assert!(given("none").unwrap_err().contains("TENANT_REQUESTS_PER_SECOND=200"));
     }
 
     #[test]

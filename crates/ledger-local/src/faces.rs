@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::config::BehaviorVersion;
 use axum::Router;
 use ledger_core::ids::Tenant;
 use ledger_core::personal::Masked;
+use ledger_core::rate::RequestRate;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::{Config, STRIPE_URL_DEFAULT, StripeConfig};
@@ -20,7 +21,10 @@ use ledger_runtime::routing;
 use std::path::PathBuf;
 use std::time::Duration;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
+use utoipa::openapi::{
+    ComponentsBuilder, HeaderBuilder, InfoBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, ResponseBuilder,
+    Type,
+};
 use utoipa_axum::router::OpenApiRouter;
 
 /// How often the jobs are looked at.
@@ -31,6 +35,11 @@ const RECOVER_EVERY: Duration = Duration::from_secs(5);
 const ABOUT: &str = "Amounts are decimal strings, times RFC 3339 in UTC, ids UUIDs. Errors are RFC 9457 \
 problem documents with a stable `code`. Requests that change something carry an `Idempotency-Key`. \
 Terminals sign their requests (RFC 9421, ECDSA P-256) instead of sending a token.";
+
+/// What each operation may be answered whose caller is verified before its handler is asked.
+const RATE_LIMITED: &str = "RateLimited";
+/// Whose callers are not: nobody knows yet to whose requests they would count.
+const UNLIMITED: [&str; 2] = ["/v1/terminal/enrolments", "/v1/webhooks/stripe"];
 
 /// The running store that the functions work on.
 #[derive(Debug, Clone)]
@@ -45,6 +54,8 @@ pub struct Backend {
     pub terminal_file: Option<PathBuf>,
     /// How Stripe, or what stands in for it, is reached.
     pub stripe: StripeConfig,
+    /// How many requests a tenant may make whose own terms do not say.
+    pub tenant_requests: RequestRate,
 }
 
 /// Functions that are ready for requests.
@@ -79,7 +90,7 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     tokio::spawn(carry_on_jobs(app.clone(), demo.tenant.clone()));
     tokio::spawn(recover(app.clone(), demo.tenant.clone()));
     let (router, openapi) = routes(&app).split_for_parts();
-    Ok(Mounted { faces: routing::finish(router, app), openapi: with_operation_ids(openapi), demo })
+    Ok(Mounted { faces: routing::finish(router, app), openapi: completed(openapi), demo })
 }
 
 /// The functions' state over a store, with counters that can be read back from memory.
@@ -96,7 +107,7 @@ fn without_stripe(backend: &Backend) -> App {
     let dynamo = Dynamo::from_client(backend.dynamodb.clone(), &backend.table, entropy.clone());
     let counting = Counting::new(clock.clone());
     let metrics = Metrics::to(counting.clone());
-    let config = Config::of_table(&backend.table);
+    let config = Config { tenant_requests: backend.tenant_requests, ..Config::of_table(&backend.table) };
     App::new(Ledger::new(dynamo, clock, entropy, metrics), counting, config)
 }
 
@@ -126,8 +137,9 @@ pub fn openapi_json() -> String {
             webhook_secrets: Vec::new(),
             account: None,
         },
+        tenant_requests: RequestRate::DEFAULT,
     };
-    let document = with_operation_ids(routes(&without_stripe(&backend)).into_openapi());
+    let document = completed(routes(&without_stripe(&backend)).into_openapi());
     document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
 }
 
@@ -155,8 +167,9 @@ async fn recover(app: App, tenant: String) {
     }
 }
 
-/// Names each operation by method and path: handlers of different resources share their names.
-fn with_operation_ids(mut document: OpenApi) -> OpenApi {
+/// Names each operation by method and path, for handlers of different resources share their names, and says
+/// what each may be answered before its handler is asked.
+fn completed(mut document: OpenApi) -> OpenApi {
     for (path, item) in &mut document.paths.paths {
         let words: Vec<&str> =
             path.split(['/', '{', '}', '-']).filter(|word| !word.is_empty() && *word != "v1").collect();
@@ -171,6 +184,10 @@ fn with_operation_ids(mut document: OpenApi) -> OpenApi {
         for (method, operation) in methods {
             if let Some(operation) = operation {
                 operation.operation_id = Some(format!("{method}_{name}"));
+                if !UNLIMITED.contains(&path.as_str()) {
+                    let limited = RefOr::Ref(Ref::from_response_name(RATE_LIMITED));
+                    operation.responses.responses.insert("429".to_owned(), limited);
+                }
             }
         }
     }
@@ -182,7 +199,16 @@ fn with_operation_ids(mut document: OpenApi) -> OpenApi {
 pub fn document() -> OpenApi {
     let info = InfoBuilder::new().title("EcoPay Ledger").version(env!("CARGO_PKG_VERSION")).description(Some(ABOUT));
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
-    let components = ComponentsBuilder::new().security_scheme("bearer", SecurityScheme::Http(bearer)).build();
+    let retry_after = HeaderBuilder::new()
+        .schema(Some(ObjectBuilder::new().schema_type(Type::Integer).build()))
+        .description(Some("Seconds until the tenant may make requests again"));
+    let limited = ResponseBuilder::new()
+        .description("`rate_limited`: the tenant has made as many requests as it may for the moment; nothing was done")
+        .header("Retry-After", retry_after.build());
+    let components = ComponentsBuilder::new()
+        .security_scheme("bearer", SecurityScheme::Http(bearer))
+        .response(RATE_LIMITED, limited.build())
+        .build();
     OpenApiBuilder::new()
         .info(info.build())
         .components(Some(components))

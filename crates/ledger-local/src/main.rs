@@ -36,15 +36,16 @@ fn main() -> ExitCode {
 }
 
 async fn run(args: RunArgs) -> ExitCode {
-    let stripe = match cli::stripe_choice(|name| std::env::var(name).ok()) {
-        Ok(stripe) => stripe,
-        Err(error) => return failed(&error),
+    let variable = |name: &str| std::env::var(name).ok();
+    let (stripe, tenant_requests) = match (cli::stripe_choice(variable), cli::tenant_requests(variable)) {
+        (Ok(stripe), Ok(tenant_requests)) => (stripe, tenant_requests),
+        (Err(error), _) | (_, Err(error)) => return failed(&error),
     };
     let given = match &stripe {
         StripeChoice::Simulator => None,
         StripeChoice::Given(access) => Some(access.base_url.clone()),
     };
-    let config = StackConfig { stripe, ..args.config() };
+    let config = StackConfig { stripe, tenant_requests, ..args.config() };
     let table = config.table.clone();
     let stack = match Stack::start(config).await {
         Ok(stack) => stack,

@@ -10,6 +10,7 @@ use crate::stripe::{Simulator, SimulatorConfig, SimulatorError};
 use crate::table::{self, TableError};
 use axum::Router;
 use axum::serve::ListenerExt;
+use ledger_core::rate::RequestRate;
 use ledger_runtime::config::StripeConfig;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -62,10 +63,12 @@ pub struct StackConfig {
     pub terminal_file: Option<PathBuf>,
     /// Which Stripe the functions talk to.
     pub stripe: StripeChoice,
+    /// How many requests a tenant may make whose own terms do not say.
+    pub tenant_requests: RequestRate,
 }
 
 impl StackConfig {
-    /// Free ports, and nothing on disk.
+    /// Free ports, nothing on disk, and as many requests as anybody likes.
     pub fn in_memory() -> Self {
         Self {
             port: 0,
@@ -74,6 +77,7 @@ impl StackConfig {
             state_directory: None,
             terminal_file: None,
             stripe: StripeChoice::Simulator,
+            tenant_requests: RequestRate::MAX,
         }
     }
 }
@@ -245,7 +249,7 @@ where
     F: FnOnce(Backend) -> Mounting,
     Mounting: Future<Output = Result<Mounted, MountError>>,
 {
-    let StackConfig { table, state_directory, terminal_file, stripe, .. } = config;
+    let StackConfig { table, state_directory, terminal_file, stripe, tenant_requests, .. } = config;
     let issuer = match &state_directory {
         Some(directory) => Issuer::in_directory(directory)?,
         None => Issuer::in_memory()?,
@@ -254,7 +258,7 @@ where
     table::ensure(&dynamodb, dynamodb_url, &table).await?;
     let dynamodb_url = dynamodb_url.to_owned();
     let (simulator, stripe) = simulator(stripe, state_directory.as_deref(), url)?;
-    let backend = Backend { dynamodb, dynamodb_url, table, terminal_file, stripe: stripe.clone() };
+    let backend = Backend { dynamodb, dynamodb_url, table, terminal_file, stripe: stripe.clone(), tenant_requests };
     Ok(Prepared { issuer, simulator, stripe, mounted: mount(backend).await? })
 }
 

@@ -4,6 +4,7 @@
 use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
 use ledger_core::ops::{AssetTerms, Co2Terms, KeyPhase, SpentPoints, TenantTerms, TopupTerms};
+use ledger_core::rate::RequestRate;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -26,6 +27,8 @@ struct File {
     due_shards: u32,
     key_phase: String,
     points_rate: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests_per_second: Option<u32>,
     spent_points: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     topup: Option<TopupFile>,
@@ -104,7 +107,13 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         spent_points,
         due_shards: Shards::new(file.due_shards).ok_or_else(|| wrong("due_shards", "is 1 to 64"))?,
         topup: topup.transpose()?,
+        requests_per_second: file.requests_per_second.map(request_rate).transpose()?,
     })
+}
+
+fn request_rate(per_second: u32) -> Result<RequestRate, TermsError> {
+    let why = || format!("is 1 to {}; leave it out for the deployment's default", RequestRate::MAX.per_second());
+    RequestRate::new(per_second).ok_or_else(|| wrong("requests_per_second", why()))
 }
 
 fn asset_terms(name: &str, file: &AssetFile) -> Result<AssetTerms, TermsError> {
@@ -146,6 +155,7 @@ pub fn text(terms: &TenantTerms) -> String {
         due_shards: terms.due_shards.count(),
         key_phase: terms.key_phase.name().to_owned(),
         points_rate: terms.points_rate.text(),
+        requests_per_second: terms.requests_per_second.map(RequestRate::per_second),
         spent_points: match terms.spent_points {
             SpentPoints::Deduct => "deduct".to_owned(),
             SpentPoints::Forgive => "forgive".to_owned(),
@@ -175,7 +185,7 @@ mod tests {
     fn the_demos_terms_come_back_as_they_were() {
         let terms = seed::terms().unwrap();
         assert_eq!(parse(&text(&terms)).unwrap(), terms);
-        let without = TenantTerms { topup: None, ..terms };
+        let without = TenantTerms { topup: None, requests_per_second: RequestRate::new(7), ..terms };
         assert_eq!(parse(&text(&without)).unwrap(), without);
     }
 
@@ -186,6 +196,11 @@ mod tests {
             (r#""cap": "50000""#, r#""cap": "-1""#, "assets.ECOPAY.cap: "),
             (r#""cap": "50000""#, r#""cap": 50000"#, "terms: invalid type"),
             (r#""points_rate": "0.05""#, r#""points_rate": "5%""#, "topup.points_rate: "),
+            (
+                r#""due_shards": 4"#,
+                r#""due_shards": 4, "requests_per_second": 0"#,
+                "requests_per_second: is 1 to 100000",
+            ),
             (r#""due_shards": 4"#, r#""due_shards": 65"#, "due_shards: is 1 to 64"),
             (r#""mandatory""#, r#""always""#, "key_phase: is `mandatory`"),
             (r#""deduct""#, r#""keep""#, "spent_points: is `deduct`"),

@@ -8,6 +8,7 @@ use crate::identity::Caller;
 use crate::metrics::{Metric, Metrics};
 use crate::problem::Problem;
 use crate::psp::Psp;
+use crate::rate::Limiter;
 use crate::readback::MetricSource;
 use crate::request::RequestKey;
 use crate::secrets::SecretSource;
@@ -39,6 +40,7 @@ enum ProviderAccess {
 struct Inner {
     ledger: Ledger,
     records: Records,
+    limiter: Limiter,
     source: Arc<dyn MetricSource>,
     config: Config,
 }
@@ -46,7 +48,8 @@ struct Inner {
 impl App {
     /// Over a ledger, with empty caches.
     pub fn new(ledger: Ledger, source: impl MetricSource + 'static, config: Config) -> Self {
-        let inner = Inner { ledger, records: Records::default(), source: Arc::new(source), config };
+        let (records, limiter) = (Records::default(), Limiter::default());
+        let inner = Inner { ledger, records, limiter, source: Arc::new(source), config };
         Self { inner: Arc::new(inner), provider: ProviderAccess::None }
     }
 
@@ -129,6 +132,11 @@ impl App {
     #[must_use]
     pub fn records(&self) -> &Records {
         &self.inner.records
+    }
+
+    /// What is known here of the tenants' requests.
+    pub(crate) fn limiter(&self) -> &Limiter {
+        &self.inner.limiter
     }
 
     /// The configuration.

@@ -5,6 +5,7 @@ mod stripe;
 
 pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess, StripeConfig};
 
+use ledger_core::rate::RequestRate;
 use tracing_subscriber::EnvFilter;
 
 /// How a process is set up.
@@ -21,6 +22,8 @@ pub struct Config {
     pub log_filter: String,
     /// How Stripe is reached; `None` in functions that do not call it.
     pub stripe: Option<StripeAccess>,
+    /// How many requests a tenant may make whose own terms do not say.
+    pub tenant_requests: RequestRate,
 }
 
 /// A variable that is missing or wrong.
@@ -56,13 +59,15 @@ const ENDPOINT_EXAMPLE: &str = "http://127.0.0.1:8000";
 const LEDGER: &str = "LEDGER_NAME";
 const LOG: &str = "LOG_LEVEL";
 const LOG_DEFAULT: &str = "info";
+const TENANT_REQUESTS: &str = "TENANT_REQUESTS_PER_SECOND";
 
 impl Config {
     /// A table, and everything else as it is when nothing is set.
     #[must_use]
     pub fn of_table(table: &str) -> Self {
         let (table, ledger) = (table.to_owned(), table.to_owned());
-        Self { table, ledger, endpoint_url: None, log_filter: LOG_DEFAULT.to_owned(), stripe: None }
+        let (log_filter, tenant_requests) = (LOG_DEFAULT.to_owned(), RequestRate::DEFAULT);
+        Self { table, ledger, endpoint_url: None, log_filter, stripe: None, tenant_requests }
     }
 
     /// From the process's environment.
@@ -99,7 +104,8 @@ impl Config {
             }
         }
         let ledger = set(LEDGER).unwrap_or_else(|| table.clone());
-        Ok(Self { table, ledger, endpoint_url, log_filter: log_filter(&set)?, stripe: StripeAccess::from_vars(set)? })
+        let (log_filter, tenant_requests) = (log_filter(&set)?, tenant_requests(&set)?);
+        Ok(Self { table, ledger, endpoint_url, log_filter, stripe: StripeAccess::from_vars(set)?, tenant_requests })
     }
 }
 
@@ -118,6 +124,19 @@ fn log_filter(set: impl Fn(&str) -> Option<String>) -> Result<String, ConfigErro
         return Err(ConfigError::Wrong { name: LOG, why, example: "info" });
     }
     Ok(filter)
+}
+
+/// How many requests a second a tenant may make whose own terms do not say; 200 if nobody says.
+///
+/// # Errors
+/// [`ConfigError`] if it is no whole number from 1 to 100000.
+pub fn tenant_requests(set: impl Fn(&str) -> Option<String>) -> Result<RequestRate, ConfigError> {
+    let Some(text) = set(TENANT_REQUESTS) else { return Ok(RequestRate::DEFAULT) };
+    text.parse().ok().and_then(RequestRate::new).ok_or(ConfigError::Wrong {
+        name: TENANT_REQUESTS,
+        why: "is no whole number from 1 to 100000",
+        example: "200",
+    })
 }
 
 fn is_table_name(name: &str) -> bool {
@@ -160,6 +179,17 @@ mod tests {
         for (vars, want) in cases {
             let error = config(vars).unwrap_err();
             assert!(error.contains(want) && error.contains("for example"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_tenants_requests_are_from_1_to_100_000_a_second() {
+        let given = |text| config(&[("TABLE_NAME", "abc"), ("TENANT_REQUESTS_PER_SECOND", text)]);
+        for (text, want) in [(" 1 ", 1), ("100000", 100_000), ("", 200)] {
+            assert_eq!(given(text).unwrap().tenant_requests.per_second(), want);
+        }
+        for text in ["0", "100001", "-1", "1.5", "many", "99999999999"] {
+            assert!(given(text).unwrap_err().contains("from 1 to 100000; for example TENANT_REQUESTS_PER_SECOND=200"));
         }
     }
 

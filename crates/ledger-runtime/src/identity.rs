@@ -4,6 +4,7 @@
 use crate::notes::RequestNotes;
 use crate::problem::Problem;
 use axum::extract::FromRequestParts;
+use http::Extensions;
 use http::request::Parts;
 use lambda_http::request::RequestContext;
 use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, Window};
@@ -196,6 +197,11 @@ impl Admin {
     }
 }
 
+/// Whose request it is, by its verified token. A request without one has none: its handler refuses it.
+pub(crate) fn verified_tenant(extensions: &Extensions) -> Option<Tenant> {
+    Claims::verified(extensions).ok().map(|claims| claims.tenant)
+}
+
 /// The claims of the verified token.
 struct Claims<'a> {
     tenant: Tenant,
@@ -204,16 +210,20 @@ struct Claims<'a> {
 
 impl<'a> Claims<'a> {
     fn of(parts: &'a Parts) -> Result<Self, Problem> {
-        let Some(RequestContext::ApiGatewayV2(context)) = parts.extensions.get::<RequestContext>() else {
-            return Err(Problem::unauthenticated());
-        };
-        let jwt = context.authorizer.as_ref().and_then(|authorizer| authorizer.jwt.as_ref());
-        let all = jwt.map(|jwt| &jwt.claims).ok_or_else(Problem::unauthenticated)?;
-        let claims = Self::read(all)?;
+        let claims = Self::verified(&parts.extensions)?;
         if let Some(notes) = parts.extensions.get::<RequestNotes>() {
             notes.set_tenant(&claims.tenant);
         }
         Ok(claims)
+    }
+
+    fn verified(extensions: &'a Extensions) -> Result<Self, Problem> {
+        let Some(RequestContext::ApiGatewayV2(context)) = extensions.get::<RequestContext>() else {
+            return Err(Problem::unauthenticated());
+        };
+        let jwt = context.authorizer.as_ref().and_then(|authorizer| authorizer.jwt.as_ref());
+        let all = jwt.map(|jwt| &jwt.claims).ok_or_else(Problem::unauthenticated)?;
+        Self::read(all)
     }
 
     fn read(all: &'a HashMap<String, String>) -> Result<Self, Problem> {

@@ -16,6 +16,7 @@ pub mod metrics;
 pub mod notes;
 pub mod problem;
 pub mod psp;
+pub mod rate;
 pub mod readback;
 pub mod reads;
 pub mod refunds;

@@ -130,6 +130,10 @@ metrics! {
     WebhookRefused,
     /// The provider took money without our asking: a dispute, or a refund of its own.
     Clawback,
+    /// A request was refused, because its tenant has made as many as it may for the moment.
+    RateLimited,
+    /// Whether a tenant may make a request could not be found out; it passed.
+    RateLimitUnknown,
 }
 
 impl Metric {

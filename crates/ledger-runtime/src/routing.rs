@@ -4,15 +4,18 @@
 use crate::app::App;
 use crate::logging;
 use crate::problem::Problem;
+use crate::rate;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
 use tower_http::catch_panic::CatchPanicLayer;
 
-/// Completes a function's router: 404, 405 and panics as problem documents, one log line per request.
+/// Completes a function's router: a tenant's requests are limited, 404, 405 and panics are problem
+/// documents, and each request has one log line.
 pub fn finish(router: Router<App>, app: App) -> Router {
     let metrics = app.ledger().metrics().clone();
     router
+        .layer(from_fn_with_state(app.clone(), rate::limit))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(|_| Problem::internal().into_response()))

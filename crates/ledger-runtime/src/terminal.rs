@@ -76,8 +76,8 @@ impl Caller for Terminal {
 /// pass with a [`Terminal`] in it. Without it, the extractor finds none and answers 401.
 ///
 /// # Errors
-/// 401 `signature_invalid` or `signature_expired`, 413 for a body above the bound, 503 if the store
-/// did not tell.
+/// 401 `signature_invalid` or `signature_expired`, 413 for a body above the bound, 429 `rate_limited`,
+/// 503 if the store did not tell.
 pub async fn verify_terminal(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
     let (mut parts, body) = request.into_parts();
     let bytes = read_body(&parts.headers, body).await?;
@@ -89,6 +89,7 @@ pub async fn verify_terminal(State(app): State<App>, request: Request, next: Nex
     if let Some(notes) = parts.extensions.get::<RequestNotes>() {
         notes.set_tenant(&terminal.tenant);
     }
+    app.within_rate(&terminal.tenant).await?;
     parts.extensions.insert(terminal);
     Ok(next.run(Request::from_parts(parts, Body::from(bytes))).await)
 }

@@ -18,6 +18,7 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, AssetSpec, Rate};
 use ledger_core::operation::Operation;
 use ledger_core::ops::{Co2Terms, Context, KeyPhase, SpentPoints, TenantTerms};
+use ledger_core::rate::RequestRate;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Entry, Planned, RenderedAction, Role, Transaction};
 use serde_json::{Value, json};
@@ -216,6 +217,11 @@ pub(crate) fn reasons(actions: usize, at: usize, code: &str, item: Option<Value>
 
 /// The answer to a read of the tenant's configuration.
 pub(crate) fn terms(key_phase: &str) -> Step {
+    terms_with(key_phase, None)
+}
+
+/// The same, with a rate of the tenant's own.
+pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRate>) -> Step {
     let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).unwrap();
     let terms = TenantTerms {
         key_phase: KeyPhase::parse(key_phase).unwrap(),
@@ -227,6 +233,7 @@ pub(crate) fn terms(key_phase: &str) -> Step {
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::ONE,
         topup: None,
+        requests_per_second,
     };
     Step::Ok(json!({"Item": attribute(ledger_core::dynamo::Value::M(terms.item()))["M"]}))
 }

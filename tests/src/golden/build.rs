@@ -215,7 +215,8 @@ fn make(
         | Does::EnrolmentCode { .. }
         | Does::Enrol { .. }
         | Does::TenantOpen { .. }
-        | Does::KeyPhase { .. } => return build_more::make(world, does),
+        | Does::KeyPhase { .. }
+        | Does::RateLease { .. } => return build_more::make(world, does),
         Does::TopupClaim { .. }
         | Does::TopupRefund { .. }
         | Does::TopupEvent { .. }

@@ -20,6 +20,7 @@ use ledger_core::ops::{
     merchant, payment_code, profile, tenant, terminal,
 };
 use ledger_core::personal::FreeText;
+use ledger_core::rate::{self, RateWindow, RequestRate};
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`build::make` lists every command and passes these only")]
 pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
@@ -137,6 +138,10 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let phase = |name: &str| KeyPhase::parse(name).unwrap();
             let actor: Actor = decode::actor(actor);
             return Ok(Made::Whole(tenant::set_key_phase(whose, phase(from), phase(to), actor, cx).unwrap()));
+        }
+        Does::RateLease { requests_per_second } => {
+            let rate = RequestRate::new(requests_per_second.parse().unwrap()).unwrap();
+            return Ok(Made::Whole(rate::lease(whose, RateWindow::of(cx.now), rate).unwrap()));
         }
         other => panic!("built elsewhere: {other:?}"),
     };

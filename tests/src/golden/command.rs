@@ -274,6 +274,10 @@ pub enum Does {
         to: String,
         actor: String,
     },
+    /// Of the window that the time is in.
+    RateLease {
+        requests_per_second: String,
+    },
     // Money from outside. Records, markers and balances are read from the state.
     TopupClaim {
         customer: String,

@@ -21,6 +21,8 @@ enum Old {
     Without(&'static str),
     /// One attribute has another value.
     With(&'static str, Json),
+    /// The same, and the item need not have been there.
+    Having(&'static str, Json),
     /// One attribute has the value that the guard compares with.
     WithOperand(&'static str, &'static str),
 }
@@ -108,6 +110,9 @@ fn meanings(does: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
         ("adjustment", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected wrong_state")],
         ("config", "attribute_not_exists(#topup)") => vec![(Old::With("topup", s("terms")), "rejected already_exists")],
         ("config", "#key_phase = :from") => vec![(Old::With("key_phase", s("else")), "rejected stale_plan")],
+        ("rate", "(attribute_not_exists(#leased) OR #leased <= :most)") => {
+            vec![(Old::Having("leased", n("987654321")), "rejected limit_exceeded")]
+        }
         ("job", "#done = :seen") => {
             vec![(Old::Gone, "rejected stale_plan"), (Old::With("done", n("987")), "rejected stale_plan")]
         }
@@ -219,6 +224,7 @@ fn failures(does: &str, position: usize, role: Role, action: &Json, state: &[Jso
                     Some(item)
                 }
                 Old::With(attribute, value) => with(state_item(), attribute, value),
+                Old::Having(attribute, value) => with(stands.unwrap_or(&key), attribute, value),
                 Old::WithOperand(attribute, operand) => {
                     with(state_item(), attribute, body["ExpressionAttributeValues"][operand].clone())
                 }

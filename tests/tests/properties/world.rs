@@ -84,6 +84,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
             spent_points: if deduct { SpentPoints::Deduct } else { SpentPoints::Forgive },
             due_shards: Shards::new(shards).unwrap(),
             topup: None,
+            requests_per_second: None,
         }
     })
 }

@@ -88,6 +88,7 @@ impl Desk {
                 spent_points,
                 due_shards: Shards::new(4).unwrap(),
                 topup: Some(TopupTerms { points_rate: rate("0.01"), abandoned_after: Duration::from_secs(86_400) }),
+                requests_per_second: None,
             },
             psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },
         }

@@ -4,8 +4,11 @@ use crate::dynamo::{Item, ItemError, Value, read};
 use crate::ids::MerchantId;
 use crate::keys::Shards;
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use crate::rate::RequestRate;
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+const REQUESTS: &str = "requests_per_second";
 
 /// A tenant's configuration, its `CONFIG` item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub struct TenantTerms {
     pub due_shards: Shards,
     /// Top-ups through the payment provider; `None` if the tenant offers none.
     pub topup: Option<TopupTerms>,
+    /// How many requests the tenant may make; `None` if the deployment's default applies.
+    pub requests_per_second: Option<RequestRate>,
 }
 
 /// Terms of top-ups through the payment provider.
@@ -152,6 +157,7 @@ impl TenantTerms {
                 .ok_or_else(|| wrong("spent_points"))?,
             due_shards: shards(item, "due_shards")?,
             topup: read::opt_map(item, "topup").map(TopupTerms::read).transpose()?,
+            requests_per_second: item.get(REQUESTS).map(|_| request_rate(item)).transpose()?,
         })
     }
 
@@ -173,6 +179,9 @@ impl TenantTerms {
         ]);
         if let Some(topup) = &self.topup {
             item.insert("topup".to_owned(), Value::M(topup.item()));
+        }
+        if let Some(rate) = self.requests_per_second {
+            item.insert(REQUESTS.to_owned(), Value::int(rate.per_second().into()));
         }
         item
     }
@@ -258,6 +267,13 @@ impl MerchantTerms {
 
 pub(super) fn stored_amount(asset: Asset, number: &str) -> Option<Amount> {
     Balance::from_stored(asset, number).ok()?.as_amount()
+}
+
+fn request_rate(item: &Item) -> Result<RequestRate, ItemError> {
+    u32::try_from(read::int(item, REQUESTS)?)
+        .ok()
+        .and_then(RequestRate::new)
+        .ok_or_else(|| ItemError { attribute: REQUESTS.to_owned() })
 }
 
 pub(super) fn shards(item: &Item, attribute: &str) -> Result<Shards, ItemError> {

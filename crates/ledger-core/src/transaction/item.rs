@@ -53,6 +53,8 @@ pub enum Role {
     Flight,
     /// An event of the payment provider that a person must look at.
     KeptEvent,
+    /// How much of a tenant's requests in a window has been leased.
+    Rate,
 }
 
 /// A part of a condition, with what it means when it does not hold.

@@ -245,6 +245,22 @@ impl Problem {
     }
 }
 
+/// 429: too many requests.
+impl Problem {
+    /// 429: the tenant has made as many requests as it may, until `after` from now. Nothing was done.
+    #[must_use]
+    pub fn rate_limited(after: Duration) -> Self {
+        Self::of(
+            StatusCode::TOO_MANY_REQUESTS,
+            "rate_limited",
+            "Too many requests",
+            "Your organisation has made as many requests as it may for the moment. Nothing was done. Repeat the \
+             request with the same idempotency key when the time in Retry-After is over.",
+        )
+        .retry_after(after)
+    }
+}
+
 /// 500 and 503: we are at fault.
 impl Problem {
     /// 500, always the same body: detail goes to the log.

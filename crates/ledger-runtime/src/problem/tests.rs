@@ -39,6 +39,14 @@ fn retry_after_is_in_whole_seconds_rounded_up() {
 }
 
 #[test]
+fn too_many_requests_says_when_to_come_again() {
+    let problem = Problem::rate_limited(Duration::from_millis(9_001));
+    assert!(problem.body().contains(r#""code":"rate_limited","retry_after_ms":9001}"#), "{}", problem.body());
+    let response = problem.into_response();
+    assert_eq!((response.status().as_u16(), &response.headers()[header::RETRY_AFTER]), (429, &"10".parse().unwrap()));
+}
+
+#[test]
 fn every_failure_has_its_own_code_and_a_client_status() {
     for failure in Failure::ALL {
         let problem = Problem::refused(*failure);

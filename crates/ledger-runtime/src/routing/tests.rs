@@ -150,7 +150,8 @@ async fn bad_input_is_a_problem_document_and_never_a_500() {
 
 #[tokio::test]
 async fn paths_methods_and_queries() {
-    let (mut router, _) = router(&Store::default());
+    // From the second request of a window on, the tenant's rate must be known.
+    let (mut router, _) = router(&Store::script([terms("mandatory")]));
     let get = |path: &str| {
         let request = signed_in(Request::get(path).body(Body::empty()).unwrap());
         let mut router = router.clone();
@@ -167,6 +168,20 @@ async fn paths_methods_and_queries() {
     assert_eq!((status, &body["code"]), (405, &"method_not_allowed".into()));
     let allow = response.headers()[header::ALLOW].to_str().unwrap();
     assert!(allow.contains("POST") && allow.contains("GET"), "{allow}");
+}
+
+/// The store is empty: even to ask for a tenant's rate would be one call too many.
+#[tokio::test]
+async fn what_there_is_not_counts_for_no_tenant() {
+    let store = Store::default();
+    let (mut router, _) = router(&store);
+    for (path, method, status) in [("/nowhere", "GET", 404), ("/v1/me/transfers", "DELETE", 405)] {
+        for _ in 0..3 {
+            let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+            assert_eq!(call(&mut router, signed_in(request)).await.0, status, "{path}");
+        }
+    }
+    assert!(store.seen().is_empty());
 }
 
 #[tokio::test]

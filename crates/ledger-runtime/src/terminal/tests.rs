@@ -92,13 +92,14 @@ async fn call(router: &mut Router, request: http::Request<Body>) -> (u16, String
 
 #[tokio::test(start_paused = true)]
 async fn a_terminal_is_known_by_its_signature_and_cached() {
-    let store = Store::script([record(3, OLD_PUBLIC, "active")]);
+    let store = Store::script([record(3, OLD_PUBLIC, "active"), terms("mandatory")]);
     let (mut router, counting, _) = function(&store);
     for _ in 0..2 {
         let (status, body) = call(&mut router, signed(3, now(), r#"{"amount":"100"}"#)).await;
         assert_eq!((status, body), (200, format!("{MERCHANT} 3 \"100\"")));
     }
-    assert_eq!((store.seen().len(), counting.total(Metric::SignatureRefused)), (1, 0));
+    // The second of a window's requests asks for the tenant's rate.
+    assert_eq!((store.seen().len(), counting.total(Metric::SignatureRefused)), (2, 0));
 }
 
 #[tokio::test(start_paused = true)]

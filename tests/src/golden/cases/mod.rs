@@ -14,6 +14,7 @@ mod forms_marker;
 mod grants;
 mod outside;
 mod pay;
+mod rate;
 mod refund;
 mod refund_points;
 mod setup;
@@ -62,6 +63,7 @@ pub fn all() -> Vec<Case> {
         admin::cases(),
         customers::cases(),
         setup::cases(),
+        rate::cases(),
         topup::cases(),
         topup_events::cases(),
         topup_refund::cases(),

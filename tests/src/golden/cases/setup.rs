@@ -138,7 +138,9 @@ fn enrolments() -> Vec<Case> {
 
 fn tenants() -> Vec<Case> {
     let open = |id, why| Case::new(id, why, None, Does::TenantOpen { terms: terms() });
+    let limited = Does::TenantOpen { terms: with(terms(), "requests_per_second", n("50")) };
     vec![
+        Case::new("tenant/opened-with-a-rate", "One with a limit of its own on its requests.", None, limited),
         open("tenant/opened", "A tenant's first configuration."),
         open("tenant/exists", "One that stands is not touched.")
             .on([with(config(), "points_rate", n("0.05"))])

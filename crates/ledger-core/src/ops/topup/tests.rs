@@ -53,6 +53,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         spent_points,
         due_shards: Shards::ONE,
         topup: Some(TopupTerms { points_rate: Rate::parse(rate).unwrap(), abandoned_after: Duration::from_secs(3600) }),
+        requests_per_second: None,
     }
 }
 
