@@ -1,10 +1,14 @@
 //! What the tests share: DynamoDB's JSON, the embedded engine in process, and the golden vectors.
 //! Nothing here uses the runtime: what is expected of the core is written down independently of it.
 
+#[cfg(feature = "stack")]
+pub mod binaries;
 pub mod engine;
 pub mod golden;
 #[cfg(feature = "stack")]
 pub mod http;
+#[cfg(feature = "stack")]
+pub mod lambda;
 pub mod model;
 pub mod names;
 pub mod tree;

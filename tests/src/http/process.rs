@@ -1,11 +1,12 @@
 //! The real binary as a process of its own, for what a process in this one cannot suffer: to be killed,
 //! interrupted and started again on its data file.
 
+use crate::binaries;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -88,46 +89,8 @@ impl Drop for Process {
     }
 }
 
-/// The binary, built if it is absent or older than what it is made of. `cargo test --workspace` has
-/// built it already, because `ledger-local` has tests of its own that run it.
+/// The binary of this test's own profile. `cargo test --workspace` has built it already, because
+/// `ledger-local` has tests of its own that run it.
 fn ledger_local() -> PathBuf {
-    let this = std::env::current_exe().expect("a path");
-    let folder = this.ancestors().nth(2).expect("target/<profile>/deps/<test>");
-    let binary = folder.join(format!("ledger-local{}", std::env::consts::EXE_SUFFIX));
-    let built = binary.metadata().and_then(|data| data.modified());
-    if built.is_ok_and(|built| built >= newest_source()) {
-        return binary;
-    }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let profile = match folder.file_name().and_then(|name| name.to_str()) {
-        Some("debug") | None => "dev",
-        Some(other) => other,
-    };
-    let built = Command::new(cargo)
-        .args(["build", "--offline", "--quiet", "-p", "ledger-local", "--bin", "ledger-local", "--profile", profile])
-        .current_dir(root())
-        .status();
-    assert!(built.is_ok_and(|status| status.success()), "ledger-local does not build");
-    binary
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
-}
-
-fn newest_source() -> SystemTime {
-    let mut newest = SystemTime::UNIX_EPOCH;
-    let mut folders = vec![root().join("crates"), root().join("functions")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("sources").flatten() {
-            let (path, data) = (entry.path(), entry.metadata().expect("a file"));
-            let is_test = path.file_name().is_some_and(|name| name == "tests");
-            if data.is_dir() && !is_test {
-                folders.push(path);
-            } else if data.is_file() {
-                newest = newest.max(data.modified().expect("a time"));
-            }
-        }
-    }
-    newest
+    binaries::path(&binaries::fresh(&["ledger-local"], &binaries::own_profile()), "ledger-local")
 }

@@ -1,0 +1,77 @@
+//! The workspace's own binaries as processes need them: of a profile, and never older than their sources.
+//! What is fresh is not built again.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The profile of the process that asks: `dev` unless cargo was told otherwise.
+///
+/// # Panics
+/// When this process stands in no folder of cargo's.
+#[must_use]
+pub fn own_profile() -> String {
+    let folder = own_folder();
+    match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev".to_owned(),
+        Some(other) => other.to_owned(),
+    }
+}
+
+/// The folder with the binaries of these packages, each named like its package. One call of cargo builds
+/// them if one is absent or older than a source file of its own.
+///
+/// # Panics
+/// When they do not build.
+#[must_use]
+pub fn fresh(packages: &[&str], profile: &str) -> PathBuf {
+    let folder = folder_of(profile);
+    if packages.iter().any(|package| is_stale(&path(&folder, package))) { build(packages, profile) } else { folder }
+}
+
+/// A package's binary in a folder.
+#[must_use]
+pub fn path(folder: &Path, package: &str) -> PathBuf {
+    folder.join(format!("{package}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// Builds these packages' binaries, or finds that nothing has changed. Gives their folder.
+///
+/// # Panics
+/// When they do not build.
+pub fn build(packages: &[&str], profile: &str) -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--offline", "--quiet", "--profile", profile]).current_dir(root());
+    for package in packages {
+        command.args(["--package", package, "--bin", package]);
+    }
+    assert!(command.status().is_ok_and(|status| status.success()), "{packages:?} do not build");
+    folder_of(profile)
+}
+
+/// Cargo puts each profile's output beside this process's.
+fn folder_of(profile: &str) -> PathBuf {
+    let name = if profile == "dev" { "debug" } else { profile };
+    own_folder().parent().expect("a target folder").join(name)
+}
+
+/// `target/<profile>`: binaries stand in it, tests one deeper.
+fn own_folder() -> PathBuf {
+    let this = std::env::current_exe().expect("a path");
+    let folder = this.parent().expect("a folder");
+    if folder.ends_with("deps") { folder.parent().expect("a profile") } else { folder }.to_owned()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
+}
+
+/// Beside each binary cargo writes which files of the workspace it is made of.
+fn is_stale(binary: &Path) -> bool {
+    let modified = |path: &Path| path.metadata().and_then(|data| data.modified());
+    let (Ok(built), Ok(sources)) = (modified(binary), std::fs::read_to_string(binary.with_extension("d"))) else {
+        return true;
+    };
+    let Some((_, sources)) = sources.split_once(": ") else { return true };
+    sources.split_whitespace().any(|source| !modified(Path::new(source)).is_ok_and(|changed| changed <= built))
+}

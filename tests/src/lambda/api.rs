@@ -1,0 +1,201 @@
+//! Lambda's Runtime API on the loopback, as AWS documents it, for one function: hands out events and takes
+//! answers. Of the Extensions API there is what the runtime's shutdown handler asks for.
+
+use super::Reply;
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, Response, StatusCode};
+use axum::routing::{get, post};
+use ledger_local::clock;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+
+const RUNTIME: &str = "/2018-06-01/runtime";
+const EXTENSIONS: &str = "/2020-01-01/extension";
+/// API Gateway gives up then, and so the functions are configured.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A running Runtime API. It ends when it is dropped.
+#[derive(Debug)]
+pub struct RuntimeApi {
+    address: String,
+    events: mpsc::UnboundedSender<Event>,
+    desk: Arc<Desk>,
+    server: JoinHandle<io::Result<()>>,
+}
+
+#[derive(Debug)]
+struct Event {
+    id: String,
+    payload: Bytes,
+}
+
+/// What the handlers share.
+#[derive(Debug)]
+struct Desk {
+    function: String,
+    events: tokio::sync::Mutex<mpsc::UnboundedReceiver<Event>>,
+    open: Mutex<HashMap<String, oneshot::Sender<Reply>>>,
+    /// When the function asked for its first event.
+    ready: watch::Sender<Option<Instant>>,
+    /// Why it said that it cannot start.
+    init_error: Mutex<Option<Value>>,
+}
+
+impl RuntimeApi {
+    /// Listens for a function of this name.
+    ///
+    /// # Panics
+    /// When there is no port.
+    pub async fn start(function: &str) -> Self {
+        let (sender, events) = mpsc::unbounded_channel();
+        let desk = Arc::new(Desk {
+            function: function.to_owned(),
+            events: tokio::sync::Mutex::new(events),
+            open: Mutex::default(),
+            ready: watch::Sender::new(None),
+            init_error: Mutex::default(),
+        });
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let serving = axum::serve(listener, router(Arc::clone(&desk)));
+        Self { address, events: sender, desk, server: tokio::spawn(async { serving.await }) }
+    }
+
+    /// Host and port, as `AWS_LAMBDA_RUNTIME_API` has them.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Waits until the function asks for its first event, and says when that was.
+    ///
+    /// # Panics
+    /// Never: the sender lives as long as this.
+    pub async fn ready(&self) -> Instant {
+        let mut ready = self.desk.ready.subscribe();
+        let ready = ready.wait_for(Option::is_some).await.expect("it lives");
+        ready.expect("it is there")
+    }
+
+    /// Why the function said that it cannot start, if it did.
+    ///
+    /// # Panics
+    /// Never: nobody panics with it in their hand.
+    #[must_use]
+    pub fn init_error(&self) -> Option<Value> {
+        self.desk.init_error.lock().expect("no panic").clone()
+    }
+
+    /// Hands an event to the function; its reply comes later.
+    ///
+    /// # Panics
+    /// Never: the receiver lives as long as this.
+    pub fn hand_out(&self, payload: impl Into<Bytes>) -> oneshot::Receiver<Reply> {
+        let id = crate::http::world::new_id();
+        let (sender, reply) = oneshot::channel();
+        self.desk.open.lock().expect("no panic").insert(id.clone(), sender);
+        self.events.send(Event { id, payload: payload.into() }).expect("it lives");
+        reply
+    }
+}
+
+impl Drop for RuntimeApi {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+fn router(desk: Arc<Desk>) -> Router {
+    Router::new()
+        .route(&format!("{RUNTIME}/invocation/next"), get(next))
+        .route(&format!("{RUNTIME}/invocation/{{id}}/response"), post(response))
+        .route(&format!("{RUNTIME}/invocation/{{id}}/error"), post(error))
+        .route(&format!("{RUNTIME}/init/error"), post(init_error))
+        .route(&format!("{EXTENSIONS}/register"), post(register))
+        .route(&format!("{EXTENSIONS}/event/next"), get(extension_next))
+        .with_state(desk)
+}
+
+/// Waits for an event, as long as it takes: an environment without work is frozen here.
+async fn next(State(desk): State<Arc<Desk>>) -> Response<Body> {
+    desk.ready.send_if_modified(|ready| ready.is_none() && ready.replace(Instant::now()).is_none());
+    let Some(event) = desk.events.lock().await.recv().await else {
+        return answer(StatusCode::INTERNAL_SERVER_ERROR, &json!({"errorMessage": "no more events"}));
+    };
+    let deadline = clock::since_epoch() + TIMEOUT;
+    Response::builder()
+        .header("content-type", "application/json")
+        .header("lambda-runtime-aws-request-id", &event.id)
+        .header("lambda-runtime-deadline-ms", deadline.as_millis().to_string())
+        .header("lambda-runtime-invoked-function-arn", arn(&desk.function))
+        .header("lambda-runtime-trace-id", "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Parent=9a9197af755a6419;Sampled=0")
+        .body(Body::from(event.payload))
+        .expect("an answer")
+}
+
+async fn response(State(desk): State<Arc<Desk>>, Path(id): Path<String>, body: Bytes) -> Response<Body> {
+    desk.close(&id, Reply::Response(json_of(&body)))
+}
+
+async fn error(State(desk): State<Arc<Desk>>, Path(id): Path<String>, body: Bytes) -> Response<Body> {
+    desk.close(&id, Reply::Error(json_of(&body)))
+}
+
+async fn init_error(State(desk): State<Arc<Desk>>, body: Bytes) -> Response<Body> {
+    *desk.init_error.lock().expect("no panic") = Some(json_of(&body));
+    answer(StatusCode::ACCEPTED, &json!({"status": "OK"}))
+}
+
+/// Lambda takes extensions until the function asks for its first event.
+async fn register(State(desk): State<Arc<Desk>>, headers: HeaderMap) -> Response<Body> {
+    if !headers.contains_key("lambda-extension-name") {
+        return answer(StatusCode::BAD_REQUEST, &json!({"errorType": "InvalidRequestFormat"}));
+    }
+    if desk.ready.borrow().is_some() {
+        return answer(StatusCode::FORBIDDEN, &json!({"errorType": "Extension.RegistrationClosed"}));
+    }
+    let known = json!({"functionName": desk.function, "functionVersion": "$LATEST", "handler": "bootstrap"});
+    let mut response = answer(StatusCode::OK, &known);
+    let id = crate::http::world::new_id().parse().expect("an id is a header's value");
+    response.headers_mut().insert("lambda-extension-identifier", id);
+    response
+}
+
+/// An extension that asked for no events gets none.
+async fn extension_next() -> Response<Body> {
+    std::future::pending().await
+}
+
+impl Desk {
+    fn close(&self, id: &str, reply: Reply) -> Response<Body> {
+        let Some(waiting) = self.open.lock().expect("no panic").remove(id) else {
+            return answer(StatusCode::BAD_REQUEST, &json!({"errorType": "InvalidRequestID"}));
+        };
+        // Who asked may have stopped to wait.
+        let _ = waiting.send(reply);
+        answer(StatusCode::ACCEPTED, &json!({"status": "OK"}))
+    }
+}
+
+fn arn(function: &str) -> String {
+    format!("arn:aws:lambda:ap-northeast-1:123456789012:function:{function}")
+}
+
+/// What is no JSON is a text: whoever looks at the reply complains.
+fn json_of(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into())
+}
+
+fn answer(status: StatusCode, body: &Value) -> Response<Body> {
+    let response = Response::builder().status(status).header("content-type", "application/json");
+    response.body(Body::from(body.to_string())).expect("an answer")
+}

@@ -1,0 +1,107 @@
+//! The events under `tests/events`, and what changes in them whenever one is sent: the time, the idempotency
+//! key, and the signature of whoever signs.
+
+use super::reply::decoded;
+use crate::http::stripe::signature;
+use crate::http::world::{new_id, new_key};
+use crate::http::{Call, Terminal, World};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ledger_local::clock;
+use ledger_local::stripe::WEBHOOK_SECRET_DEFAULT;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Every event, by its file's name.
+///
+/// # Panics
+/// When one is no JSON.
+#[must_use]
+pub fn all() -> BTreeMap<String, Value> {
+    let files = std::fs::read_dir(folder()).expect("tests/events").flatten();
+    let named = files.map(|file| file.path().file_stem().expect("a name").to_string_lossy().into_owned());
+    named.map(|name| (name.clone(), kept(&name))).collect()
+}
+
+/// An event as it stands in its file.
+///
+/// # Panics
+/// When there is no such event.
+#[must_use]
+pub fn kept(name: &str) -> Value {
+    let file = folder().join(format!("{name}.json"));
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// An event as it is sent now; one that does not come from API Gateway stays as it is.
+#[must_use]
+pub fn fresh(mut event: Value, world: &World, terminal: &Terminal) -> Value {
+    if event["requestContext"].is_null() {
+        return event;
+    }
+    event["requestContext"]["requestId"] = new_id().into();
+    event["requestContext"]["timeEpoch"] = clock::epoch_ms().into();
+    if !event["headers"]["stripe-signature"].is_null() {
+        let signed = signature(WEBHOOK_SECRET_DEFAULT, clock::epoch_s(), &body(&event));
+        event["headers"]["stripe-signature"] = signed.into();
+    } else if !event["headers"]["signature"].is_null() {
+        sign_as_terminal(&mut event, world, terminal);
+    } else if !event["headers"]["idempotency-key"].is_null() {
+        event["headers"]["idempotency-key"] = new_key().into();
+    }
+    event
+}
+
+/// The event with a change in its JSON body.
+///
+/// # Panics
+/// When its body is no JSON.
+#[must_use]
+pub fn edited(event: Value, edit: impl FnOnce(&mut Value)) -> Value {
+    let mut json = serde_json::from_str(&body(&event)).expect("a JSON body");
+    edit(&mut json);
+    with_body(event, &json.to_string())
+}
+
+/// The event to another path.
+#[must_use]
+pub fn at(mut event: Value, method: &str, path: &str) -> Value {
+    event["rawPath"] = path.into();
+    event["requestContext"]["http"]["path"] = path.into();
+    event["requestContext"]["http"]["method"] = method.into();
+    event
+}
+
+/// The event with its body in base64.
+#[must_use]
+pub fn in_base64(mut event: Value) -> Value {
+    let text = body(&event);
+    event["isBase64Encoded"] = true.into();
+    with_body(event, &text)
+}
+
+fn sign_as_terminal(event: &mut Value, world: &World, terminal: &Terminal) {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let method = text(&event["requestContext"]["http"]["method"]).parse().expect("a method");
+    let call = Call::new(method, &text(&event["rawPath"]), &terminal.who).raw(body(event)).key(terminal.next_key());
+    for (name, value) in world.api.headers(&call) {
+        event["headers"][name] = value.into();
+    }
+}
+
+fn body(event: &Value) -> String {
+    let text = event["body"].as_str().unwrap_or_default();
+    if event["isBase64Encoded"] == true { decoded(text) } else { text.to_owned() }
+}
+
+fn with_body(mut event: Value, text: &str) -> Value {
+    event["headers"]["content-length"] = text.len().to_string().into();
+    event["body"] = if event["isBase64Encoded"] == true { STANDARD.encode(text) } else { text.to_owned() }.into();
+    event
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/events"))
+}

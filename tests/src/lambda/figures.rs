@@ -1,0 +1,140 @@
+//! What each function costs: the time until it asks for its first event, its memory once it has answered it,
+//! and its size as a binary and as a zip.
+
+use super::kept::Sizes;
+use super::{Deployed, FUNCTIONS, Rig};
+use crate::binaries;
+use flate2::Compression;
+use flate2::read::DeflateEncoder;
+use std::env::consts::{ARCH, OS};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// How often each function is started; the middle one counts.
+const STARTS: usize = 9;
+const INIT_AIM: Duration = Duration::from_millis(25);
+const RESIDENT_AIM: u64 = 30_000_000;
+const ZIP_AIM: u64 = 5_000_000;
+/// What `cargo lambda build --arm64` builds for.
+const ARM64: &str = "aarch64-linux";
+
+/// A function's figures.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// Whose.
+    pub function: &'static str,
+    /// From the start of the process until it asks for its first event.
+    pub init: Duration,
+    /// What it holds after its first answer, where the system tells.
+    pub resident: Option<u64>,
+    /// The binary.
+    pub binary: u64,
+    /// The binary, deflated.
+    pub zip: u64,
+}
+
+/// The figures of every function in a folder of binaries.
+pub async fn measure(folder: &Path) -> Vec<Figures> {
+    let rig = Rig::with(folder).await;
+    let mut all = Vec::with_capacity(FUNCTIONS.len());
+    for function in FUNCTIONS {
+        all.push(measure_one(&rig, function, folder).await);
+    }
+    all
+}
+
+async fn measure_one(rig: &Rig, function: Deployed, folder: &Path) -> Figures {
+    let (mut starts, mut resident) = (Vec::with_capacity(STARTS), None);
+    for _ in 0..STARTS {
+        let mut started = rig.spawn(function.name, &rig.variables(rig.store())).await;
+        starts.push(started.ready().await);
+        let _ = started.invoke(&rig.event(function.event)).await.response();
+        resident = started.resident_bytes().max(resident);
+    }
+    starts.sort_unstable();
+    let path = binaries::path(folder, function.name);
+    let binary = path.metadata().expect("a binary").len();
+    Figures { function: function.name, init: starts[STARTS / 2], resident, binary, zip: deflated(&path) }
+}
+
+/// What the binary takes in a zip.
+fn deflated(path: &Path) -> u64 {
+    let file = File::open(path).expect("a binary");
+    io::copy(&mut DeflateEncoder::new(file, Compression::default()), &mut io::sink()).expect("it can be read")
+}
+
+/// What a build is called among the kept sizes.
+#[must_use]
+pub fn build_name(profile: &str) -> String {
+    format!("{profile} {ARCH}-{OS}")
+}
+
+/// What a build for AWS's ARM processors is called.
+#[must_use]
+pub fn arm64_name(profile: &str) -> String {
+    format!("{profile} {ARM64}")
+}
+
+/// The sizes, as they are kept.
+#[must_use]
+pub fn sizes(build: &str, figures: &[Figures]) -> Sizes {
+    figures.iter().flat_map(|of| named(build, of.function, of.binary, of.zip)).collect()
+}
+
+/// The sizes of what `cargo lambda build` has put into a folder, as they are kept.
+///
+/// # Panics
+/// When a function is missing.
+#[must_use]
+pub fn built(build: &str, folder: &Path) -> Sizes {
+    let size = |function: Deployed| {
+        let path = folder.join(function.name).join("bootstrap");
+        let data = path.metadata().unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        named(build, function.name, data.len(), deflated(&path))
+    };
+    FUNCTIONS.into_iter().flat_map(size).collect()
+}
+
+fn named(build: &str, function: &str, binary: u64, zip: u64) -> [(String, u64); 2] {
+    [("binary", binary), ("zip", zip)].map(|(form, bytes)| (format!("{build} {function} {form}"), bytes))
+}
+
+/// The figures as a table; what misses its aim is marked.
+#[must_use]
+pub fn table(figures: &[Figures]) -> String {
+    let mut table = row(["function", "init ms", "RSS MB", "binary MB", "zip MB"].map(str::to_owned));
+    for of in figures {
+        let resident = of.resident.map(|bytes| marked(megabytes(bytes), bytes < RESIDENT_AIM));
+        table += &row([
+            of.function.to_owned(),
+            marked(milliseconds(of.init), of.init < INIT_AIM),
+            resident.unwrap_or_else(|| "?".to_owned()),
+            megabytes(of.binary),
+            marked(megabytes(of.zip), of.zip < ZIP_AIM),
+        ]);
+    }
+    let aims = ["aim (! misses it)".to_owned(), milliseconds(INIT_AIM), megabytes(RESIDENT_AIM), String::new()];
+    let [name, init, resident, binary] = aims;
+    table + &row([name, init, resident, binary, megabytes(ZIP_AIM)])
+}
+
+fn row([function, init, resident, binary, zip]: [String; 5]) -> String {
+    let mut row = String::new();
+    writeln!(row, "{function:<17} {init:>8} {resident:>8} {binary:>10} {zip:>8}").expect("a string takes it");
+    row
+}
+
+fn marked(text: String, good: bool) -> String {
+    if good { text } else { format!("!{text}") }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{}.{:02}", bytes / 1_000_000, bytes % 1_000_000 / 10_000)
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{}.{}", time.as_millis(), time.as_micros() % 1000 / 100)
+}

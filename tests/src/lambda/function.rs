@@ -1,0 +1,202 @@
+//! A function's binary as a process, started as Lambda starts it: an environment of its own and nothing
+//! else, one event at a time, and SIGTERM at the end.
+
+use super::{Reply, RuntimeApi};
+use axum::body::Bytes;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command as Blocking, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// A function that takes longer than this, for whatever, hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running function, killed when it is dropped.
+#[derive(Debug)]
+pub struct Function {
+    name: String,
+    began: Instant,
+    child: Child,
+    api: RuntimeApi,
+    out: Lines,
+    err: Lines,
+}
+
+/// How a function ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Its exit code, or none if a signal killed it.
+    pub status: ExitStatus,
+    /// Everything on its standard output, by lines.
+    pub out: Vec<String>,
+    /// Everything on its standard error, by lines.
+    pub err: Vec<String>,
+}
+
+impl Function {
+    /// Starts a binary with these variables beside those that Lambda sets itself.
+    ///
+    /// # Panics
+    /// When it is no program.
+    pub async fn spawn(name: &str, binary: &Path, variables: &[(String, String)]) -> Self {
+        let api = RuntimeApi::start(name).await;
+        let mut command = Command::new(binary);
+        command.env_clear().envs(lambda_variables(name, api.address())).envs(variables.iter().cloned());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let began = Instant::now();
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", binary.display()));
+        let out = Lines::of(child.stdout.take().expect("a pipe"));
+        let err = Lines::of(child.stderr.take().expect("a pipe"));
+        Self { name: name.to_owned(), began, child, api, out, err }
+    }
+
+    /// Waits until the function asks for its first event, and says how long after its start that was.
+    ///
+    /// # Panics
+    /// When it ends instead, or hangs.
+    pub async fn ready(&mut self) -> Duration {
+        let ready = tokio::select! {
+            ready = self.api.ready() => Some(ready),
+            _ = self.child.wait() => None,
+            () = tokio::time::sleep(PATIENCE) => None,
+        };
+        let Some(ready) = ready else { panic!("{} does not start: {:?} {self:?}", self.name, self.api.init_error()) };
+        ready.duration_since(self.began)
+    }
+
+    /// Hands an event to the function; its reply comes later.
+    pub fn begin(&self, payload: impl Into<Bytes>) -> oneshot::Receiver<Reply> {
+        self.api.hand_out(payload)
+    }
+
+    /// Hands any bytes to the function and waits for its reply.
+    ///
+    /// # Panics
+    /// When none comes.
+    pub async fn invoke_raw(&self, payload: impl Into<Bytes>) -> Reply {
+        self.replied(self.begin(payload)).await
+    }
+
+    /// Hands an event to the function and waits for its reply.
+    ///
+    /// # Panics
+    /// When none comes.
+    pub async fn invoke(&self, event: &Value) -> Reply {
+        self.invoke_raw(event.to_string()).await
+    }
+
+    /// Waits for the reply to an event that was handed out.
+    ///
+    /// # Panics
+    /// When none comes.
+    pub async fn replied(&self, reply: oneshot::Receiver<Reply>) -> Reply {
+        match tokio::time::timeout(PATIENCE, reply).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(_)) | Err(_) => panic!("{} gives no reply: {self:?}", self.name),
+        }
+    }
+
+    /// SIGTERM, which Lambda sends before it takes an environment away.
+    ///
+    /// # Panics
+    /// When the function runs no more.
+    pub fn terminate(&self) {
+        let id = self.child.id().expect("it runs").to_string();
+        let sent = Blocking::new("kill").args(["-TERM", &id]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "the signal is sent");
+    }
+
+    /// Whether the process has ended.
+    ///
+    /// # Panics
+    /// When the system does not tell.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a child of this process").is_some()
+    }
+
+    /// Waits for the end of the process.
+    ///
+    /// # Panics
+    /// When it does not end.
+    pub async fn ended(mut self) -> Ended {
+        let Ok(ended) = tokio::time::timeout(PATIENCE, self.child.wait()).await else {
+            panic!("{} does not end: {self:?}", self.name)
+        };
+        let status = ended.expect("a child of this process");
+        Ended { status, out: self.out.all().await, err: self.err.all().await }
+    }
+
+    /// What it has written to its standard output so far, by lines.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.out.so_far()
+    }
+
+    /// The memory that it holds now, in bytes, where the system tells (Linux).
+    #[must_use]
+    pub fn resident_bytes(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
+        Some(kib * 1024)
+    }
+}
+
+/// What Lambda sets for every function of this kind.
+fn lambda_variables(name: &str, api: &str) -> [(&'static str, String); 15] {
+    let set = |text: &str| text.to_owned();
+    [
+        ("AWS_LAMBDA_RUNTIME_API", set(api)),
+        ("AWS_LAMBDA_FUNCTION_NAME", set(name)),
+        ("AWS_LAMBDA_FUNCTION_VERSION", set("$LATEST")),
+        ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", set("256")),
+        ("AWS_LAMBDA_LOG_GROUP_NAME", format!("/aws/lambda/{name}")),
+        ("AWS_LAMBDA_LOG_STREAM_NAME", set("2026/11/21/[$LATEST]4459c970fa6d4c77aca62c95850fce54")),
+        ("AWS_LAMBDA_INITIALIZATION_TYPE", set("on-demand")),
+        ("AWS_REGION", set("ap-northeast-1")),
+        ("AWS_DEFAULT_REGION", set("ap-northeast-1")),
+        ("AWS_ACCESS_KEY_ID", set("ASIAEXAMPLE")),
+        ("AWS_SECRET_ACCESS_KEY", set("example")),
+        ("AWS_SESSION_TOKEN", set("example")),
+        ("_HANDLER", set("bootstrap")),
+        ("LAMBDA_TASK_ROOT", set("/var/task")),
+        ("TZ", set(":UTC")),
+    ]
+}
+
+/// What a process writes to a pipe, read to the end so that the pipe never fills.
+#[derive(Debug)]
+struct Lines {
+    lines: Arc<Mutex<Vec<String>>>,
+    reading: JoinHandle<()>,
+}
+
+impl Lines {
+    fn of(pipe: impl AsyncRead + Send + Unpin + 'static) -> Self {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&lines);
+        let reading = tokio::spawn(async move {
+            let mut pipe = BufReader::new(pipe).lines();
+            while let Ok(Some(line)) = pipe.next_line().await {
+                kept.lock().expect("no panic").push(line);
+            }
+        });
+        Self { lines, reading }
+    }
+
+    fn so_far(&self) -> Vec<String> {
+        self.lines.lock().expect("no panic").clone()
+    }
+
+    /// Everything, once the process has ended.
+    async fn all(self) -> Vec<String> {
+        let Self { lines, reading } = self;
+        reading.await.expect("it only reads");
+        lines.lock().expect("no panic").clone()
+    }
+}

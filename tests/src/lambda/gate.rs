@@ -1,0 +1,101 @@
+//! A wire between a function and its store that can be shut: what the store answers waits until it is opened
+//! again. A process of its own cannot be stopped in the midst of a request otherwise.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A wire.
+#[derive(Debug)]
+pub struct Gate {
+    url: String,
+    state: watch::Sender<State>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    shut: bool,
+    /// Answers that have come to the shut gate.
+    held: usize,
+}
+
+impl Gate {
+    /// A wire to what listens at a URL.
+    ///
+    /// # Panics
+    /// When there is no port.
+    pub async fn to(url: &str) -> Self {
+        let target = url.trim_start_matches("http://").to_owned();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let state = watch::Sender::new(State::default());
+        tokio::spawn(accept(listener, target, state.clone()));
+        Self { url, state }
+    }
+
+    /// Where to connect to.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// From here on answers wait.
+    pub fn shut(&self) {
+        self.state.send_modify(|state| *state = State { shut: true, held: 0 });
+    }
+
+    /// Waits until an answer waits.
+    ///
+    /// # Panics
+    /// When none comes.
+    pub async fn holds(&self) {
+        let mut state = self.state.subscribe();
+        let held = tokio::time::timeout(PATIENCE, state.wait_for(|state| state.held > 0)).await;
+        assert!(held.is_ok_and(|held| held.is_ok()), "nothing came to the gate");
+    }
+
+    /// Lets go what waits, and everything that follows.
+    pub fn open(&self) {
+        self.state.send_modify(|state| state.shut = false);
+    }
+}
+
+async fn accept(listener: TcpListener, target: String, state: watch::Sender<State>) {
+    while let Ok((near, _)) = listener.accept().await {
+        let Ok(far) = TcpStream::connect(&target).await else { continue };
+        // Small answers would wait for a delayed acknowledgement.
+        let _ = (near.set_nodelay(true), far.set_nodelay(true));
+        let ((near_read, near_write), (far_read, far_write)) = (near.into_split(), far.into_split());
+        tokio::spawn(carry(near_read, far_write, None));
+        tokio::spawn(carry(far_read, near_write, Some(state.clone())));
+    }
+}
+
+/// Carries bytes until either end closes, through the gate if there is one.
+async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, gate: Option<watch::Sender<State>>) {
+    let mut buffer = vec![0; 16 * 1024];
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        if let Some(gate) = &gate {
+            pass(gate).await;
+        }
+        if to.write_all(&buffer[..read]).await.is_err() {
+            return;
+        }
+    }
+    // The other end learns that nothing more comes.
+    let _ = to.shutdown().await;
+}
+
+async fn pass(gate: &watch::Sender<State>) {
+    let mut state = gate.subscribe();
+    if state.borrow().shut {
+        gate.send_modify(|state| state.held += 1);
+        // An error says that the gate is gone: nothing holds any more.
+        let _ = state.wait_for(|state| !state.shut).await;
+    }
+}

@@ -1,0 +1,75 @@
+//! The functions' real binaries as Lambda runs them: a Runtime API on the loopback that hands out events
+//! and takes answers, the local stack behind it, and what each function costs.
+
+pub mod api;
+pub mod events;
+pub mod figures;
+pub mod function;
+pub mod gate;
+pub mod kept;
+pub mod reply;
+pub mod rig;
+
+pub use api::RuntimeApi;
+pub use function::{Ended, Function};
+pub use gate::Gate;
+pub use reply::Reply;
+pub use rig::Rig;
+
+/// What calls a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// API Gateway, with a request.
+    Http,
+    /// Its queue, the table's stream or a person: each names a tenant whose work is due.
+    Worker,
+    /// Another service of AWS, with an event of its own that is answered without the store.
+    Trigger,
+}
+
+/// A function that is deployed.
+#[derive(Clone, Copy, Debug)]
+pub struct Deployed {
+    /// Its name: of its folder, its package and its binary.
+    pub name: &'static str,
+    /// What calls it.
+    pub kind: Kind,
+    /// The event under `tests/events` that its figures are taken with.
+    pub event: &'static str,
+}
+
+/// Every function. One that is not here is neither started by the tests nor measured.
+pub const FUNCTIONS: [Deployed; 8] = [
+    http("customer", "customer-payment"),
+    http("merchant", "merchant-payments"),
+    http("admin", "admin-attention"),
+    http("terminal", "terminal-topup"),
+    http("stripe-webhook", "stripe-webhook-payment"),
+    worker("jobs", "jobs-schedule"),
+    worker("outbox", "outbox-schedule"),
+    trigger("token-claims", "token-claims-cognito"),
+];
+
+const fn http(name: &'static str, event: &'static str) -> Deployed {
+    Deployed { name, kind: Kind::Http, event }
+}
+
+const fn worker(name: &'static str, event: &'static str) -> Deployed {
+    Deployed { name, kind: Kind::Worker, event }
+}
+
+const fn trigger(name: &'static str, event: &'static str) -> Deployed {
+    Deployed { name, kind: Kind::Trigger, event }
+}
+
+/// Their names.
+#[must_use]
+pub fn names() -> [&'static str; FUNCTIONS.len()] {
+    FUNCTIONS.map(|function| function.name)
+}
+
+/// The function that an event under `tests/events` is for: the one that its name begins with.
+#[must_use]
+pub fn function_of_event(event: &str) -> Option<Deployed> {
+    FUNCTIONS.into_iter().find(|function| event.strip_prefix(function.name).is_some_and(|rest| rest.starts_with('-')))
+}

@@ -1,0 +1,99 @@
+//! The functions' binaries over a local stack with the demo data: started with what they need to reach it,
+//! and their events made as fresh as API Gateway, Stripe and a terminal make them.
+
+use super::{Function, events, names};
+use crate::binaries;
+use crate::http::{Host, Terminal, World};
+use ledger_local::demo::Demo;
+use ledger_local::faces::{self, Mounted};
+use ledger_local::seed;
+use ledger_local::stack::TABLE_DEFAULT;
+use ledger_runtime::routing;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// A stack, and the binaries of a profile.
+#[derive(Debug)]
+pub struct Rig {
+    /// The demo tenant on the stack.
+    pub world: World,
+    /// The demo terminal, enrolled.
+    pub terminal: Terminal,
+    host: Arc<Host>,
+    binaries: PathBuf,
+}
+
+impl Rig {
+    /// With binaries of this test's own profile.
+    pub async fn new() -> Self {
+        static BINARIES: OnceLock<PathBuf> = OnceLock::new();
+        let fresh = || binaries::fresh(&names(), &binaries::own_profile());
+        Self::with(tokio::task::block_in_place(|| BINARIES.get_or_init(fresh))).await
+    }
+
+    /// With the binaries in this folder.
+    pub async fn with(binaries: &Path) -> Self {
+        // Without the workers of `cargo run`, which would do the work that a test has for the functions.
+        let host = Arc::new(Host::start(|backend| async move {
+            let (app, demo) = (faces::app(&backend)?, Demo::fixed());
+            seed::seed(app.ledger(), &demo, None).await?;
+            let (router, openapi) = faces::routes(&app).split_for_parts();
+            Ok(Mounted { faces: routing::finish(router, app), openapi, demo })
+        }));
+        let stack = host.stack();
+        let world = World::remote(&stack.url(), stack.dynamodb_url()).await;
+        let terminal = world.enrol(&stack.demo().terminals[0]).await;
+        Self { world, terminal, host, binaries: binaries.to_owned() }
+    }
+
+    /// Where the store listens.
+    #[must_use]
+    pub fn store(&self) -> &str {
+        self.host.stack().dynamodb_url()
+    }
+
+    /// What a function's configuration has in its environment, with the store at a URL.
+    #[must_use]
+    pub fn variables(&self, store: &str) -> Vec<(String, String)> {
+        let stripe = self.host.stack().stripe();
+        let secrets: Vec<&str> = stripe.webhook_secrets.iter().map(|secret| secret.expose().as_str()).collect();
+        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        vec![
+            set("TABLE_NAME", TABLE_DEFAULT),
+            set("LEDGER_ENDPOINT_URL", store),
+            set("STRIPE_API_KEY", stripe.api_key.expose()),
+            set("STRIPE_WEBHOOK_SECRET", &secrets.join(",")),
+            set("STRIPE_BASE_URL", &stripe.base_url),
+        ]
+    }
+
+    /// Starts a function, which waits for its first event.
+    pub async fn function(&self, name: &str) -> Function {
+        self.function_over(name, self.store()).await
+    }
+
+    /// The same with the store at another URL.
+    pub async fn function_over(&self, name: &str, store: &str) -> Function {
+        let mut function = self.spawn(name, &self.variables(store)).await;
+        let _ = function.ready().await;
+        function
+    }
+
+    /// Starts a function with these variables and waits for nothing.
+    pub async fn spawn(&self, name: &str, variables: &[(String, String)]) -> Function {
+        Function::spawn(name, &binaries::path(&self.binaries, name), variables).await
+    }
+
+    /// An event of `tests/events`, as it is sent now.
+    #[must_use]
+    pub fn event(&self, name: &str) -> Value {
+        self.fresh(events::kept(name))
+    }
+
+    /// An event as it is sent now.
+    #[must_use]
+    pub fn fresh(&self, event: Value) -> Value {
+        events::fresh(event, &self.world, &self.terminal)
+    }
+}
