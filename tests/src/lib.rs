@@ -3,6 +3,8 @@
 
 #[cfg(feature = "stack")]
 pub mod binaries;
+#[cfg(feature = "stack")]
+pub mod cloud;
 pub mod engine;
 pub mod golden;
 #[cfg(feature = "stack")]

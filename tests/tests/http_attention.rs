@@ -2,7 +2,6 @@
 //! it has counts for more than what anybody wants.
 #![cfg(feature = "stack")]
 
-use ledger_core::ids::Tenant;
 use ledger_local::stripe::API_KEY_DEFAULT;
 use ledger_runtime::topups::Recovered;
 use ledger_tests::http::parked::{self, ParkedTopup};
@@ -36,7 +35,7 @@ async fn state(world: &World, customer: &Customer, topup: &ParkedTopup) -> Strin
 
 /// What the recovery worker does now.
 async fn recover(world: &World) -> Recovered {
-    outbox::run_due(&world.app, &Tenant::parse(&world.tenant).expect("a slug")).await.expect("a whole run")
+    world.recover().await.expect("a whole run")
 }
 
 /// The PaymentIntent that the parked top-up has asked for, made after all.

@@ -185,9 +185,8 @@ async fn a_bulk_grant_reaches_everybody_once() {
     let own = json!({"customer_id": ids[0], "asset": "POINT", "amount": "3", "reason": "apart"});
     let own = Call::post("/v1/admin/grants", &world.operator.who, &own).key(format!("job:{job}:{}", ids[0]));
     let _ = world.api.settle(&own).await.good();
-    let tenant = ledger_core::ids::Tenant::parse(&world.tenant).expect("a slug");
     for _ in 0..2 {
-        let runs = join_all((0..3).map(|_| jobs::run_due(&world.app, &tenant))).await;
+        let runs = join_all((0..3).map(|_| world.run_jobs())).await;
         assert!(runs.iter().any(Result::is_ok), "{runs:?}");
     }
     let done: Value = progress().await;

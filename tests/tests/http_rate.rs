@@ -6,12 +6,9 @@ use futures::future::join_all;
 use ledger_core::rate::{RateWindow, RequestRate};
 use ledger_core::time::Timestamp;
 use ledger_local::credential::Credential;
-use ledger_local::demo::Demo;
-use ledger_local::faces::{self, Mounted};
 use ledger_local::stack::{Stack, StackConfig, Store};
 use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::{Counting, Metric};
-use ledger_runtime::routing;
 use ledger_tests::http::books::Books;
 use ledger_tests::http::stripe::{delivery, signature, signed};
 use ledger_tests::http::tap::{Fault, Tap};
@@ -196,9 +193,8 @@ async fn two_environments_share_one_budget() {
     let clock = clock(rig.start, &rig.ahead_ms);
     let store = Store::Endpoint(rig.host.stack().dynamodb_url().to_owned());
     let second = Stack::start_with(StackConfig { store, ..StackConfig::in_memory() }, |backend| async move {
-        let (app, _) = host::app(backend.dynamodb, clock, &backend.stripe);
-        let (router, openapi) = faces::routes(&app).split_for_parts();
-        Ok(Mounted { faces: routing::finish(router, app), openapi, demo: Demo::fixed() })
+        let client = host::functions_client(&backend.dynamodb_url).await;
+        Ok(host::mounted(host::app(client, clock, &backend.stripe).0))
     });
     let second = Box::pin(second).await.expect("a second environment");
     let grant = world.grant_of("customer", &customer.id, None);

@@ -6,6 +6,7 @@ use futures::future::join_all;
 use ledger_core::ids::Tenant;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::topups::Recovered;
+use ledger_tests::cloud::gate;
 use ledger_tests::http::stripe::Topup;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Call, Customer, Host, World, host};
@@ -27,8 +28,9 @@ async fn quiet(tenant: &str) -> (Arc<Host>, World) {
 async fn recover_after(host: &Host, world: &World, ahead: Duration) -> Recovered {
     let (stack, system) = (host.stack(), Clock::system());
     let clock = Clock::from_fn(move || system.now().plus(ahead));
-    let (app, _) = host::app(host::client(stack.dynamodb_url()).await, clock, stack.stripe());
-    outbox::run_due(&app, &Tenant::parse(&world.tenant).expect("a slug")).await.expect("a whole run")
+    let (app, _) = host::app(host::functions_client(stack.dynamodb_url()).await, clock, stack.stripe());
+    let tenant = Tenant::parse(&world.tenant).expect("a slug");
+    gate::as_function("outbox", outbox::run_due(&app, &tenant)).await.expect("a whole run")
 }
 
 /// Balance, and what is reserved, in money.

@@ -221,7 +221,9 @@ async fn two_processes_and_64_deliveries_are_one_credit() {
     let rig = Rig::new("two-processes").await;
     let (url, stripe) = (rig.host.stack().dynamodb_url().to_owned(), rig.host.stack().stripe().clone());
     let second =
-        Host::with_app(move |_| async move { host::app(host::client(&url).await, Clock::system(), &stripe).0 });
+        Host::with_app(
+            move |_| async move { host::app(host::functions_client(&url).await, Clock::system(), &stripe).0 },
+        );
     let faces = [rig.world.api.clone(), Api::new(&second.stack().url())];
     for round in 1..=3 {
         let (customer, event) = rig.paid(1000).await;

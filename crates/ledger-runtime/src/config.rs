@@ -104,7 +104,7 @@ impl Config {
             }
         }
         let ledger = set(LEDGER).unwrap_or_else(|| table.clone());
-        let (log_filter, tenant_requests) = (log_filter(&set)?, tenant_requests(&set)?);
+        let (log_filter, tenant_requests) = (log_filter(set)?, tenant_requests(set)?);
         Ok(Self { table, ledger, endpoint_url, log_filter, stripe: StripeAccess::from_vars(set)?, tenant_requests })
     }
 }

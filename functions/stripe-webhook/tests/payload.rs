@@ -1,11 +1,6 @@
 //! Stripe's bodies through API Gateway's payload format 2.0: the bytes that were signed are the bytes that
 //! are verified, whether the gateway sent them as text or in base64.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "a test's helpers fail the test"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test's helpers fail the test")]
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::BehaviorVersion;

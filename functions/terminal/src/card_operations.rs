@@ -54,7 +54,8 @@ pub(crate) struct CardTopupView {
 }
 
 /// Loads cash onto a card.
-#[utoipa::path(post, path = "/v1/terminal/cards/{card_id}/topup", tag = "terminal", request_body = AmountBody,
+#[utoipa::path(post, path = "/v1/terminal/cards/{card_id}/topup", tag = "terminal", security(()),
+    request_body = AmountBody,
     params(("card_id" = String, Path, description = "The card"),
         ("Idempotency-Key" = String, Header, description = "`<terminal id>-<epoch>-<sequence>`")),
     responses(
@@ -96,7 +97,8 @@ pub(crate) async fn topup(
 }
 
 /// A card pays the terminal's merchant.
-#[utoipa::path(post, path = "/v1/terminal/cards/{card_id}/pay", tag = "terminal", request_body = AmountBody,
+#[utoipa::path(post, path = "/v1/terminal/cards/{card_id}/pay", tag = "terminal", security(()),
+    request_body = AmountBody,
     params(("card_id" = String, Path, description = "The card"),
         ("Idempotency-Key" = String, Header, description = "`<terminal id>-<epoch>-<sequence>`")),
     responses(
@@ -137,7 +139,8 @@ pub(crate) async fn pay(
 }
 
 /// Refunds a payment of this card at the terminal's merchant.
-#[utoipa::path(post, path = "/v1/terminal/cards/{card_id}/refund", tag = "terminal", request_body = CardRefundBody,
+#[utoipa::path(post, path = "/v1/terminal/cards/{card_id}/refund", tag = "terminal", security(()),
+    request_body = CardRefundBody,
     params(("card_id" = String, Path, description = "The card"),
         ("Idempotency-Key" = String, Header, description = "`<terminal id>-<epoch>-<sequence>`")),
     responses(

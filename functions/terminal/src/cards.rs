@@ -13,7 +13,7 @@ use ledger_runtime::terminal::Terminal;
 use ledger_runtime::views::CardView;
 
 /// Card inquiry. Whose card it is stays hidden.
-#[utoipa::path(get, path = "/v1/terminal/cards/{card_id}", tag = "terminal",
+#[utoipa::path(get, path = "/v1/terminal/cards/{card_id}", tag = "terminal", security(()),
     params(("card_id" = String, Path, description = "The card")),
     responses((status = 200, description = "The card", body = CardView),
         (status = 404, description = "No such card")))]

@@ -35,7 +35,8 @@ pub(crate) struct EnrolledView {
 }
 
 /// Enrols a terminal: its key is accepted from here on, and a new epoch begins.
-#[utoipa::path(post, path = "/v1/terminal/enrolments", tag = "terminal", request_body = EnrolmentBody,
+#[utoipa::path(post, path = "/v1/terminal/enrolments", tag = "terminal", security(()),
+    request_body = EnrolmentBody,
     responses(
         (status = 201, description = "Enrolled", body = EnrolledView),
         (status = 400, description = "`invalid_request`; `wrong_state` if the code is used up or too old"),

@@ -38,7 +38,7 @@ pub(crate) struct ReverseView {
 }
 
 /// What became of the terminal's key. `not_known_yet` is no promise: certainty comes from a reversal.
-#[utoipa::path(get, path = "/v1/terminal/operations/{operation}/{key}", tag = "terminal",
+#[utoipa::path(get, path = "/v1/terminal/operations/{operation}/{key}", tag = "terminal", security(()),
     params(("operation" = String, Path, description = "`card_topup`, `card_pay`, `card_refund`, `card_reverse`"),
         ("key" = String, Path, description = "The idempotency key")),
     responses((status = 200, description = "What is known", body = OperationView),
@@ -53,7 +53,7 @@ pub(crate) async fn get(
 
 /// Takes an operation of this terminal's back: what was done is undone, what has not come is
 /// forbidden for good.
-#[utoipa::path(post, path = "/v1/terminal/operations/{operation}/{key}/reverse", tag = "terminal",
+#[utoipa::path(post, path = "/v1/terminal/operations/{operation}/{key}/reverse", tag = "terminal", security(()),
     params(("operation" = String, Path, description = "`card_topup`, `card_pay` or `card_refund`"),
         ("key" = String, Path, description = "The idempotency key of the original"),
         ("Idempotency-Key" = String, Header, description = "The reversal's own key: `<terminal id>-<epoch>-<sequence>`")),

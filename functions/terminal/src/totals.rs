@@ -41,7 +41,7 @@ pub(crate) struct TotalsView {
 }
 
 /// Day-close totals.
-#[utoipa::path(get, path = "/v1/terminal/totals", tag = "terminal",
+#[utoipa::path(get, path = "/v1/terminal/totals", tag = "terminal", security(()),
     params(("date" = Option<String>, Query, description = "The business day, `2026-11-21`; today if absent")),
     responses((status = 200, description = "The totals", body = TotalsView),
         (status = 400, description = "`invalid_request`")))]

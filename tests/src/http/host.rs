@@ -1,10 +1,12 @@
 //! A stack that runs on threads of its own, so that tests with a runtime each can share it.
 //! It stops when nobody holds it any more; nothing of it is on disk.
 
+use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
 use ledger_core::rate::RequestRate;
 use ledger_local::demo::Demo;
 use ledger_local::faces::{self, Backend, MountError, Mounted};
+use ledger_local::seed;
 use ledger_local::stack::{Stack, StackConfig, TABLE_DEFAULT};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
@@ -14,7 +16,6 @@ use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::Ledger;
 use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::psp::{Psp, Stripe};
-use ledger_runtime::routing;
 use std::sync::{Arc, OnceLock, mpsc};
 use tokio::sync::oneshot;
 
@@ -25,15 +26,21 @@ pub struct Host {
     stop: Option<oneshot::Sender<Stack>>,
 }
 
-/// The stack of this test binary, as `cargo run -- --in-memory` runs it.
+/// The stack of this test binary.
 pub fn shared() -> Arc<Host> {
     static SHARED: OnceLock<Arc<Host>> = OnceLock::new();
     Arc::clone(SHARED.get_or_init(Host::fresh))
 }
 
-/// A client of the table, with the timeouts and retries of the real one.
+/// A client of the table for the test itself, with the timeouts and retries of the real one.
 pub async fn client(url: &str) -> Client {
     dynamo::client(&dynamo::sdk_config(Some(url)).await, Some(url))
+}
+
+/// The same for functions: each call needs the role of the function that makes it.
+pub async fn functions_client(url: &str) -> Client {
+    let http = gate::over(aws_smithy_http_client::Builder::new().build_http());
+    Client::from_conf(client(url).await.config().to_builder().http_client(http).build())
 }
 
 /// The functions' state over a client of the table, a clock of the test's own and a Stripe, and its
@@ -59,30 +66,28 @@ pub fn app_with(client: Client, clock: Clock, stripe: &StripeConfig, psp: impl P
 }
 
 impl Host {
-    /// A stack of one's own whose functions have the state that `make` makes, without demo data.
+    /// A stack of one's own whose functions have the state that `make` makes, without demo data. They are
+    /// held against their roles, by the client that `make` is given.
     pub fn with_app<F, Making>(make: F) -> Arc<Self>
     where
         F: FnOnce(Backend) -> Making + Send + 'static,
         Making: Future<Output = App>,
     {
+        Arc::new(Self::start(|backend| async { Ok(mounted(make(gated(backend).await).await)) }))
+    }
+
+    /// A stack of one's own with the demo data, as `cargo run -- --in-memory` runs it, but that functions
+    /// are held against their roles, and that no worker looks after the demo tenant, who is nobody's here.
+    #[must_use]
+    pub fn fresh() -> Arc<Self> {
         Arc::new(Self::start(|backend| async {
-            let app = make(backend).await;
-            let (router, openapi) = faces::routes(&app).split_for_parts();
-            Ok(Mounted { faces: routing::finish(router, app), openapi, demo: Demo::fixed() })
+            seed::seed(faces::app(&backend)?.ledger(), &Demo::fixed(), None).await?;
+            Ok(mounted(faces::app(&gated(backend).await)?))
         }))
     }
 
-    /// A stack of one's own, as `cargo run -- --in-memory` runs it.
-    #[must_use]
-    pub fn fresh() -> Arc<Self> {
-        Arc::new(Self::start(faces::mount))
-    }
-
     /// Starts a stack with the functions that `mount` makes, and waits until it listens.
-    ///
-    /// # Panics
-    /// When it does not start.
-    pub fn start<F, Mounting>(mount: F) -> Self
+    fn start<F, Mounting>(mount: F) -> Self
     where
         F: FnOnce(Backend) -> Mounting + Send + 'static,
         Mounting: Future<Output = Result<Mounted, MountError>>,
@@ -111,6 +116,16 @@ impl Host {
     pub fn stack(&self) -> &Stack {
         self.stack.as_ref().expect("the stack runs")
     }
+}
+
+async fn gated(backend: Backend) -> Backend {
+    Backend { dynamodb: functions_client(&backend.dynamodb_url).await, ..backend }
+}
+
+/// The functions over a state, held against their roles.
+#[must_use]
+pub fn mounted(app: App) -> Mounted {
+    Mounted { openapi: faces::routes(&app).into_openapi(), faces: gate::router(app), demo: Demo::fixed() }
 }
 
 impl Drop for Host {

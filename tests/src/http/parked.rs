@@ -2,6 +2,7 @@
 //! found too old to be sent again.
 
 use super::{Call, Customer, World};
+use crate::cloud::gate;
 use ledger_core::idempotency::{CanonicalRequest, Claim, Fields, Flight, IdempotencyKey, Parked, Window};
 use ledger_core::ids::{Actor, CustomerId, Principal, Tenant};
 use ledger_core::money::{Amount, AssetSpec};
@@ -27,6 +28,10 @@ pub struct ParkedTopup {
 /// # Panics
 /// When it cannot be written.
 pub async fn topup(world: &World, customer: &Customer, amount: &str) -> ParkedTopup {
+    gate::as_test(park(world, customer, amount)).await
+}
+
+async fn park(world: &World, customer: &Customer, amount: &str) -> ParkedTopup {
     let call = customer.tops_up(amount);
     let key = call.key.as_deref().expect("a key");
     let (app, tenant) = (&world.app, Tenant::parse(&world.tenant).expect("a slug"));

@@ -2,6 +2,7 @@
 //! or cancels the next ones as a test says. What the embedded engine never does is done here.
 
 use super::host;
+use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
@@ -118,8 +119,8 @@ impl Tap {
         self.state().metered = true;
     }
 
-    /// A client of the table at `url` through this wire, with the timeouts and retries of the real
-    /// one; `hasty` has one short attempt instead, so that a test need not wait for all of them.
+    /// A function's client of the table at `url` through this wire, with the timeouts and retries of the
+    /// real one; `hasty` has one short attempt instead, so that a test need not wait for all of them.
     pub async fn client(&self, url: &str, hasty: bool) -> Client {
         let inner = aws_smithy_http_client::Builder::new().build_http();
         let tap = self.clone();
@@ -127,7 +128,8 @@ impl Tap {
             let connector = inner.http_connector(settings, components);
             SharedHttpConnector::new(Connector { inner: connector, tap: tap.clone() })
         });
-        let mut config = Builder::from(&dynamo::sdk_config(Some(url)).await).endpoint_url(url).http_client(http);
+        let mut config =
+            Builder::from(&dynamo::sdk_config(Some(url)).await).endpoint_url(url).http_client(gate::over(http));
         if hasty {
             let timeouts = TimeoutConfig::builder().operation_attempt_timeout(QUICK_ATTEMPT);
             config = config.retry_config(RetryConfig::disabled()).timeout_config(timeouts.build());
@@ -161,9 +163,7 @@ struct Connector {
 
 impl HttpConnector for Connector {
     fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
-        let target = request.headers().get("x-amz-target").and_then(|target| target.rsplit('.').next());
-        let target = target.expect("a call of DynamoDB names its operation").to_owned();
-        let body: Value = serde_json::from_slice(request.body().bytes().expect("a body")).expect("a JSON body");
+        let (target, body) = operation(&request);
         let actions = body["TransactItems"].as_array().map_or(0, Vec::len);
         let (at, fault, metered) = self.tap.note(&target, body.clone());
         if metered {
@@ -200,6 +200,13 @@ impl HttpConnector for Connector {
     }
 }
 
+/// The operation that a call asks for, and its JSON.
+pub(crate) fn operation(request: &HttpRequest) -> (String, Value) {
+    let target = request.headers().get("x-amz-target").and_then(|target| target.rsplit('.').next());
+    let body = serde_json::from_slice(request.body().bytes().expect("a body")).expect("a JSON body");
+    (target.expect("a call of DynamoDB names its operation").to_owned(), body)
+}
+
 fn ask_for_capacity(request: &mut HttpRequest, mut body: Value) {
     body["ReturnConsumedCapacity"] = json!("INDEXES");
     let text = body.to_string();
@@ -217,7 +224,8 @@ async fn metered_answer(mut response: HttpResponse, tap: &Tap, at: usize) -> Htt
     response
 }
 
-fn error(status: u16, code: &str, reasons: Vec<Value>) -> HttpResponse {
+/// An error answer.
+pub(crate) fn error(status: u16, code: &str, reasons: Vec<Value>) -> HttpResponse {
     let mut body = json!({"__type": format!("com.amazonaws.dynamodb.v20120810#{code}"), "message": "from the test"});
     if !reasons.is_empty() {
         body["CancellationReasons"] = Value::Array(reasons);

@@ -5,6 +5,7 @@ use super::psp_tap::PspTap;
 use super::tap::Tap;
 use super::world::{Customer, World, new_id};
 use super::{Answer, Call, Host, Who, host};
+use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -18,7 +19,6 @@ use lambda_http::request::RequestContext;
 use ledger_core::ids::Tenant;
 use ledger_core::ops::TenantTerms;
 use ledger_core::personal::Masked;
-use ledger_local::faces;
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_local::stripe::Simulator;
 use ledger_runtime::app::App;
@@ -27,7 +27,6 @@ use ledger_runtime::config::StripeConfig;
 use ledger_runtime::metrics::{Counting, Metric};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::psp::Stripe;
-use ledger_runtime::routing;
 use ledger_runtime::topups::Recovered;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -170,8 +169,7 @@ impl Rig {
             client = Client::from_conf(config.build());
         }
         let (app, counting) = host::app_with(client, clock.clock(), stack.stripe(), psp.clone());
-        let (router, _) = faces::routes(&app).split_for_parts();
-        let router = routing::finish(router, app.clone());
+        let router = gate::router(app.clone());
         Actor { app, clock, psp, tap, counting, router, host: Arc::clone(&self.host) }
     }
 
@@ -243,7 +241,7 @@ impl Actor {
     /// # Errors
     /// As the worker's own.
     pub async fn recover(&self, scene: &Scene) -> Result<Recovered, Problem> {
-        outbox::run_due(&self.app, &scene.tenant).await
+        gate::as_function("outbox", outbox::run_due(&self.app, &scene.tenant)).await
     }
 
     /// An event of the scene's is delivered to this process, signed now by its own clock.

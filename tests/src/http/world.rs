@@ -4,7 +4,9 @@
 use super::books::Books;
 use super::host::{self, Host};
 use super::{Api, Call, Who};
+use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
+use jobs::Progress;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::ops::{TenantTerms, tenant};
@@ -16,7 +18,10 @@ use ledger_local::stripe::Simulator;
 use ledger_local::{clock, seed};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
+use ledger_runtime::config::StripeConfig;
 use ledger_runtime::entropy::Entropy;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::topups::Recovered;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,7 +36,8 @@ pub struct World {
     pub tenant: String,
     /// The stack's API.
     pub api: Api,
-    /// A worker's view of the same table, with caches of its own.
+    /// A worker's view of the same table, with caches of its own. Its calls are some function's, or the
+    /// test's: [`gate`] is told which.
     pub app: App,
     /// The operator's first member of staff.
     pub operator: Operator,
@@ -105,18 +111,17 @@ impl World {
         let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
         let mut terms = seed::terms().expect("the demo's terms");
         change(&mut terms);
-        let dynamodb = host::client(stack.dynamodb_url()).await;
-        let (app, _) = host::app(dynamodb.clone(), Clock::system(), stack.stripe());
+        let (dynamodb, app) = clients(stack.dynamodb_url(), stack.stripe()).await;
         let config = tenant::open(&slug, &terms, app.now()).expect("a configuration");
-        app.ledger().apply(&slug, Operation::CustomerOpen, &config).await.expect("a tenant of this test's own");
+        let opening = app.ledger().apply(&slug, Operation::CustomerOpen, &config);
+        gate::as_test(opening).await.expect("a tenant of this test's own");
         let url = stack.url();
         Self::over(tenant, &url, app, dynamodb, Tokens::Host(host)).await
     }
 
     /// The demo tenant of a stack that runs in another process.
     pub async fn remote(url: &str, dynamodb_url: &str) -> Self {
-        let dynamodb = host::client(dynamodb_url).await;
-        let (app, _) = host::app(dynamodb.clone(), Clock::system(), &Simulator::access_at(url));
+        let (dynamodb, app) = clients(dynamodb_url, &Simulator::access_at(url)).await;
         Self::over(&Demo::fixed().tenant, url, app, dynamodb, Tokens::Dev).await
     }
 
@@ -275,9 +280,35 @@ impl World {
         books
     }
 
+    /// One run of the worker of jobs.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn run_jobs(&self) -> Result<Progress, Problem> {
+        gate::as_function("jobs", jobs::run_due(&self.app, &self.slug())).await
+    }
+
+    /// One run of the recovery worker.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn recover(&self) -> Result<Recovered, Problem> {
+        gate::as_function("outbox", outbox::run_due(&self.app, &self.slug())).await
+    }
+
+    fn slug(&self) -> Tenant {
+        Tenant::parse(&self.tenant).expect("a slug")
+    }
+
     async fn make(&self, path: &str, body: &Value, id: &str) -> String {
         self.operator(path, body).await.text(id)
     }
+}
+
+/// The test's own client of a table, and a worker's state over it.
+async fn clients(dynamodb_url: &str, stripe: &StripeConfig) -> (Client, App) {
+    let (app, _) = host::app(host::functions_client(dynamodb_url).await, Clock::system(), stripe);
+    (host::client(dynamodb_url).await, app)
 }
 
 impl Customer {

@@ -4,11 +4,7 @@
 use super::{Function, events, names};
 use crate::binaries;
 use crate::http::{Host, Terminal, World};
-use ledger_local::demo::Demo;
-use ledger_local::faces::{self, Mounted};
-use ledger_local::seed;
 use ledger_local::stack::TABLE_DEFAULT;
-use ledger_runtime::routing;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -34,13 +30,8 @@ impl Rig {
 
     /// With the binaries in this folder.
     pub async fn with(binaries: &Path) -> Self {
-        // Without the workers of `cargo run`, which would do the work that a test has for the functions.
-        let host = Arc::new(Host::start(|backend| async move {
-            let (app, demo) = (faces::app(&backend)?, Demo::fixed());
-            seed::seed(app.ledger(), &demo, None).await?;
-            let (router, openapi) = faces::routes(&app).split_for_parts();
-            Ok(Mounted { faces: routing::finish(router, app), openapi, demo })
-        }));
+        // It runs no workers, which would do the work that a test has for the functions.
+        let host = Host::fresh();
         let stack = host.stack();
         let world = World::remote(&stack.url(), stack.dynamodb_url()).await;
         let terminal = world.enrol(&stack.demo().terminals[0]).await;

@@ -9,6 +9,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::config::Config;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::topups::Recovered;
+use ledger_tests::cloud::gate;
 use ledger_tests::http::Call;
 use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::topup_rig::{LEASE_OVER, POINTS, Rig, Scene, YEN};
@@ -226,7 +227,8 @@ async fn a_worker_without_a_provider() {
     let (victim, worker) = (rig.victim().await, rig.actor().await);
     let ledger = worker.app.ledger().clone();
     let without = App::new(ledger, worker.counting.clone(), Config::of_table(TABLE_DEFAULT));
-    let run_due = async || outbox::run_due(&without, &scene.tenant).await.map_err(|problem| problem.code());
+    let run = || gate::as_function("outbox", outbox::run_due(&without, &scene.tenant));
+    let run_due = async || run().await.map_err(|problem| problem.code());
     assert_eq!(run_due().await, Ok(Recovered::default()));
     let call = Does::Topup.prepare(&scene).await;
     Crash::BeforeSend.strike(&victim, &scene, &call).await;

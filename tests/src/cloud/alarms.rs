@@ -1,0 +1,134 @@
+//! What the alarms and the dashboard look at: metrics by name, with their statistic and period, in each of
+//! the ways in which CloudWatch lets them be written.
+
+use super::Template;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// A metric that is looked at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Watched {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub metric: String,
+    /// Its statistic; of a dashboard's metric, which may have none of its own, empty.
+    pub statistic: String,
+    /// Over so many seconds; of a dashboard's metric 0.
+    pub period: u64,
+}
+
+/// An alarm.
+#[derive(Clone, Debug)]
+pub struct Alarm {
+    /// Its logical id.
+    pub id: String,
+    /// What it says to whoever is called.
+    pub description: String,
+    /// The metrics in it.
+    pub watched: BTreeSet<Watched>,
+    /// What must be passed, as it is written.
+    pub threshold: String,
+    /// The logical ids of the topics that hear of it.
+    pub topics: Vec<String>,
+    /// All that is written.
+    pub properties: Value,
+}
+
+/// Every alarm.
+#[must_use]
+pub fn all(template: &Template) -> Vec<Alarm> {
+    template.of_kind("AWS::CloudWatch::Alarm").map(|id| of(id, template.properties(id))).collect()
+}
+
+fn of(id: &str, properties: &Value) -> Alarm {
+    let mut watched = BTreeSet::new();
+    if properties["MetricName"].is_string() {
+        let statistic = [&properties["Statistic"], &properties["ExtendedStatistic"]];
+        let statistic =
+            statistic.into_iter().find(|value| value.is_string()).unwrap_or_else(|| panic!("{id}: of what?"));
+        watched.insert(one(properties, statistic, &properties["Period"]));
+    }
+    for metric in properties["Metrics"].as_array().into_iter().flatten() {
+        let of = &metric["MetricStat"];
+        if of.is_object() {
+            watched.insert(one(&of["Metric"], &of["Stat"], &of["Period"]));
+        }
+        watched.extend(metric["Expression"].as_str().and_then(|text| selected(text, number(&metric["Period"]))));
+    }
+    let topics = properties["AlarmActions"].as_array().into_iter().flatten();
+    Alarm {
+        id: id.to_owned(),
+        description: text(&properties["AlarmDescription"]),
+        watched,
+        threshold: properties["Threshold"].to_string(),
+        topics: topics.map(|topic| text(&topic["Ref"])).collect(),
+        properties: properties.clone(),
+    }
+}
+
+fn one(metric: &Value, statistic: &Value, period: &Value) -> Watched {
+    Watched {
+        namespace: text(&metric["Namespace"]),
+        metric: text(&metric["MetricName"]),
+        statistic: text(statistic),
+        period: number(period),
+    }
+}
+
+/// The metric of `SELECT SUM(name) FROM SCHEMA("namespace", ...`.
+fn selected(expression: &str, period: u64) -> Option<Watched> {
+    let (metric, rest) = expression.strip_prefix("SELECT SUM(")?.split_once(") FROM SCHEMA(\"")?;
+    let (namespace, _) = rest.split_once('"')?;
+    let [namespace, metric, statistic] = [namespace, metric, "Sum"].map(str::to_owned);
+    Some(Watched { namespace, metric, statistic, period })
+}
+
+/// The dashboard, its references left as they are.
+///
+/// # Panics
+/// When it is no JSON.
+#[must_use]
+pub fn dashboard(template: &Template) -> Value {
+    let body = text(&template.properties("Dashboard")["DashboardBody"]["Fn::Sub"]);
+    serde_json::from_str(&body).unwrap_or_else(|error| panic!("the dashboard: {error}"))
+}
+
+/// The metrics on the dashboard.
+#[must_use]
+pub fn on_dashboard(dashboard: &Value) -> Vec<Watched> {
+    let widgets = dashboard["widgets"].as_array().into_iter().flatten();
+    widgets.flat_map(|widget| rows(&widget["properties"]["metrics"])).collect()
+}
+
+fn rows(metrics: &Value) -> Vec<Watched> {
+    let mut watched: Vec<Watched> = Vec::new();
+    for row in metrics.as_array().into_iter().flatten() {
+        // A dot repeats what stands above it, and three of them the whole row but its end.
+        let texts: Vec<&str> = row.as_array().into_iter().flatten().map_while(Value::as_str).collect();
+        let above = || watched.last().cloned().unwrap_or_else(|| panic!("{row} repeats nothing"));
+        let named = match texts[..] {
+            // What is computed has its parts in rows of their own.
+            [] => continue,
+            ["...", ..] => above(),
+            [".", metric, ..] => Watched { metric: metric.to_owned(), ..above() },
+            [namespace, metric, ..] => Watched {
+                namespace: namespace.to_owned(),
+                metric: metric.to_owned(),
+                statistic: String::new(),
+                period: 0,
+            },
+            [_] => panic!("{row} names no metric"),
+        };
+        watched.push(named);
+    }
+    watched
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("{value} where a text is")).to_owned()
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_default()
+}

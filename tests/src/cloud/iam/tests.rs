@@ -1,0 +1,170 @@
+//! The evaluator against decisions that AWS documents, and against mistakes that must not pass.
+
+use super::*;
+use serde_json::{Value, json};
+
+const TABLE: &str = "arn:aws:dynamodb:r:1:table/t";
+
+fn policy(statements: &Value) -> Result<Policy, Unknown> {
+    let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(|| Unknown(value.to_string()));
+    Policy::read(&json!({"Version": "2012-10-17", "Statement": statements}), &text)
+}
+
+fn allows(action: &str, resource: &str, condition: Option<Value>) -> Policy {
+    let mut statement = json!({"Sid": "s", "Effect": "Allow", "Action": [action], "Resource": resource});
+    if let Some(condition) = condition {
+        statement["Condition"] = condition;
+    }
+    policy(&json!([statement])).expect("a policy")
+}
+
+fn asks(action: &str, enclosing: Option<&str>) -> Request {
+    let context = enclosing.map(|operation| ("dynamodb:enclosingoperation".to_owned(), vec![operation.to_owned()]));
+    Request { action: action.to_owned(), resource: TABLE.to_owned(), context: context.into_iter().collect() }
+}
+
+fn everything() -> Policy {
+    allows("*", "*", None)
+}
+
+#[track_caller]
+fn decides(policy: &Policy, request: &Request, expected: Result<(), Denied>) {
+    assert_eq!(authorise(policy, &everything(), request), expected, "{request}");
+}
+
+#[test]
+fn a_request_needs_the_role_and_the_boundary() {
+    let (reads, writes) = (allows("dynamodb:GetItem", TABLE, None), allows("dynamodb:PutItem", TABLE, None));
+    let get = asks("dynamodb:GetItem", None);
+    assert_eq!(authorise(&reads, &reads, &get), Ok(()));
+    assert_eq!(authorise(&reads, &writes, &get), Err(Denied::NotByBoundary));
+    assert_eq!(authorise(&writes, &reads, &get), Err(Denied::NotByRole));
+    assert_eq!(authorise(&writes, &writes, &get), Err(Denied::NotByRole));
+}
+
+#[test]
+fn a_denial_wins_wherever_it_stands() {
+    let denies = json!({"Sid": "no", "Effect": "Deny", "Action": "dynamodb:*", "Resource": "*"});
+    let allows = json!({"Sid": "yes", "Effect": "Allow", "Action": "*", "Resource": "*"});
+    let get = asks("dynamodb:GetItem", None);
+    for statements in [json!([denies, allows]), json!([allows, denies])] {
+        let policy = policy(&statements).expect("a policy");
+        assert_eq!(authorise(&policy, &everything(), &get), Err(Denied::By("no".to_owned())));
+        assert_eq!(authorise(&everything(), &policy, &get), Err(Denied::By("no".to_owned())));
+        decides(&policy, &asks("s3:GetObject", None), Ok(()));
+    }
+}
+
+#[test]
+fn any_value_needs_a_value() {
+    let within = json!({"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}});
+    let policy = allows("dynamodb:PutItem", TABLE, Some(within));
+    decides(&policy, &asks("dynamodb:PutItem", Some("TransactWriteItems")), Ok(()));
+    decides(&policy, &asks("dynamodb:PutItem", Some("TransactGetItems")), Err(Denied::NotByRole));
+    // The planted mistake: a plain write has no such key.
+    decides(&policy, &asks("dynamodb:PutItem", None), Err(Denied::NotByRole));
+}
+
+#[test]
+fn all_values_hold_for_an_absent_key() {
+    let outside = json!({"ForAllValues:StringNotEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}});
+    let mut policy = allows("dynamodb:PutItem", TABLE, Some(outside.clone()));
+    policy.statements[0].effect = Effect::Deny;
+    let policy = Policy::joined([policy, everything()]);
+    decides(&policy, &asks("dynamodb:PutItem", None), Err(Denied::By("s".to_owned())));
+    decides(&policy, &asks("dynamodb:PutItem", Some("Other")), Err(Denied::By("s".to_owned())));
+    decides(&policy, &asks("dynamodb:PutItem", Some("TransactWriteItems")), Ok(()));
+    // Which is why an Allow with it would be a hole.
+    let hole = allows(
+        "dynamodb:PutItem",
+        TABLE,
+        Some(json!({
+            "ForAllValues:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]},
+        })),
+    );
+    decides(&hole, &asks("dynamodb:PutItem", None), Ok(()));
+}
+
+#[test]
+fn one_value_and_its_absence() {
+    let equal = |operator: &str| allows("a:B", "*", Some(json!({operator: {"K": ["x", "y"]}})));
+    let with = |values: &[&str]| {
+        let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+        let context = if values.is_empty() { BTreeMap::new() } else { BTreeMap::from([("k".to_owned(), values)]) };
+        Request { action: "a:B".to_owned(), resource: "r".to_owned(), context }
+    };
+    for (values, equals, differs) in [(&[][..], false, true), (&["y"], true, false), (&["Y"], false, true)] {
+        assert_eq!(equal("StringEquals").decide(&with(values)) == Ok(Decision::Allowed), equals, "{values:?}");
+        assert_eq!(equal("StringNotEquals").decide(&with(values)) == Ok(Decision::Allowed), differs, "{values:?}");
+    }
+    assert!(equal("StringEquals").decide(&with(&["x", "y"])).is_err());
+    let unknown = authorise(&equal("StringEquals"), &everything(), &with(&["x", "y"]));
+    assert!(matches!(unknown, Err(Denied::Unknown(_))), "{unknown:?}");
+}
+
+#[test]
+fn all_conditions_must_hold() {
+    let both = json!({"StringEquals": {"a:One": "1", "a:Two": "2"}});
+    let policy = allows("a:B", "*", Some(both));
+    let with = |keys: &[(&str, &str)]| Request {
+        action: "a:B".to_owned(),
+        resource: "r".to_owned(),
+        context: keys.iter().map(|(key, value)| ((*key).to_owned(), vec![(*value).to_owned()])).collect(),
+    };
+    decides(&policy, &with(&[("a:one", "1"), ("a:two", "2")]), Ok(()));
+    decides(&policy, &with(&[("a:one", "1")]), Err(Denied::NotByRole));
+    decides(&policy, &with(&[("a:one", "1"), ("a:two", "1")]), Err(Denied::NotByRole));
+}
+
+#[test]
+fn patterns() {
+    for (pattern, text, fits) in [
+        ("*", "", true),
+        ("*", "a", true),
+        ("", "a", false),
+        ("table/t", "table/t", true),
+        ("table/t", "table/t2", false),
+        ("table/t", "table/t/index/due", false),
+        ("table/*", "table/t/index/due", true),
+        ("table/t/index/*", "table/t", false),
+        ("*/due", "table/t/index/due", true),
+        ("t*e/?", "table/t", true),
+        ("t*e/?", "table/tt", false),
+        ("*a*b", "aab", true),
+        ("*a*b", "aba", false),
+        ("a**", "a", true),
+    ] {
+        assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
+    }
+    decides(&allows("DynamoDB:get*", TABLE, None), &asks("dynamodb:GetItem", None), Ok(()));
+    let elsewhere = allows("dynamodb:GetItem", &TABLE.to_uppercase(), None);
+    decides(&elsewhere, &asks("dynamodb:GetItem", None), Err(Denied::NotByRole));
+}
+
+#[test]
+fn what_is_not_understood_is_no_policy() {
+    let good = json!({"Sid": "s", "Effect": "Allow", "Action": "a:B", "Resource": "*"});
+    assert!(policy(&json!([good])).is_ok());
+    for (field, value) in [
+        ("NotAction", json!("a:C")),
+        ("NotResource", json!("r")),
+        ("Principal", json!("*")),
+        ("Effect", json!("allow")),
+        ("Action", json!([])),
+        ("Action", json!(null)),
+        ("Resource", json!("arn:${aws:username}")),
+        ("Resource", json!("")),
+        ("Condition", json!({"StringLike": {"k": "*"}})),
+        ("Condition", json!({"StringEqualsIfExists": {"k": "v"}})),
+        ("Condition", json!({"ForSomeValues:StringEquals": {"k": "v"}})),
+        ("Condition", json!({"StringEquals": {"k": []}})),
+        ("Condition", json!({"StringEquals": "v"})),
+        ("Condition", json!("v")),
+    ] {
+        let mut bad = good.clone();
+        bad[field] = value;
+        assert!(policy(&json!([bad])).is_err(), "{bad}");
+    }
+    assert!(policy(&json!([])).is_err());
+    assert!(policy(&json!(["s"])).is_err());
+}

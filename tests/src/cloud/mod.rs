@@ -1,0 +1,12 @@
+//! What is deployed, read from `template.yaml` and held against the code: functions and their roles,
+//! IAM's decisions over each call of the store, routes, schedules, alarms, the dashboard.
+
+pub mod alarms;
+pub mod gate;
+pub mod iam;
+pub mod refs;
+pub mod requests;
+pub mod template;
+pub mod yaml;
+
+pub use template::{Function, Template};

@@ -1,0 +1,245 @@
+//! The template as what is made of it: resources by kind, functions with their roles, routes and
+//! schedules. A template that lacks what is asked for here fails the test that asks.
+
+use super::iam::{Policy, Unknown};
+use super::{refs, yaml};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+const FUNCTION: &str = "AWS::Serverless::Function";
+const ROLE: &str = "AWS::IAM::Role";
+/// The one policy that bounds the functions' roles.
+pub const BOUNDARY: &str = "FunctionBoundary";
+const FOR_EACH: &str = "Fn::ForEach::";
+
+/// A template.
+#[derive(Clone, Debug)]
+pub struct Template {
+    root: Value,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its logical id.
+    pub id: String,
+    /// The binary that it runs, which is named as its folder below `functions` is.
+    pub binary: String,
+    /// The logical id of its role.
+    pub role: String,
+    /// The logical id of its log group.
+    pub log_group: String,
+    /// The names of the variables in its environment.
+    pub environment: BTreeSet<String>,
+    /// The routes that call it.
+    pub routes: Vec<Route>,
+    /// The logical ids of the queues that call it.
+    pub queues: Vec<String>,
+    /// Its properties, with those that all functions share.
+    pub properties: Value,
+}
+
+/// A route of the API.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Route {
+    /// In capitals.
+    pub method: String,
+    /// With its parameters in braces.
+    pub path: String,
+    /// Whether API Gateway asks for a token first.
+    pub authorized: bool,
+}
+
+/// A schedule of a tenant's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Schedule {
+    /// The logical id of the queue that it sends to.
+    pub queue: String,
+    /// When.
+    pub expression: String,
+    /// What it sends, for a tenant `${Tenant}`.
+    pub input: String,
+}
+
+impl Template {
+    /// The repository's.
+    ///
+    /// # Panics
+    /// When it cannot be read.
+    #[must_use]
+    pub fn read() -> Self {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../template.yaml");
+        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("template.yaml: {error}"));
+        Self { root: yaml::read(&text).unwrap_or_else(|error| panic!("template.yaml: {error}")) }
+    }
+
+    /// The same with a change, for mistakes that tests plant.
+    #[must_use]
+    pub fn with(&self, change: impl FnOnce(&mut Value)) -> Self {
+        let mut changed = self.clone();
+        change(&mut changed.root);
+        changed
+    }
+
+    /// What stands at a JSON pointer; null if nothing does.
+    #[must_use]
+    pub fn at(&self, pointer: &str) -> &Value {
+        self.root.pointer(pointer).unwrap_or(&Value::Null)
+    }
+
+    /// A parameter; null if there is no such.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> &Value {
+        &self.root["Parameters"][name]
+    }
+
+    /// Whether there is a resource of this logical id.
+    #[must_use]
+    pub fn has_resource(&self, id: &str) -> bool {
+        self.root["Resources"].get(id).is_some()
+    }
+
+    /// A resource's type.
+    ///
+    /// # Panics
+    /// When there is no such resource.
+    #[must_use]
+    pub fn kind(&self, id: &str) -> &str {
+        self.root["Resources"][id]["Type"].as_str().unwrap_or_else(|| panic!("no resource {id}"))
+    }
+
+    /// A resource's properties.
+    #[must_use]
+    pub fn properties(&self, id: &str) -> &Value {
+        &self.root["Resources"][id]["Properties"]
+    }
+
+    /// The logical ids of all resources but those that are written once for each tenant.
+    ///
+    /// # Panics
+    /// When there are none.
+    pub fn resources(&self) -> impl Iterator<Item = &str> {
+        let all = self.root["Resources"].as_object().expect("resources");
+        all.keys().map(String::as_str).filter(|id| !id.starts_with(FOR_EACH))
+    }
+
+    /// The logical ids of the resources of a type.
+    pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = &str> {
+        self.resources().filter(move |id| self.kind(id) == kind)
+    }
+
+    /// Every function.
+    #[must_use]
+    pub fn functions(&self) -> Vec<Function> {
+        self.of_kind(FUNCTION).map(|id| self.function(id)).collect()
+    }
+
+    /// Every role.
+    pub fn roles(&self) -> impl Iterator<Item = &str> {
+        self.of_kind(ROLE)
+    }
+
+    /// What a role's own policies say.
+    ///
+    /// # Errors
+    /// When anything in them is not understood, or stands elsewhere.
+    pub fn role(&self, id: &str) -> Result<Policy, Unknown> {
+        let role = self.properties(id);
+        if !role["ManagedPolicyArns"].is_null() {
+            return Err(Unknown(format!("policies beside its own: {id}")));
+        }
+        let policies = role["Policies"].as_array().ok_or_else(|| Unknown(format!("no policies: {id}")))?;
+        let policies = policies.iter().map(|policy| self.policy(&policy["PolicyDocument"]));
+        Ok(Policy::joined(policies.collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// The most that any function may do.
+    ///
+    /// # Errors
+    /// When anything in it is not understood.
+    pub fn boundary(&self) -> Result<Policy, Unknown> {
+        self.policy(&self.properties(BOUNDARY)["PolicyDocument"])
+    }
+
+    fn policy(&self, document: &Value) -> Result<Policy, Unknown> {
+        Policy::read(document, &|value| refs::text(self, value))
+    }
+
+    fn function(&self, id: &str) -> Function {
+        let mut properties = self.at("/Globals/Function").clone();
+        for (name, value) in self.properties(id).as_object().expect("properties") {
+            properties[name] = value.clone();
+        }
+        let code = properties["CodeUri"].as_str().unwrap_or_default();
+        let binary = code.strip_prefix("target/lambda/").and_then(|name| name.strip_suffix('/'));
+        let (mut routes, mut queues) = (Vec::new(), Vec::new());
+        for (name, event) in properties["Events"].as_object().into_iter().flatten() {
+            match event["Type"].as_str() {
+                Some("HttpApi") => routes.push(Route::of(&event["Properties"], id, name)),
+                Some("SQS") => queues.push(resource_of(&event["Properties"]["Queue"], ".Arn")),
+                Some(_) | None => panic!("{id}: what is the event {name}?"),
+            }
+        }
+        let environment = properties["Environment"]["Variables"].as_object().into_iter().flatten();
+        Function {
+            id: id.to_owned(),
+            binary: binary.unwrap_or_else(|| panic!("{id}: the code at {code}")).to_owned(),
+            role: resource_of(&properties["Role"], ".Arn"),
+            log_group: resource_of(&properties["LoggingConfig"]["LogGroup"], ""),
+            environment: environment.map(|(name, _)| name.clone()).collect(),
+            routes,
+            queues,
+            properties,
+        }
+    }
+
+    /// What is scheduled for each tenant, by logical id.
+    ///
+    /// # Panics
+    /// When it is written otherwise than once for each tenant.
+    #[must_use]
+    pub fn schedules(&self) -> BTreeMap<String, Schedule> {
+        let loops = self.root["Resources"].as_object().into_iter().flatten().filter(|(id, _)| id.starts_with(FOR_EACH));
+        let mut schedules = BTreeMap::new();
+        for (id, written) in loops {
+            assert!(written[0] == "Tenant" && written[1]["Ref"] == "Tenants", "{id}: {written}");
+            for (id, resource) in written[2].as_object().expect("resources") {
+                assert!(resource["Type"] == "AWS::Scheduler::Schedule" && id.ends_with("&{Tenant}"), "{id}");
+                schedules.insert(id.clone(), Schedule::of(&resource["Properties"]));
+            }
+        }
+        schedules
+    }
+}
+
+impl Route {
+    fn of(event: &Value, function: &str, name: &str) -> Self {
+        let text = |field: &str| event[field].as_str().unwrap_or_else(|| panic!("{function}: {name}: {field}"));
+        assert_eq!(event["ApiId"]["Ref"], "Api", "{function}: {name}");
+        let authorized = match event.pointer("/Auth/Authorizer").map(Value::as_str) {
+            // The API's own, by default.
+            None => true,
+            Some(Some("NONE")) => false,
+            Some(other) => panic!("{function}: {name}: the authorizer {other:?}"),
+        };
+        Self { method: text("Method").to_owned(), path: text("Path").to_owned(), authorized }
+    }
+}
+
+impl Schedule {
+    fn of(properties: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{properties}")).to_owned();
+        Self {
+            queue: resource_of(&properties["Target"]["Arn"], ".Arn"),
+            expression: text(&properties["ScheduleExpression"]),
+            input: text(&properties["Target"]["Input"]["Fn::Sub"]),
+        }
+    }
+}
+
+/// The logical id in a `!Ref`, or in a `!GetAtt` of this attribute.
+fn resource_of(value: &Value, attribute: &str) -> String {
+    let name = if attribute.is_empty() { &value["Ref"] } else { &value["Fn::GetAtt"] };
+    let name = name.as_str().and_then(|name| name.strip_suffix(attribute));
+    name.unwrap_or_else(|| panic!("{value}: which resource?")).to_owned()
+}

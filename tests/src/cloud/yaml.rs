@@ -1,0 +1,78 @@
+//! YAML as CloudFormation has it, read into JSON: its short tags become their long forms.
+//! What neither of the two knows is an error, so that nothing is taken for something else.
+
+use saphyr::{LoadableYamlNode, Scalar, Yaml};
+use serde_json::{Map, Number, Value};
+
+/// Functions whose short tag is their long name without `Fn::`.
+const FUNCTIONS: [&str; 8] = ["Contains", "Equals", "GetAtt", "If", "Join", "Not", "Select", "Sub"];
+
+/// Reads one document.
+///
+/// # Errors
+/// When it is not YAML, repeats a key, or has a tag or a value that is not known.
+pub fn read(text: &str) -> Result<Value, String> {
+    let documents = Yaml::load_from_str(text).map_err(|error| error.to_string())?;
+    let [document] = &documents[..] else { return Err(format!("{} documents where one is", documents.len())) };
+    value(document)
+}
+
+fn value(node: &Yaml<'_>) -> Result<Value, String> {
+    match node {
+        Yaml::Value(scalar) => of_scalar(scalar),
+        Yaml::Sequence(items) => items.iter().map(value).collect::<Result<_, _>>().map(Value::Array),
+        Yaml::Mapping(entries) => {
+            let entry = |(key, node): (&Yaml<'_>, _)| Ok((text(key)?, value(node)?));
+            entries.iter().map(entry).collect::<Result<Map<_, _>, String>>().map(Value::Object)
+        }
+        Yaml::Tagged(tag, inner) => {
+            let name = match tag.suffix.as_ref() {
+                name @ ("Ref" | "Condition") if tag.handle == "!" => name.to_owned(),
+                name if tag.handle == "!" && FUNCTIONS.contains(&name) => format!("Fn::{name}"),
+                other => return Err(format!("the tag {}{other}", tag.handle)),
+            };
+            Ok(Value::Object(Map::from_iter([(name, value(inner)?)])))
+        }
+        Yaml::Representation(..) | Yaml::Alias(_) | Yaml::BadValue => Err(format!("{node:?}")),
+    }
+}
+
+fn text(key: &Yaml<'_>) -> Result<String, String> {
+    key.as_str().map(str::to_owned).ok_or_else(|| format!("{key:?} as a key"))
+}
+
+fn of_scalar(scalar: &Scalar<'_>) -> Result<Value, String> {
+    Ok(match scalar {
+        Scalar::Null => Value::Null,
+        Scalar::Boolean(yes) => Value::Bool(*yes),
+        Scalar::Integer(number) => Value::Number((*number).into()),
+        Scalar::FloatingPoint(number) => {
+            Value::Number(Number::from_f64(number.0).ok_or_else(|| format!("the number {number}"))?)
+        }
+        Scalar::String(text) => Value::String(text.as_ref().to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn short_tags_become_long_forms() {
+        let text = "a: !Ref X\nb: [!Sub '${X}-1', !GetAtt X.Arn]\nc: !If [Y, {d: 0.05}, !Ref AWS::NoValue]\n";
+        let long = json!({
+            "a": {"Ref": "X"},
+            "b": [{"Fn::Sub": "${X}-1"}, {"Fn::GetAtt": "X.Arn"}],
+            "c": {"Fn::If": ["Y", {"d": 0.05}, {"Ref": "AWS::NoValue"}]},
+        });
+        assert_eq!(read(text), Ok(long));
+    }
+
+    #[test]
+    fn what_is_not_known_is_an_error() {
+        for text in ["a: !Reference X", "a: !!int x", "a: 1\na: 2", "a: *b", "1: a", "a: [", "--- a\n--- b"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Drives everything that the functions do: each operation of the document with a success, the workers with
+//! work to do, Stripe's events, and the ways on which a function asks its store for more than usual.
+
+use ledger_local::faces::FACES;
+use ledger_tests::cloud::gate;
+use ledger_tests::http::endpoints::{Endpoint, Stage};
+use ledger_tests::http::psp_tap::Mishap;
+use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, Scene};
+use ledger_tests::http::world::new_id;
+use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Past the demo's hour to pay, and past Stripe's memory of a key.
+const LATER: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// All of it.
+pub(crate) async fn everything() {
+    let world = World::with_terms(Host::fresh(), "driven", |_| {}).await;
+    // What is delivered, and when, must not be a matter of chance.
+    world.hold_deliveries().await;
+    starts(&world).await;
+    let stage = Stage::set(world).await;
+    for endpoint in Endpoint::ALL {
+        let prepared = endpoint.prepare(&stage).await;
+        let answer = stage.world.api.settle(&prepared.call).await;
+        assert_eq!(answer.status, prepared.status, "{endpoint:?}: {answer:?}");
+    }
+    views(&stage).await;
+    points(&stage).await;
+    cards(&stage).await;
+    events(&stage).await;
+    let _ = stage.world.run_jobs().await.expect("a whole run");
+    let _ = stage.world.recover().await.expect("a whole run");
+    let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
+    let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
+    in_flight().await;
+}
+
+/// What each function asks of its store before its first event.
+async fn starts(world: &World) {
+    for name in FACES.map(|(name, _)| name).into_iter().chain(["jobs", "outbox"]) {
+        gate::as_function(name, world.app.dynamo().warm_up()).await.expect("the store is there");
+    }
+}
+
+/// Everything that can be looked at.
+async fn views(stage: &Stage) {
+    let Stage { world, merchant, terminal } = stage;
+    let (customer, payment) = stage.paid("300").await;
+    let (card, card_payment, _) = stage.paid_by_card("300").await;
+    let pay = customer_pays(world, &customer, merchant).await;
+    let topup = world.paid_topup(&customer, "1000").await;
+    let refund = world.api.settle(&topup.refund(world, "100")).await.good().text("/refund_id");
+    let approve = world.approval(&json!({"customer_id": customer.id}), "credit", "1").await;
+    let adjustment = approve.path.strip_suffix("/approve").expect("a decision").to_owned();
+    let bulk = json!({"customer_ids": [customer.id], "asset": "POINT", "amount": "5", "reason": "thanks"});
+    let job = world.operator("/v1/admin/grants", &bulk).await.text("/job_id");
+    let view = async |path: String, who: &Who| {
+        let _ = world.api.send(&Call::get(&path, who)).await.good();
+    };
+    let own = &customer.who;
+    for path in ["", "/balances", "/transactions"] {
+        view(format!("/v1/me{path}"), own).await;
+    }
+    view(format!("/v1/me/transactions/{}", pay.1), own).await;
+    view(format!("/v1/me/operations/pay/{}", pay.0), own).await;
+    view(format!("/v1/me/topups/{}", topup.id), own).await;
+    for path in ["", "/balances", "/payments"] {
+        view(format!("/v1/merchant{path}"), &merchant.who).await;
+    }
+    view(format!("/v1/merchant/payments/{payment}"), &merchant.who).await;
+    let staff = &world.operator.who;
+    view(adjustment, staff).await;
+    for path in ["attention", "audit", "idempotency/readiness"] {
+        view(format!("/v1/admin/{path}"), staff).await;
+    }
+    for (path, id) in [
+        ("cards", &card),
+        ("customers", &customer.id),
+        ("grants", &job),
+        ("merchants", &merchant.id),
+        ("terminals", &terminal.id),
+        ("topups", &topup.id),
+    ] {
+        view(format!("/v1/admin/{path}/{id}"), staff).await;
+    }
+    view(format!("/v1/admin/topups/{}/refunds/{refund}", topup.id), staff).await;
+    view(format!("/v1/terminal/cards/{card}"), &terminal.who).await;
+    view(format!("/v1/terminal/operations/card_pay/{}", card_payment.key.as_deref().expect("a key")), &terminal.who)
+        .await;
+    view("/v1/terminal/totals".to_owned(), &terminal.who).await;
+}
+
+/// The key and the transaction of a payment.
+async fn customer_pays(world: &World, customer: &Customer, merchant: &Merchant) -> (String, String) {
+    world.adjust(&json!({"customer_id": customer.id}), "credit", "100").await;
+    let call = customer.pays(merchant, "100");
+    let paid = world.api.settle(&call).await.good();
+    (call.key.expect("a key"), paid.text("/transaction_id"))
+}
+
+/// Payments with points and regional currency, which touch balances that they may not change.
+async fn points(stage: &Stage) {
+    let Stage { world, merchant, .. } = stage;
+    let customer = world.customer_with("2000").await;
+    world.grant(&customer, "POINT", "600").await;
+    world.grant(&customer, "REGIONAL#aoba", "1000").await;
+    // What is earned on the money is as much as the points that are spent.
+    for body in [
+        json!({"amount": "1500", "points": "500", "regional": {"aoba": "500"}}),
+        json!({"amount": "101", "points": "1"}),
+        json!({"amount": "50", "points": "50"}),
+    ] {
+        let mut body = body;
+        body["merchant_id"] = json!(merchant.id);
+        let payment = world.api.settle(&customer.pays(merchant, "1").json(&body)).await.good().text("/payment_id");
+        let _ = world.api.settle(&merchant.refunds(&payment, "10")).await.good();
+        let rest = json!({});
+        let _ = world.api.settle(&merchant.refunds(&payment, "1").json(&rest)).await.good();
+    }
+    // By one-time code, with points, and taken back after the points were spent.
+    let spender = world.customer_with("2000").await;
+    let payment = world.api.settle(&spender.pays(merchant, "1000")).await.good().text("/payment_id");
+    let earned = world.balance(&spender, "POINT").await;
+    let spends = json!({"merchant_id": merchant.id, "amount": earned, "points": earned});
+    let _ = world.api.settle(&spender.pays(merchant, "1").json(&spends)).await.good();
+    let _ = world.api.settle(&merchant.refunds(&payment, "1").json(&json!({}))).await.good();
+}
+
+/// A card is replaced, reversed, enrolled again, and what was refused is looked up.
+async fn cards(stage: &Stage) {
+    let Stage { world, terminal, .. } = stage;
+    let (card, _, payment) = stage.paid_by_card("500").await;
+    let refund = terminal.does("refund", &card, &json!({"payment_id": payment, "amount": "100"}));
+    let _ = world.api.settle(&refund).await.good();
+    let _ = world.api.settle(&terminal.reverses("card_refund", &refund)).await.good();
+    let topup = terminal.does("topup", &card, &json!({"amount": "10"}));
+    let _ = world.api.settle(&topup).await.good();
+    let _ = world.api.settle(&terminal.reverses("card_topup", &topup)).await.good();
+    let never_came = terminal.does("pay", &new_id(), &json!({"amount": "1"}));
+    let _ = world.api.settle(&terminal.reverses("card_pay", &never_came)).await.good();
+    let above_cap = terminal.does("topup", &card, &json!({"amount": "20001"}));
+    let _ = world.api.settle(&above_cap).await.problem(400, "cap_exceeded");
+    let again = world.enrol(&terminal.id).await;
+    let _ = world.api.settle(&again.does("topup", &card, &json!({"amount": "1"}))).await.good();
+}
+
+/// What Stripe tells without being asked, of wallets that hold the money and of one that does not.
+async fn events(stage: &Stage) {
+    let Stage { world, merchant, .. } = stage;
+    for (what, event, spent) in [
+        ("dispute", "charge.dispute.funds_withdrawn", false),
+        ("dispute", "charge.dispute.funds_withdrawn", true),
+        ("refund", "refund.created", false),
+    ] {
+        let customer = world.customer().await;
+        let topup = world.paid_topup(&customer, "1000").await;
+        if spent {
+            let _ = world.api.settle(&customer.pays(merchant, "1000")).await.good();
+        }
+        let object = world.stripe(&format!("/payment_intents/{}/{what}", topup.intent), &json!({})).await;
+        let id = object["id"].as_str().expect("an id");
+        assert_eq!(world.deliver(event, id).await, 200, "{event}");
+        if what == "dispute" {
+            let _ = world.stripe(&format!("/disputes/{id}/win"), &json!({})).await;
+            assert_eq!(world.deliver("charge.dispute.funds_reinstated", id).await, 200);
+        }
+    }
+}
+
+/// Requests whose end nobody saw, and events that were lost: the recovery worker's work.
+async fn in_flight() {
+    let rig = Rig::new().await;
+    for (at, mishap) in [Mishap::LostBefore, Mishap::LostAfter, Mishap::MayPass].into_iter().enumerate() {
+        let scene = rig.scene(&format!("in-flight-{at}")).await;
+        let topup = unseen(&scene, &scene.topup(), mishap, |_| {}).await;
+        let paid = scene.paid().await;
+        let _ = unseen(&scene, &scene.refund(&paid), mishap, |_| {}).await;
+        assert!(topup["topup_id"].is_string(), "{topup}");
+    }
+    // Paid, and no event came; and one that nobody pays.
+    for (tenant, paid) in [("paid-unheard", true), ("abandoned", false)] {
+        let scene = rig.scene(tenant).await;
+        let _ = unseen(&scene, &scene.topup(), Mishap::LostAfter, |scene| {
+            if paid {
+                scene.pay()
+            }
+        })
+        .await;
+    }
+}
+
+/// A request meets a mishap on its way to Stripe, and the worker finishes it; the answer of a retry.
+async fn unseen(scene: &Scene, call: &Call, mishap: Mishap, meanwhile: impl Fn(&Scene)) -> Value {
+    let [client, worker] = [scene.rig.actor().await, scene.rig.actor().await];
+    client.psp.next_sends([Some(mishap)]);
+    let _ = client.send(call).await;
+    meanwhile(scene);
+    for ahead in [LEASE_OVER, LEASE_OVER * 4, LATER] {
+        worker.clock.ahead(ahead);
+        let _ = worker.recover(scene).await.expect("the store is there");
+    }
+    client.settle(call).await.good().json()
+}

@@ -1,0 +1,8 @@
+//! The rules on every role of the template, and that each function's role allows what its code does and
+//! nothing else: every endpoint, worker and event is driven, and what the store was asked for is compared.
+#![cfg(feature = "stack")]
+
+mod drive;
+mod rules;
+mod settings;
+mod uses;

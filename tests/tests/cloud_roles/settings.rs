@@ -1,0 +1,119 @@
+//! What each function has beside its code: a role, a log group, a bound on its time, of its own.
+
+use ledger_tests::cloud::Template;
+use ledger_tests::cloud::template::BOUNDARY;
+use ledger_tests::sources;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// API Gateway ends a request after 30 s.
+const FACE_TIMEOUT_S: u64 = 29;
+
+/// What is wrong with the functions' settings.
+fn wrong(template: &Template) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut taken = BTreeSet::new();
+    for function in template.functions() {
+        let mut must = |holds: bool, what: String| {
+            if !holds {
+                found.push(format!("{}: {what}", function.id));
+            }
+        };
+        for own in [&function.role, &function.log_group] {
+            must(taken.insert(own.clone()), format!("{own} is another's too"));
+        }
+        let has = |name: &str| &function.properties[name];
+        must(has("Runtime") == "provided.al2023", "the runtime".to_owned());
+        must(*has("Architectures") == json!(["arm64"]), "the architecture".to_owned());
+        must(has("Tracing") == "Active", "no traces".to_owned());
+        must(has("Policies").is_null(), "policies beside its role".to_owned());
+        let timeout = has("Timeout").as_u64();
+        let most = if function.routes.is_empty() { 900 } else { FACE_TIMEOUT_S };
+        must(timeout.is_some_and(|seconds| seconds <= most), format!("the timeout {timeout:?}"));
+
+        let logs = template.properties(&function.log_group);
+        let name = format!("/ecopay/${{AWS::StackName}}/{}", function.binary);
+        must(logs["LogGroupName"]["Fn::Sub"] == name.as_str(), format!("logs go to {}", logs["LogGroupName"]));
+        must(!logs["RetentionInDays"].is_null(), "logs are kept for ever".to_owned());
+
+        let role = template.properties(&function.role);
+        must(role["PermissionsBoundary"]["Ref"] == BOUNDARY, format!("{} has no bounds", function.role));
+        must(is_lambdas(role), format!("somebody else takes {}", function.role));
+    }
+    found
+}
+
+/// Only Lambda may take the role.
+fn is_lambdas(role: &Value) -> bool {
+    let trust = &role["AssumeRolePolicyDocument"]["Statement"];
+    *trust == json!([{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}])
+}
+
+#[test]
+fn every_function_has_its_own() {
+    let template = Template::read();
+    assert!(template.functions().len() > 7);
+    assert_eq!(wrong(&template), Vec::<String>::new());
+}
+
+/// No policy is put on a role from elsewhere, and no role is anybody's but a function's, CodeDeploy's or
+/// the schedules'.
+#[test]
+fn there_are_no_other_policies() {
+    let template = Template::read();
+    let iam = template.resources().filter(|id| template.kind(id).starts_with("AWS::IAM::"));
+    let mut expected: BTreeSet<String> = template.functions().into_iter().map(|function| function.role).collect();
+    expected.extend([BOUNDARY, "RollOutRole", "ScheduleRole"].map(str::to_owned));
+    assert_eq!(iam.map(str::to_owned).collect::<BTreeSet<_>>(), expected);
+}
+
+#[test]
+fn a_function_without_its_own_is_found() {
+    for (resource, field, value) in [
+        ("JobsFunction", "Role", json!({"Fn::GetAtt": "OutboxRole.Arn"})),
+        ("JobsFunction", "LoggingConfig", json!({"LogGroup": {"Ref": "OutboxLogs"}})),
+        ("JobsFunction", "Tracing", json!("PassThrough")),
+        ("JobsFunction", "Architectures", json!(["x86_64"])),
+        ("JobsFunction", "Runtime", json!("provided.al2")),
+        ("JobsFunction", "Timeout", json!(null)),
+        ("CustomerFunction", "Timeout", json!(60)),
+        ("JobsFunction", "Policies", json!(["AmazonDynamoDBFullAccess"])),
+        ("JobsLogs", "RetentionInDays", json!(null)),
+        ("JobsRole", "PermissionsBoundary", json!(null)),
+        ("JobsRole", "AssumeRolePolicyDocument", json!({"Statement": []})),
+    ] {
+        let changed = Template::read().with(|root| root["Resources"][resource]["Properties"][field] = value.clone());
+        assert!(!wrong(&changed).is_empty(), "{resource}.{field} = {value}");
+    }
+}
+
+/// A setting that no code reads would be turned in vain.
+#[test]
+fn what_is_set_is_read() {
+    let files = sources(&["crates/ledger-runtime/src", "functions"]).into_iter();
+    let code: Vec<String> = files.map(|file| std::fs::read_to_string(file).expect("a source")).collect();
+    for function in Template::read().functions() {
+        for name in function.environment {
+            let read = code.iter().any(|text| text.contains(&format!("\"{name}\"")));
+            assert!(read, "{}: nothing reads {name}", function.id);
+        }
+    }
+}
+
+/// Who has Stripe's secret in its environment is who reads it: one setting without the other does nothing.
+#[test]
+fn functions_know_what_they_may_read() {
+    let template = Template::read();
+    for function in template.functions() {
+        let role = template.role(&function.role).expect("a policy");
+        let may = |action: &str| role.statements.iter().any(|of| of.actions.iter().any(|name| name == action));
+        let reads = super::rules::code_says(&function.binary, &[".desk()", ".provider()", ".provider_anew()"]);
+        assert_eq!(may("secretsmanager:GetSecretValue"), reads, "{}: Stripe's secret", function.id);
+        assert_eq!(function.environment.contains("STRIPE_SECRET_ID"), reads, "{}: its name", function.id);
+        let looks = super::rules::code_says(&function.binary, &[".metric_source()"]);
+        assert_eq!(may("cloudwatch:GetMetricData"), looks, "{}: metrics", function.id);
+        let stores = function.environment.contains("TABLE_NAME");
+        assert_eq!(may("dynamodb:GetItem"), stores, "{}: the table", function.id);
+        assert_eq!(may("kms:Decrypt"), stores, "{}: its key", function.id);
+    }
+}

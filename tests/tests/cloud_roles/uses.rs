@@ -1,0 +1,214 @@
+//! What each role allows is what its function was seen to do, and what it has beside the table is written
+//! down here.
+
+use super::drive;
+use ledger_local::faces::FACES;
+use ledger_local::stack::TABLE_DEFAULT;
+use ledger_tests::cloud::gate;
+use ledger_tests::cloud::iam::{Effect, Policy, Quantifier, Request, authorise};
+use ledger_tests::cloud::refs::table_arn;
+use ledger_tests::cloud::{Function, Template};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+type Asked = BTreeMap<&'static str, BTreeSet<Request>>;
+
+/// An action on a resource.
+type Use = (String, String);
+
+const DATA: [&str; 7] = [
+    "dynamodb:BatchGetItem",
+    "dynamodb:ConditionCheckItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:GetItem",
+    "dynamodb:PutItem",
+    "dynamodb:Query",
+    "dynamodb:UpdateItem",
+];
+/// What every function needs to say what it does.
+const SPEAK: [&str; 4] = [
+    "logs:CreateLogStream <logs>",
+    "logs:PutLogEvents <logs>",
+    "xray:PutTelemetryRecords *",
+    "xray:PutTraceSegments *",
+];
+const KEY: &str = "kms:Decrypt <TableKey.Arn>";
+const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
+
+/// What the local stack has no like of, and no test can see: function, and action and resource.
+const BESIDE: [(&str, &[&str]); 8] = [
+    ("customer", &[KEY, SECRET]),
+    ("merchant", &[KEY]),
+    ("admin", &[KEY, SECRET, "cloudwatch:GetMetricData *"]),
+    ("terminal", &[KEY]),
+    ("stripe-webhook", &[KEY, SECRET]),
+    (
+        "jobs",
+        &[
+            KEY,
+            "sqs:DeleteMessage <JobsQueue.Arn>",
+            "sqs:GetQueueAttributes <JobsQueue.Arn>",
+            "sqs:ReceiveMessage <JobsQueue.Arn>",
+            "sqs:SendMessage <StreamDeadLetters.Arn>",
+            "dynamodb:DescribeStream <stream>",
+            "dynamodb:GetRecords <stream>",
+            "dynamodb:GetShardIterator <stream>",
+            "dynamodb:ListStreams <table>/stream/*",
+        ],
+    ),
+    (
+        "outbox",
+        &[
+            KEY,
+            SECRET,
+            "sqs:DeleteMessage <OutboxQueue.Arn>",
+            "sqs:GetQueueAttributes <OutboxQueue.Arn>",
+            "sqs:ReceiveMessage <OutboxQueue.Arn>",
+        ],
+    ),
+    ("token-claims", &[]),
+];
+
+/// What a policy allows, action by action.
+fn allowed(policy: &Policy) -> BTreeSet<Use> {
+    let allowing = policy.statements.iter().filter(|statement| statement.effect == Effect::Allow);
+    let uses = allowing.flat_map(|of| {
+        of.actions.iter().flat_map(|action| of.resources.iter().map(move |on| (action.clone(), on.clone())))
+    });
+    uses.collect()
+}
+
+/// What functions may do with the table, and what they were not seen to do.
+fn unused(template: &Template, asked: &Asked) -> Vec<String> {
+    let mut found = Vec::new();
+    for function in template.functions() {
+        let policy = template.role(&function.role).expect("a policy");
+        let seen: BTreeSet<Use> = asked.get(function.binary.as_str()).into_iter().flatten().map(use_of).collect();
+        let of_data = allowed(&policy).into_iter().filter(|(action, _)| DATA.contains(&action.as_str()));
+        found.extend(
+            of_data.filter(|of| !seen.contains(of)).map(|of| format!("{}: {} on {}", function.role, of.0, of.1)),
+        );
+    }
+    found
+}
+
+/// What functions were seen to do, and a template's roles do not allow.
+fn refused(template: &Template, asked: &Asked) -> Vec<String> {
+    let boundary = template.boundary().expect("a policy");
+    let mut found = Vec::new();
+    for function in template.functions() {
+        let policy = template.role(&function.role).expect("a policy");
+        let requests = asked.get(function.binary.as_str()).into_iter().flatten();
+        let denied = requests.filter(|request| authorise(&policy, &boundary, request).is_err());
+        found.extend(denied.map(|request| format!("{}: {request}", function.role)));
+    }
+    found
+}
+
+fn use_of(request: &Request) -> Use {
+    (request.action.clone(), request.resource.clone())
+}
+
+fn role<'a>(root: &'a mut Value, id: &str) -> &'a mut Vec<Value> {
+    let document = &mut root["Resources"][id]["Properties"]["Policies"][0]["PolicyDocument"];
+    document["Statement"].as_array_mut().expect("statements")
+}
+
+#[tokio::test]
+async fn roles_allow_what_functions_do_and_nothing_else() {
+    drive::everything().await;
+    let record = gate::record();
+    assert_eq!(record.refused, BTreeSet::new());
+    let template = Template::read();
+    // Each operation was driven to its success, or what is not seen says nothing.
+    for function in template.functions() {
+        for route in &function.routes {
+            let served = (face(&function), route.method.clone(), route.path.clone());
+            assert!(record.served.contains(&served), "{} {} was not driven", route.method, route.path);
+        }
+    }
+    assert_eq!(refused(&template, &record.asked), Vec::<String>::new());
+    assert_eq!(unused(&template, &record.asked), Vec::<String>::new());
+    planted(&template, &record.asked);
+}
+
+fn face(function: &Function) -> &'static str {
+    let face = FACES.iter().find(|(name, _)| *name == function.binary);
+    face.unwrap_or_else(|| panic!("{} has routes and is no face", function.binary)).0
+}
+
+/// Roles that were given too much or too little are found by what was seen.
+fn planted(template: &Template, asked: &Asked) {
+    let index = format!("{}/index/", table_arn(TABLE_DEFAULT));
+    for (id, action, on) in [
+        ("JobsRole", "dynamodb:BatchGetItem", table_arn(TABLE_DEFAULT)),
+        ("TerminalRole", "dynamodb:Query", index.clone() + "due"),
+        ("CustomerRole", "dynamodb:DeleteItem", table_arn(TABLE_DEFAULT)),
+        ("TokenClaimsRole", "dynamodb:GetItem", table_arn(TABLE_DEFAULT)),
+    ] {
+        let changed = template.with(|root| {
+            role(root, id).push(json!({"Sid": "Planted", "Effect": "Allow", "Action": action, "Resource": on}));
+        });
+        assert_eq!(unused(&changed, asked), [format!("{id}: {action} on {on}")]);
+    }
+    for (id, sid) in [("MerchantRole", "List"), ("JobsRole", "Write"), ("CustomerRole", "Read")] {
+        let changed = template.with(|root| role(root, id).retain(|statement| statement["Sid"] != sid));
+        assert!(!refused(&changed, asked).is_empty(), "{id} without {sid}");
+    }
+    let other_index = template.with(|root| {
+        let list = role(root, "OutboxRole").iter_mut().find(|statement| statement["Sid"] == "List");
+        list.expect("a statement")["Resource"] = json!(index + "by_owner");
+    });
+    assert!(!refused(&other_index, asked).is_empty());
+    let unbounded = template.with(|root| {
+        let document = &mut root["Resources"]["FunctionBoundary"]["Properties"]["PolicyDocument"];
+        document["Statement"].as_array_mut().expect("statements").retain(|statement| statement["Sid"] != "Write");
+    });
+    assert!(!refused(&unbounded, asked).is_empty());
+}
+
+/// Beside the table, too, nothing is allowed that is not written down.
+#[test]
+fn what_roles_allow_beside_the_table() {
+    let template = Template::read();
+    let table = table_arn(TABLE_DEFAULT);
+    for function in template.functions() {
+        let logs = format!("/ecopay/stack/{}:*", function.binary);
+        let short = |(action, on): Use| {
+            let on = match on.strip_prefix(&format!("{table}/stream/")) {
+                Some("*") => "<table>/stream/*".to_owned(),
+                Some(_) => "<stream>".to_owned(),
+                None if on.ends_with(&logs) => "<logs>".to_owned(),
+                None => on,
+            };
+            format!("{action} {on}")
+        };
+        let policy = template.role(&function.role).expect("a policy");
+        let beside = allowed(&policy).into_iter().filter(|(action, _)| !DATA.contains(&action.as_str())).map(short);
+        let written = BESIDE.iter().find(|(name, _)| *name == function.binary);
+        let (_, written) = written.unwrap_or_else(|| panic!("{} is not written down", function.binary));
+        let written = SPEAK.iter().chain(written.iter()).map(|line| (*line).to_owned());
+        assert_eq!(beside.collect::<BTreeSet<_>>(), written.collect::<BTreeSet<_>>(), "{}", function.role);
+    }
+}
+
+/// What a role allows, its boundary lets pass: else it would be allowed in vain.
+#[test]
+fn the_boundary_covers_every_role() {
+    let template = Template::read();
+    let boundary = template.boundary().expect("a policy");
+    for function in template.functions() {
+        let policy = template.role(&function.role).expect("a policy");
+        for statement in &policy.statements {
+            let conditions = statement.conditions.iter().map(|condition| {
+                assert!(!condition.negated && condition.quantifier != Quantifier::All, "{condition:?}");
+                (condition.key.clone(), condition.values.clone())
+            });
+            let context: BTreeMap<_, _> = conditions.collect();
+            for (action, resource) in allowed(&Policy { statements: vec![statement.clone()] }) {
+                let request = Request { action, resource, context: context.clone() };
+                assert_eq!(authorise(&policy, &boundary, &request), Ok(()), "{}: {request}", function.role);
+            }
+        }
+    }
+}

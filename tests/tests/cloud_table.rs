@@ -1,0 +1,109 @@
+//! The table that is deployed is the one that the code knows and the local stack makes: keys, indexes, TTL,
+//! stream, and what of the stream wakes the worker of jobs.
+#![cfg(feature = "stack")]
+
+use aws_sdk_dynamodb::types::KeySchemaElement;
+use ledger_core::ids::{JobId, Tenant};
+use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_DUE, attr};
+use ledger_local::stack::TABLE_DEFAULT;
+use ledger_tests::cloud::Template;
+use ledger_tests::http::host;
+use ledger_tests::http::world::new_id;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+type Keys = Vec<(String, String)>;
+
+/// Names and kinds of the keys, by index; the table's own under no name.
+fn of_template(template: &Template) -> BTreeMap<String, Keys> {
+    let table = template.properties("Table");
+    let keys = |of: &Value| {
+        let text = |key: &Value, field: &str| key[field].as_str().expect("a text").to_owned();
+        let keys = of["KeySchema"].as_array().expect("keys").iter();
+        keys.map(|key| (text(key, "AttributeName"), text(key, "KeyType"))).collect::<Keys>()
+    };
+    let indexes = table["GlobalSecondaryIndexes"].as_array().expect("indexes").iter();
+    let indexes = indexes.map(|index| (index["IndexName"].as_str().expect("a name").to_owned(), keys(index)));
+    indexes.chain([(String::new(), keys(table))]).collect()
+}
+
+/// The same as the code names them.
+fn of_code() -> BTreeMap<String, Keys> {
+    let tables = [
+        ("", attr::PK, attr::SK),
+        (INDEX_BY_OWNER, attr::OWNER_PK, attr::OWNER_SK),
+        (INDEX_DUE, attr::DUE_PK, attr::DUE_SK),
+    ];
+    let keys = |pk: &str, sk: &str| vec![(pk.to_owned(), "HASH".to_owned()), (sk.to_owned(), "RANGE".to_owned())];
+    tables.into_iter().map(|(index, pk, sk)| (index.to_owned(), keys(pk, sk))).collect()
+}
+
+#[test]
+fn keys_and_indexes_are_the_codes() {
+    let template = Template::read();
+    assert_eq!(of_template(&template), of_code());
+    let table = template.properties("Table");
+    let names: BTreeSet<String> = of_code().into_values().flatten().map(|(name, _)| name).collect();
+    let defined = table["AttributeDefinitions"].as_array().expect("attributes").iter();
+    let defined: BTreeSet<String> = defined
+        .map(|attribute| {
+            assert_eq!(attribute["AttributeType"], "S", "{attribute}");
+            attribute["AttributeName"].as_str().expect("a name").to_owned()
+        })
+        .collect();
+    assert_eq!(defined, names);
+    for index in table["GlobalSecondaryIndexes"].as_array().expect("indexes") {
+        assert_eq!(index["Projection"], json!({"ProjectionType": "ALL"}), "{index}");
+    }
+    assert_eq!(table["TimeToLiveSpecification"], json!({"AttributeName": attr::TTL, "Enabled": true}));
+    assert_eq!(table["StreamSpecification"], json!({"StreamViewType": "NEW_AND_OLD_IMAGES"}));
+    assert_eq!(table["BillingMode"], "PAY_PER_REQUEST");
+}
+
+#[test]
+fn another_key_or_index_is_found() {
+    for (pointer, value) in [
+        ("/KeySchema/0/AttributeName", json!("id")),
+        ("/GlobalSecondaryIndexes/1/IndexName", json!("due_2")),
+        ("/GlobalSecondaryIndexes/0/KeySchema/1/AttributeName", json!("owner")),
+        ("/GlobalSecondaryIndexes/0/KeySchema/1/KeyType", json!("HASH")),
+    ] {
+        let template = Template::read().with(|root| {
+            let table = &mut root["Resources"]["Table"]["Properties"];
+            *table.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value.clone();
+        });
+        assert_ne!(of_template(&template), of_code(), "{pointer}");
+    }
+}
+
+#[tokio::test]
+async fn the_local_table_is_the_deployed_one() {
+    let host = host::shared();
+    let client = host::client(host.stack().dynamodb_url()).await;
+    let described = client.describe_table().table_name(TABLE_DEFAULT).send().await.expect("a table").table;
+    let table = described.expect("a description");
+    let keys = |schema: &[KeySchemaElement]| {
+        let kind = |key: &KeySchemaElement| (key.attribute_name().to_owned(), key.key_type().as_str().to_owned());
+        schema.iter().map(kind).collect::<Keys>()
+    };
+    let indexes = table.global_secondary_indexes().iter();
+    let indexes = indexes.map(|index| (index.index_name().expect("a name").to_owned(), keys(index.key_schema())));
+    let local: BTreeMap<_, _> = indexes.chain([(String::new(), keys(table.key_schema()))]).collect();
+    assert_eq!(local, of_template(&Template::read()));
+}
+
+/// The worker of jobs is woken by jobs that are due, and by nothing else.
+#[test]
+fn the_streams_filter_knows_jobs() {
+    let template = Template::read();
+    let stream = template.properties("JobsStream");
+    assert_eq!(stream["FunctionName"], json!({"Ref": "JobsFunction.Alias"}));
+    assert_eq!(stream["EventSourceArn"], json!({"Fn::GetAtt": "Table.StreamArn"}));
+    let filters = &stream["FilterCriteria"]["Filters"];
+    let [filter] = &filters.as_array().expect("filters")[..] else { panic!("{filters}") };
+    let pattern: Value = serde_json::from_str(filter["Pattern"].as_str().expect("a pattern")).expect("JSON");
+    let prefix = pattern["dynamodb"]["Keys"][attr::SK]["S"][0]["prefix"].as_str().expect("a prefix");
+    let job = keys::job(&Tenant::parse("demo").expect("a slug"), JobId::parse(&new_id()).expect("an id"));
+    assert!(prefix.len() > 2 && job.sk().starts_with(prefix), "{prefix} {}", job.sk());
+    assert_eq!(pattern["dynamodb"]["NewImage"], json!({attr::DUE_PK: {"S": [{"exists": true}]}}));
+}
