@@ -25,7 +25,7 @@ pub fn own_profile() -> String {
 #[must_use]
 pub fn fresh(packages: &[&str], profile: &str) -> PathBuf {
     let folder = folder_of(profile);
-    if packages.iter().any(|package| is_stale(&path(&folder, package))) { build(packages, profile) } else { folder }
+    if packages.iter().any(|package| is_stale(&folder, package)) { build(packages, profile) } else { folder }
 }
 
 /// A package's binary in a folder.
@@ -66,12 +66,26 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
 
-/// Beside each binary cargo writes which files of the workspace it is made of.
-fn is_stale(binary: &Path) -> bool {
+/// Cargo's own list of a binary's sources is not there when a test has had it built.
+fn is_stale(folder: &Path, package: &str) -> bool {
     let modified = |path: &Path| path.metadata().and_then(|data| data.modified());
-    let (Ok(built), Ok(sources)) = (modified(binary), std::fs::read_to_string(binary.with_extension("d"))) else {
-        return true;
+    let Ok(built) = modified(&path(folder, package)) else { return true };
+    sources(package).iter().any(|source| !modified(source).is_ok_and(|changed| changed <= built))
+}
+
+/// A function is made of itself, the core and the runtime; the local stack is made of everything.
+fn sources(package: &str) -> Vec<PathBuf> {
+    let function = format!("functions/{package}/src");
+    let folders: &[&str] = if root().join(&function).is_dir() {
+        &[&function, "crates/ledger-core/src", "crates/ledger-runtime/src"]
+    } else {
+        &["crates", "functions"]
     };
-    let Some((_, sources)) = sources.split_once(": ") else { return true };
-    sources.split_whitespace().any(|source| !modified(Path::new(source)).is_ok_and(|changed| changed <= built))
+    crate::sources(folders).into_iter().filter(|file| !is_test(file)).collect()
+}
+
+/// What only tests are made of.
+fn is_test(file: &Path) -> bool {
+    let inside = file.strip_prefix(root()).unwrap_or(file);
+    inside.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs")
 }
