@@ -15,6 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// At their finer levels these print whole requests, with everything that stands in them.
 const QUIET: &str = "aws_config=warn,aws_runtime=warn,aws_sdk_dynamodb=warn,aws_sdk_cloudwatch=warn,\
+aws_sdk_secretsmanager=warn,aws_sdk_sso=warn,aws_sdk_ssooidc=warn,aws_sdk_sts=warn,h2=warn,lambda_extension=warn,\
 aws_smithy_http_client=warn,aws_smithy_runtime=warn,aws_smithy_runtime_api=warn,aws_sigv4=warn,hyper=warn,\
 hyper_util=warn,reqwest=warn,lambda_runtime=warn,lambda_http=warn,rustls=warn";
 
@@ -138,6 +139,8 @@ pub(crate) mod tests {
         let (lines, guard) = Lines::capture("trace");
         tracing::info!(status = 201, code = None::<&str>, "request");
         tracing::debug!(target: "aws_smithy_runtime::client", "a whole request");
+        tracing::debug!(target: "aws_sdk_secretsmanager::operation", "a secret");
+        tracing::debug!(target: "aws_sdk_sts::operation", "credentials");
         drop(guard);
         let text = lines.text();
         let line: serde_json::Value = serde_json::from_str(text.trim()).unwrap();
