@@ -115,21 +115,19 @@ async fn start() -> Result<App, StartError> {
     let (clock, entropy) = (Clock::system(), Entropy::system());
     let sdk = sdk_config(config.endpoint_url.as_deref()).await;
     let dynamo = Dynamo::from_sdk_config(&sdk, &config, entropy.clone());
-    // Not fatal: a store that is away for a moment must not keep the function from starting.
-    if let Err(error) = dynamo.warm_up().await {
-        tracing::warn!(%error, "the store did not answer the warm-up");
-    }
     let ledger = Ledger::new(dynamo, clock.clone(), entropy, Metrics::to(Emf::stdout(clock)));
     let (stripe, name) = (config.stripe.clone(), config.ledger.clone());
     let app = App::new(ledger, CloudWatch::new(aws_sdk_cloudwatch::Client::new(&sdk)), config);
-    Ok(match stripe {
+    let app = match stripe {
         Some(StripeAccess::Given(given)) => app.with_psp(Stripe::new(&given, &name)?, &given),
-        Some(StripeAccess::Kept(kept)) => {
-            let app = app.with_kept_secrets(SecretsManager::new(&sdk, &kept.secret_id), kept);
-            // So that the first request does not wait for it.
-            let _ = app.provider_anew().await;
-            app
-        }
+        Some(StripeAccess::Kept(kept)) => app.with_kept_secrets(SecretsManager::new(&sdk, &kept.secret_id), kept),
         None => app,
-    })
+    };
+    // Side by side, and here, so that the first request waits for neither.
+    let (warmed_up, _) = tokio::join!(app.dynamo().warm_up(), app.provider_anew());
+    // Not fatal: a store that is away for a moment must not keep the function from starting.
+    if let Err(error) = warmed_up {
+        tracing::warn!(%error, "the store did not answer the warm-up");
+    }
+    Ok(app)
 }

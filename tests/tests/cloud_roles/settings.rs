@@ -107,7 +107,7 @@ fn functions_know_what_they_may_read() {
     for function in template.functions() {
         let role = template.role(&function.role).expect("a policy");
         let may = |action: &str| role.statements.iter().any(|of| of.actions.iter().any(|name| name == action));
-        let reads = super::rules::code_says(&function.binary, &[".desk()", ".provider()", ".provider_anew()"]);
+        let reads = super::rules::code_says(&function.binary, &[".desk()", ".provider()", ".provider_if_any()"]);
         assert_eq!(may("secretsmanager:GetSecretValue"), reads, "{}: Stripe's secret", function.id);
         assert_eq!(function.environment.contains("STRIPE_SECRET_ID"), reads, "{}: its name", function.id);
         let looks = super::rules::code_says(&function.binary, &[".metric_source()"]);
