@@ -120,7 +120,7 @@ fn without_stripe(backend: &Backend) -> App {
     let counting = Counting::new(clock.clone());
     let metrics = Metrics::to(counting.clone());
     let config = Config { tenant_requests: backend.tenant_requests, ..Config::of_table(&backend.table) };
-    App::new(Ledger::new(dynamo, clock, entropy, metrics), counting, config)
+    App::new(Ledger::new(dynamo, clock, entropy, metrics), config).with_metric_source(counting)
 }
 
 /// Every function's routes under one document.

@@ -27,6 +27,7 @@ use std::sync::Arc;
 pub struct App {
     inner: Arc<Inner>,
     provider: ProviderAccess,
+    source: Option<Arc<dyn MetricSource>>,
 }
 
 /// Whether there is a payment provider to ask, and how it is known.
@@ -41,16 +42,22 @@ struct Inner {
     ledger: Ledger,
     records: Records,
     limiter: Limiter,
-    source: Arc<dyn MetricSource>,
     config: Config,
 }
 
 impl App {
     /// Over a ledger, with empty caches.
-    pub fn new(ledger: Ledger, source: impl MetricSource + 'static, config: Config) -> Self {
+    #[must_use]
+    pub fn new(ledger: Ledger, config: Config) -> Self {
         let (records, limiter) = (Records::default(), Limiter::default());
-        let inner = Inner { ledger, records, limiter, source: Arc::new(source), config };
-        Self { inner: Arc::new(inner), provider: ProviderAccess::None }
+        let inner = Inner { ledger, records, limiter, config };
+        Self { inner: Arc::new(inner), provider: ProviderAccess::None, source: None }
+    }
+
+    /// With a place to read counters back from.
+    #[must_use]
+    pub fn with_metric_source(self, source: impl MetricSource + 'static) -> Self {
+        Self { source: Some(Arc::new(source)), ..self }
     }
 
     /// With a payment provider to call, which is set up so.
@@ -123,9 +130,14 @@ impl App {
     }
 
     /// Where counters are read back.
-    #[must_use]
-    pub fn metric_source(&self) -> &dyn MetricSource {
-        &*self.inner.source
+    ///
+    /// # Errors
+    /// 500 if none is set up.
+    pub fn metric_source(&self) -> Result<&dyn MetricSource, Problem> {
+        self.source.as_deref().ok_or_else(|| {
+            tracing::error!("no metric source is set up: the function's main names the services that it calls");
+            Problem::internal()
+        })
     }
 
     /// The cached records.

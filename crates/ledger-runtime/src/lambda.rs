@@ -1,23 +1,23 @@
 //! Starts a function in Lambda: configuration, logs, the store and its warm-up, metrics; then serves
 //! requests or events until the environment is shut down.
 
+mod clients;
 mod serve;
 mod worker;
 
+pub use clients::{Client, cloud_watch, stripe};
 pub use worker::work;
 
 use crate::app::App;
 use crate::clock::Clock;
-use crate::config::{self, Config, ConfigError, StripeAccess};
+use crate::config::{self, Config, ConfigError};
 use crate::dynamo::{Dynamo, sdk_config};
 use crate::entropy::Entropy;
 use crate::execute::Ledger;
 use crate::logging::{self, LoggingError};
 use crate::metrics::{Emf, Metrics};
-use crate::psp::{Stripe, StripeError};
-use crate::readback::CloudWatch;
+use crate::psp::StripeError;
 use crate::routing;
-use crate::secrets::SecretsManager;
 use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
@@ -74,9 +74,9 @@ where
     exit(serve::until_shutdown(service_fn(answer)).await)
 }
 
-/// Serves a router; what goes wrong is said in one line.
-pub async fn run(router: impl FnOnce(&App) -> OpenApiRouter<App>) -> ExitCode {
-    let app = match start().await {
+/// Serves a router that calls these services; what goes wrong is said in one line.
+pub async fn run(calls: &[Client], router: impl FnOnce(&App) -> OpenApiRouter<App>) -> ExitCode {
+    let app = match start(calls).await {
         Ok(app) => app,
         Err(error) => return exit(Err(error)),
     };
@@ -108,7 +108,7 @@ fn is_inside() -> Result<(), StartError> {
 }
 
 /// The state of a function in Lambda. Every client is made here, once.
-async fn start() -> Result<App, StartError> {
+async fn start(calls: &[Client]) -> Result<App, StartError> {
     let config = Config::from_env()?;
     is_inside()?;
     logging::init(&config.log_filter)?;
@@ -116,13 +116,7 @@ async fn start() -> Result<App, StartError> {
     let sdk = sdk_config(config.endpoint_url.as_deref()).await;
     let dynamo = Dynamo::from_sdk_config(&sdk, &config, entropy.clone());
     let ledger = Ledger::new(dynamo, clock.clone(), entropy, Metrics::to(Emf::stdout(clock)));
-    let (stripe, name) = (config.stripe.clone(), config.ledger.clone());
-    let app = App::new(ledger, CloudWatch::new(aws_sdk_cloudwatch::Client::new(&sdk)), config);
-    let app = match stripe {
-        Some(StripeAccess::Given(given)) => app.with_psp(Stripe::new(&given, &name)?, &given),
-        Some(StripeAccess::Kept(kept)) => app.with_kept_secrets(SecretsManager::new(&sdk, &kept.secret_id), kept),
-        None => app,
-    };
+    let app = calls.iter().try_fold(App::new(ledger, config), |app, client| client(app, &sdk))?;
     // Side by side, and here, so that the first request waits for neither.
     let (warmed_up, _) = tokio::join!(app.dynamo().warm_up(), app.provider_anew());
     // Not fatal: a store that is away for a moment must not keep the function from starting.

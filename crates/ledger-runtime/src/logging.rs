@@ -8,9 +8,9 @@ use axum::middleware::Next;
 use axum::response::Response;
 use lambda_http::request::RequestContext;
 use std::time::Instant;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// At their finer levels these print whole requests, with everything that stands in them.
@@ -48,15 +48,16 @@ fn subscriber<W>(filter: &str, out: W) -> Result<impl tracing::Subscriber + Send
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let filter = EnvFilter::try_new(format!("{filter},{QUIET}"))?;
+    let filter: Targets = format!("{filter},{QUIET}").parse()?;
     Ok(tracing_subscriber::fmt()
         .json()
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false)
-        .with_env_filter(filter)
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(out)
-        .finish())
+        .finish()
+        .with(filter))
 }
 
 /// The middleware that logs a request, and counts an answer by which we are at fault.

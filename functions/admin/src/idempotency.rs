@@ -109,7 +109,7 @@ pub(crate) async fn set_phase(
 
 async fn sum(app: &App, tenant: &Tenant, metric: Metric, since: Timestamp, until: Timestamp) -> Result<u64, Problem> {
     let asked = Sum { metric, tenant: tenant.clone(), operation: None, since, until };
-    app.metric_source().sum(&asked).await.map_err(|error| {
+    app.metric_source()?.sum(&asked).await.map_err(|error| {
         tracing::warn!(%error, "metrics could not be read back");
         Problem::unavailable()
     })

@@ -1,6 +1,8 @@
 //! Starts the admin's face in Lambda.
 
+use ledger_runtime::lambda;
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    ledger_runtime::lambda::run(admin::router).await
+    lambda::run(&[lambda::cloud_watch, lambda::stripe], admin::router).await
 }

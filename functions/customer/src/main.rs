@@ -1,6 +1,8 @@
 //! Starts the customer's face in Lambda.
 
+use ledger_runtime::lambda;
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    ledger_runtime::lambda::run(customer::router).await
+    lambda::run(&[lambda::stripe], customer::router).await
 }

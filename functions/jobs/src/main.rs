@@ -1,6 +1,8 @@
 //! Starts the job worker in Lambda.
 
+use ledger_runtime::lambda;
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    ledger_runtime::lambda::work(jobs::run_due).await
+    lambda::work(&[], jobs::run_due).await
 }

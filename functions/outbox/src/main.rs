@@ -1,6 +1,8 @@
 //! Starts the recovery worker in Lambda.
 
+use ledger_runtime::lambda;
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    ledger_runtime::lambda::work(outbox::run_due).await
+    lambda::work(&[lambda::stripe], outbox::run_due).await
 }

@@ -1,6 +1,8 @@
 //! Starts the webhook in Lambda.
 
+use ledger_runtime::lambda;
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    ledger_runtime::lambda::run(stripe_webhook::router).await
+    lambda::run(&[lambda::stripe], stripe_webhook::router).await
 }

@@ -50,9 +50,9 @@ fn app(clock: Clock) -> App {
     let config = aws_sdk_dynamodb::Config::builder().behavior_version(BehaviorVersion::v2026_01_12()).build();
     let entropy = Entropy::system();
     let dynamo = Dynamo::from_client(Client::from_conf(config), TABLE, entropy.clone());
-    let counting = Counting::new(clock.clone());
-    let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
-    App::new(ledger, counting, Config::of_table(TABLE))
+    let metrics = Metrics::to(Counting::new(clock.clone()));
+    let ledger = Ledger::new(dynamo, clock, entropy, metrics);
+    App::new(ledger, Config::of_table(TABLE))
 }
 
 fn finished(app: App) -> axum::Router {

@@ -62,7 +62,7 @@ pub fn app_with(client: Client, clock: Clock, stripe: &StripeConfig, psp: impl P
     // Tests are many requests at once; those of the limit itself give their tenants one.
     let config = Config { tenant_requests: RequestRate::MAX, ..Config::of_table(TABLE_DEFAULT) };
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
-    (App::new(ledger, counting.clone(), config).with_psp(psp, stripe), counting)
+    (App::new(ledger, config).with_metric_source(counting.clone()).with_psp(psp, stripe), counting)
 }
 
 impl Host {

@@ -100,7 +100,8 @@ fn what_is_set_is_read() {
     }
 }
 
-/// Who has Stripe's secret in its environment is who reads it: one setting without the other does nothing.
+/// Who has Stripe's secret in its environment is who reads it, and who links its client: one without the
+/// other does nothing.
 #[test]
 fn functions_know_what_they_may_read() {
     let template = Template::read();
@@ -110,8 +111,19 @@ fn functions_know_what_they_may_read() {
         let reads = super::rules::code_says(&function.binary, &[".desk()", ".provider()", ".provider_if_any()"]);
         assert_eq!(may("secretsmanager:GetSecretValue"), reads, "{}: Stripe's secret", function.id);
         assert_eq!(function.environment.contains("STRIPE_SECRET_ID"), reads, "{}: its name", function.id);
+        assert_eq!(
+            super::rules::code_says(&function.binary, &["lambda::stripe]"]),
+            reads,
+            "{}: its client",
+            function.id
+        );
         let looks = super::rules::code_says(&function.binary, &[".metric_source()"]);
         assert_eq!(may("cloudwatch:GetMetricData"), looks, "{}: metrics", function.id);
+        let links = super::rules::code_says(&function.binary, &["[lambda::cloud_watch"]);
+        assert_eq!(links, looks, "{}: CloudWatch's client", function.id);
+        let counted = function.routes.iter().any(|route| !route.path.starts_with("/v1/webhooks/"));
+        let limit = function.environment.contains("TENANT_REQUESTS_PER_SECOND");
+        assert_eq!(limit, counted, "{}: the limit of its tenants", function.id);
         let stores = function.environment.contains("TABLE_NAME");
         assert_eq!(may("dynamodb:GetItem"), stores, "{}: the table", function.id);
         assert_eq!(may("kms:Decrypt"), stores, "{}: its key", function.id);

@@ -226,7 +226,7 @@ async fn a_worker_without_a_provider() {
     let scene = rig.scene("no-provider").await;
     let (victim, worker) = (rig.victim().await, rig.actor().await);
     let ledger = worker.app.ledger().clone();
-    let without = App::new(ledger, worker.counting.clone(), Config::of_table(TABLE_DEFAULT));
+    let without = App::new(ledger, Config::of_table(TABLE_DEFAULT));
     let run = || gate::as_function("outbox", outbox::run_due(&without, &scene.tenant));
     let run_due = async || run().await.map_err(|problem| problem.code());
     assert_eq!(run_due().await, Ok(Recovered::default()));

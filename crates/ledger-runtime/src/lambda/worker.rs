@@ -1,7 +1,7 @@
 //! What calls a worker: its queue, which schedules fill; the table's stream; or a person. Each names a
 //! tenant, and of a batch only what did not succeed comes again.
 
-use super::{EventError, exit, serve, start};
+use super::{Client, EventError, exit, serve, start};
 use crate::app::App;
 use crate::problem::Problem;
 use aws_lambda_events::dynamodb::Event as StreamEvent;
@@ -18,8 +18,8 @@ use std::process::ExitCode;
 
 /// Serves a worker, whose `run` does what is due for a tenant. Two runs at once must do nothing twice:
 /// a queue and a stream deliver at least once.
-pub async fn work<R: Serialize>(run: impl AsyncFn(&App, &Tenant) -> Result<R, Problem>) -> ExitCode {
-    let app = match start().await {
+pub async fn work<R: Serialize>(calls: &[Client], run: impl AsyncFn(&App, &Tenant) -> Result<R, Problem>) -> ExitCode {
+    let app = match start(calls).await {
         Ok(app) => app,
         Err(error) => return exit(Err(error)),
     };

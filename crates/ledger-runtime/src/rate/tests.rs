@@ -33,7 +33,7 @@ fn over(store: Store) -> Rig {
     let ahead = Arc::clone(&ahead_ms);
     let clock = Clock::from_fn(move || now().plus(Duration::from_millis(ahead.load(Ordering::SeqCst))));
     let (ledger, counting) = store.ledger_at(clock);
-    Rig { app: App::new(ledger, counting.clone(), Config::of_table("ledger")), store, counting, ahead_ms }
+    Rig { app: App::new(ledger, Config::of_table("ledger")), store, counting, ahead_ms }
 }
 
 impl Rig {

@@ -61,7 +61,7 @@ async fn show(_: Customer, PathId(id): PathId<PaymentId>) -> String {
 fn router(store: &Store) -> (Router, Counting) {
     let (ledger, counting) = store.ledger();
     let config = Config::of_table("ledger");
-    let app = App::new(ledger, counting.clone(), config);
+    let app = App::new(ledger, config);
     let routes = Router::new()
         .route("/v1/me/transfers", post(send).get(list))
         .route("/v1/me/payments/{id}", get(show).put(stumble));

@@ -79,7 +79,7 @@ fn function(store: &Store) -> (Router, Counting, Arc<AtomicU64>) {
     let clock = Clock::from_fn(move || now().plus(Duration::from_millis(read.load(Ordering::SeqCst))));
     let (ledger, counting) = store.ledger_at(clock);
     let config = Config::of_table("ledger");
-    let app = App::new(ledger, counting.clone(), config);
+    let app = App::new(ledger, config);
     let routes = Router::new().route(PATH, post(pay)).route_layer(from_fn_with_state(app.clone(), verify_terminal));
     (crate::routing::finish(routes, app), counting, later)
 }
@@ -174,9 +174,9 @@ async fn an_unsigned_request_is_refused_without_a_read() {
 #[tokio::test(start_paused = true)]
 async fn a_terminals_key_names_it_and_an_earlier_enrolment_is_only_looked_up() {
     let store = Store::script([terms("mandatory")]);
-    let (ledger, counting) = store.ledger();
+    let (ledger, _) = store.ledger();
     let config = Config::of_table("ledger");
-    let app = App::new(ledger, counting, config);
+    let app = App::new(ledger, config);
     let terminal = Terminal {
         tenant: Tenant::parse("demo").unwrap(),
         id: TerminalId::parse(TERMINAL).unwrap(),

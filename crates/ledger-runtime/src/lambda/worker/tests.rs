@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 /// A worker that notes whose work it did; it fails for `bad` and panics for `ugly`.
 async fn answered(event: Value) -> (Result<Value, &'static str>, Vec<String>) {
-    let (ledger, counting) = Store::script([]).ledger();
+    let (ledger, _) = Store::script([]).ledger();
     let done = RefCell::new(Vec::new());
     let run = async |_: &App, tenant: &Tenant| {
         done.borrow_mut().push(tenant.to_string());
@@ -17,7 +17,7 @@ async fn answered(event: Value) -> (Result<Value, &'static str>, Vec<String>) {
             _ => Ok(json!({"done": 1})),
         }
     };
-    let worker = Worker { app: App::new(ledger, counting, Config::of_table("ledger")), run };
+    let worker = Worker { app: App::new(ledger, Config::of_table("ledger")), run };
     let event: Event = serde_json::from_value(event).unwrap();
     let answer = worker.answer(event).await.map(|answer| serde_json::to_value(answer).unwrap());
     (answer.map_err(|error| error.0), done.into_inner())

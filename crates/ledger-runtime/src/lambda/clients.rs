@@ -1,0 +1,34 @@
+//! The services that a function may call beside the store. Each function names its own, so that no
+//! other's client is linked into it: a binary's size is the time that Lambda takes to fetch it.
+
+use super::StartError;
+use crate::app::App;
+use crate::config::StripeAccess;
+use crate::psp::Stripe;
+use crate::readback::CloudWatch;
+use crate::secrets::SecretsManager;
+use aws_config::SdkConfig;
+
+/// A service that a function may call: its client is made at the start.
+pub type Client = fn(App, &SdkConfig) -> Result<App, StartError>;
+
+/// Stripe, if the environment sets it up: there, or by a secret that is kept in Secrets Manager.
+///
+/// # Errors
+/// [`StartError::Stripe`].
+pub fn stripe(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
+    let name = app.config().ledger.clone();
+    Ok(match app.config().stripe.clone() {
+        Some(StripeAccess::Given(given)) => app.with_psp(Stripe::new(&given, &name)?, &given),
+        Some(StripeAccess::Kept(kept)) => app.with_kept_secrets(SecretsManager::new(sdk, &kept.secret_id), kept),
+        None => app,
+    })
+}
+
+/// CloudWatch, where metrics are read back.
+///
+/// # Errors
+/// None.
+pub fn cloud_watch(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
+    Ok(app.with_metric_source(CloudWatch::new(aws_sdk_cloudwatch::Client::new(sdk))))
+}
