@@ -7,9 +7,11 @@ use super::{Api, Call, Who};
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
 use jobs::Progress;
+use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::ops::{TenantTerms, tenant};
+use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
 use ledger_local::issuer::Grant;
@@ -20,6 +22,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::StripeConfig;
 use ledger_runtime::entropy::Entropy;
+use ledger_runtime::execute::ApplyError;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::topups::Recovered;
 use serde_json::{Value, json};
@@ -113,8 +116,7 @@ impl World {
         change(&mut terms);
         let (dynamodb, app) = clients(stack.dynamodb_url(), stack.stripe()).await;
         let config = tenant::open(&slug, &terms, app.now()).expect("a configuration");
-        let opening = app.ledger().apply(&slug, Operation::CustomerOpen, &config);
-        gate::as_test(opening).await.expect("a tenant of this test's own");
+        gate::as_test(open(&app, &slug, &config)).await;
         let url = stack.url();
         Self::over(tenant, &url, app, dynamodb, Tokens::Host(host)).await
     }
@@ -302,6 +304,20 @@ impl World {
 
     async fn make(&self, path: &str, body: &Value, id: &str) -> String {
         self.operator(path, body).await.text(id)
+    }
+}
+
+/// Opens a tenant of the test's own. On a busy machine a write may take longer than a request waits for it:
+/// what is not certain is done again.
+async fn open(app: &App, tenant: &Tenant, config: &Transaction) {
+    let mut unknown = 0;
+    loop {
+        match app.ledger().apply(tenant, Operation::CustomerOpen, config).await {
+            Ok(()) => return,
+            Err(ApplyError::Rejected(why)) if why.failure == Failure::AlreadyExists && unknown > 0 => return,
+            Err(ApplyError::Problem(why)) if why.code() == "outcome_unknown" && unknown < 5 => unknown += 1,
+            Err(why) => panic!("a tenant of this test's own: {why:?}"),
+        }
     }
 }
 
