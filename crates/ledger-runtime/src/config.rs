@@ -6,7 +6,7 @@ mod stripe;
 pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess, StripeConfig};
 
 use ledger_core::rate::RequestRate;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 
 /// How a process is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ pub(crate) fn log_filter_from_env() -> Result<String, ConfigError> {
 
 fn log_filter(set: impl Fn(&str) -> Option<String>) -> Result<String, ConfigError> {
     let filter = set(LOG).unwrap_or_else(|| LOG_DEFAULT.to_owned());
-    if EnvFilter::try_new(&filter).is_err() {
+    if filter.parse::<Targets>().is_err() {
         let why = "is no log level: error, warn, info, debug or trace";
         return Err(ConfigError::Wrong { name: LOG, why, example: "info" });
     }
