@@ -6,7 +6,7 @@ mod serve;
 mod worker;
 
 pub use clients::{Client, cloud_watch, stripe};
-pub use worker::work;
+pub use worker::{Due, work};
 
 use crate::app::App;
 use crate::clock::Clock;

@@ -9,9 +9,9 @@ use std::cell::RefCell;
 async fn answered(event: Value) -> (Result<Value, &'static str>, Vec<String>) {
     let (ledger, _) = Store::script([]).ledger();
     let done = RefCell::new(Vec::new());
-    let run = async |_: &App, tenant: &Tenant| {
-        done.borrow_mut().push(tenant.to_string());
-        match tenant.as_str() {
+    let run = async |_: &App, due: &Due| {
+        done.borrow_mut().push(format!("{} {}", due.tenant, due.changed.len()));
+        match due.tenant.as_str() {
             "bad" => Err(Problem::busy()),
             "ugly" => panic!("090-1234-5678"),
             _ => Ok(json!({"done": 1})),
@@ -64,7 +64,7 @@ fn failures(ids: &[&str]) -> Value {
 
 #[tokio::test]
 async fn a_person_is_told_what_a_run_did() {
-    assert_eq!(answered(json!({"tenant": "demo"})).await, (Ok(json!({"done": 1})), vec!["demo".to_owned()]));
+    assert_eq!(answered(json!({"tenant": "demo"})).await, (Ok(json!({"done": 1})), vec!["demo 0".to_owned()]));
     assert_eq!(answered(json!({"tenant": "bad"})).await.0, Err("busy"));
     assert_eq!(answered(json!({"tenant": "a#b"})).await, (Err("tenant_malformed"), Vec::new()));
 }
@@ -75,16 +75,33 @@ async fn of_a_queue_only_what_failed_comes_again_and_each_tenant_is_run_once() {
     let bodies = [tick("one"), tick("bad"), "{}".to_owned(), tick("one"), tick("bad"), tick("two")];
     let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
     let (answer, done) = answered(queue(&bodies)).await;
-    assert_eq!(answer, Ok(failures(&["m1", "m2", "m4"])));
-    assert_eq!(done, ["one", "bad", "two"]);
+    assert_eq!(answer, Ok(failures(&["m2", "m1", "m4"])));
+    assert_eq!(done, ["one 0", "bad 0", "two 0"]);
     assert_eq!(answered(queue(&[r#"{"tenant":"one"}"#])).await.0, Ok(failures(&[])));
 }
 
 #[tokio::test]
 async fn a_stream_names_its_tenants_by_their_keys() {
     let (answer, done) = answered(stream(&["one#tenant#root", "bad#tenant#root", "nobody", "one#tenant#root"])).await;
-    assert_eq!(answer, Ok(failures(&["101", "102"])));
-    assert_eq!(done, ["one", "bad"]);
+    assert_eq!(answer, Ok(failures(&["102", "101"])));
+    assert_eq!(done, ["one 2", "bad 1"]);
+}
+
+#[test]
+fn a_changed_item_comes_as_it_was_written_or_not_at_all() {
+    let read = |image: Value| {
+        let mut event = stream(&["one#tenant#root"]);
+        event["Records"][0]["dynamodb"]["NewImage"] = image;
+        let Event::Stream(event) = serde_json::from_value(event).unwrap() else { panic!("no stream") };
+        of_stream(event).unwrap().remove(0).changed
+    };
+    let image = json!({"due": {"BOOL": true}, "list": {"L": [{"M": {"delta": {"N": "-1.50"}}}]}, "raw": {"B": "AQI="}});
+    use ledger_core::dynamo::Value as V;
+    let list = V::L(vec![V::M([("delta".to_owned(), V::N("-1.50".to_owned()))].into())]);
+    let whole = [("due", V::Bool(true)), ("list", list), ("raw", V::B(vec![1, 2]))];
+    assert_eq!(read(image), Some(whole.map(|(name, value)| (name.to_owned(), value)).into()));
+    assert_eq!(read(json!({"due": {"NULL": true}})), None);
+    assert_eq!(read(json!({})), None);
 }
 
 #[tokio::test]
@@ -103,7 +120,7 @@ fn what_is_none_of_these_is_refused() {
         // A record without an id cannot be reported: it fails the whole batch.
         let refused = match event {
             Err(_) => true,
-            Ok(Event::Queue(event)) => queue_records(event).is_err(),
+            Ok(Event::Queue(event)) => of_queue(event).is_err(),
             Ok(Event::ByHand(_) | Event::Stream(_)) => false,
         };
         assert!(refused, "{other}");

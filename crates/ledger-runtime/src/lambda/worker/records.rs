@@ -1,0 +1,61 @@
+//! The records of a batch, as a queue and as the table's stream hand them over.
+
+use super::{EventError, SqsEvent, StreamEvent, Tick};
+use aws_lambda_events::dynamodb::EventRecord;
+use aws_lambda_events::sqs::SqsMessage;
+use ledger_core::dynamo::{Item, Value};
+use ledger_core::ids::Tenant;
+use ledger_core::keys::{self, attr};
+use serde_dynamo::AttributeValue;
+
+/// A record of a batch.
+pub(super) struct Record {
+    /// The id under which it is reported.
+    pub(super) id: String,
+    /// Whose it is, if that can be read.
+    pub(super) tenant: Option<Tenant>,
+    /// The item that has come or changed, as it was right after that.
+    pub(super) changed: Option<Item>,
+}
+
+pub(super) fn of_stream(event: StreamEvent) -> Result<Vec<Record>, EventError> {
+    let record = |record: EventRecord| {
+        let id = record.change.sequence_number.ok_or(EventError("record_without_id"))?;
+        let tenant = match record.change.keys.get(attr::PK) {
+            Some(AttributeValue::S(pk)) => keys::tenant_of(pk),
+            Some(_) | None => None,
+        };
+        // A deleted item has no image.
+        let changed = item(record.change.new_image).filter(|item| !item.is_empty());
+        Ok(Record { id, tenant, changed })
+    };
+    event.records.into_iter().map(record).collect()
+}
+
+pub(super) fn of_queue(event: SqsEvent) -> Result<Vec<Record>, EventError> {
+    let record = |message: SqsMessage| {
+        let id = message.message_id.ok_or(EventError("record_without_id"))?;
+        let tick: Option<Tick> = serde_json::from_str(message.body.as_deref().unwrap_or_default()).ok();
+        Ok(Record { id, tenant: tick.and_then(|tick| Tenant::parse(&tick.tenant).ok()), changed: None })
+    };
+    event.records.into_iter().map(record).collect()
+}
+
+/// `None` for what we never write: whoever needs the item reads it from the table.
+fn item(attributes: serde_dynamo::Item) -> Option<Item> {
+    attributes.into_inner().into_iter().map(|(name, value)| Some((name, self::value(value)?))).collect()
+}
+
+fn value(value: AttributeValue) -> Option<Value> {
+    Some(match value {
+        AttributeValue::S(text) => Value::S(text),
+        AttributeValue::N(number) => Value::N(number),
+        AttributeValue::Bool(flag) => Value::Bool(flag),
+        AttributeValue::B(bytes) => Value::B(bytes),
+        AttributeValue::L(list) => Value::L(list.into_iter().map(self::value).collect::<Option<_>>()?),
+        AttributeValue::M(map) => {
+            Value::M(map.into_iter().map(|(name, value)| Some((name, self::value(value)?))).collect::<Option<_>>()?)
+        }
+        AttributeValue::Null(_) | AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_) => return None,
+    })
+}
