@@ -47,6 +47,8 @@ pub fn role(role: Role) -> &'static str {
         Role::Flight => "flight",
         Role::KeptEvent => "kept_event",
         Role::Rate => "rate",
+        Role::Crediting => "crediting",
+        Role::MerchantBalance => "merchant_balance",
     }
 }
 

@@ -16,7 +16,7 @@ const DEAD: &str = "ApproximateNumberOfMessagesVisible";
 /// What must be watched: why, alarm, namespace, metric, statistic, seconds, threshold, who is called.
 type Wanted = (&'static str, &'static str, &'static str, &'static str, &'static str, u64, &'static str, &'static str);
 
-const WANTED: [Wanted; 23] = [
+const WANTED: [Wanted; 26] = [
     ("conflicts in 5 minutes", "ConflictsAlarm", NAMESPACE, "TransactionConflict", "Sum", 300, "5", TICKET),
     ("the books break", "ReconciliationBreakAlarm", NAMESPACE, "ReconciliationBreak", "Sum", 60, "0", PAGE),
     ("two effects", "DuplicateEffectAlarm", NAMESPACE, "DuplicateEffect", "Sum", 60, "0", PAGE),
@@ -40,6 +40,9 @@ const WANTED: [Wanted; 23] = [
     ("functions throttled", "FunctionThrottlesAlarm", LAMBDA, "Throttles", "Sum", 300, "5", PAGE),
     ("the store throttled", "StoreThrottledAlarm", NAMESPACE, "Throttled", "Sum", 300, "5", TICKET),
     ("functions fail", "FunctionErrorsAlarm", LAMBDA, "Errors", "Sum", 300, "2", PAGE),
+    ("merchants wait, s", "CreditingLagAlarm", NAMESPACE, "CreditingLag", "Maximum", 300, "600", TICKET),
+    ("dead letters", "CreditingDeadLettersAlarm", SQS, DEAD, "Maximum", 60, "0", TICKET),
+    ("iterator age, ms", "CreditingStreamAgeAlarm", LAMBDA, "IteratorAge", "Maximum", 60, "60000", TICKET),
 ];
 
 fn every() -> Vec<Alarm> {

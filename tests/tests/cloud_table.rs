@@ -1,14 +1,17 @@
 //! The table that is deployed is the one that the code knows and the local stack makes: keys, indexes, TTL,
-//! stream, and what of the stream wakes the worker of jobs.
+//! stream, and what of the stream wakes the worker of jobs and the one that credits merchants.
 #![cfg(feature = "stack")]
 
 use aws_sdk_dynamodb::types::KeySchemaElement;
 use ledger_core::ids::{JobId, Tenant};
 use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_DUE, attr};
+use ledger_core::ops::crediting::Uncredited;
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_tests::cloud::Template;
+use ledger_tests::golden::vector::{self, Vector};
 use ledger_tests::http::host;
 use ledger_tests::http::world::new_id;
+use ledger_tests::wire;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,4 +109,47 @@ fn the_streams_filter_knows_jobs() {
     let job = keys::job(&Tenant::parse("demo").expect("a slug"), JobId::parse(&new_id()).expect("an id"));
     assert!(prefix.len() > 2 && job.sk().starts_with(prefix), "{prefix} {}", job.sk());
     assert_eq!(pattern["dynamodb"]["NewImage"], json!({attr::DUE_PK: {"S": [{"exists": true}]}}));
+}
+
+/// Whether a filter of Lambda lets a part of a record pass: each leaf of the pattern names values, beginnings
+/// of one, or whether there is one.
+fn passes(pattern: &Value, part: &Value) -> bool {
+    match pattern {
+        Value::Object(fields) => fields.iter().all(|(name, pattern)| passes(pattern, &part[name])),
+        Value::Array(any) => any.iter().any(|one| match (&one["exists"], &one["prefix"]) {
+            (Value::Bool(exists), _) => *exists != part.is_null(),
+            (_, Value::String(prefix)) => part.as_str().is_some_and(|text| text.starts_with(prefix.as_str())),
+            _ => one == part,
+        }),
+        other => panic!("{other} in a pattern"),
+    }
+}
+
+/// The worker that credits merchants is woken by every record that is due to be credited, and by no other item
+/// than payments and their refunds: of all that stands in golden vectors.
+#[test]
+fn the_streams_filter_knows_what_is_to_be_credited() {
+    let template = Template::read();
+    let stream = template.properties("CreditingStream");
+    assert_eq!(stream["FunctionName"], json!({"Ref": "CreditingFunction.Alias"}));
+    assert_eq!(stream["EventSourceArn"], json!({"Fn::GetAtt": "Table.StreamArn"}));
+    let filters = &stream["FilterCriteria"]["Filters"];
+    let [filter] = &filters.as_array().expect("filters")[..] else { panic!("{filters}") };
+    let pattern: Value = serde_json::from_str(filter["Pattern"].as_str().expect("a pattern")).expect("JSON");
+    let demo = Tenant::parse("demo").expect("a slug");
+    let (mut woken, mut asleep) = (0, 0);
+    for (id, text) in vector::current() {
+        let vector = Vector::read(&id, &text);
+        let written = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
+        for image in written.chain(&vector.given.state) {
+            let keys = json!({"uuid": image["uuid"], "type": image["type"]});
+            let wakes = passes(&pattern, &json!({"dynamodb": {"Keys": keys, "NewImage": image}}));
+            let is_due = matches!(Uncredited::read(&demo, &wire::item_from_json(image)), Ok(Some(_)));
+            assert!(wakes || !is_due, "{id}: {image}");
+            let of_payment = image["uuid"]["S"].as_str().is_some_and(|pk| pk.starts_with("demo#payment#"));
+            assert!(!wakes || of_payment && image["credited_at"].is_null(), "{id}: {image}");
+            *(if wakes { &mut woken } else { &mut asleep }) += 1;
+        }
+    }
+    assert!(woken > 20 && asleep > 500, "{woken} {asleep}");
 }

@@ -17,7 +17,7 @@ async fn every_vector_goes_over_the_wire_as_it_stands() {
     let dynamo = Dynamo::from_client(tap.client("http://127.0.0.1:9", true).await, wire::TABLE, Entropy::system());
     let mut tokens = std::collections::BTreeSet::new();
     let mut sent = 0;
-    for (id, text) in vector::files("v1") {
+    for (id, text) in vector::current() {
         let vector = vector::Vector::read(&id, &text);
         let Built::Transaction(transaction, _) = build(&vector.given) else { continue };
         let refused = gate::as_test(dynamo.write(&transaction)).await;

@@ -2,6 +2,7 @@
 //! what is no event, and SIGTERM, idle and in the midst of a request.
 #![cfg(feature = "stack")]
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_local::demo::Demo;
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_tests::http::Answer;
@@ -136,22 +137,55 @@ async fn the_workers_do_what_a_schedule_asks_for() {
     let outbox = rig.function("outbox").await;
     let did = outbox.invoke(&rig.event("outbox-schedule")).await.response();
     assert_eq!(did, json!({"completed": 0, "waiting": 0, "checked": 0, "attention": 0}));
-    for worker in [&jobs, &outbox] {
+    let customer = rig.function("customer").await;
+    let _ = http(&customer, &rig.event("customer-payment")).await.good();
+    let crediting = rig.function("crediting").await;
+    for records in [1, 0] {
+        let did = crediting.invoke(&rig.event("crediting-schedule")).await.response();
+        assert_eq!(did, json!({"records": records, "left": 0}));
+    }
+    for worker in [&jobs, &outbox, &crediting] {
         let (_, said) = worker.invoke(&json!({"tenant": "no tenant"})).await.error();
         assert!(!said.is_empty());
     }
-    assert_eq!(rig.world.check_books().await.entries_of("bulk_grant"), 2);
+    let books = rig.world.check_books().await;
+    books.check_credited();
+    assert_eq!(books.entries_of("bulk_grant"), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_workers_take_what_queues_and_streams_bring() {
     let rig = Rig::new().await;
-    for (name, event) in events::all() {
+    let _ = http(&rig.function("customer").await, &rig.event("customer-payment")).await.good();
+    for (name, mut event) in events::all() {
         let function = function_of_event(&name).expect("an event is some function's");
+        if name == "crediting-stream" {
+            // A record that there is, as the stream has it.
+            let books = rig.world.books().await;
+            let (pk, sk, payment) = books.under("PAYMENT").next().expect("a payment");
+            let told = &mut event["Records"][0]["dynamodb"];
+            told["Keys"] = json!({"uuid": {"S": pk}, "type": {"S": sk}});
+            told["NewImage"] = payment.iter().map(|(name, value)| (name.clone(), in_stream(value))).collect();
+        }
         if function.kind == Kind::Worker && event["Records"].is_array() {
             let did = rig.function(function.name).await.invoke(&event).await.response();
             assert_eq!(did["batchItemFailures"], json!([]), "{name}: {did}");
         }
+    }
+    let books = rig.world.check_books().await;
+    books.check_credited();
+    assert_eq!(books.under("PAYMENT").filter(|(_, _, payment)| payment.contains_key("credited_at")).count(), 1);
+}
+
+/// A value as the stream has it.
+fn in_stream(value: &AttributeValue) -> Value {
+    match value {
+        AttributeValue::S(text) => json!({"S": text}),
+        AttributeValue::N(number) => json!({"N": number}),
+        AttributeValue::M(map) => {
+            json!({"M": map.iter().map(|(name, value)| (name.clone(), in_stream(value))).collect::<Value>()})
+        }
+        other => panic!("a record of a payment has no {other:?}"),
     }
 }
 

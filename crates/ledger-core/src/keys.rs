@@ -47,7 +47,7 @@ pub mod attr {
     pub const DUE_SK: &str = "due_sk";
 }
 
-/// The index that lists a merchant's payments and refunds.
+/// The index that lists a merchant's payments and refunds, and a tenant's merchants.
 pub const INDEX_BY_OWNER: &str = "by_owner";
 /// The sparse index of work still to be done.
 pub const INDEX_DUE: &str = "due";
@@ -189,6 +189,12 @@ impl Partition {
     #[must_use]
     pub fn profile(&self) -> Key {
         self.item("PROFILE")
+    }
+
+    /// Who credits a merchant at present, and how often it has been credited.
+    #[must_use]
+    pub fn crediting(&self) -> Key {
+        self.item("CREDITING")
     }
 }
 
@@ -332,6 +338,8 @@ pub enum Work {
     PspCheck,
     /// An operation or an event that a person must look at.
     Attention,
+    /// A credited record to put into its merchant's next settlement.
+    Settle(MerchantId),
 }
 
 /// The `due` index's partition of some work on one shard: `<tenant>#due#publish#3`.
@@ -344,7 +352,16 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::Flight => format!("{tenant}#due#flight#{shard}"),
         Work::PspCheck => format!("{tenant}#due#psp_check#{shard}"),
         Work::Attention => format!("{tenant}#due#attention#{shard}"),
+        Work::Settle(merchant) => format!("{tenant}#due#settle#{merchant}#{shard}"),
     }
+}
+
+/// The merchant and the shard of a partition of [`Work::Credit`]; `None` for any other work.
+#[must_use]
+pub fn credit_mark(tenant: &Tenant, due_partition: &str) -> Option<(MerchantId, u32)> {
+    let mark = due_partition.strip_prefix(tenant.as_str())?.strip_prefix("#due#credit#")?;
+    let (merchant, shard) = mark.split_once('#')?;
+    Some((MerchantId::parse(merchant).ok()?, shard.parse().ok()?))
 }
 
 /// The sort key of work that is due from an instant on: instants sort as their texts do.
@@ -363,6 +380,13 @@ pub fn due_until(now: Timestamp) -> String {
 #[must_use]
 pub fn owner_partition(tenant: &Tenant, merchant: MerchantId, shard: u32) -> String {
     format!("{tenant}#merchant#{merchant}#{shard}")
+}
+
+/// The `by_owner` index's partition that lists a tenant's merchants. They are few and seldom written:
+/// one shard is enough.
+#[must_use]
+pub fn merchants_partition(tenant: &Tenant) -> String {
+    format!("{tenant}#merchants#0")
 }
 
 /// The shard that `id` falls on: its last bytes are random in a UUIDv7.

@@ -96,6 +96,8 @@ operations! {
     StripeEvent = "stripe_event",
     /// A worker recovers operations in flight; not keyed.
     Recovery = "recovery",
+    /// A worker credits a merchant; not keyed.
+    Crediting = "crediting",
 }
 
 impl Operation {

@@ -15,6 +15,7 @@ use ledger_runtime::config::{Config, STRIPE_URL_DEFAULT, StripeConfig};
 use ledger_runtime::dynamo::Dynamo;
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::Ledger;
+use ledger_runtime::lambda::Due;
 use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::psp::{Stripe, StripeError};
 use ledger_runtime::routing;
@@ -29,6 +30,8 @@ use utoipa_axum::router::OpenApiRouter;
 
 /// How often the jobs are looked at.
 const JOBS_EVERY: Duration = Duration::from_millis(500);
+/// How often merchants are credited.
+const CREDIT_EVERY: Duration = Duration::from_millis(500);
 /// How often operations in flight are recovered.
 const RECOVER_EVERY: Duration = Duration::from_secs(5);
 
@@ -100,6 +103,7 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     let demo = Demo::fixed();
     seed::seed(app.ledger(), &demo, backend.terminal_file.as_deref()).await?;
     tokio::spawn(carry_on_jobs(app.clone(), demo.tenant.clone()));
+    tokio::spawn(credit(app.clone(), demo.tenant.clone()));
     tokio::spawn(recover(app.clone(), demo.tenant.clone()));
     let (router, openapi) = routes(&app).split_for_parts();
     Ok(Mounted { faces: routing::finish(router, app), openapi: completed(openapi), demo })
@@ -163,7 +167,20 @@ async fn carry_on_jobs(app: App, tenant: String) {
     }
 }
 
-/// What another schedule does on AWS: recovers the tenant's operations in flight.
+/// What another schedule does on AWS: credits the tenant's merchants.
+async fn credit(app: App, tenant: String) {
+    let Ok(tenant) = Tenant::parse(&tenant) else { return };
+    let due = Due { tenant, changed: Vec::new() };
+    let mut ticks = tokio::time::interval(CREDIT_EVERY);
+    loop {
+        ticks.tick().await;
+        if let Err(problem) = crediting::run_due(&app, &due).await {
+            tracing::warn!(code = problem.code(), "merchants were not credited");
+        }
+    }
+}
+
+/// What a third schedule does on AWS: recovers the tenant's operations in flight.
 async fn recover(app: App, tenant: String) {
     let Ok(tenant) = Tenant::parse(&tenant) else { return };
     let mut ticks = tokio::time::interval(RECOVER_EVERY);

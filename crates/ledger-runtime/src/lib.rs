@@ -5,6 +5,7 @@ pub mod app;
 pub mod cache;
 pub mod clock;
 pub mod config;
+pub mod crediting;
 pub mod cursor;
 pub mod dynamo;
 pub mod entropy;

@@ -134,6 +134,8 @@ metrics! {
     RateLimited,
     /// Whether a tenant may make a request could not be found out; it passed.
     RateLimitUnknown,
+    /// Age of the oldest record that a sweep found uncredited.
+    CreditingLag in Seconds,
 }
 
 impl Metric {

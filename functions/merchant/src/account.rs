@@ -2,30 +2,25 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::dynamo::{Item, ItemError, Value, read};
-use ledger_core::keys::{self, Partition, Work, attr, sk};
-use ledger_core::money::{Asset, Balance, Delta};
+use ledger_core::keys::Partition;
 use ledger_runtime::app::App;
-use ledger_runtime::dynamo::{QuerySpec, SortKeys};
 use ledger_runtime::identity::{Caller, Merchant};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::views::MerchantView;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// How many records of one shard are asked for at a time.
-const BATCH: usize = 500;
-
-/// A merchant's balance of one asset.
+/// A merchant's balance of one asset. Refunds may take each part below zero.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct MerchantBalanceView {
     asset: String,
-    /// What has been added to the balance.
+    /// What has been added to the balance and has not been paid out.
     credited: String,
+    /// What of it is put aside by a settlement that is under way.
+    held: String,
     /// Payments less refunds on their way to the balance.
     uncredited: String,
-    /// Both together: what the merchant is owed.
+    /// Credited and uncredited together: what the merchant is owed.
     total: String,
 }
 
@@ -45,60 +40,24 @@ pub(crate) async fn get(State(app): State<App>, who: Merchant) -> Result<Json<Me
     Ok(Json(MerchantView::read(&item)?))
 }
 
-/// What the merchant is owed: credited, and on its way.
+/// What the merchant is owed: credited, and on its way. The two are read as of one instant, so that their sum is
+/// right while payments are being credited. A payment or refund of the last moments may not be in it yet; none
+/// is in it twice.
 #[utoipa::path(get, path = "/v1/merchant/balances", tag = "merchant",
     responses((status = 200, description = "The balances", body = MerchantBalancesView),
-        (status = 404, description = "No such merchant")))]
+        (status = 404, description = "No such merchant"),
+        (status = 503, description = "`busy`: too much is on its way at the moment to be summed as of one instant")))]
 pub(crate) async fn balances(State(app): State<App>, who: Merchant) -> Result<Json<MerchantBalancesView>, Problem> {
-    let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
-    let mut sums = BTreeMap::<Asset, (Balance, Balance)>::new();
-    let partition = Partition::merchant(who.tenant(), merchant.id);
-    for item in app.balances(&partition).await? {
-        let asset =
-            read::parsed(&item, attr::SK, |key| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default()))?;
-        let credited = Balance::from_stored(asset.clone(), read::number(&item, attr::BALANCE)?)
-            .map_err(|_| ItemError { attribute: attr::BALANCE.to_owned() })?;
-        sums.insert(asset.clone(), (credited, Balance::zero(asset)));
-    }
-    for shard in 0..merchant.shards.count() {
-        let due = keys::due_partition(who.tenant(), Work::Credit(merchant.id), shard);
-        let mut after = None;
-        loop {
-            let query = QuerySpec::due(due.clone(), SortKeys::All).after(after.take()).limit(BATCH);
-            let items = app.dynamo().query(&query).await?;
-            for item in &items {
-                add(&mut sums, item)?;
-            }
-            match items.last() {
-                Some(last) if items.len() >= BATCH => after = Some(read::text(last, attr::DUE_SK)?.to_owned()),
-                Some(_) | None => break,
-            }
-        }
-    }
-    let balances = sums.into_iter().map(|(asset, (credited, uncredited))| {
-        let total = credited.checked_plus(&uncredited).map_err(|_| wrong())?;
+    let sums = app.merchant_balances(who.tenant(), who.merchant_id()).await?;
+    let balances = sums.into_iter().map(|(asset, sum)| {
+        let total = sum.credited.checked_plus(&sum.uncredited).map_err(|_| Problem::internal())?;
         Ok(MerchantBalanceView {
             asset: asset.to_string(),
-            credited: credited.text(),
-            uncredited: uncredited.text(),
+            credited: sum.credited.text(),
+            held: sum.held.text(),
+            uncredited: sum.uncredited.text(),
             total: total.text(),
         })
     });
-    Ok(Json(MerchantBalancesView { balances: balances.collect::<Result<_, ItemError>>()? }))
-}
-
-/// Adds what a record owes to the merchant.
-fn add(sums: &mut BTreeMap<Asset, (Balance, Balance)>, item: &Item) -> Result<(), ItemError> {
-    for (asset, delta) in read::opt_map(item, "merchant_delta").ok_or_else(wrong)? {
-        let asset = Asset::parse(asset).map_err(|_| wrong())?;
-        let Value::N(number) = delta else { return Err(wrong()) };
-        let delta = Delta::from_stored(asset.clone(), number).map_err(|_| wrong())?;
-        let sum = sums.entry(asset.clone()).or_insert_with(|| (Balance::zero(asset.clone()), Balance::zero(asset)));
-        sum.1 = sum.1.checked_apply(&delta).map_err(|_| wrong())?;
-    }
-    Ok(())
-}
-
-fn wrong() -> ItemError {
-    ItemError { attribute: "merchant_delta".to_owned() }
+    Ok(Json(MerchantBalancesView { balances: balances.collect::<Result<_, Problem>>()? }))
 }

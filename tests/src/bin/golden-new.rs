@@ -1,5 +1,5 @@
-//! Makes the golden vectors that are missing, from the cases in code. What stands is never touched:
-//! there is no way to overwrite one. With `--check` nothing is made and the missing are only named.
+//! Makes the golden vectors that are missing, from the cases in code, in the version that a case names. What
+//! stands is never touched: there is no way to overwrite one. With `--check` nothing is made and the missing are only named.
 
 use ledger_tests::golden::{cases, create, vector};
 use std::fs::OpenOptions;
@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     let check = std::env::args().any(|argument| argument == "--check");
     let (mut made, mut wrong) = (0, 0);
     for case in cases::all() {
-        let path = vector::directory("v1").join(format!("{}.json", case.id));
+        let path = vector::directory(case.version).join(format!("{}.json", case.id));
         if path.exists() {
             continue;
         }
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
             let mut file = OpenOptions::new().write(true).create_new(true).open(&path).unwrap();
             file.write_all(text.as_bytes()).unwrap();
         }
-        println!("golden/v1/{}.json", case.id);
+        println!("golden/{}/{}.json", case.version, case.id);
         made += 1;
     }
     println!("{made} {}, {wrong} wrong", if check { "missing" } else { "made" });

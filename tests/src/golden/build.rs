@@ -3,7 +3,7 @@
 
 use super::command::{Does, Money};
 use super::decode::{self, World};
-use super::{build_more, build_topup, vector::Given};
+use super::{build_crediting, build_more, build_topup, vector::Given};
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
@@ -230,6 +230,7 @@ fn make(
         | Does::TopupCheck { .. }
         | Does::TopupRefundCheck { .. }
         | Does::TopupOffer { .. } => return build_topup::make(world, does, given),
+        Does::Crediting { merchant, step } => return Ok(build_crediting::make(world, merchant, step)),
     };
     Ok(Made::Draft(draft))
 }

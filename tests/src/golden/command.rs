@@ -1,6 +1,7 @@
 //! What a vector asks for, as JSON: who asks under which key, what is answered, and what is to happen.
 //! Ids, times and randomness are given, so that one command always builds one request.
 
+use super::build_crediting::CreditingStep;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -349,6 +350,11 @@ pub enum Does {
     TopupOffer {
         points_rate: String,
         abandoned_after_s: String,
+    },
+    /// Who holds the merchant and what is due to it are read from the state.
+    Crediting {
+        merchant: String,
+        step: CreditingStep,
     },
 }
 

@@ -13,6 +13,7 @@ use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffI
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::money::{Amount, AmountError, Asset, AssetSpec, Delta};
 use ledger_core::operation::Operation;
+use ledger_core::ops::crediting::Uncredited;
 use ledger_core::ops::profile::ProfilePatch;
 use ledger_core::ops::{Context, MerchantTerms, TenantTerms};
 use ledger_core::personal::FreeText;
@@ -65,6 +66,13 @@ impl World {
     pub fn balances(&self, partition: &Partition) -> Vec<Item> {
         let of = |(pk, sk): &(String, String)| pk == partition.as_str() && sk.starts_with(keys::sk::BALANCE);
         self.read.iter().filter(|(key, _)| of(key)).map(|(_, item)| item.clone()).collect()
+    }
+
+    /// What is due to be credited to a merchant.
+    #[must_use]
+    pub fn uncredited(&self, merchant: MerchantId) -> Vec<Uncredited> {
+        let due = self.read.values().filter_map(|item| Uncredited::read(&self.tenant, item).unwrap());
+        due.filter(|record| record.merchant() == merchant).collect()
     }
 
     /// The tenant's terms.

@@ -6,9 +6,11 @@ use super::vector::{Effects, Given, ReasonJson, Row, Vector};
 use crate::engine::{Contents, Table};
 use crate::{names, wire};
 use ledger_core::account::{Account, Bucket};
-use ledger_core::dynamo::{Value, read};
+use ledger_core::dynamo::{Item, Value, read};
 use ledger_core::idempotency::{Claim, KeyVerdict, Marker};
+use ledger_core::ops::crediting::{is_credited, merchant_delta};
 use ledger_core::ops::journal::JournalEntry;
+use ledger_core::ops::{MerchantTerms, PaymentRecord};
 use ledger_core::transaction::{Reason, ReasonCode, TransactItem, Transaction, Verdict};
 use rust_decimal::Decimal;
 use serde_json::Value as Json;
@@ -80,12 +82,7 @@ pub fn reasons(row: &Row, actions: usize) -> Vec<Reason> {
 /// Loads the state and runs the actions.
 #[must_use]
 pub fn execute(given: &Given, built: &Built, actions: &[Json]) -> Executed {
-    let table = Table::new();
-    for item in &given.state {
-        table.put(item);
-    }
-    let before = table.contents();
-    assert_eq!(before.len(), given.state.len(), "the state names an item twice");
+    let (table, before) = load(given);
     let nothing = |outcome: &str| (outcome.to_owned(), BTreeMap::new());
     let (outcome, reasons) = match built {
         Built::Refused(why) => nothing(why),
@@ -100,6 +97,17 @@ pub fn execute(given: &Given, built: &Built, actions: &[Json]) -> Executed {
         }
     };
     Executed { outcome, reasons, before, after: table.contents() }
+}
+
+/// A table in which the state stands.
+fn load(given: &Given) -> (Table, Contents) {
+    let table = Table::new();
+    for item in &given.state {
+        table.put(item);
+    }
+    let before = table.contents();
+    assert_eq!(before.len(), given.state.len(), "the state names an item twice");
+    (table, before)
 }
 
 fn to_json(reasons: &[Reason]) -> BTreeMap<String, ReasonJson> {
@@ -269,6 +277,58 @@ pub fn check(vector: &Vector) {
     }
 }
 
+/// Checks a vector that has been superseded: the request as it stands does what it did, and what it wrote
+/// can still be read. It is built no more.
+pub fn check_standing(vector: &Vector) {
+    let (table, before) = load(&vector.given);
+    let (outcome, reasons) = match table.write(&vector.items) {
+        Ok(()) => ("applied".to_owned(), BTreeMap::new()),
+        Err(reasons) => (vector.verdicts[0].outcome.clone(), to_json(&reasons)),
+    };
+    let first = &vector.verdicts[0];
+    assert_eq!((&outcome, &reasons), (&first.outcome, &first.reasons), "the execution");
+    let executed = Executed { outcome, reasons, before, after: table.contents() };
+    check_books(vector, &executed);
+    for (key, item) in executed.after.iter().filter(|(key, item)| executed.before.get(*key) != Some(item)) {
+        readable(key, item);
+    }
+}
+
+/// What is read again after it was written is read as we read it.
+fn readable((pk, sk): &(String, String), item: &Item) {
+    let read = match (pk.split('#').nth(1), sk.as_str()) {
+        (Some("merchant"), "PROFILE") => MerchantTerms::read(item).map(|_| ()),
+        (_, "PAYMENT") => PaymentRecord::read(item).map(|_| ()),
+        (_, sk) if sk.starts_with("card_op_idem#") => Marker::read(item).map(|_| ()),
+        (_, sk) if sk.starts_with("TXN#") => JournalEntry::read(item).map(|_| ()),
+        _ => Ok(()),
+    };
+    read.unwrap_or_else(|error| panic!("{pk} {sk}: {error}"));
+}
+
+/// What merchants' balances gain, and the sums of the records that are flagged as credited.
+fn credited(before: &Contents, after: &Contents) -> (Sums, Sums) {
+    let (mut gained, mut flagged) = (Sums::new(), Sums::new());
+    for ((pk, sk), item) in after {
+        let old = before.get(&(pk.clone(), sk.clone()));
+        if let (Some((_, merchant)), Some(asset)) = (pk.split_once("#merchant#"), sk.strip_prefix("BALANCE#")) {
+            let number = |item: &Item| read::opt_number(item, "balance").map_or(Decimal::ZERO, |n| n.parse().unwrap());
+            let key = (format!("merchant:{merchant}"), asset.to_owned());
+            gained.insert(key, number(item) - old.map_or(Decimal::ZERO, number));
+        }
+        if is_credited(item) && !old.is_some_and(is_credited) {
+            let merchant = format!("merchant:{}", read::text(item, "merchant_id").unwrap());
+            for delta in merchant_delta(item).unwrap() {
+                *flagged.entry((merchant.clone(), delta.asset().to_string())).or_default() += delta.value();
+            }
+        }
+    }
+    for sums in [&mut gained, &mut flagged] {
+        sums.retain(|_, sum| !sum.is_zero());
+    }
+    (gained, flagged)
+}
+
 fn check_books(vector: &Vector, executed: &Executed) {
     let effects = as_sums(&vector.effects);
     let mut per_asset = BTreeMap::<&str, Decimal>::new();
@@ -284,6 +344,8 @@ fn check_books(vector: &Vector, executed: &Executed) {
     assert_eq!(posted(&executed.before, &executed.after), effects, "the journal");
     let merchants: Sums = effects.into_iter().filter(|((account, _), _)| account.starts_with("merchant:")).collect();
     assert_eq!(merchant_work(&executed.before, &executed.after), merchants, "what merchants will be credited");
+    let (gained, flagged) = credited(&executed.before, &executed.after);
+    assert_eq!(gained, flagged, "what merchants' balances gain, and the records that are flagged");
     if executed.outcome != "applied" {
         assert_eq!(executed.before, executed.after, "a refused request changed the table");
     }

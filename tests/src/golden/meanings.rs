@@ -147,7 +147,14 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
             vec![(Old::With("points_taken_back", n("987654")), stale)]
         }
         ("refund", "#state = :seen_state") => vec![(Old::Gone, stale), (Old::With("state", s("else")), stale)],
-        ("clawback", NEW) => vec![(Old::Stands, stale)],
+        ("clawback" | "crediting", NEW) => vec![(Old::Stands, stale)],
+        ("crediting", "#fence = :fence") => vec![(Old::Gone, stale), (Old::With("fence", n("9")), stale)],
+        ("crediting", "#lease_until = :seen_lease") => {
+            vec![(Old::With("lease_until", s("2026-11-21T04:00:00.000Z")), stale)]
+        }
+        ("payment" | "refund", "attribute_not_exists(#credited_at)") => {
+            vec![(Old::With("credited_at", s("2026-11-20T04:00:00.000Z")), "rejected already_exists")]
+        }
         ("clawback", "#state = :taken") => vec![(Old::Gone, stale), (Old::With("state", s("returned")), stale)],
         ("payer", "#balance >= :amount") if does == "topup_event" => vec![(Old::With("balance", n("0")), stale)],
         ("payer", "#balance = :seen") => vec![(Old::With("balance", n("987654")), stale)],

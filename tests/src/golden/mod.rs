@@ -2,6 +2,7 @@
 //! to the books. Read, built and executed here; files are made by `golden-new` alone.
 
 pub mod build;
+pub mod build_crediting;
 mod build_more;
 mod build_topup;
 pub mod cases;

@@ -1,5 +1,6 @@
 //! A golden vector as it stands in its file: decoded strictly, written canonically.
-//! One case a file, `golden/v1/<operation>/<case>.json`.
+//! One case a file, `golden/v1/<operation>/<case>.json`. Where a meaning has changed, the file of the same
+//! id in `golden/v2` says what is built now.
 
 use super::command::Command;
 use crate::wire;
@@ -77,6 +78,21 @@ impl Vector {
         assert_eq!(vector.id, name, "{name} holds another id");
         vector
     }
+}
+
+/// The vectors that say what is built now: the newest of each id.
+#[must_use]
+pub fn current() -> BTreeMap<String, String> {
+    let mut all = files("v1");
+    all.extend(files("v2"));
+    all
+}
+
+/// The vectors that a newer one of the same id has superseded. What they say was written, and stands.
+#[must_use]
+pub fn superseded() -> BTreeMap<String, String> {
+    let newer = files("v2");
+    files("v1").into_iter().filter(|(id, _)| newer.contains_key(id)).collect()
 }
 
 /// Where the vectors of a version stand.

@@ -128,6 +128,45 @@ impl Books {
         assert_eq!(owed, posted, "what merchants are owed and what is posted to them differ");
     }
 
+    /// What merchants' balances hold and what records have not been added to them is together what is posted to
+    /// merchants; and each record's work is to be credited until it is, and to be settled from then on. Not for
+    /// rows that were read while merchants were being credited.
+    ///
+    /// # Panics
+    /// With what is wrong.
+    pub fn check_credited(&self) {
+        let mut owed = Sums::new();
+        for (pk, sk, row) in self.under("BALANCE#").filter(|(pk, _, _)| kind_and_id(pk).0 == "merchant") {
+            let account = (format!("merchant:{}", kind_and_id(pk).1), sk.replace("BALANCE#", ""));
+            *owed.entry(account).or_default() += number(row, "balance") + opt_number(row, "held");
+        }
+        let refunds = self.under("REFUND#").filter(|(pk, _, _)| kind_and_id(pk).0 == "payment");
+        for (pk, sk, row) in
+            self.under("PAYMENT").chain(refunds).filter(|(_, _, row)| row.contains_key("merchant_delta"))
+        {
+            let (merchant, credited) = (text(row, "merchant_id"), row.contains_key("credited_at"));
+            let work = if credited { "settle" } else { "credit" };
+            let due = opt_text(row, "due_pk").unwrap_or_default();
+            assert!(due.starts_with(&format!("{}#due#{work}#{merchant}#", self.tenant)), "{pk} {sk}: {due}");
+            if !credited {
+                for (asset, delta) in merchant_delta(row) {
+                    *owed.entry((format!("merchant:{merchant}"), asset)).or_default() += delta;
+                }
+            }
+        }
+        let mut posted = Sums::new();
+        let all = self.postings();
+        for (account, sum) in [&all.available, &all.held].into_iter().flatten().map(copied) {
+            if account.0.starts_with("merchant:") {
+                *posted.entry(account).or_default() += sum;
+            }
+        }
+        for sums in [&mut owed, &mut posted] {
+            sums.retain(|_, sum| !sum.is_zero());
+        }
+        assert_eq!(owed, posted, "merchants' balances with what is uncredited, and their postings, differ");
+    }
+
     /// What of a payment may be refunded is what was captured and has not come back, never less
     /// than nothing and never more than all; its state says the same.
     fn check_payments(&self) {

@@ -21,8 +21,10 @@ use ledger_local::{clock, seed};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::StripeConfig;
+use ledger_runtime::crediting::Credited;
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::ApplyError;
+use ledger_runtime::lambda::Due;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::topups::Recovered;
 use serde_json::{Value, json};
@@ -279,6 +281,10 @@ impl World {
     pub async fn check_books(&self) -> Books {
         let books = self.books().await;
         books.check();
+        // A stack in another process credits while its rows are read.
+        if let Tokens::Host(_) = &self.tokens {
+            books.check_credited();
+        }
         books
     }
 
@@ -288,6 +294,15 @@ impl World {
     /// As the worker's own.
     pub async fn run_jobs(&self) -> Result<Progress, Problem> {
         gate::as_function("jobs", jobs::run_due(&self.app, &self.slug())).await
+    }
+
+    /// One run of the worker that credits merchants: a sweep of the tenant.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn credit(&self) -> Result<Credited, Problem> {
+        let due = Due { tenant: self.slug(), changed: Vec::new() };
+        gate::as_function("crediting", crediting::run_due(&self.app, &due)).await
     }
 
     /// One run of the recovery worker.

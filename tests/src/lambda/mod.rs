@@ -39,7 +39,7 @@ pub struct Deployed {
 }
 
 /// Every function. One that is not here is neither started by the tests nor measured.
-pub const FUNCTIONS: [Deployed; 8] = [
+pub const FUNCTIONS: [Deployed; 9] = [
     http("customer", "customer-payment"),
     http("merchant", "merchant-payments"),
     http("admin", "admin-attention"),
@@ -47,6 +47,7 @@ pub const FUNCTIONS: [Deployed; 8] = [
     http("stripe-webhook", "stripe-webhook-payment"),
     worker("jobs", "jobs-schedule"),
     worker("outbox", "outbox-schedule"),
+    worker("crediting", "crediting-schedule"),
     trigger("token-claims", "token-claims-cognito"),
 ];
 

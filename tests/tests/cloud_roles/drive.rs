@@ -32,6 +32,7 @@ pub(crate) async fn everything() {
     events(&stage).await;
     let _ = stage.world.run_jobs().await.expect("a whole run");
     let _ = stage.world.recover().await.expect("a whole run");
+    assert!(stage.world.credit().await.expect("a whole run").records > 0);
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
     in_flight().await;
@@ -39,7 +40,7 @@ pub(crate) async fn everything() {
 
 /// What each function asks of its store before its first event.
 async fn starts(world: &World) {
-    for name in FACES.map(|(name, _)| name).into_iter().chain(["jobs", "outbox"]) {
+    for name in FACES.map(|(name, _)| name).into_iter().chain(["jobs", "outbox", "crediting"]) {
         gate::as_function(name, world.app.dynamo().warm_up()).await.expect("the store is there");
     }
 }

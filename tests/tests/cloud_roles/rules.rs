@@ -13,10 +13,11 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements that allow on a pattern of resources: policy, statement, and why.
-const PATTERNS: [(&str, &str, &str); 8] = [
+const PATTERNS: [(&str, &str, &str); 9] = [
     ("*", "Log", "streams of a log group are named by Lambda"),
     ("*", "Trace", "X-Ray knows no resources"),
     ("AdminRole", "ReadMetricsBack", "CloudWatch knows no resources for reading metrics"),
+    ("CreditingRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
     ("JobsRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
     (BOUNDARY, "ReadTheStream", "a stream's label is its date of birth"),
     (BOUNDARY, "TraceAndMeasure", "CloudWatch and X-Ray know no resources"),

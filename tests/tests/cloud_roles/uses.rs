@@ -36,7 +36,7 @@ const KEY: &str = "kms:Decrypt <TableKey.Arn>";
 const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
 
 /// What the local stack has no like of, and no test can see: function, and action and resource.
-const BESIDE: [(&str, &[&str]); 8] = [
+const BESIDE: [(&str, &[&str]); 9] = [
     ("customer", &[KEY, SECRET]),
     ("merchant", &[KEY]),
     ("admin", &[KEY, SECRET, "cloudwatch:GetMetricData *"]),
@@ -64,6 +64,20 @@ const BESIDE: [(&str, &[&str]); 8] = [
             "sqs:DeleteMessage <OutboxQueue.Arn>",
             "sqs:GetQueueAttributes <OutboxQueue.Arn>",
             "sqs:ReceiveMessage <OutboxQueue.Arn>",
+        ],
+    ),
+    (
+        "crediting",
+        &[
+            KEY,
+            "sqs:DeleteMessage <CreditingQueue.Arn>",
+            "sqs:GetQueueAttributes <CreditingQueue.Arn>",
+            "sqs:ReceiveMessage <CreditingQueue.Arn>",
+            "sqs:SendMessage <StreamDeadLetters.Arn>",
+            "dynamodb:DescribeStream <stream>",
+            "dynamodb:GetRecords <stream>",
+            "dynamodb:GetShardIterator <stream>",
+            "dynamodb:ListStreams <table>/stream/*",
         ],
     ),
     ("token-claims", &[]),

@@ -25,7 +25,7 @@ fn agree(what: &str, state: &Contents, items: &[TransactItem]) {
 #[test]
 fn the_model_does_what_the_engine_does() {
     let mut runs = 0;
-    for (id, text) in vector::files("v1") {
+    for (id, text) in vector::current() {
         let vector = Vector::read(&id, &text);
         let Built::Transaction(transaction, _) = build(&vector.given) else { continue };
         let items: Vec<Item> = vector.given.state.iter().map(wire::item_from_json).collect();

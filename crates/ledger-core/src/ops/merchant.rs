@@ -6,7 +6,7 @@ use crate::dynamo::{Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, MerchantId, Tenant};
-use crate::keys::{Partition, Shards, attr};
+use crate::keys::{self, Partition, Shards, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::time::Timestamp;
@@ -65,6 +65,8 @@ pub fn plan_open(
         ("name".to_owned(), Value::s(name.expose())),
         ("status".to_owned(), Value::s(MerchantStatus::Active.name())),
         ("shards".to_owned(), Value::int(shards.count().into())),
+        (attr::OWNER_PK.to_owned(), Value::S(keys::merchants_partition(tenant))),
+        (attr::OWNER_SK.to_owned(), Value::s(merchant)),
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);

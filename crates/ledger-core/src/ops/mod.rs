@@ -11,6 +11,7 @@ pub mod card_pay;
 pub mod card_reverse;
 pub mod card_topup;
 pub mod charge;
+pub mod crediting;
 pub mod customer_open;
 mod earned;
 pub mod grant;

@@ -92,6 +92,8 @@ pub struct Rejection {
     pub failure: Failure,
     /// Which action's guard it was, by its position: two actions may have one role.
     pub position: usize,
+    /// Every position whose guard fails with the same meaning, that one first.
+    pub positions: Vec<usize>,
     /// What that action is for.
     pub role: Role,
     /// The item as it was.
@@ -176,8 +178,13 @@ fn rejection<'a>(pairs: impl Iterator<Item = (&'a TransactItem, &'a Reason)>) ->
         let Some(clause) = item.failure_on(reason.item.as_ref()) else {
             return Some(Verdict::Broken(Broken::Unexplained(item.role())));
         };
-        if best.as_ref().is_none_or(|so_far| clause.failure < so_far.failure) {
-            best = Some(Rejection { failure: clause.failure, position, role: item.role(), old: reason.item.clone() });
+        match &mut best {
+            Some(so_far) if so_far.failure == clause.failure => so_far.positions.push(position),
+            Some(so_far) if so_far.failure < clause.failure => {}
+            Some(_) | None => {
+                let (failure, old) = (clause.failure, reason.item.clone());
+                best = Some(Rejection { failure, position, positions: vec![position], role: item.role(), old });
+            }
         }
     }
     best.map(Verdict::Rejected)

@@ -55,6 +55,10 @@ pub enum Role {
     KeptEvent,
     /// How much of a tenant's requests in a window has been leased.
     Rate,
+    /// Who credits a merchant.
+    Crediting,
+    /// A merchant's balance, which follows from its records.
+    MerchantBalance,
 }
 
 /// A part of a condition, with what it means when it does not hold.

@@ -4,6 +4,7 @@
 mod classify;
 mod entry;
 mod item;
+mod projection;
 
 pub use classify::{Broken, Reason, ReasonCode, Rejection, Verdict};
 pub(crate) use entry::changes;
@@ -39,8 +40,8 @@ pub struct Planned<R> {
 
 /// An ordered list of actions that is safe to execute.
 // INVARIANT: at most 100 items, one action a key, the marker (where there is one) first, every change
-// of a balance is matched by a posting of an entry that sums to zero per asset, and headroom under a
-// cap changes under a marker only.
+// of a balance is matched by a posting of an entry that sums to zero per asset, or is the sum of the
+// records that the same transaction flags as credited, and headroom under a cap changes under a marker only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     items: Vec<TransactItem>,
@@ -88,6 +89,12 @@ pub enum BuildError {
     /// Two values claim one placeholder.
     #[error("an expression uses one placeholder twice ({0:?})")]
     Placeholder(Role),
+    /// A merchant is credited by whoever holds no fencing token.
+    #[error("a merchant's balance changes without a fencing token ({0:?})")]
+    Unfenced(Role),
+    /// A record is credited to a merchant that it is not of.
+    #[error("a record is another merchant's ({0:?})")]
+    Stranger(Role),
     /// A sum of postings does not fit.
     #[error(transparent)]
     Money(#[from] MoneyError),

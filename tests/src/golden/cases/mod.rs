@@ -7,6 +7,7 @@ mod card_reverse;
 mod cards;
 mod charge;
 mod clawback;
+mod crediting;
 mod customers;
 mod flight;
 mod forms;
@@ -44,6 +45,8 @@ pub struct Case {
     pub effects: Vec<(String, &'static str, &'static str)>,
     /// Whether the rows of precedence are written out.
     pub precedence: bool,
+    /// Which version of its vector it makes: `v2` once what `v1` says has changed.
+    pub version: &'static str,
 }
 
 /// Every case.
@@ -72,6 +75,7 @@ pub fn all() -> Vec<Case> {
         flight::cases(),
         attention::cases(),
         topup_check::cases(),
+        crediting::cases(),
     ]
     .into_iter()
     .flatten()
@@ -94,7 +98,7 @@ impl Case {
         };
         let command = Command { tenant: world::TENANT.to_owned(), claim, answer, context, seen: Vec::new(), does };
         let given = Given { now: world::NOW.to_owned(), command, state: Vec::new() };
-        Self { id, why, given, outcome: "applied", effects: Vec::new(), precedence: false }
+        Self { id, why, given, outcome: "applied", effects: Vec::new(), precedence: false, version: "v1" }
     }
 
     fn on(mut self, state: impl IntoIterator<Item = Json>) -> Self {
@@ -114,6 +118,12 @@ impl Case {
 
     fn ends(mut self, outcome: &'static str) -> Self {
         self.outcome = outcome;
+        self
+    }
+
+    /// Its vector in `v1` stands for what was written before; this one is what is built now.
+    fn supersedes(mut self) -> Self {
+        self.version = "v2";
         self
     }
 

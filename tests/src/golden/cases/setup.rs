@@ -89,10 +89,11 @@ fn registered() -> Vec<Case> {
         issue("card_issue/exists", "Nothing that stands is written over.", None)
             .on([item("card", RESOURCE, "card", json!({ "balance": n("5000"), "state": s("active") }))])
             .ends("rejected already_exists by card"),
-        merchant_open("merchant_open/opened", "A merchant on two shards."),
+        merchant_open("merchant_open/opened", "A merchant on two shards, which is listed.").supersedes(),
         merchant_open("merchant_open/exists", "Nothing that stands is written over.")
             .on([item("merchant", RESOURCE, "PROFILE", json!({ "name": s("Another") }))])
-            .ends("rejected already_exists by profile"),
+            .ends("rejected already_exists by profile")
+            .supersedes(),
         merchant_patch("merchant_patch/suspend", "It takes no payments.", None, Some("suspended")).on([merchant()]),
         merchant_patch("merchant_patch/rename", "Another name.", Some("Aoba Café"), None).on([merchant()]),
         merchant_patch("merchant_patch/missing", "There is no such merchant.", None, Some("suspended"))

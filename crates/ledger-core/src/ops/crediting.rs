@@ -1,0 +1,305 @@
+//! Crediting a merchant: records of payments and refunds are added to its balances, each exactly once.
+//! One worker does it at a time, by a lease with a fencing token; whoever has lost the token writes nothing.
+
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::ids::{MerchantId, PaymentId, RefundId, Tenant};
+use crate::keys::{self, Key, Partition, attr};
+use crate::money::{Asset, Delta};
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, Clause, MAX_ITEMS, Rejection, Role, TransactItem, Transaction};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How long a holder may be silent before another takes the merchant over. Each batch begins it anew.
+pub const LEASE: Duration = Duration::from_secs(30);
+
+/// The attribute that holds what a record changes of its merchant's balances.
+const DELTA: &str = "merchant_delta";
+
+/// A payment's or refund's record that its merchant has not been credited with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uncredited {
+    tenant: Tenant,
+    merchant: MerchantId,
+    payment: PaymentId,
+    refund: Option<RefundId>,
+    delta: Vec<Delta>,
+    shard: u32,
+    since: Timestamp,
+}
+
+impl Uncredited {
+    /// Reads a record as an index, the stream or the table has it. `None` if it is not due to be credited.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it is due and does not look as we write it.
+    pub fn read(tenant: &Tenant, item: &Item) -> Result<Option<Self>, ItemError> {
+        let mark = read::opt_text(item, attr::DUE_PK).and_then(|mark| keys::credit_mark(tenant, mark));
+        let Some((merchant, shard)) = mark else { return Ok(None) };
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        if read::parsed(item, "merchant_id", MerchantId::parse)? != merchant {
+            return Err(wrong("merchant_id"));
+        }
+        let is_refund = item.contains_key("refund_id");
+        let since = if item.contains_key(attr::UPDATED_AT) { attr::UPDATED_AT } else { attr::CREATED_AT };
+        let record = Self {
+            tenant: tenant.clone(),
+            merchant,
+            payment: read::parsed(item, "payment_id", PaymentId::parse)?,
+            refund: if is_refund { Some(read::parsed(item, "refund_id", RefundId::parse)?) } else { None },
+            delta: merchant_delta(item)?,
+            shard,
+            since: read::parsed(item, since, Timestamp::parse)?,
+        };
+        // What is flagged must be what was read.
+        let key = record.key();
+        if read::text(item, attr::PK)? != key.pk() || read::text(item, attr::SK)? != key.sk() {
+            return Err(wrong(attr::PK));
+        }
+        Ok(Some(record))
+    }
+
+    /// Whose table.
+    #[must_use]
+    pub fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    /// Whom it credits.
+    #[must_use]
+    pub fn merchant(&self) -> MerchantId {
+        self.merchant
+    }
+
+    /// What it changes, by asset: a refund takes.
+    #[must_use]
+    pub fn delta(&self) -> &[Delta] {
+        &self.delta
+    }
+
+    /// Since when it has been due.
+    #[must_use]
+    pub fn since(&self) -> Timestamp {
+        self.since
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        match self.refund {
+            Some(refund) => keys::refund(&self.tenant, self.payment, refund),
+            None => keys::payment(&self.tenant, self.payment),
+        }
+    }
+
+    /// The shard that its work mark is on.
+    pub(crate) fn shard(&self) -> u32 {
+        self.shard
+    }
+
+    pub(crate) fn role(&self) -> Role {
+        match self.refund {
+            Some(_) => Role::Refund,
+            None => Role::Payment,
+        }
+    }
+}
+
+/// What a record changes of its merchant's balances, by asset.
+///
+/// # Errors
+/// [`ItemError`] if it does not look as we write it.
+pub fn merchant_delta(item: &Item) -> Result<Vec<Delta>, ItemError> {
+    let wrong = || ItemError { attribute: DELTA.to_owned() };
+    let changes = read::opt_map(item, DELTA).ok_or_else(wrong)?;
+    let change = |(asset, delta): (&String, &Value)| {
+        let Value::N(number) = delta else { return Err(wrong()) };
+        Delta::from_stored(Asset::parse(asset).map_err(|_| wrong())?, number).map_err(|_| wrong())
+    };
+    changes.iter().map(change).collect()
+}
+
+/// Whether a record's amounts stand in its merchant's balances.
+#[must_use]
+pub fn is_credited(item: &Item) -> bool {
+    item.contains_key("credited_at")
+}
+
+/// Who credits a merchant, as its item says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crediting {
+    /// The token of whoever took it last.
+    pub fence: i64,
+    /// Until when that one is taken to be alive.
+    pub lease_until: Timestamp,
+    /// How often balances have been credited: while it stays, they have not changed by crediting.
+    pub version: i64,
+}
+
+impl Crediting {
+    /// Reads the stored item.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            fence: read::int(item, "fence")?,
+            lease_until: read::parsed(item, "lease_until", Timestamp::parse)?,
+            version: read::int(item, "version")?,
+        })
+    }
+}
+
+/// The right to credit a merchant, as long as nobody has a later token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    tenant: Tenant,
+    merchant: MerchantId,
+    fence: i64,
+}
+
+impl Lease {
+    /// Takes a merchant as it was seen. `None` while somebody else has it. The guard is on exactly what was
+    /// seen: of two that take it at once, one fails with `StalePlan`.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn take(
+        tenant: &Tenant,
+        merchant: MerchantId,
+        seen: Option<&Crediting>,
+        now: Timestamp,
+    ) -> Result<Option<(Self, Transaction)>, BuildError> {
+        let key = Partition::merchant(tenant, merchant).crediting();
+        let until = Value::s(now.plus(LEASE));
+        let stale = |condition| Clause { condition, failure: Failure::StalePlan };
+        let (fence, item) = match seen {
+            None => {
+                let first = Item::from([
+                    ("fence".to_owned(), Value::int(1)),
+                    ("lease_until".to_owned(), until),
+                    ("version".to_owned(), Value::int(0)),
+                ]);
+                (1, TransactItem::put(Role::Crediting, key, first, vec![stale(Condition::absent(attr::PK))]))
+            }
+            Some(seen) if now < seen.lease_until => return Ok(None),
+            Some(seen) => {
+                let fence = seen.fence.saturating_add(1);
+                let update =
+                    Update::new().set("fence", "to_fence", Value::int(fence)).set("lease_until", "lease_until", until);
+                let lease = Condition::compare("lease_until", Cmp::Eq, "seen_lease", Value::s(seen.lease_until));
+                let clauses = vec![stale(fenced(seen.fence)), stale(lease)];
+                (fence, TransactItem::update(Role::Crediting, key, update, clauses))
+            }
+        };
+        Ok(Some((Self { tenant: tenant.clone(), merchant, fence }, Transaction::unkeyed(vec![item])?)))
+    }
+
+    /// Lets the merchant go: anybody may take it at once.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn release(&self, now: Timestamp) -> Result<Transaction, BuildError> {
+        Transaction::unkeyed(vec![self.held(Update::new().set("lease_until", "lease_until", Value::s(now)))])
+    }
+
+    /// As many of the first records as fit into one transaction; `None` if there are none. It also says that
+    /// the holder is alive.
+    ///
+    /// # Errors
+    /// [`BuildError`] if a record is another merchant's or there twice.
+    pub fn batch(&self, waiting: &[Uncredited], now: Timestamp) -> Result<Option<Batch>, BuildError> {
+        let records = fitting(waiting);
+        if records.is_empty() {
+            return Ok(None);
+        }
+        let alive = Update::new().set("lease_until", "lease_until", Value::s(now.plus(LEASE))).add(
+            "version",
+            "one",
+            Value::int(1),
+        );
+        let whose = (&self.tenant, self.merchant);
+        let transaction = Transaction::projected(self.held(alive), whose, records, now)?;
+        Ok(Some(Batch { transaction, records: records.len() }))
+    }
+
+    /// A change of the merchant's item that only the holder of this token can write.
+    fn held(&self, update: Update) -> TransactItem {
+        let mine = Clause { condition: fenced(self.fence), failure: Failure::StalePlan };
+        let key = Partition::merchant(&self.tenant, self.merchant).crediting();
+        TransactItem::update(Role::Crediting, key, update, vec![mine])
+    }
+}
+
+fn fenced(fence: i64) -> Condition {
+    Condition::compare("fence", Cmp::Eq, "fence", Value::int(fence))
+}
+
+/// The longest beginning for which one action each, one for each asset and the holder's are not too many.
+fn fitting(waiting: &[Uncredited]) -> &[Uncredited] {
+    let mut assets = BTreeSet::<&Asset>::new();
+    let mut fit = 0_usize;
+    for record in waiting {
+        assets.extend(record.delta.iter().map(Delta::asset));
+        if fit.saturating_add(assets.len()).saturating_add(2) > MAX_ITEMS {
+            break;
+        }
+        fit = fit.saturating_add(1);
+    }
+    waiting.get(..fit).unwrap_or_default()
+}
+
+/// Records that are credited together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    transaction: Transaction,
+    records: usize,
+}
+
+/// Why a batch was not credited. Nothing of it was. Records are named by their position in the batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setback {
+    /// Somebody else has taken the merchant over: whoever finds that stops.
+    LeaseLost,
+    /// There are no such records, which no request explains.
+    Missing(Vec<usize>),
+    /// These have been credited before: without them, the others can be.
+    Credited(Vec<usize>),
+}
+
+impl Batch {
+    /// What is written.
+    #[must_use]
+    pub fn transaction(&self) -> &Transaction {
+        &self.transaction
+    }
+
+    /// How many of the first records it holds.
+    #[must_use]
+    pub fn records(&self) -> usize {
+        self.records
+    }
+
+    /// What a failed guard means; `None` for one that no batch has.
+    #[must_use]
+    pub fn setback(&self, rejection: &Rejection) -> Option<Setback> {
+        let before = self.transaction.items().len().saturating_sub(self.records);
+        let records = || rejection.positions.iter().filter_map(|position| position.checked_sub(before)).collect();
+        match rejection.failure {
+            Failure::StalePlan => Some(Setback::LeaseLost),
+            Failure::AccountMissing => Some(Setback::Missing(records())),
+            Failure::AlreadyExists => Some(Setback::Credited(records())),
+            Failure::FourEyes
+            | Failure::AccountFrozen
+            | Failure::WrongState
+            | Failure::OverRefund
+            | Failure::CapExceeded
+            | Failure::LimitExceeded
+            | Failure::Insufficient => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! What is credited together, what never is, and what a failed guard means.
+
+use super::*;
+use crate::account::Account;
+use crate::transaction::{Reason, ReasonCode, Verdict};
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+fn now() -> Timestamp {
+    Timestamp::parse("2026-11-21T03:00:00Z").unwrap()
+}
+
+fn tenant() -> Tenant {
+    Tenant::parse("demo").unwrap()
+}
+
+fn merchant(number: u128) -> MerchantId {
+    MerchantId::new(Uuid::from_u128(number))
+}
+
+/// A payment of merchant 1, or a refund of it, as it stands in the table.
+fn stored(number: u128, refund: bool, delta: &[(&str, &str)]) -> Item {
+    let payment = PaymentId::new(Uuid::from_u128(number));
+    let id = RefundId::new(Uuid::from_u128(number));
+    let key = if refund { keys::refund(&tenant(), payment, id) } else { keys::payment(&tenant(), payment) };
+    let delta = delta.iter().map(|(asset, change)| ((*asset).to_owned(), Value::N((*change).to_owned()))).collect();
+    let mut item = Item::from([
+        (attr::PK.to_owned(), Value::s(key.pk())),
+        (attr::SK.to_owned(), Value::s(key.sk())),
+        ("payment_id".to_owned(), Value::s(payment)),
+        ("merchant_id".to_owned(), Value::s(merchant(1))),
+        (DELTA.to_owned(), Value::M(delta)),
+        (attr::CREATED_AT.to_owned(), Value::s(now())),
+        (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&tenant(), keys::Work::Credit(merchant(1)), 3))),
+        (attr::DUE_SK.to_owned(), Value::s(payment)),
+    ]);
+    if refund {
+        item.insert("refund_id".to_owned(), Value::s(id));
+    }
+    item
+}
+
+fn record(number: u128, delta: &[(&str, &str)]) -> Uncredited {
+    Uncredited::read(&tenant(), &stored(number, false, delta)).unwrap().unwrap()
+}
+
+fn payments(count: u128, delta: &[(&str, &str)]) -> Vec<Uncredited> {
+    (1..=count).map(|number| record(number, delta)).collect()
+}
+
+fn lease() -> Lease {
+    Lease::take(&tenant(), merchant(1), None, now()).unwrap().unwrap().0
+}
+
+fn moved(batch: &Batch) -> BTreeMap<(Account, String), String> {
+    let moves = batch.transaction().items().iter().flat_map(TransactItem::moves);
+    moves.map(|p| ((p.account, p.delta.asset().to_string()), p.delta.text())).collect()
+}
+
+#[test]
+fn as_many_as_fit_are_credited_together() {
+    let yen = [("ECOPAY", "100")];
+    let both = [("ECOPAY", "100"), ("POINT", "1")];
+    for (count, delta, fit, assets) in
+        [(1, &yen[..], 1, 1), (98, &yen, 98, 1), (99, &yen, 98, 1), (300, &both, 97, 2), (97, &both, 97, 2)]
+    {
+        let batch = lease().batch(&payments(count, delta), now()).unwrap().unwrap();
+        assert_eq!(batch.records(), fit);
+        assert_eq!(batch.transaction().items().len(), 1 + assets + fit);
+    }
+    // An asset that only the last one has costs an action too.
+    let mut waiting = payments(98, &yen);
+    waiting[97] = record(98, &both);
+    assert_eq!(lease().batch(&waiting, now()).unwrap().unwrap().records(), 97);
+    assert_eq!(lease().batch(&[], now()), Ok(None));
+}
+
+#[test]
+fn a_balance_gains_what_its_records_say() {
+    let refund = Uncredited::read(&tenant(), &stored(9, true, &[("ECOPAY", "-250.0"), ("POINT", "-7")])).unwrap();
+    let waiting = [
+        record(1, &[("ECOPAY", "100"), ("REGIONAL#aoba", "0.5")]),
+        record(2, &[("ECOPAY", "50"), ("POINT", "7")]),
+        refund.unwrap(),
+    ];
+    let batch = lease().batch(&waiting, now()).unwrap().unwrap();
+    let account = Account::Merchant(merchant(1));
+    // Points cancel out, and money goes below zero.
+    let expected = [("ECOPAY", "-100"), ("REGIONAL#aoba", "0.5")];
+    assert_eq!(moved(&batch), expected.map(|(asset, sum)| ((account, asset.to_owned()), sum.to_owned())).into());
+    let roles: Vec<Role> = batch.transaction().items().iter().map(TransactItem::role).collect();
+    assert_eq!(
+        roles,
+        [Role::Crediting, Role::MerchantBalance, Role::MerchantBalance, Role::Payment, Role::Payment, Role::Refund]
+    );
+}
+
+#[test]
+fn only_what_is_due_is_read_and_only_as_it_was_written() {
+    let yen = [("ECOPAY", "100")];
+    let with = |name: &str, value: Option<Value>| {
+        let mut item = stored(1, true, &yen);
+        match value {
+            Some(value) => item.insert(name.to_owned(), value),
+            None => item.remove(name),
+        };
+        Uncredited::read(&tenant(), &item)
+    };
+    let settle = keys::due_partition(&tenant(), keys::Work::Settle(merchant(1)), 3);
+    for mark in [None, Some(Value::S(settle)), Some(Value::s("demo#due#publish#1")), Some(Value::s("demo#due#credit#"))]
+    {
+        assert_eq!(with(attr::DUE_PK, mark), Ok(None));
+    }
+    assert_eq!(Uncredited::read(&Tenant::parse("demo-2").unwrap(), &stored(1, true, &yen)), Ok(None));
+    let wrong = |attribute: &str| Err(ItemError { attribute: attribute.to_owned() });
+    assert_eq!(with("merchant_id", Some(Value::s(merchant(2)))), wrong("merchant_id"));
+    assert_eq!(with("payment_id", Some(Value::s(merchant(2)))), wrong(attr::PK));
+    assert_eq!(with("refund_id", None), wrong(attr::PK));
+    assert_eq!(with(attr::CREATED_AT, None), wrong(attr::CREATED_AT));
+    let delta = |value: Value| with(DELTA, Some(Value::M(Item::from([("ECOPAY".to_owned(), value)]))));
+    for value in [Value::s("100"), Value::int(0), Value::N("1e3x".to_owned())] {
+        assert_eq!(delta(value), wrong(DELTA));
+    }
+    // A payment that was captured late is due since then.
+    let later = now().plus(LEASE);
+    assert_eq!(with(attr::UPDATED_AT, Some(Value::s(later))).unwrap().unwrap().since(), later);
+}
+
+#[test]
+fn a_record_is_never_credited_twice_nor_to_another() {
+    let yen = [("ECOPAY", "100")];
+    let twice = [record(1, &yen), record(2, &yen), record(1, &yen)];
+    assert_eq!(lease().batch(&twice, now()), Err(BuildError::SameKey(Role::Payment)));
+    let other = Lease { merchant: merchant(2), ..lease() };
+    assert_eq!(other.batch(&payments(1, &yen), now()), Err(BuildError::Stranger(Role::Payment)));
+    let other = Lease { tenant: Tenant::parse("demo-2").unwrap(), ..lease() };
+    assert_eq!(other.batch(&payments(1, &yen), now()), Err(BuildError::Stranger(Role::Payment)));
+}
+
+#[test]
+fn a_projection_needs_its_holders_token() {
+    let records = payments(2, &[("ECOPAY", "100")]);
+    let projected = |holder| Transaction::projected(holder, (&tenant(), merchant(1)), &records, now());
+    let key = || Partition::merchant(&tenant(), merchant(1)).crediting();
+    let alive = || Update::new().add("version", "one", Value::int(1));
+    let mine = || vec![Clause { condition: fenced(1), failure: Failure::StalePlan }];
+    assert!(projected(TransactItem::update(Role::Crediting, key(), alive(), mine())).is_ok());
+    let unguarded = TransactItem::update(Role::Crediting, key(), alive(), Vec::new());
+    assert_eq!(projected(unguarded), Err(BuildError::Unfenced(Role::Crediting)));
+    let other = TransactItem::update(Role::Profile, key(), alive(), mine());
+    assert_eq!(projected(other), Err(BuildError::Unfenced(Role::Profile)));
+    let balance = alive().add(attr::BALANCE, "delta", Value::int(1));
+    let moving = TransactItem::update(Role::Crediting, key(), balance, mine());
+    assert_eq!(projected(moving), Err(BuildError::Unfenced(Role::Crediting)));
+    // And a merchant's balance is written in no other way.
+    let batch = lease().batch(&records, now()).unwrap().unwrap();
+    let added = batch.transaction().items()[1].clone();
+    assert_eq!(Transaction::unkeyed(vec![added]), Err(BuildError::EffectWithoutJournal(Role::MerchantBalance)));
+}
+
+#[test]
+fn a_merchant_is_taken_once_its_holder_is_silent() {
+    let seen = Crediting { fence: 4, lease_until: now(), version: 9 };
+    let taken = |at| Lease::take(&tenant(), merchant(1), Some(&seen), at).unwrap().map(|(lease, _)| lease.fence);
+    assert_eq!(taken(now().minus(Duration::from_millis(1))), None);
+    assert_eq!(taken(now()), Some(5));
+}
+
+#[test]
+fn a_failed_guard_says_which_records_it_was() {
+    let batch = lease().batch(&payments(4, &[("ECOPAY", "100"), ("POINT", "1")]), now()).unwrap().unwrap();
+    let setback = |failed: &[(usize, Option<Item>)]| {
+        let none = Reason { code: ReasonCode::None, item: None };
+        let mut reasons = vec![none; batch.transaction().items().len()];
+        for (position, item) in failed {
+            reasons[*position] = Reason { code: ReasonCode::ConditionalCheckFailed, item: item.clone() };
+        }
+        let Verdict::Rejected(rejection) = batch.transaction().classify(&reasons) else { panic!("{reasons:?}") };
+        batch.setback(&rejection).unwrap()
+    };
+    let credited = || {
+        let mut item = stored(1, false, &[("ECOPAY", "100")]);
+        item.insert("credited_at".to_owned(), Value::s(now()));
+        Some(item)
+    };
+    let another = || Some(Item::from([("fence".to_owned(), Value::int(2))]));
+    // Behind the holder and two assets.
+    assert_eq!(setback(&[(4, credited())]), Setback::Credited(vec![1]));
+    assert_eq!(setback(&[(3, credited()), (6, credited())]), Setback::Credited(vec![0, 3]));
+    assert_eq!(setback(&[(3, credited()), (5, None)]), Setback::Missing(vec![2]));
+    assert_eq!(setback(&[(0, another()), (3, credited()), (5, None)]), Setback::LeaseLost);
+    assert_eq!(setback(&[(0, None)]), Setback::LeaseLost);
+}

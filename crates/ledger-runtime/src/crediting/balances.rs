@@ -1,0 +1,203 @@
+//! What a merchant is owed, credited and not: right at any moment, though the worker moves from one to the
+//! other meanwhile.
+//!
+//! Which records are not credited is known from an index only, and an index is behind. So it names candidates,
+//! and whether each is credited is read together with the balances, as of one instant. A record that is not yet
+//! in the index and not yet credited is missed, as if it were asked a moment earlier; none counts twice.
+
+use crate::app::App;
+use crate::dynamo::{QuerySpec, SortKeys};
+use crate::problem::Problem;
+use futures::future::{try_join, try_join_all};
+use ledger_core::dynamo::{Item, ItemError, read};
+use ledger_core::ids::{MerchantId, Tenant};
+use ledger_core::keys::{self, Key, Partition, attr, sk};
+use ledger_core::money::{Asset, Balance, Delta};
+use ledger_core::ops::MerchantTerms;
+use ledger_core::ops::crediting::{Crediting, Uncredited, is_credited};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many records of one shard are asked for at a time.
+const PAGE: usize = 500;
+/// The most records that are looked at. Where more wait, the worker has not run for long, and an alarm rings.
+const CANDIDATES_MAX: usize = 10_000;
+/// What DynamoDB reads as of one instant.
+const TOGETHER_MAX: usize = 100;
+/// How many such reads are made at once.
+const AT_ONCE: usize = 8;
+/// How often candidates that need several reads are read again, because the merchant was credited in between.
+const ROUNDS_MAX: u32 = 20;
+
+/// What a merchant is owed of an asset. A refund may take each part below zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MerchantBalance {
+    /// What has been added to the balance and has not been paid out, with what a settlement holds.
+    pub credited: Balance,
+    /// What of it a settlement holds.
+    pub held: Balance,
+    /// Payments less refunds that have not been added yet.
+    pub uncredited: Balance,
+}
+
+/// A record that may not be credited, and what it changes.
+struct Candidate {
+    key: Key,
+    delta: Vec<Delta>,
+}
+
+/// Balances and candidates as they were at one instant.
+struct Snapshot {
+    balances: Vec<Item>,
+    uncredited: Vec<Candidate>,
+    /// Whether it was one instant: nothing was credited from the first read to the last.
+    is_one: bool,
+}
+
+impl App {
+    /// What a merchant is owed, by asset.
+    ///
+    /// # Errors
+    /// 404 if there is no such merchant, 503 if the store did not tell or more waits than can be looked at.
+    pub async fn merchant_balances(
+        &self,
+        tenant: &Tenant,
+        merchant: MerchantId,
+    ) -> Result<BTreeMap<Asset, MerchantBalance>, Problem> {
+        let (terms, run) = (self.merchant(tenant, merchant).await?, self.terms(tenant).await?);
+        let partition = Partition::merchant(tenant, merchant);
+        let (mut waiting, standing) = try_join(self.uncredited(tenant, &terms), self.balances(&partition)).await?;
+        // Those that stand, and those whose first record may be credited before they are read.
+        let mut assets: BTreeSet<Asset> = standing.iter().map(asset_of).collect::<Result<_, _>>()?;
+        assets.extend(run.assets.keys().cloned());
+        assets.extend(waiting.iter().flat_map(|candidate| &candidate.delta).map(|delta| delta.asset().clone()));
+        for _ in 0..ROUNDS_MAX {
+            let snapshot = self.together(&partition, &assets, waiting).await?;
+            if snapshot.is_one {
+                return Ok(sums(&snapshot)?);
+            }
+            // What is credited stays so: each round looks at less, and one read needs no second.
+            waiting = snapshot.uncredited;
+        }
+        Err(Problem::busy())
+    }
+
+    /// The records that the index lists as not credited.
+    async fn uncredited(&self, tenant: &Tenant, terms: &MerchantTerms) -> Result<Vec<Candidate>, Problem> {
+        let mut found = Vec::new();
+        for shard in 0..terms.shards.count() {
+            let due = keys::due_partition(tenant, keys::Work::Credit(terms.id), shard);
+            let mut after = None;
+            loop {
+                let query = QuerySpec::due(due.clone(), SortKeys::All).after(after.take()).limit(PAGE);
+                let page = self.dynamo().query(&query).await?;
+                for item in &page {
+                    if let Some(record) = Uncredited::read(tenant, item)? {
+                        found.push(Candidate { key: record.key(), delta: record.delta().to_vec() });
+                    }
+                }
+                if found.len() > CANDIDATES_MAX {
+                    tracing::error!(%tenant, merchant = %terms.id, "more records wait to be credited than can be summed");
+                    return Err(Problem::busy());
+                }
+                match page.last() {
+                    Some(last) if page.len() >= PAGE => after = Some(read::text(last, attr::DUE_SK)?.to_owned()),
+                    Some(_) | None => break,
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads balances and candidates, each read with the merchant's version, which tells whether all of them
+    /// are of one instant.
+    async fn together(
+        &self,
+        partition: &Partition,
+        assets: &BTreeSet<Asset>,
+        candidates: Vec<Candidate>,
+    ) -> Result<Snapshot, Problem> {
+        let balances: Vec<Key> = assets.iter().map(|asset| partition.balance(asset)).collect();
+        let mut left: &[Candidate] = &candidates;
+        let mut reads: Vec<(&[Key], &[Candidate])> = Vec::new();
+        let mut beside: &[Key] = &balances;
+        loop {
+            let room = TOGETHER_MAX.saturating_sub(1).saturating_sub(beside.len());
+            let (these, others) = left.split_at_checked(room).unwrap_or((left, &[]));
+            reads.push((beside, these));
+            (left, beside) = (others, &[]);
+            if left.is_empty() {
+                break;
+            }
+        }
+        let mut answers = Vec::new();
+        for few in reads.chunks(AT_ONCE) {
+            let few = few.iter().map(|(beside, these)| self.read_together(partition, beside, these));
+            answers.extend(try_join_all(few).await?);
+        }
+        let versions: BTreeSet<Option<i64>> = answers.iter().map(|answer| answer.version).collect();
+        let (mut standing, mut waits) = (Vec::new(), Vec::new());
+        for answer in answers {
+            standing.extend(answer.balances);
+            waits.extend(answer.waits);
+        }
+        let uncredited = candidates.into_iter().zip(waits).filter(|(_, waits)| *waits).map(|(candidate, _)| candidate);
+        Ok(Snapshot { balances: standing, uncredited: uncredited.collect(), is_one: versions.len() <= 1 })
+    }
+
+    async fn read_together(
+        &self,
+        partition: &Partition,
+        balances: &[Key],
+        candidates: &[Candidate],
+    ) -> Result<Answer, Problem> {
+        let records = candidates.iter().map(|candidate| candidate.key.clone());
+        let keys: Vec<Key> =
+            [partition.crediting()].into_iter().chain(balances.iter().cloned()).chain(records).collect();
+        let mut items = self.dynamo().get_together(&keys).await?.into_iter();
+        let crediting = items.next().flatten();
+        let version = crediting.as_ref().map(Crediting::read).transpose()?.map(|crediting| crediting.version);
+        let balances = items.by_ref().take(balances.len()).flatten().collect();
+        let waits = items.map(|record| match record {
+            Some(record) => Ok(!is_credited(&record)),
+            None => Err(ItemError { attribute: attr::PK.to_owned() }),
+        });
+        Ok(Answer { version, balances, waits: waits.collect::<Result<_, _>>()? })
+    }
+}
+
+/// One read.
+struct Answer {
+    version: Option<i64>,
+    balances: Vec<Item>,
+    /// Whether each candidate still waits, in their order.
+    waits: Vec<bool>,
+}
+
+fn sums(snapshot: &Snapshot) -> Result<BTreeMap<Asset, MerchantBalance>, ItemError> {
+    let mut sums = BTreeMap::new();
+    for item in &snapshot.balances {
+        let asset = asset_of(item)?;
+        let number = |attribute: &str| {
+            let number = read::opt_number(item, attribute).unwrap_or("0");
+            Balance::from_stored(asset.clone(), number).map_err(|_| ItemError { attribute: attribute.to_owned() })
+        };
+        let held = number(attr::HELD)?;
+        let credited = number(attr::BALANCE)?.checked_plus(&held).map_err(|_| too_large())?;
+        sums.insert(asset.clone(), MerchantBalance { credited, held, uncredited: Balance::zero(asset) });
+    }
+    for delta in snapshot.uncredited.iter().flat_map(|candidate| &candidate.delta) {
+        let zero = || Balance::zero(delta.asset().clone());
+        let nothing = || MerchantBalance { credited: zero(), held: zero(), uncredited: zero() };
+        let sum = sums.entry(delta.asset().clone()).or_insert_with(nothing);
+        sum.uncredited = sum.uncredited.checked_apply(delta).map_err(|_| too_large())?;
+    }
+    Ok(sums)
+}
+
+fn asset_of(balance: &Item) -> Result<Asset, ItemError> {
+    read::parsed(balance, attr::SK, |key| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default()))
+}
+
+fn too_large() -> ItemError {
+    ItemError { attribute: attr::BALANCE.to_owned() }
+}
