@@ -1,9 +1,9 @@
 //! The table that is deployed is the one that the code knows and the local stack makes: keys, indexes, TTL,
-//! stream, and what of the stream wakes the worker of jobs and the one that credits merchants.
+//! stream, and what of the stream wakes the outbox and the worker that credits merchants.
 #![cfg(feature = "stack")]
 
 use aws_sdk_dynamodb::types::KeySchemaElement;
-use ledger_core::ids::{JobId, Tenant};
+use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_DUE, attr};
 use ledger_core::ops::crediting::Uncredited;
 use ledger_local::stack::TABLE_DEFAULT;
@@ -95,20 +95,52 @@ async fn the_local_table_is_the_deployed_one() {
     assert_eq!(local, of_template(&Template::read()));
 }
 
-/// The worker of jobs is woken by jobs that are due, and by nothing else.
-#[test]
-fn the_streams_filter_knows_jobs() {
+/// What of the stream wakes a worker: the prefix of the sort key, and the pattern without it.
+fn filter(mapping: &str, function: &str) -> (String, Value) {
     let template = Template::read();
-    let stream = template.properties("JobsStream");
-    assert_eq!(stream["FunctionName"], json!({"Ref": "JobsFunction.Alias"}));
+    let stream = template.properties(mapping);
+    assert_eq!(stream["FunctionName"], json!({"Ref": format!("{function}.Alias")}));
     assert_eq!(stream["EventSourceArn"], json!({"Fn::GetAtt": "Table.StreamArn"}));
     let filters = &stream["FilterCriteria"]["Filters"];
     let [filter] = &filters.as_array().expect("filters")[..] else { panic!("{filters}") };
-    let pattern: Value = serde_json::from_str(filter["Pattern"].as_str().expect("a pattern")).expect("JSON");
-    let prefix = pattern["dynamodb"]["Keys"][attr::SK]["S"][0]["prefix"].as_str().expect("a prefix");
-    let job = keys::job(&Tenant::parse("demo").expect("a slug"), JobId::parse(&new_id()).expect("an id"));
-    assert!(prefix.len() > 2 && job.sk().starts_with(prefix), "{prefix} {}", job.sk());
+    let mut pattern: Value = serde_json::from_str(filter["Pattern"].as_str().expect("a pattern")).expect("JSON");
+    let prefix = pattern["dynamodb"]["Keys"][attr::SK]["S"][0]["prefix"].take();
     assert_eq!(pattern["dynamodb"]["NewImage"], json!({attr::DUE_PK: {"S": [{"exists": true}]}}));
+    (prefix.as_str().expect("a prefix").to_owned(), pattern)
+}
+
+/// The outbox is woken by new journal entries, and by nothing else: not by the end of a publication, nor by a
+/// reference. An account's records come one batch after the other.
+#[test]
+fn the_streams_filter_knows_journal_entries() {
+    let (prefix, pattern) = filter("OutboxStream", "OutboxFunction");
+    assert_eq!((prefix.as_str(), &pattern["eventName"]), (keys::sk::TXN, &json!(["INSERT"])));
+    assert!(!keys::sk::TXNREF.starts_with(&prefix));
+    assert_eq!(Template::read().properties("OutboxStream")["ParallelizationFactor"], 1);
+}
+
+/// A shard of a table's stream is read by two at most.
+#[test]
+fn the_stream_has_no_more_readers_than_it_bears() {
+    let template = Template::read();
+    assert!(template.of_kind("AWS::Lambda::EventSourceMapping").count() <= 2);
+}
+
+/// Events keep each account's order, and no account waits for another's throughput.
+#[test]
+fn the_queue_of_events_keeps_order() {
+    let template = Template::read();
+    let queue = template.properties("EventQueue");
+    for (name, value) in [
+        ("FifoQueue", json!(true)),
+        ("ContentBasedDeduplication", json!(false)),
+        ("DeduplicationScope", json!("messageGroup")),
+        ("FifoThroughputLimit", json!("perMessageGroupId")),
+        ("SqsManagedSseEnabled", json!(true)),
+    ] {
+        assert_eq!(queue[name], value, "{name}");
+    }
+    assert_eq!(template.properties("ReceiverDeadLetters")["FifoQueue"], true);
 }
 
 /// Whether a filter of Lambda lets a part of a record pass: each leaf of the pattern names values, beginnings

@@ -81,7 +81,7 @@ async fn balance(teller: &Actor, merchant: &Merchant) -> (i64, i64) {
 }
 
 async fn run(actor: &Actor, tenant: &Tenant, changed: Vec<Item>) -> Result<Credited, Problem> {
-    let due = Due { tenant: tenant.clone(), changed };
+    let due = Due { changed, ..Due::everything(tenant.clone()) };
     gate::as_function("crediting", crediting::run_due(&actor.app, &due)).await
 }
 

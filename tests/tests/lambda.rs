@@ -135,8 +135,20 @@ async fn the_workers_do_what_a_schedule_asks_for() {
         assert_eq!(did, json!({"done": done, "failed": 0}));
     }
     let outbox = rig.function("outbox").await;
-    let did = outbox.invoke(&rig.event("outbox-schedule")).await.response();
-    assert_eq!(did, json!({"completed": 0, "waiting": 0, "checked": 0, "attention": 0}));
+    let entries = rig.world.books().await.under("TXN#").count();
+    let recovered = json!({"completed": 0, "waiting": 0, "checked": 0, "attention": 0});
+    for published in [entries, 0] {
+        let did = outbox.invoke(&rig.event("outbox-schedule")).await.response();
+        let events = json!({"published": published, "dead_letters": 0, "waiting": 0});
+        assert_eq!(did, json!({"recovered": recovered, "events": events}));
+    }
+    let told = rig.queue.messages();
+    let is_of_its_group = |message: &Value| {
+        let event: Value = serde_json::from_str(message["MessageBody"].as_str().expect("a text")).expect("JSON");
+        let group = format!("demo#{}", event["subject"].as_str().expect("an account"));
+        message["MessageGroupId"] == group && message["MessageDeduplicationId"] == event["id"]
+    };
+    assert!(told.len() == entries && entries > 0 && told.iter().all(is_of_its_group), "{told:#?}");
     let customer = rig.function("customer").await;
     let _ = http(&customer, &rig.event("customer-payment")).await.good();
     let crediting = rig.function("crediting").await;

@@ -1,6 +1,8 @@
 //! Every partition key, sort key, index key and attribute name of the table, in one place.
 //! A key needs a `Tenant`, which only a verified identity yields: another tenant's cannot be named.
 
+mod stored;
+
 use crate::account::Account;
 use crate::ids::{
     AdjustmentId, AuditId, CardId, CustomerId, JobId, MerchantId, PaymentId, Principal, RefundId, StaffId, Tenant,

@@ -5,6 +5,7 @@
 
 pub mod account;
 pub mod dynamo;
+pub mod events;
 pub mod failure;
 pub mod forms;
 pub mod idempotency;

@@ -98,6 +98,8 @@ operations! {
     Recovery = "recovery",
     /// A worker credits a merchant; not keyed.
     Crediting = "crediting",
+    /// A worker publishes journal entries as events; not keyed.
+    Publish = "publish",
 }
 
 impl Operation {

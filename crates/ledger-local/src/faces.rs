@@ -2,6 +2,7 @@
 //! The place where the demo data is seeded before the first request.
 
 use crate::demo::Demo;
+use crate::events::LocalEvents;
 use crate::seed::{self, SeedError};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::BehaviorVersion;
@@ -32,6 +33,8 @@ use utoipa_axum::router::OpenApiRouter;
 const JOBS_EVERY: Duration = Duration::from_millis(500);
 /// How often merchants are credited.
 const CREDIT_EVERY: Duration = Duration::from_millis(500);
+/// How often journal entries are published: there is no stream that would tell of each.
+const PUBLISH_EVERY: Duration = Duration::from_millis(500);
 /// How often operations in flight are recovered.
 const RECOVER_EVERY: Duration = Duration::from_secs(5);
 
@@ -71,6 +74,8 @@ pub struct Backend {
     pub stripe: StripeConfig,
     /// How many requests a tenant may make whose own terms do not say.
     pub tenant_requests: RequestRate,
+    /// Where events go.
+    pub events: LocalEvents,
 }
 
 /// Functions that are ready for requests.
@@ -105,6 +110,7 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     tokio::spawn(carry_on_jobs(app.clone(), demo.tenant.clone()));
     tokio::spawn(credit(app.clone(), demo.tenant.clone()));
     tokio::spawn(recover(app.clone(), demo.tenant.clone()));
+    tokio::spawn(publish(app.clone(), demo.tenant.clone()));
     let (router, openapi) = routes(&app).split_for_parts();
     Ok(Mounted { faces: routing::finish(router, app), openapi: completed(openapi), demo })
 }
@@ -124,7 +130,9 @@ fn without_stripe(backend: &Backend) -> App {
     let counting = Counting::new(clock.clone());
     let metrics = Metrics::to(counting.clone());
     let config = Config { tenant_requests: backend.tenant_requests, ..Config::of_table(&backend.table) };
-    App::new(Ledger::new(dynamo, clock, entropy, metrics), config).with_metric_source(counting)
+    App::new(Ledger::new(dynamo, clock, entropy, metrics), config)
+        .with_metric_source(counting)
+        .with_event_sink(backend.events.clone())
 }
 
 /// Every function's routes under one document.
@@ -150,6 +158,7 @@ pub fn openapi_json() -> String {
             account: None,
         },
         tenant_requests: RequestRate::DEFAULT,
+        events: LocalEvents::in_memory(),
     };
     let document = completed(routes(&without_stripe(&backend)).into_openapi());
     document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
@@ -170,7 +179,7 @@ async fn carry_on_jobs(app: App, tenant: String) {
 /// What another schedule does on AWS: credits the tenant's merchants.
 async fn credit(app: App, tenant: String) {
     let Ok(tenant) = Tenant::parse(&tenant) else { return };
-    let due = Due { tenant, changed: Vec::new() };
+    let due = Due::everything(tenant);
     let mut ticks = tokio::time::interval(CREDIT_EVERY);
     loop {
         ticks.tick().await;
@@ -188,6 +197,19 @@ async fn recover(app: App, tenant: String) {
         ticks.tick().await;
         if let Err(problem) = outbox::run_due(&app, &tenant).await {
             tracing::warn!(code = problem.code(), "operations in flight were not recovered");
+        }
+    }
+}
+
+/// And so does the stream: publishes the tenant's journal entries.
+async fn publish(app: App, tenant: String) {
+    let Ok(tenant) = Tenant::parse(&tenant) else { return };
+    let due = Due::everything(tenant);
+    let mut ticks = tokio::time::interval(PUBLISH_EVERY);
+    loop {
+        ticks.tick().await;
+        if let Err(problem) = outbox::publish_due(&app, &due).await {
+            tracing::warn!(code = problem.code(), "journal entries were not published");
         }
     }
 }

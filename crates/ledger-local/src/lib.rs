@@ -8,6 +8,7 @@ pub mod credential;
 pub mod demo;
 mod dev;
 pub mod engine;
+pub mod events;
 pub mod faces;
 pub mod gateway;
 pub mod issuer;

@@ -3,6 +3,7 @@
 
 use crate::demo::Demo;
 use crate::engine::{Data, Engine, EngineConfig, EngineError};
+use crate::events::{EventsError, LocalEvents};
 use crate::faces::{self, Backend, MountError, Mounted};
 use crate::gateway::{self, Parts};
 use crate::issuer::{Issuer, IssuerError};
@@ -57,7 +58,7 @@ pub struct StackConfig {
     pub store: Store,
     /// The table's name.
     pub table: String,
-    /// Where the token issuer's key and the Stripe simulator's state are kept; in memory when absent.
+    /// Where the token issuer's key, the Stripe simulator's state and events are kept; in memory when absent.
     pub state_directory: Option<PathBuf>,
     /// Where the demo terminal's credential is saved; nowhere when absent.
     pub terminal_file: Option<PathBuf>,
@@ -108,6 +109,9 @@ pub enum StackError {
     /// The Stripe simulator did not start.
     #[error(transparent)]
     Simulator(#[from] SimulatorError),
+    /// Events cannot be kept.
+    #[error(transparent)]
+    Events(#[from] EventsError),
     /// The functions or the demo data are not ready.
     #[error(transparent)]
     Mount(#[from] MountError),
@@ -157,11 +161,11 @@ impl Stack {
             Store::Endpoint(url) => (None, url.clone()),
         };
         match prepare(config, &url, &dynamodb_url, mount).await {
-            Ok(Prepared { issuer, simulator, stripe, mounted: Mounted { faces, openapi, demo } }) => {
+            Ok(Prepared { issuer, simulator, stripe, events, mounted: Mounted { faces, openapi, demo } }) => {
                 let issuer = Arc::new(issuer);
                 let parts = Parts { faces, openapi, issuer: Arc::clone(&issuer), demo: demo.clone() };
                 let beside = simulator.as_ref().map(Simulator::router).unwrap_or_default();
-                let (stop, server) = serve(listener, gateway::router_with(parts, beside));
+                let (stop, server) = serve(listener, gateway::router_with(parts, beside.merge(events.router())));
                 if let Some(simulator) = &simulator {
                     simulator.deliver_to(Some(format!("{url}{WEBHOOK_PATH}")));
                 }
@@ -236,6 +240,7 @@ struct Prepared {
     issuer: Issuer,
     simulator: Option<Simulator>,
     stripe: StripeConfig,
+    events: LocalEvents,
     mounted: Mounted,
 }
 
@@ -257,9 +262,21 @@ where
     let dynamodb = table::client(dynamodb_url).await;
     table::ensure(&dynamodb, dynamodb_url, &table).await?;
     let dynamodb_url = dynamodb_url.to_owned();
+    let events = match &state_directory {
+        Some(directory) => LocalEvents::in_directory(directory)?,
+        None => LocalEvents::in_memory(),
+    };
     let (simulator, stripe) = simulator(stripe, state_directory.as_deref(), url)?;
-    let backend = Backend { dynamodb, dynamodb_url, table, terminal_file, stripe: stripe.clone(), tenant_requests };
-    Ok(Prepared { issuer, simulator, stripe, mounted: mount(backend).await? })
+    let backend = Backend {
+        dynamodb,
+        dynamodb_url,
+        table,
+        terminal_file,
+        stripe: stripe.clone(),
+        tenant_requests,
+        events: events.clone(),
+    };
+    Ok(Prepared { issuer, simulator, stripe, events, mounted: mount(backend).await? })
 }
 
 /// The simulator, if it is wanted, and how the functions reach their Stripe.

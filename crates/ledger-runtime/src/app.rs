@@ -8,6 +8,7 @@ use crate::identity::Caller;
 use crate::metrics::{Metric, Metrics};
 use crate::problem::Problem;
 use crate::psp::Psp;
+use crate::publishing::EventSink;
 use crate::rate::Limiter;
 use crate::readback::MetricSource;
 use crate::request::RequestKey;
@@ -28,6 +29,7 @@ pub struct App {
     inner: Arc<Inner>,
     provider: ProviderAccess,
     source: Option<Arc<dyn MetricSource>>,
+    events: Option<Arc<dyn EventSink>>,
 }
 
 /// Whether there is a payment provider to ask, and how it is known.
@@ -51,13 +53,19 @@ impl App {
     pub fn new(ledger: Ledger, config: Config) -> Self {
         let (records, limiter) = (Records::default(), Limiter::default());
         let inner = Inner { ledger, records, limiter, config };
-        Self { inner: Arc::new(inner), provider: ProviderAccess::None, source: None }
+        Self { inner: Arc::new(inner), provider: ProviderAccess::None, source: None, events: None }
     }
 
     /// With a place to read counters back from.
     #[must_use]
     pub fn with_metric_source(self, source: impl MetricSource + 'static) -> Self {
         Self { source: Some(Arc::new(source)), ..self }
+    }
+
+    /// With a place to publish journal entries to.
+    #[must_use]
+    pub fn with_event_sink(self, sink: impl EventSink + 'static) -> Self {
+        Self { events: Some(Arc::new(sink)), ..self }
     }
 
     /// With a payment provider to call, which is set up so.
@@ -138,6 +146,11 @@ impl App {
             tracing::error!("no metric source is set up: the function's main names the services that it calls");
             Problem::internal()
         })
+    }
+
+    /// Where journal entries are published to, if that is set up.
+    pub(crate) fn event_sink(&self) -> Option<&Arc<dyn EventSink>> {
+        self.events.as_ref()
     }
 
     /// The cached records.

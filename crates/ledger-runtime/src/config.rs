@@ -1,8 +1,10 @@
 //! Configuration from the environment, checked at start. What is wrong is said with the variable's
 //! name and an example.
 
+mod events;
 mod stripe;
 
+pub use events::EventQueues;
 pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess, StripeConfig};
 
 use ledger_core::rate::RequestRate;
@@ -24,6 +26,8 @@ pub struct Config {
     pub stripe: Option<StripeAccess>,
     /// How many requests a tenant may make whose own terms do not say.
     pub tenant_requests: RequestRate,
+    /// Where events of transactions go; `None` in functions that publish nothing.
+    pub events: Option<EventQueues>,
 }
 
 /// A variable that is missing or wrong.
@@ -67,7 +71,7 @@ impl Config {
     pub fn of_table(table: &str) -> Self {
         let (table, ledger) = (table.to_owned(), table.to_owned());
         let (log_filter, tenant_requests) = (LOG_DEFAULT.to_owned(), RequestRate::DEFAULT);
-        Self { table, ledger, endpoint_url: None, log_filter, stripe: None, tenant_requests }
+        Self { table, ledger, endpoint_url: None, log_filter, stripe: None, tenant_requests, events: None }
     }
 
     /// From the process's environment.
@@ -105,7 +109,8 @@ impl Config {
         }
         let ledger = set(LEDGER).unwrap_or_else(|| table.clone());
         let (log_filter, tenant_requests) = (log_filter(set)?, tenant_requests(set)?);
-        Ok(Self { table, ledger, endpoint_url, log_filter, stripe: StripeAccess::from_vars(set)?, tenant_requests })
+        let (stripe, events) = (StripeAccess::from_vars(set)?, EventQueues::from_vars(set)?);
+        Ok(Self { table, ledger, endpoint_url, log_filter, stripe, tenant_requests, events })
     }
 }
 

@@ -10,7 +10,7 @@ mod tests;
 #[cfg(test)]
 pub(crate) use connect::scripted_client;
 pub use connect::{client, sdk_config};
-pub use reads::{QuerySpec, ReadError, SortKeys};
+pub use reads::{QuerySpec, ReadError, Readable, SortKeys};
 
 use crate::config::Config;
 use crate::entropy::Entropy;

@@ -260,7 +260,7 @@ impl Ledger {
     }
 
     /// A write that the store did not acknowledge and did not cancel either.
-    fn not_written(&self, tenant: &Tenant, operation: Operation, error: &WriteError) -> Problem {
+    pub(crate) fn not_written(&self, tenant: &Tenant, operation: Operation, error: &WriteError) -> Problem {
         match error {
             WriteError::Throttled => {
                 self.metrics.count(Metric::Throttled, tenant, operation);

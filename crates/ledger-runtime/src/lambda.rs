@@ -5,7 +5,7 @@ mod clients;
 mod serve;
 mod worker;
 
-pub use clients::{Client, cloud_watch, stripe};
+pub use clients::{Client, cloud_watch, event_queues, stripe};
 pub use worker::{Due, work};
 
 use crate::app::App;

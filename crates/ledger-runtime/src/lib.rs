@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod notes;
 pub mod problem;
 pub mod psp;
+pub mod publishing;
 pub mod rate;
 pub mod readback;
 pub mod reads;

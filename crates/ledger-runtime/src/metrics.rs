@@ -82,7 +82,7 @@ metrics! {
     StuckInFlight,
     /// Age of the oldest claim in flight whose outcome is not known.
     OldestInFlight in Seconds,
-    /// Age of the oldest unpublished journal entry.
+    /// Time from a journal entry to its publication.
     OutboxLag in Seconds,
     /// A request was answered with 503: we do not guess.
     FailClosed,
@@ -136,6 +136,10 @@ metrics! {
     RateLimitUnknown,
     /// Age of the oldest record that a sweep found uncredited.
     CreditingLag in Seconds,
+    /// Age of the oldest journal entry that a sweep found unpublished.
+    OldestUnpublished in Seconds,
+    /// A journal entry cannot be told as an event: a reference to it was put aside for a person.
+    EntryPutAside,
 }
 
 impl Metric {

@@ -1,13 +1,64 @@
-//! Recovers operations in flight with the payment provider: claims whose holder is gone, top-ups that
-//! nobody paid, refunds whose events were lost. A schedule calls it for a tenant, and so may anybody at
-//! any time: two runs at once do nothing twice.
+//! What leaves the ledger: publishes journal entries as events, and recovers operations in flight with the
+//! payment provider: claims whose holder is gone, top-ups that nobody paid, refunds whose events were lost. A
+//! schedule calls it for a tenant, the table's stream as soon as there is an entry, and anybody at any time:
+//! two runs at once move nothing twice, and keep each account's events in order.
 
 use ledger_core::ids::Tenant;
 use ledger_runtime::app::App;
+use ledger_runtime::lambda::Due;
 use ledger_runtime::problem::Problem;
+use ledger_runtime::publishing::{self, Published};
 use ledger_runtime::topups::{self, Recovered};
+use serde::Serialize;
 
-/// Takes on what is due for a tenant.
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Done {
+    /// Operations in flight.
+    pub recovered: Recovered,
+    /// Events of journal entries.
+    pub events: Published,
+}
+
+/// Does what is due for a tenant. What fails of the two does not keep the other from its work.
+///
+/// # Errors
+/// 503 if the store did not tell, or events were not taken; a later run goes on where this one stopped. 500
+/// if there is something to do and nobody to ask or to tell.
+pub async fn run(app: &App, due: &Due) -> Result<Done, Problem> {
+    // What the stream or a person names is an entry; claims are looked for by schedule.
+    if !due.changed.is_empty() || !due.named.is_empty() {
+        return Ok(Done { events: publish_due(app, due).await?, ..Done::default() });
+    }
+    let (events, recovered) = tokio::join!(publish_due(app, due), run_due(app, &due.tenant));
+    Ok(Done { events: events?, recovered: recovered? })
+}
+
+/// Publishes the journal entries that are due: those of the accounts that the stream speaks of, those that a
+/// person names, or all of them.
+///
+/// # Errors
+/// 503 if the store did not tell, or if an event was not taken. 500 if there are events and no queue.
+pub async fn publish_due(app: &App, due: &Due) -> Result<Published, Problem> {
+    let shards = app.terms(&due.tenant).await?.due_shards;
+    let Some(publisher) = app.publisher() else {
+        let waits = publishing::any_waits(app.dynamo(), &due.tenant, shards).await?;
+        return if waits { Err(no_queue(&due.tenant)) } else { Ok(Published::default()) };
+    };
+    let mut done = Published::default();
+    for key in &due.named {
+        done.add(publisher.again(&due.tenant, shards, key).await?);
+    }
+    if !due.changed.is_empty() {
+        done.add(publisher.changed(&due.tenant, shards, &due.changed).await?);
+    } else if due.named.is_empty() {
+        done.add(publisher.sweep(&due.tenant, shards).await?);
+    }
+    // It is told as a failure, so that it is tried again soon, and somebody hears of it if that goes on.
+    if done.waiting > 0 { Err(Problem::unavailable()) } else { Ok(done) }
+}
+
+/// Takes on what is in flight for a tenant.
 ///
 /// # Errors
 /// 503 if the store did not tell; a later run goes on where this one stopped. 500 if there are claims and
@@ -24,5 +75,10 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Recovered, Problem> {
 
 fn no_provider(tenant: &Tenant) -> Problem {
     tracing::error!(%tenant, "claims wait for Stripe, which is not set up: put its secret back");
+    Problem::internal()
+}
+
+fn no_queue(tenant: &Tenant) -> Problem {
+    tracing::error!(%tenant, "journal entries wait for a queue: set EVENTS_QUEUE_URL and EVENTS_DEAD_LETTERS_URL");
     Problem::internal()
 }

@@ -1,9 +1,8 @@
-//! Starts the recovery worker in Lambda.
+//! Starts the worker of what leaves the ledger in Lambda.
 
-use ledger_runtime::app::App;
-use ledger_runtime::lambda::{self, Due};
+use ledger_runtime::lambda;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    lambda::work(&[lambda::stripe], async |app: &App, due: &Due| outbox::run_due(app, &due.tenant).await).await
+    lambda::work(&[lambda::event_queues, lambda::stripe], outbox::run).await
 }

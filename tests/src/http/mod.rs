@@ -5,6 +5,7 @@ pub mod answer;
 pub mod books;
 pub mod call;
 pub mod endpoints;
+pub mod event_tap;
 pub mod host;
 pub mod ledgerbook;
 pub mod parked;

@@ -1,13 +1,15 @@
 //! A tenant of its own for one test, opened on a running stack: people, things and money, all made
 //! through the admin face. A test cannot see another's data, whatever runs beside it.
 
-use super::books::Books;
+use super::books::{Books, Row};
+use super::event_tap::EventTap;
 use super::host::{self, Host};
 use super::{Api, Call, Who};
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
 use jobs::Progress;
 use ledger_core::failure::Failure;
+use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::ops::{TenantTerms, tenant};
@@ -26,6 +28,7 @@ use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::ApplyError;
 use ledger_runtime::lambda::Due;
 use ledger_runtime::problem::Problem;
+use ledger_runtime::publishing::Published;
 use ledger_runtime::topups::Recovered;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -301,7 +304,7 @@ impl World {
     /// # Errors
     /// As the worker's own.
     pub async fn credit(&self) -> Result<Credited, Problem> {
-        let due = Due { tenant: self.slug(), changed: Vec::new() };
+        let due = Due::everything(self.slug());
         gate::as_function("crediting", crediting::run_due(&self.app, &due)).await
     }
 
@@ -311,6 +314,26 @@ impl World {
     /// As the worker's own.
     pub async fn recover(&self) -> Result<Recovered, Problem> {
         gate::as_function("outbox", outbox::run_due(&self.app, &self.slug())).await
+    }
+
+    /// One run of the worker that publishes, into a sink of the test's own: what it says that changed, or all.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn publish(&self, to: &EventTap, changed: Vec<Item>) -> Result<Published, Problem> {
+        let (app, due) = (self.app.clone().with_event_sink(to.clone()), Due::everything(self.slug()));
+        let due = Due { changed, ..due };
+        gate::as_function("outbox", outbox::publish_due(&app, &due)).await
+    }
+
+    /// Writes a row as it stands, past the ledger.
+    ///
+    /// # Panics
+    /// When the table does not take it.
+    #[expect(clippy::disallowed_methods, reason = "what the ledger never writes must be planted past it")]
+    pub async fn plant(&self, row: Row) {
+        let put = self.dynamodb.put_item().table_name(TABLE_DEFAULT).set_item(Some(row));
+        let _ = put.send().await.unwrap_or_else(|error| panic!("the row is not taken: {error:?}"));
     }
 
     fn slug(&self) -> Tenant {

@@ -7,12 +7,14 @@ pub mod figures;
 pub mod function;
 pub mod gate;
 pub mod kept;
+pub mod queue;
 pub mod reply;
 pub mod rig;
 
 pub use api::RuntimeApi;
 pub use function::{Ended, Function};
 pub use gate::Gate;
+pub use queue::Queue;
 pub use reply::Reply;
 pub use rig::Rig;
 

@@ -1,7 +1,7 @@
 //! The functions' binaries over a local stack with the demo data: started with what they need to reach it,
 //! and their events made as fresh as API Gateway, Stripe and a terminal make them.
 
-use super::{Function, events, names};
+use super::{Function, Queue, events, names};
 use crate::binaries;
 use crate::http::{Host, Terminal, World};
 use ledger_local::stack::TABLE_DEFAULT;
@@ -16,6 +16,8 @@ pub struct Rig {
     pub world: World,
     /// The demo terminal, enrolled.
     pub terminal: Terminal,
+    /// Where events go.
+    pub queue: Queue,
     host: Arc<Host>,
     binaries: PathBuf,
 }
@@ -35,7 +37,7 @@ impl Rig {
         let stack = host.stack();
         let world = World::remote(&stack.url(), stack.dynamodb_url()).await;
         let terminal = world.enrol(&stack.demo().terminals[0]).await;
-        Self { world, terminal, host, binaries: binaries.to_owned() }
+        Self { world, terminal, queue: Queue::start().await, host, binaries: binaries.to_owned() }
     }
 
     /// Where the store listens.
@@ -50,13 +52,14 @@ impl Rig {
         let stripe = self.host.stack().stripe();
         let secrets: Vec<&str> = stripe.webhook_secrets.iter().map(|secret| secret.expose().as_str()).collect();
         let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        vec![
+        let own = [
             set("TABLE_NAME", TABLE_DEFAULT),
             set("LEDGER_ENDPOINT_URL", store),
             set("STRIPE_API_KEY", stripe.api_key.expose()),
             set("STRIPE_WEBHOOK_SECRET", &secrets.join(",")),
             set("STRIPE_BASE_URL", &stripe.base_url),
-        ]
+        ];
+        own.into_iter().chain(self.queue.variables()).collect()
     }
 
     /// Starts a function, which waits for its first event.

@@ -4,6 +4,7 @@
 use ledger_local::faces::FACES;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
+use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, Scene};
 use ledger_tests::http::world::new_id;
@@ -33,6 +34,7 @@ pub(crate) async fn everything() {
     let _ = stage.world.run_jobs().await.expect("a whole run");
     let _ = stage.world.recover().await.expect("a whole run");
     assert!(stage.world.credit().await.expect("a whole run").records > 0);
+    let _ = stage.world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
     in_flight().await;

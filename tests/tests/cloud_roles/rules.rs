@@ -19,6 +19,7 @@ const PATTERNS: [(&str, &str, &str); 9] = [
     ("AdminRole", "ReadMetricsBack", "CloudWatch knows no resources for reading metrics"),
     ("CreditingRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
     ("JobsRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
+    ("OutboxRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
     (BOUNDARY, "ReadTheStream", "a stream's label is its date of birth"),
     (BOUNDARY, "TraceAndMeasure", "CloudWatch and X-Ray know no resources"),
     ("RollOutRole", "MoveTheAliases", "the part behind a function's name is the alias"),

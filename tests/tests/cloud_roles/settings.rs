@@ -121,6 +121,12 @@ fn functions_know_what_they_may_read() {
         assert_eq!(may("cloudwatch:GetMetricData"), looks, "{}: metrics", function.id);
         let links = super::rules::code_says(&function.binary, &["[lambda::cloud_watch"]);
         assert_eq!(links, looks, "{}: CloudWatch's client", function.id);
+        let publishes = super::rules::code_says(&function.binary, &[".publisher()"]);
+        for name in ["EVENTS_QUEUE_URL", "EVENTS_DEAD_LETTERS_URL"] {
+            assert_eq!(function.environment.contains(name), publishes, "{}: {name}", function.id);
+        }
+        let links = super::rules::code_says(&function.binary, &["lambda::event_queues"]);
+        assert_eq!(links, publishes, "{}: the queues' client", function.id);
         let counted = function.routes.iter().any(|route| !route.path.starts_with("/v1/webhooks/"));
         let limit = function.environment.contains("TENANT_REQUESTS_PER_SECOND");
         assert_eq!(limit, counted, "{}: the limit of its tenants", function.id);

@@ -64,6 +64,13 @@ const BESIDE: [(&str, &[&str]); 9] = [
             "sqs:DeleteMessage <OutboxQueue.Arn>",
             "sqs:GetQueueAttributes <OutboxQueue.Arn>",
             "sqs:ReceiveMessage <OutboxQueue.Arn>",
+            "sqs:SendMessage <EventQueue.Arn>",
+            "sqs:SendMessage <PutAsideDeadLetters.Arn>",
+            "sqs:SendMessage <StreamDeadLetters.Arn>",
+            "dynamodb:DescribeStream <stream>",
+            "dynamodb:GetRecords <stream>",
+            "dynamodb:GetShardIterator <stream>",
+            "dynamodb:ListStreams <table>/stream/*",
         ],
     ),
     (

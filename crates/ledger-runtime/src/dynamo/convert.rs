@@ -1,5 +1,6 @@
 //! The SDK's values and ours. What we never write is not read either, rather than guessed at.
 
+use super::reads::Readable;
 use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason};
 use aws_smithy_types::Blob;
 use ledger_core::dynamo::{Item, ItemError, Value};
@@ -36,6 +37,19 @@ pub(super) fn item_from_sdk(item: HashMap<String, AttributeValue>) -> Result<Ite
             None => Err(ItemError { attribute: name }),
         })
         .collect()
+}
+
+pub(super) fn readable(item: HashMap<String, AttributeValue>) -> Readable {
+    let mut readable = Readable { item: Item::new(), odd: None };
+    for (name, value) in item {
+        match from_sdk(value) {
+            Some(value) => {
+                readable.item.insert(name, value);
+            }
+            None => readable.odd = Some(ItemError { attribute: name }),
+        }
+    }
+    readable
 }
 
 pub(super) fn reason(reason: CancellationReason) -> Reason {

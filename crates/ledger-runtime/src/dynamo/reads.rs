@@ -35,6 +35,25 @@ pub enum ReadError {
     Unreadable(#[from] ItemError),
 }
 
+/// An item, as far as it can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readable {
+    /// What can be read: all that we have written, its keys among it.
+    pub item: Item,
+    /// An attribute that cannot be.
+    pub odd: Option<ItemError>,
+}
+
+impl Readable {
+    /// The whole item.
+    ///
+    /// # Errors
+    /// [`ItemError`] names what cannot be read.
+    pub fn whole(&self) -> Result<&Item, ItemError> {
+        self.odd.as_ref().map_or(Ok(&self.item), |odd| Err(odd.clone()))
+    }
+}
+
 /// Which sort keys a query asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SortKeys {
@@ -213,6 +232,20 @@ impl Dynamo {
     /// # Errors
     /// [`ReadError`] if that is not known.
     pub async fn query(&self, spec: &QuerySpec) -> Result<Vec<Item>, ReadError> {
+        let items = self.rows(spec).await?;
+        Ok(items.into_iter().map(convert::item_from_sdk).collect::<Result<_, _>>()?)
+    }
+
+    /// The same where one item that cannot be read must not hide the others: of such a one there is what
+    /// can be read.
+    ///
+    /// # Errors
+    /// [`ReadError`] if that is not known.
+    pub async fn query_readable(&self, spec: &QuerySpec) -> Result<Vec<Readable>, ReadError> {
+        Ok(self.rows(spec).await?.into_iter().map(convert::readable).collect())
+    }
+
+    async fn rows(&self, spec: &QuerySpec) -> Result<Vec<HashMap<String, AttributeValue>>, ReadError> {
         let (pk, sk) = spec.key_names();
         let mut names = HashMap::from([("#pk".to_owned(), pk.to_owned())]);
         let mut values = HashMap::from([(":pk".to_owned(), AttributeValue::S(spec.partition.clone()))]);
@@ -255,16 +288,14 @@ impl Dynamo {
                 .limit(i32::try_from(missing).unwrap_or(i32::MAX))
                 .set_exclusive_start_key(start.take());
             let page = request.send().await.map_err(read_error)?;
-            for item in page.items.unwrap_or_default() {
-                items.push(convert::item_from_sdk(item)?);
-            }
+            items.extend(page.items.unwrap_or_default());
             start = page.last_evaluated_key.filter(|key| !key.is_empty());
             if start.is_none() || items.len() >= wanted {
                 break;
             }
         }
         if let Some(after) = &spec.after {
-            items.retain(|item| item.get(sk) != Some(&Value::S(after.clone())));
+            items.retain(|item| item.get(sk) != Some(&AttributeValue::S(after.clone())));
         }
         items.truncate(spec.limit);
         Ok(items)

@@ -5,6 +5,7 @@ use super::StartError;
 use crate::app::App;
 use crate::config::StripeAccess;
 use crate::psp::Stripe;
+use crate::publishing::SqsSink;
 use crate::readback::CloudWatch;
 use crate::secrets::SecretsManager;
 use aws_config::SdkConfig;
@@ -31,4 +32,15 @@ pub fn stripe(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
 /// None.
 pub fn cloud_watch(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
     Ok(app.with_metric_source(CloudWatch::new(aws_sdk_cloudwatch::Client::new(sdk))))
+}
+
+/// The queues of events, if the environment names them.
+///
+/// # Errors
+/// None.
+pub fn event_queues(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
+    Ok(match app.config().events.clone() {
+        Some(queues) => app.with_event_sink(SqsSink::new(sdk, queues)),
+        None => app,
+    })
 }

@@ -12,6 +12,7 @@ use futures::FutureExt;
 use lambda_runtime::{LambdaEvent, service_fn};
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
+use ledger_core::keys::Key;
 use records::{Record, of_queue, of_stream};
 use serde::{Deserialize, Serialize};
 use std::panic::AssertUnwindSafe;
@@ -25,6 +26,16 @@ pub struct Due {
     /// What has come or changed in the table, as it was right after that; nothing where a schedule or a
     /// person asks for everything that is due.
     pub changed: Vec<Item>,
+    /// What a person names, to be looked after once more.
+    pub named: Vec<Key>,
+}
+
+impl Due {
+    /// Everything that is due for a tenant.
+    #[must_use]
+    pub fn everything(tenant: Tenant) -> Self {
+        Self { tenant, changed: Vec::new(), named: Vec::new() }
+    }
 }
 
 /// Serves a worker, whose `run` does what is due for a tenant. Two runs at once must do nothing twice:
@@ -52,11 +63,34 @@ enum Event {
     Queue(SqsEvent),
 }
 
-/// The message of a schedule.
+/// The message of a schedule; of a person, who may name an item; or a dead letter, which names one and says why.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tick {
     tenant: String,
+    entry: Option<Named>,
+    #[serde(rename = "why")]
+    _why: Option<String>,
+}
+
+/// An item by its key.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    pk: String,
+    sk: String,
+}
+
+impl Tick {
+    /// What is due; `None` if the tenant is malformed, or the item another's.
+    fn due(&self) -> Option<Due> {
+        let tenant = Tenant::parse(&self.tenant).ok()?;
+        let named = match &self.entry {
+            Some(named) => vec![Key::stored(&tenant, &named.pk, &named.sk)?],
+            None => Vec::new(),
+        };
+        Some(Due { named, ..Due::everything(tenant) })
+    }
 }
 
 /// What a worker answers.
@@ -80,10 +114,7 @@ impl<F> Worker<F> {
         F: AsyncFn(&App, &Due) -> Result<R, Problem>,
     {
         match event {
-            Event::ByHand(tick) => {
-                let tenant = Tenant::parse(&tick.tenant).map_err(|_| EventError("tenant_malformed"))?;
-                self.run(&Due { tenant, changed: Vec::new() }).await.map(Answer::Done)
-            }
+            Event::ByHand(tick) => self.run(&tick.due().ok_or(EventError("tenant_malformed"))?).await.map(Answer::Done),
             Event::Stream(event) => self.answer_batch(of_stream(event)?).await,
             Event::Queue(event) => self.answer_batch(of_queue(event)?).await,
         }
@@ -106,18 +137,19 @@ impl<F> Worker<F> {
         let mut failed = Vec::new();
         // In the order in which they came.
         let mut batch: Vec<(Due, Vec<String>)> = Vec::new();
-        for Record { id, tenant, changed } in records {
-            let Some(tenant) = tenant else {
-                tracing::error!("a record names no tenant");
+        for Record { id, due } in records {
+            let Some(asked) = due else {
+                tracing::error!("a record names no tenant, or another's item");
                 failed.push(id);
                 continue;
             };
-            match batch.iter_mut().find(|(due, _)| due.tenant == tenant) {
+            match batch.iter_mut().find(|(due, _)| due.tenant == asked.tenant) {
                 Some((due, ids)) => {
-                    due.changed.extend(changed);
+                    due.changed.extend(asked.changed);
+                    due.named.extend(asked.named);
                     ids.push(id);
                 }
-                None => batch.push((Due { tenant, changed: changed.into_iter().collect() }, vec![id])),
+                None => batch.push((asked, vec![id])),
             }
         }
         for (due, ids) in batch {

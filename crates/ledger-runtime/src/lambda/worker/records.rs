@@ -1,10 +1,9 @@
 //! The records of a batch, as a queue and as the table's stream hand them over.
 
-use super::{EventError, SqsEvent, StreamEvent, Tick};
+use super::{Due, EventError, SqsEvent, StreamEvent, Tick};
 use aws_lambda_events::dynamodb::EventRecord;
 use aws_lambda_events::sqs::SqsMessage;
 use ledger_core::dynamo::{Item, Value};
-use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, attr};
 use serde_dynamo::AttributeValue;
 
@@ -12,10 +11,8 @@ use serde_dynamo::AttributeValue;
 pub(super) struct Record {
     /// The id under which it is reported.
     pub(super) id: String,
-    /// Whose it is, if that can be read.
-    pub(super) tenant: Option<Tenant>,
-    /// The item that has come or changed, as it was right after that.
-    pub(super) changed: Option<Item>,
+    /// What it asks for, if that can be read.
+    pub(super) due: Option<Due>,
 }
 
 pub(super) fn of_stream(event: StreamEvent) -> Result<Vec<Record>, EventError> {
@@ -26,8 +23,8 @@ pub(super) fn of_stream(event: StreamEvent) -> Result<Vec<Record>, EventError> {
             Some(_) | None => None,
         };
         // A deleted item has no image.
-        let changed = item(record.change.new_image).filter(|item| !item.is_empty());
-        Ok(Record { id, tenant, changed })
+        let changed = item(record.change.new_image).filter(|item| !item.is_empty()).into_iter().collect();
+        Ok(Record { id, due: tenant.map(|tenant| Due { changed, ..Due::everything(tenant) }) })
     };
     event.records.into_iter().map(record).collect()
 }
@@ -36,7 +33,7 @@ pub(super) fn of_queue(event: SqsEvent) -> Result<Vec<Record>, EventError> {
     let record = |message: SqsMessage| {
         let id = message.message_id.ok_or(EventError("record_without_id"))?;
         let tick: Option<Tick> = serde_json::from_str(message.body.as_deref().unwrap_or_default()).ok();
-        Ok(Record { id, tenant: tick.and_then(|tick| Tenant::parse(&tick.tenant).ok()), changed: None })
+        Ok(Record { id, due: tick.and_then(|tick| tick.due()) })
     };
     event.records.into_iter().map(record).collect()
 }

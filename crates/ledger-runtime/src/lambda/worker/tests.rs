@@ -93,7 +93,7 @@ fn a_changed_item_comes_as_it_was_written_or_not_at_all() {
         let mut event = stream(&["one#tenant#root"]);
         event["Records"][0]["dynamodb"]["NewImage"] = image;
         let Event::Stream(event) = serde_json::from_value(event).unwrap() else { panic!("no stream") };
-        of_stream(event).unwrap().remove(0).changed
+        of_stream(event).unwrap().remove(0).due.unwrap().changed.pop()
     };
     let image = json!({"due": {"BOOL": true}, "list": {"L": [{"M": {"delta": {"N": "-1.50"}}}]}, "raw": {"B": "AQI="}});
     use ledger_core::dynamo::Value as V;
@@ -102,6 +102,21 @@ fn a_changed_item_comes_as_it_was_written_or_not_at_all() {
     assert_eq!(read(image), Some(whole.map(|(name, value)| (name.to_owned(), value)).into()));
     assert_eq!(read(json!({"due": {"NULL": true}})), None);
     assert_eq!(read(json!({})), None);
+}
+
+#[test]
+fn a_dead_letter_is_a_message_that_names_its_item() {
+    use ledger_core::events::DeadLetter;
+    let tenant = Tenant::parse("one").unwrap();
+    let key = Key::stored(&tenant, "one#customer#x", "TXN#y").unwrap();
+    let letter = DeadLetter { tenant: tenant.clone(), key: key.clone(), why: "it is odd".to_owned() }.text();
+    let foreign = letter.replace("one#customer", "two#customer");
+    let Event::Queue(event) = serde_json::from_value(queue(&[&letter, &foreign])).unwrap() else { panic!("no queue") };
+    let asked: Vec<Option<Due>> = of_queue(event).unwrap().into_iter().map(|record| record.due).collect();
+    let named = Due { named: vec![key], ..Due::everything(tenant) };
+    assert_eq!(asked, [Some(named.clone()), None], "another tenant's item is nobody's to name");
+    let by_hand: Event = serde_json::from_str(&letter).unwrap();
+    assert!(matches!(by_hand, Event::ByHand(tick) if tick.due() == Some(named)));
 }
 
 #[tokio::test]

@@ -1,0 +1,126 @@
+//! A journal entry as the world hears of it: a CloudEvents 1.0 event in structured JSON, of the schema under
+//! `events/v1`. Nothing of a person is in it: no memo, no actor, no key.
+
+mod letter;
+mod marks;
+#[cfg(test)]
+mod tests;
+
+pub use letter::DeadLetter;
+pub use marks::{MARKS_MAX, removal};
+
+use crate::account::{self, Account, Posting};
+use crate::dynamo::{Item, ItemError, read};
+use crate::ids::{Tenant, TransactionId, hyphenated};
+use crate::keys::Key;
+use crate::ops::journal::JournalEntry;
+use crate::time::Timestamp;
+use serde_json::{Map, Value, json};
+
+/// What happened, and the version of how it is told.
+pub const TYPE: &str = "ecopay.ledger.transaction.v1";
+/// Where the schema of an event is, which is kept in the repository under `events/v1`.
+pub const SCHEMA: &str = "https://ecopay.example/events/v1/transaction.schema.json";
+
+/// What an entry may belong to, by the names of its attributes: the id of something else each.
+const LINKS: [&str; 7] =
+    ["adjustment_id", "merchant_id", "payment_id", "refund_id", "reverses", "settlement_id", "topup_id"];
+
+/// An event, ready to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The transaction's id, by which receivers know a repetition.
+    pub id: TransactionId,
+    /// Events of one group are sent in order: the account in whose partition the entry stands.
+    pub group: String,
+    /// When the transaction was.
+    pub created_at: Timestamp,
+    /// The event's JSON.
+    pub body: String,
+}
+
+/// Why an entry cannot be told. It repeats nothing of what stands in the entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unpublishable {
+    /// It does not look as we write it.
+    #[error(transparent)]
+    Unreadable(#[from] ItemError),
+    /// It is no journal entry.
+    #[error("this is no journal entry")]
+    NoEntry,
+    /// It holds another id than its key has.
+    #[error("its id is not its key's")]
+    OtherId,
+    /// It creates or destroys value, or moves none.
+    #[error("its postings do not sum to zero")]
+    Unbalanced,
+}
+
+impl Event {
+    /// The event of the entry that stands under `key`, in the deployment `ledger`.
+    ///
+    /// # Errors
+    /// [`Unpublishable`] if nothing right can be told of it.
+    pub fn of_entry(ledger: &str, tenant: &Tenant, key: &Key, item: &Item) -> Result<Self, Unpublishable> {
+        let (home, id) = key.entry().ok_or(Unpublishable::NoEntry)?;
+        let entry = JournalEntry::read(item)?;
+        if entry.id != id {
+            return Err(Unpublishable::OtherId);
+        }
+        let balanced = account::unbalanced(&entry.postings).is_ok_and(|assets| assets.is_empty());
+        if entry.postings.is_empty() || !balanced {
+            return Err(Unpublishable::Unbalanced);
+        }
+        let (id, created_at) = (entry.id, entry.created_at);
+        let body = json!({
+            "specversion": "1.0",
+            "id": id.to_string(),
+            "source": source(ledger, tenant),
+            "type": TYPE,
+            "subject": home.to_string(),
+            "time": created_at.rfc3339(),
+            "datacontenttype": "application/json",
+            "dataschema": SCHEMA,
+            "data": data(tenant, &entry, item)?,
+        });
+        Ok(Self { id, group: group(tenant, home), created_at, body: body.to_string() })
+    }
+}
+
+/// Who tells it: the deployment by its name, and the tenant.
+fn source(ledger: &str, tenant: &Tenant) -> String {
+    let plain: String = form_urlencoded::byte_serialize(ledger.as_bytes()).collect();
+    format!("/ledgers/{plain}/tenants/{tenant}")
+}
+
+/// At most 78 characters that a queue takes: a slug, a kind of account and a UUID.
+fn group(tenant: &Tenant, home: Account) -> String {
+    format!("{tenant}#{home}")
+}
+
+fn data(tenant: &Tenant, entry: &JournalEntry, item: &Item) -> Result<Value, ItemError> {
+    let mut data = Map::new();
+    let mut tell = |name: &str, value: Value| {
+        data.insert(name.to_owned(), value);
+    };
+    tell("tenant", json!(tenant.as_str()));
+    tell("transaction_id", json!(entry.id.to_string()));
+    tell("operation", json!(entry.operation));
+    tell("created_at", json!(entry.created_at.rfc3339()));
+    tell("postings", entry.postings.iter().map(posting).collect());
+    for name in LINKS {
+        if item.contains_key(name) {
+            tell(name, json!(read::parsed(item, name, hyphenated)?.to_string()));
+        }
+    }
+    Ok(Value::Object(data))
+}
+
+fn posting(posting: &Posting) -> Value {
+    json!({
+        "account": posting.account.to_string(),
+        "asset": posting.delta.asset().to_string(),
+        "delta": posting.delta.text(),
+        "bucket": posting.bucket.name(),
+    })
+}

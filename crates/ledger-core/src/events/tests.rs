@@ -1,0 +1,128 @@
+use super::*;
+use crate::dynamo::Value as V;
+use crate::ids::CustomerId;
+use crate::keys::Partition;
+use serde_json::Value as Json;
+
+const PAYER: &str = "019a0000-0000-7000-8000-00000000000a";
+const MERCHANT: &str = "019a0000-0000-7000-8000-000000000031";
+const ENTRY: &str = "019aa000-0000-7000-8000-000000000071";
+
+fn tenant() -> Tenant {
+    Tenant::parse("demo").unwrap()
+}
+
+fn key() -> Key {
+    let home = Partition::customer(&tenant(), CustomerId::parse(PAYER).unwrap());
+    home.entry(TransactionId::parse(ENTRY).unwrap())
+}
+
+fn side(account: &str, delta: &str) -> V {
+    let side = [("account", V::s(account)), ("asset", V::s("ECOPAY")), ("delta", V::N(delta.to_owned()))];
+    V::M(side.map(|(name, value)| (name.to_owned(), value)).into())
+}
+
+/// A payment as it stands in the table, with everything in it that is nobody's business.
+fn entry() -> Item {
+    let postings = vec![side(&format!("customer:{PAYER}"), "-1240"), side(&format!("merchant:{MERCHANT}"), "1240")];
+    let texts = [
+        ("uuid", key().pk().to_owned()),
+        ("type", key().sk().to_owned()),
+        ("transaction_id", ENTRY.to_owned()),
+        ("operation", "pay".to_owned()),
+        ("principal", format!("customer:{PAYER}")),
+        ("actor", "staff:019a0000-0000-7000-8000-000000000051".to_owned()),
+        ("idempotency_key", "k-secret".to_owned()),
+        ("created_at", "2026-11-21T03:00:00.000Z".to_owned()),
+        ("payment_id", "019aa000-0000-7000-8000-000000000081".to_owned()),
+        ("merchant_id", MERCHANT.to_owned()),
+        ("memo", "for Hanako, 090-1234-5678".to_owned()),
+        ("psp_id", "pi_123".to_owned()),
+        ("requested_by", "019a0000-0000-7000-8000-000000000052".to_owned()),
+        ("due_pk", "demo#due#publish#1".to_owned()),
+        ("due_sk", ENTRY.to_owned()),
+    ];
+    let mut item: Item = texts.into_iter().map(|(name, text)| (name.to_owned(), V::S(text))).collect();
+    item.insert("postings".to_owned(), V::L(postings));
+    item
+}
+
+fn told(item: &Item) -> Result<Event, Unpublishable> {
+    Event::of_entry("ecopay", &tenant(), &key(), item)
+}
+
+#[test]
+fn a_payment_is_told_as_the_example_has_it() {
+    let event = told(&entry()).unwrap();
+    let example = include_str!("../../../../events/v1/transaction.example.json");
+    let example: Json = serde_json::from_str(example).unwrap();
+    assert_eq!(serde_json::from_str::<Json>(&event.body).unwrap(), example);
+    assert_eq!((event.id.to_string().as_str(), event.group), (ENTRY, format!("demo#customer:{PAYER}")));
+}
+
+#[test]
+fn nothing_of_a_person_or_of_a_key_is_told() {
+    let body = told(&entry()).unwrap().body;
+    for secret in ["Hanako", "090", "k-secret", "staff", "000000000051", "000000000052", "pi_123", "due"] {
+        assert!(!body.contains(secret), "{secret}: {body}");
+    }
+}
+
+#[test]
+fn a_name_that_is_no_path_stays_one_step_of_the_source() {
+    let event = Event::of_entry("a/b ü", &tenant(), &key(), &entry()).unwrap();
+    let body: Json = serde_json::from_str(&event.body).unwrap();
+    assert_eq!(body["source"], "/ledgers/a%2Fb+%C3%BC/tenants/demo");
+}
+
+#[test]
+fn a_group_fits_a_queue() {
+    let widest = Tenant::parse(&"t".repeat(32)).unwrap();
+    let group = group(&widest, Account::Customer(CustomerId::parse(PAYER).unwrap()));
+    assert!(group.len() <= 128 && group.bytes().all(|b| b.is_ascii_graphic()), "{group}");
+}
+
+#[test]
+fn what_cannot_be_told_says_why_and_repeats_nothing() {
+    let unreadable = |attribute: &str| Unpublishable::Unreadable(ItemError { attribute: attribute.to_owned() });
+    let other = "019aa000-0000-7000-8000-000000000072";
+    let lone = V::L(vec![side(&format!("customer:{PAYER}"), "-1240")]);
+    let odd = V::L(vec![side("customer:Hanako", "-1"), side("fees", "1")]);
+    for (name, value, why) in [
+        ("transaction_id", V::s(other), Unpublishable::OtherId),
+        ("transaction_id", V::s("090-1234-5678"), unreadable("transaction_id")),
+        ("created_at", V::int(1), unreadable("created_at")),
+        ("postings", V::L(Vec::new()), Unpublishable::Unbalanced),
+        ("postings", lone, Unpublishable::Unbalanced),
+        ("postings", odd, unreadable("account")),
+        ("payment_id", V::int(1), unreadable("payment_id")),
+        ("topup_id", V::s("090-1234-5678"), unreadable("topup_id")),
+    ] {
+        let mut item = entry();
+        item.insert(name.to_owned(), value);
+        let error = told(&item).unwrap_err();
+        assert_eq!(error, why, "{name}");
+        assert!(!error.to_string().contains("090") && !error.to_string().contains("Hanako"), "{error}");
+    }
+    let stray = Key::stored(&tenant(), "demo#tenant#root", "CONFIG").unwrap();
+    assert_eq!(Event::of_entry("ecopay", &tenant(), &stray, &entry()), Err(Unpublishable::NoEntry));
+}
+
+#[test]
+fn a_dead_letter_refers_and_does_not_tell() {
+    let letter = DeadLetter { tenant: tenant(), key: key(), why: "a \"reason\"".to_owned() };
+    let text: Json = serde_json::from_str(&letter.text()).unwrap();
+    let entry = json!({"pk": format!("demo#customer#{PAYER}"), "sk": format!("TXN#{ENTRY}")});
+    assert_eq!(text, json!({"tenant": "demo", "entry": entry, "why": "a \"reason\""}));
+}
+
+#[test]
+fn marks_go_and_nothing_else_does() {
+    let transaction = removal(&[key()]).unwrap();
+    let [item] = transaction.items() else { panic!("one action") };
+    let rendered = item.render().unwrap();
+    assert_eq!(rendered.condition.as_deref(), Some("attribute_exists(#uuid)"));
+    let crate::transaction::RenderedAction::Update(_, update) = rendered.action else { panic!("an update") };
+    assert_eq!(update, "REMOVE #due_pk, #due_sk");
+    assert!(removal(&[]).is_err() && removal(&[key(), key()]).is_err());
+}

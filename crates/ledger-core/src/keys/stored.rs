@@ -1,0 +1,94 @@
+//! Keys as the table itself hands them over, taken for no more than what they are: those of one tenant.
+
+use super::{Key, Partition, sk, tenant_of};
+use crate::account::Account;
+use crate::ids::{CardId, CustomerId, MerchantId, Tenant, TransactionId};
+use uuid::Uuid;
+
+/// Sorts after the text of every id.
+const LAST: char = '~';
+
+impl Key {
+    /// The key of an item that stands in the table; `None` if it is another tenant's.
+    #[must_use]
+    pub fn stored(tenant: &Tenant, pk: &str, sk: &str) -> Option<Self> {
+        (tenant_of(pk).as_ref() == Some(tenant)).then(|| Self { pk: pk.to_owned(), sk: sk.to_owned() })
+    }
+
+    /// The partition in which the item stands.
+    #[must_use]
+    pub fn partition(&self) -> Partition {
+        Partition(self.pk.clone())
+    }
+
+    /// Of which account this is which journal entry; `None` if it is the key of something else.
+    #[must_use]
+    pub fn entry(&self) -> Option<(Account, TransactionId)> {
+        let tenant = tenant_of(&self.pk)?;
+        let (kind, id) = self.pk.split_once('#')?.1.split_once('#')?;
+        let account = match kind {
+            "customer" => Account::Customer(CustomerId::parse(id).ok()?),
+            "card" => Account::Card(CardId::parse(id).ok()?),
+            "merchant" => Account::Merchant(MerchantId::parse(id).ok()?),
+            _ => return None,
+        };
+        let id = TransactionId::parse(self.sk.strip_prefix(sk::TXN)?).ok()?;
+        // Written as we write it: what merely reads the same is another item.
+        let same = Partition::account(&tenant, account)?.entry(id);
+        (same == *self).then_some((account, id))
+    }
+}
+
+impl Partition {
+    /// The least and the greatest sort key that a journal entry with this id or a later one has.
+    #[must_use]
+    pub fn entries_from(id: Uuid) -> (String, String) {
+        (format!("{}{id}", sk::TXN), format!("{}{LAST}", sk::TXN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
+
+    #[test]
+    fn a_stored_key_is_its_own_tenants() {
+        let demo = Tenant::parse("demo").unwrap();
+        let pk = format!("demo#customer#{ID}");
+        assert!(Key::stored(&demo, &pk, "TXN#x").is_some());
+        for other in ["other#customer#1", "demo2#customer#1", "demo", "", "#customer#1", "DEMO#customer#1"] {
+            assert_eq!(Key::stored(&demo, other, "TXN#x"), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn an_entry_is_known_by_its_key_exactly() {
+        let demo = Tenant::parse("demo").unwrap();
+        let entry = |pk: &str, sk: &str| Key::stored(&demo, pk, sk).unwrap().entry();
+        let id = TransactionId::parse(ID).unwrap();
+        for account in [
+            Account::Customer(CustomerId::parse(ID).unwrap()),
+            Account::Card(CardId::parse(ID).unwrap()),
+            Account::Merchant(MerchantId::parse(ID).unwrap()),
+        ] {
+            let key = Partition::account(&demo, account).unwrap().entry(id);
+            assert_eq!(entry(key.pk(), key.sk()), Some((account, id)));
+            let (low, high) = Partition::entries_from(id.uuid());
+            assert!(low.as_str() <= key.sk() && key.sk() < high.as_str());
+        }
+        let (pk, sk) = (format!("demo#customer#{ID}"), format!("TXN#{ID}"));
+        for (pk, sk) in [
+            (pk.as_str(), "PROFILE"),
+            (&pk, "TXN#"),
+            (&pk, &format!("TXNREF#{ID}")),
+            (&pk, &sk.to_uppercase()),
+            (&format!("demo#customer#{}", ID.to_uppercase()), &sk),
+            (&format!("demo#staff#{ID}"), &sk),
+            ("demo#customer", &sk),
+        ] {
+            assert_eq!(entry(pk, sk), None, "{pk} {sk}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Where events of transactions go: two queues, or none in functions that publish nothing.
+
+use super::ConfigError;
+
+const EVENTS: &str = "EVENTS_QUEUE_URL";
+const DEAD_LETTERS: &str = "EVENTS_DEAD_LETTERS_URL";
+const EXAMPLE: &str = "https://sqs.ap-northeast-1.amazonaws.com/123456789012/ecopay-events.fifo";
+const DEAD_LETTERS_EXAMPLE: &str = "https://sqs.ap-northeast-1.amazonaws.com/123456789012/ecopay-put-aside";
+
+/// The queues' URLs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventQueues {
+    /// The FIFO queue of events.
+    pub events: String,
+    /// The queue of references to entries that cannot be told.
+    pub dead_letters: String,
+}
+
+impl EventQueues {
+    /// From variables by name; `None` if neither is set.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if one is set without the other, or is no URL.
+    pub(super) fn from_vars(set: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, ConfigError> {
+        let missing = |name, what, example| ConfigError::Missing { name, what, example };
+        let queues = match (set(EVENTS), set(DEAD_LETTERS)) {
+            (None, None) => return Ok(None),
+            (Some(events), Some(dead_letters)) => Self { events, dead_letters },
+            (None, Some(_)) => return Err(missing(EVENTS, "the FIFO queue that events go to", EXAMPLE)),
+            (Some(_), None) => {
+                let what = "the queue for entries that cannot be told";
+                return Err(missing(DEAD_LETTERS, what, DEAD_LETTERS_EXAMPLE));
+            }
+        };
+        let is_fifo = queues.events.ends_with(".fifo") && super::is_endpoint(&queues.events);
+        if !is_fifo {
+            let why = "is no URL of a FIFO queue, whose name ends with .fifo";
+            return Err(ConfigError::Wrong { name: EVENTS, why, example: EXAMPLE });
+        }
+        if !super::is_endpoint(&queues.dead_letters) {
+            let why = "is no URL of a queue";
+            return Err(ConfigError::Wrong { name: DEAD_LETTERS, why, example: DEAD_LETTERS_EXAMPLE });
+        }
+        Ok(Some(queues))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queues(vars: &[(&str, &str)]) -> Result<Option<EventQueues>, String> {
+        let set = |name: &str| vars.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
+        EventQueues::from_vars(set).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn both_queues_or_none() {
+        assert_eq!(queues(&[]), Ok(None));
+        let (events, dead_letters) = (EXAMPLE.to_owned(), DEAD_LETTERS_EXAMPLE.to_owned());
+        let both = queues(&[(EVENTS, EXAMPLE), (DEAD_LETTERS, DEAD_LETTERS_EXAMPLE)]);
+        assert_eq!(both, Ok(Some(EventQueues { events, dead_letters })));
+        for (vars, want) in [
+            (vec![(EVENTS, EXAMPLE)], "EVENTS_DEAD_LETTERS_URL is not set"),
+            (vec![(DEAD_LETTERS, EXAMPLE)], "EVENTS_QUEUE_URL is not set"),
+            (vec![(EVENTS, "x.fifo"), (DEAD_LETTERS, EXAMPLE)], "EVENTS_QUEUE_URL is no URL"),
+            (vec![(EVENTS, DEAD_LETTERS_EXAMPLE), (DEAD_LETTERS, EXAMPLE)], "ends with .fifo"),
+            (vec![(EVENTS, EXAMPLE), (DEAD_LETTERS, "x")], "EVENTS_DEAD_LETTERS_URL is no URL"),
+        ] {
+            let error = queues(&vars).unwrap_err();
+            assert!(error.contains(want) && error.contains("for example"), "{error}");
+        }
+    }
+}

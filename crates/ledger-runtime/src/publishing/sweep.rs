@@ -1,0 +1,85 @@
+//! The marks of what is due, page by page over all shards.
+
+use super::Publisher;
+use crate::dynamo::{Dynamo, QuerySpec, ReadError, Readable, SortKeys};
+use crate::metrics::Metric;
+use futures::future::try_join_all;
+use ledger_core::dynamo::read;
+use ledger_core::ids::Tenant;
+use ledger_core::keys::{self, Shards, Work, attr};
+use ledger_core::operation::Operation;
+use ledger_core::time::Timestamp;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// How many marks of a shard are read at once.
+const PAGE: usize = 100;
+
+/// A walk over the marks of a tenant, oldest first in each shard.
+pub(super) struct Marks(Vec<Shard>);
+
+struct Shard {
+    partition: String,
+    /// The last mark that was read.
+    after: Option<String>,
+    over: bool,
+}
+
+/// Whether entries of a tenant wait for a queue, for a function that has none.
+///
+/// # Errors
+/// [`ReadError`] if the store did not tell.
+pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Result<bool, ReadError> {
+    Ok(!Marks::of(tenant, shards).next(dynamo).await?.is_empty())
+}
+
+impl Marks {
+    pub(super) fn of(tenant: &Tenant, shards: Shards) -> Self {
+        let shard = |shard| {
+            let partition = keys::due_partition(tenant, Work::Publish, shard);
+            Shard { partition, after: None, over: false }
+        };
+        Self((0..shards.count()).map(shard).collect())
+    }
+
+    /// The next page of each shard; `None` once all are over.
+    pub(super) async fn more(&mut self, dynamo: &Dynamo) -> Result<Option<Vec<Readable>>, ReadError> {
+        if self.0.iter().all(|shard| shard.over) { Ok(None) } else { self.next(dynamo).await.map(Some) }
+    }
+
+    /// The next page of each shard.
+    pub(super) async fn next(&mut self, dynamo: &Dynamo) -> Result<Vec<Readable>, ReadError> {
+        let pages = self.0.iter_mut().filter(|shard| !shard.over).map(|shard| shard.next(dynamo));
+        Ok(try_join_all(pages).await?.into_iter().flatten().collect())
+    }
+
+    /// No mark that has not been read is of an older entry; `None` once all have been read.
+    pub(super) fn floor(&self) -> Option<Uuid> {
+        let open = self.0.iter().filter(|shard| !shard.over);
+        // Behind a mark that is no id nothing is known.
+        open.map(|shard| shard.after.as_deref().and_then(|id| Uuid::try_parse(id).ok()).unwrap_or(Uuid::nil())).min()
+    }
+}
+
+impl Shard {
+    async fn next(&mut self, dynamo: &Dynamo) -> Result<Vec<Readable>, ReadError> {
+        let page = QuerySpec::due(self.partition.clone(), SortKeys::All).after(self.after.clone()).limit(PAGE);
+        let rows = dynamo.query_readable(&page).await?;
+        self.over = rows.len() < PAGE;
+        if let Some(last) = rows.last().and_then(|row| read::opt_text(&row.item, attr::DUE_SK)) {
+            self.after = Some(last.to_owned());
+        }
+        Ok(rows)
+    }
+}
+
+impl Publisher {
+    /// How long the oldest of these has been waiting. Nothing is worth a line too: without it the alarm
+    /// would not end.
+    pub(super) fn measure_oldest(&self, tenant: &Tenant, rows: &[Readable]) {
+        let now = self.ledger.clock().now();
+        let written = |row: &Readable| read::parsed(&row.item, attr::CREATED_AT, Timestamp::parse).ok();
+        let oldest = rows.iter().filter_map(written).map(|at| now.since(at)).max().unwrap_or(Duration::ZERO);
+        self.ledger.metrics().measure(Metric::OldestUnpublished, tenant, Operation::Publish, oldest);
+    }
+}

@@ -1,0 +1,141 @@
+//! What the engine never does: an index that is behind, a read that comes between two commits, conflicts.
+
+use super::*;
+use crate::testing::{Step, Store, now, reasons};
+use futures::future::{BoxFuture, FutureExt};
+use ledger_core::dynamo::Value as V;
+use serde_json::{Value, json};
+use std::sync::Mutex;
+
+const CUSTOMER: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5a";
+
+/// Takes everything, and remembers what.
+#[derive(Clone, Default)]
+struct Taken(Arc<Mutex<Vec<Uuid>>>);
+
+impl EventSink for Taken {
+    fn send<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Vec<Sent>> {
+        self.0.lock().unwrap().extend(events.iter().map(|event| event.id.uuid()));
+        std::future::ready(vec![Sent::Taken; events.len()]).boxed()
+    }
+
+    fn keep<'a>(&'a self, _: &'a DeadLetter) -> BoxFuture<'a, Result<(), SinkError>> {
+        panic!("nothing here is put aside")
+    }
+}
+
+/// An entry's id that was minted so long before now.
+fn minted(before: Duration, last: u8) -> Uuid {
+    let millis = u64::try_from(now().minus(before).millis()).unwrap();
+    uuid::Builder::from_unix_timestamp_millis(millis, &[0, 0, 0, 0, 0, 0, 0, 0, 0, last]).into_uuid()
+}
+
+fn pk() -> String {
+    format!("demo#customer#{CUSTOMER}")
+}
+
+/// An entry as the table has it; `due` while it is.
+fn row(id: Uuid, due: bool) -> Value {
+    let side = |account: &str, delta: &str| json!({"M": {"account": {"S": account}, "asset": {"S": "POINT"}, "delta": {"N": delta}}});
+    let mut row = json!({
+        "uuid": {"S": pk()}, "type": {"S": format!("TXN#{id}")}, "transaction_id": {"S": id.to_string()},
+        "operation": {"S": "grant"}, "created_at": {"S": now().rfc3339()},
+        "postings": {"L": [side(&format!("customer:{CUSTOMER}"), "1"), side("points_issued", "-1")]},
+    });
+    if due {
+        row["due_pk"] = json!({"S": "demo#due#publish#0"});
+        row["due_sk"] = json!({"S": id.to_string()});
+    }
+    row
+}
+
+/// A page of a query.
+fn page(rows: &[(Uuid, bool)]) -> Step {
+    let items: Vec<Value> = rows.iter().map(|(id, due)| row(*id, *due)).collect();
+    Step::Ok(json!({"Items": items, "Count": items.len(), "ScannedCount": items.len()}))
+}
+
+fn done() -> Step {
+    Step::Ok(json!({}))
+}
+
+/// What the stream tells of an entry.
+fn told(id: Uuid) -> Item {
+    Item::from([("uuid".to_owned(), V::s(pk())), ("type".to_owned(), V::s(format!("TXN#{id}")))])
+}
+
+/// The stream tells of one entry, and the store answers so: what was taken, and what the run said.
+async fn publish(heard: Uuid, steps: Vec<Step>) -> (Vec<Uuid>, Result<Published, Problem>, Store) {
+    let (store, sink) = (Store::script(steps), Taken::default());
+    let (ledger, counting) = store.ledger();
+    let publisher = Publisher::new(ledger, "ecopay", Arc::new(sink.clone()));
+    let ended = publisher.changed(&Tenant::parse("demo").unwrap(), Shards::ONE, &[told(heard)]).await;
+    assert_eq!(counting.total(Metric::TransactionConflict), 0);
+    let taken = sink.0.lock().unwrap().clone();
+    (taken, ended, store)
+}
+
+fn published(count: usize) -> Result<Published, Problem> {
+    Ok(Published { published: count, ..Published::default() })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_older_entry_that_no_index_shows_yet_goes_first() {
+    let [older, heard] = [minted(Duration::from_secs(9 * 60), 1), minted(Duration::ZERO, 2)];
+    let both = [(older, true), (heard, true)];
+    let steps = vec![page(&[]), page(&both), page(&both), done()];
+    let (taken, ended, store) = publish(heard, steps).await;
+    assert_eq!((taken, ended), (vec![older, heard], published(2)));
+    // The account is read from the margin on, consistently.
+    let read = &store.seen()[1].body;
+    let low = read["ExpressionAttributeValues"][":low"]["S"].as_str().unwrap().to_owned();
+    let border = format!("TXN#{}", minted(Duration::from_secs(9 * 60 + 59), 0));
+    assert!(read["ConsistentRead"] == true && low <= border, "{read}");
+    assert!(low > format!("TXN#{}", minted(Duration::from_secs(10 * 60 + 1), 0)), "{low}");
+}
+
+/// What is seen for the first time is not sent before it was looked once more: an older one may have been
+/// committed after the read had passed its place, and before this one.
+#[tokio::test(start_paused = true)]
+async fn what_is_news_waits_for_another_read() {
+    let [heard, between, news] = [3, 2, 1].map(|second| minted(Duration::from_secs(second), 0));
+    let steps = vec![
+        page(&[]),
+        page(&[(heard, true), (news, true)]),
+        done(),
+        page(&[(heard, false), (between, true), (news, true)]),
+        page(&[(heard, false), (between, true), (news, true)]),
+        done(),
+    ];
+    let (taken, ended, store) = publish(heard, steps).await;
+    assert_eq!((taken, ended), (vec![heard, between, news], published(3)));
+    assert!(store.is_through());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_has_sent_is_passed_over() {
+    let [sent, heard] = [minted(Duration::from_secs(1), 1), minted(Duration::ZERO, 2)];
+    let (taken, ended, _) = publish(heard, vec![page(&[]), page(&[(sent, false), (heard, false)])]).await;
+    assert_eq!((taken, ended), (Vec::new(), published(0)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn marks_that_two_remove_are_removed_and_counted_nowhere() {
+    let heard = minted(Duration::ZERO, 1);
+    let conflict = || Step::Cancelled(reasons(1, 0, "TransactionConflict", None));
+    let begin = || vec![page(&[(heard, true)]), page(&[(heard, true)])];
+    let (taken, ended, store) = publish(heard, [begin(), vec![conflict(), conflict(), done()]].concat()).await;
+    assert_eq!((taken, ended), (vec![heard], published(1)));
+    assert!(store.is_through());
+    let (_, ended, _) = publish(heard, [begin(), vec![conflict(); 4]].concat()).await;
+    assert_eq!(ended.unwrap_err().code(), "busy");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_does_not_tell_ends_the_run() {
+    let heard = minted(Duration::ZERO, 1);
+    let (taken, ended, _) = publish(heard, vec![Step::Error(400, "ThrottlingException"); 4]).await;
+    assert_eq!((taken, ended.unwrap_err().code()), (Vec::new(), "busy"));
+    let steps = vec![page(&[]), page(&[(heard, true)]), Step::Error(400, "AccessDeniedException")];
+    assert_eq!(publish(heard, steps).await.1.unwrap_err().code(), "internal");
+}

@@ -1,0 +1,164 @@
+//! Whoever receives events, as a test has it: it remembers every delivery, and loses, refuses or holds what
+//! comes next as the test says.
+
+use futures::future::{BoxFuture, FutureExt};
+use ledger_core::events::{DeadLetter, Event};
+use ledger_runtime::publishing::{BATCH, EventSink, Sent, SinkError};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What happens to a batch of events, or to a dead letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mishap {
+    /// It does not arrive.
+    Lost,
+    /// It arrives, and nobody says so.
+    AnswerLost,
+    /// Every other event of it arrives.
+    Half,
+    /// It does not arrive, and there is no end of waiting: whoever sends it can only crash.
+    Held,
+    /// It arrives, and then the same.
+    AnswerHeld,
+}
+
+/// A delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// In which group.
+    pub group: String,
+    /// Of which transaction.
+    pub id: String,
+    /// The event.
+    pub body: String,
+}
+
+/// A receiver. Clones are the same one.
+#[derive(Clone, Debug, Default)]
+pub struct EventTap(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    delivered: Vec<Delivery>,
+    letters: Vec<Value>,
+    /// The next calls' mishaps, one each; `None` lets one pass.
+    next: VecDeque<Option<Mishap>>,
+    /// Every call's, while it is set.
+    down: Option<Mishap>,
+    /// What becomes of each event of these groups.
+    groups: BTreeMap<String, Sent>,
+}
+
+impl EventTap {
+    /// The next calls meet these mishaps, one each; `None` lets one pass.
+    pub fn next_calls(&self, mishaps: impl IntoIterator<Item = Option<Mishap>>) {
+        self.state().next.extend(mishaps);
+    }
+
+    /// Every call meets this mishap, until it is set to none.
+    pub fn every_call(&self, mishap: Option<Mishap>) {
+        self.state().down = mishap;
+    }
+
+    /// What becomes of each event of a group from here on; `Taken` is the end of that.
+    pub fn group(&self, group: &str, fate: Sent) {
+        self.state().groups.insert(group.to_owned(), fate);
+    }
+
+    /// Every delivery so far, in order, repetitions among them.
+    #[must_use]
+    pub fn delivered(&self) -> Vec<Delivery> {
+        self.state().delivered.clone()
+    }
+
+    /// Forgets what was delivered.
+    pub fn forget(&self) {
+        self.state().delivered.clear();
+    }
+
+    /// The ids of the first deliveries of each group, in order.
+    #[must_use]
+    pub fn first_deliveries(&self) -> BTreeMap<String, Vec<String>> {
+        let (mut seen, mut firsts) = (BTreeSet::new(), BTreeMap::<String, Vec<String>>::new());
+        for Delivery { group, id, .. } in self.delivered() {
+            if seen.insert(id.clone()) {
+                firsts.entry(group).or_default().push(id);
+            }
+        }
+        firsts
+    }
+
+    /// The dead letters.
+    #[must_use]
+    pub fn letters(&self) -> Vec<Value> {
+        self.state().letters.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("nobody panics with it")
+    }
+
+    fn mishap(&self) -> Option<Mishap> {
+        let mut state = self.state();
+        state.next.pop_front().flatten().or(state.down)
+    }
+
+    fn take(&self, event: &Event) -> Sent {
+        let mut state = self.state();
+        match state.groups.get(&event.group) {
+            None | Some(Sent::Taken) => {
+                let (group, body) = (event.group.clone(), event.body.clone());
+                state.delivered.push(Delivery { group, id: event.id.to_string(), body });
+                Sent::Taken
+            }
+            Some(fate) => fate.clone(),
+        }
+    }
+}
+
+fn lost() -> Sent {
+    Sent::Later("from_the_test".to_owned())
+}
+
+impl EventSink for EventTap {
+    fn send<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Vec<Sent>> {
+        let groups: BTreeSet<&str> = events.iter().map(|event| event.group.as_str()).collect();
+        assert!(groups.len() == events.len() && events.len() <= BATCH, "one of each group: {events:?}");
+        async move {
+            let mishap = self.mishap();
+            let arrives = |at: usize| match mishap {
+                None | Some(Mishap::AnswerLost | Mishap::AnswerHeld) => true,
+                Some(Mishap::Half) => at % 2 == 1,
+                Some(Mishap::Lost | Mishap::Held) => false,
+            };
+            let sent = events.iter().enumerate().map(|(at, event)| if arrives(at) { self.take(event) } else { lost() });
+            let sent: Vec<Sent> = sent.collect();
+            match mishap {
+                None | Some(Mishap::Half | Mishap::Lost) => sent,
+                Some(Mishap::AnswerLost) => vec![lost(); events.len()],
+                Some(Mishap::Held | Mishap::AnswerHeld) => std::future::pending().await,
+            }
+        }
+        .boxed()
+    }
+
+    fn keep<'a>(&'a self, letter: &'a DeadLetter) -> BoxFuture<'a, Result<(), SinkError>> {
+        async move {
+            let mishap = self.mishap();
+            let lost = || SinkError("from_the_test".to_owned());
+            if let Some(Mishap::Lost | Mishap::Half) = mishap {
+                return Err(lost());
+            }
+            if mishap != Some(Mishap::Held) {
+                self.state().letters.push(serde_json::from_str(&letter.text()).expect("JSON"));
+            }
+            match mishap {
+                Some(Mishap::Held | Mishap::AnswerHeld) => std::future::pending().await,
+                Some(Mishap::AnswerLost) => Err(lost()),
+                None | Some(Mishap::Lost | Mishap::Half) => Ok(()),
+            }
+        }
+        .boxed()
+    }
+}

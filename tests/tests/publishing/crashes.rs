@@ -1,0 +1,153 @@
+//! Crashes at every step, lost answers, a receiver that is away, and two who publish at once under traffic.
+
+use super::{check, due, heard, ids, journal, payers, rows, settle};
+use futures::future::join_all;
+use ledger_tests::http::World;
+use ledger_tests::http::event_tap::{EventTap, Mishap};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+/// Whoever is held has got there by then.
+const A_WHILE: Duration = Duration::from_millis(200);
+
+/// Lets a run get so far, and then drops it as a crash does. Whether it came to its end.
+async fn killed_after(steps: usize, run: impl Future) -> bool {
+    let mut run = pin!(run);
+    let mut left = steps;
+    std::future::poll_fn(|cx| {
+        if left == 0 {
+            return Poll::Ready(false);
+        }
+        left -= 1;
+        run.as_mut().poll(cx).map(|_| true)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_crash_at_any_step_loses_nothing_and_keeps_the_order() {
+    let (world, tap) = (World::alone("crashes").await, EventTap::default());
+    let _ = payers(&world, 3, 2).await;
+    let journal_rows = rows(&world.books().await);
+    assert!(journal_rows.len() == 9 && due(&world.books().await) == 9, "{}", journal_rows.len());
+    // Every step of the first rounds, and then every third.
+    let (mut steps, mut crashes) = (1, 0);
+    loop {
+        for row in &journal_rows {
+            world.plant(row.clone()).await;
+        }
+        tap.forget();
+        let ended = killed_after(steps, world.publish(&tap, Vec::new())).await;
+        settle(&world, &tap).await;
+        check(&world, &tap).await;
+        if ended {
+            break;
+        }
+        crashes += 1;
+        steps += if steps < 20 { 1 } else { 3 };
+    }
+    assert!(crashes > 5, "only {crashes} steps");
+    let _ = world.check_books().await;
+}
+
+#[tokio::test]
+async fn what_is_lost_is_sent_again_and_what_is_held_at_a_crash_too() {
+    let tap = EventTap::default();
+    let world = World::alone("mishaps").await;
+    let _ = payers(&world, 3, 3).await;
+    let journal_rows = rows(&world.books().await);
+    for mishap in [Mishap::Lost, Mishap::AnswerLost, Mishap::Half, Mishap::Held, Mishap::AnswerHeld] {
+        for passed in 0..4 {
+            for row in &journal_rows {
+                world.plant(row.clone()).await;
+            }
+            tap.forget();
+            tap.next_calls(std::iter::repeat_n(None, passed).chain([Some(mishap)]));
+            let run = world.publish(&tap, Vec::new());
+            match mishap {
+                Mishap::Lost | Mishap::AnswerLost | Mishap::Half => {
+                    assert_eq!(run.await.expect_err("something waits").code(), "unavailable");
+                    assert!(due(&world.books().await) > 0, "{mishap:?} after {passed}");
+                }
+                Mishap::Held | Mishap::AnswerHeld => assert!(tokio::time::timeout(A_WHILE, run).await.is_err()),
+            }
+            settle(&world, &tap).await;
+            check(&world, &tap).await;
+            let repeated = ids(&tap).len() - journal_rows.len();
+            let arrived = matches!(mishap, Mishap::AnswerLost | Mishap::AnswerHeld);
+            assert!(repeated > 0 || !arrived, "{mishap:?} after {passed}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_waits_does_not_hold_the_others() {
+    let (world, tap) = (World::alone("away").await, EventTap::default());
+    let customers = payers(&world, 3, 3).await;
+    let stuck = format!("away#customer:{}", customers[1].id);
+    tap.group(&stuck, ledger_runtime::publishing::Sent::Later("throttled".to_owned()));
+    assert!(world.publish(&tap, Vec::new()).await.is_err());
+    let mut told = journal(&world.books().await);
+    let waiting = told.remove(&stuck).expect("it has entries");
+    assert_eq!((tap.first_deliveries(), due(&world.books().await)), (told, waiting.len()));
+    // The receiver is away altogether, and comes back.
+    tap.group(&stuck, ledger_runtime::publishing::Sent::Taken);
+    tap.every_call(Some(Mishap::Lost));
+    let pk = format!("away#customer#{}", customers[1].id);
+    let last = heard(&pk, &format!("TXN#{}", waiting[3]));
+    assert!(world.publish(&tap, Vec::new()).await.is_err());
+    assert!(world.publish(&tap, vec![last.clone()]).await.is_err());
+    assert_eq!(due(&world.books().await), waiting.len());
+    tap.every_call(None);
+    // The stream speaks of the last one only.
+    assert_eq!(world.publish(&tap, vec![last]).await.expect("it is back").published, waiting.len());
+    check(&world, &tap).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_who_publish_at_once_under_traffic() {
+    let (world, tap) = (Arc::new(World::alone("traffic").await), EventTap::default());
+    let customers = payers(&world, 4, 0).await;
+    let (merchant, over) = (world.merchant().await, Arc::new(AtomicBool::new(false)));
+    let publishers = [3_usize, 5].map(|seed| {
+        let (world, tap, over) = (Arc::clone(&world), tap.clone(), Arc::clone(&over));
+        tokio::spawn(async move {
+            let mut round = seed;
+            while !over.load(Ordering::SeqCst) {
+                round += seed;
+                if round % 4 == 0 {
+                    let mishaps = [Mishap::Lost, Mishap::AnswerLost, Mishap::Half];
+                    tap.next_calls([None, Some(mishaps[round % 3])]);
+                }
+                // Every other run crashes somewhere.
+                let steps = if round % 2 == 0 { usize::MAX } else { round % 29 };
+                let _ = killed_after(steps, world.publish(&tap, Vec::new())).await;
+            }
+        })
+    });
+    let traffic = customers.iter().map(|customer| {
+        let (world, tap, merchant) = (&world, &tap, &merchant);
+        async move {
+            for payment in 0..12 {
+                let paid = world.api.settle(&customer.pays(merchant, "1")).await.good();
+                // And what the stream would do.
+                let pk = format!("{}#customer#{}", world.tenant, customer.id);
+                let changed = heard(&pk, &format!("TXN#{}", paid.text("/transaction_id")));
+                if payment % 3 > 0 {
+                    let _ = world.publish(tap, vec![changed]).await;
+                }
+            }
+        }
+    });
+    let _ = join_all(traffic).await;
+    over.store(true, Ordering::SeqCst);
+    for publisher in publishers {
+        publisher.await.expect("no panic");
+    }
+    settle(&world, &tap).await;
+    check(&world, &tap).await;
+    let _ = world.check_books().await;
+}

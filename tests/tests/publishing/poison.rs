@@ -1,0 +1,130 @@
+//! What cannot be told is put aside, by reference, and everything else flows; it can be told later.
+
+use super::{due, entry, id_of, ids, journal, minted, s};
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::ids::Tenant;
+use ledger_core::keys::Key;
+use ledger_runtime::lambda::Due;
+use ledger_runtime::metrics::Metric;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::publishing::{Published, Sent};
+use ledger_runtime::readback::Sum;
+use ledger_tests::cloud::gate;
+use ledger_tests::http::World;
+use ledger_tests::http::books::{Row, text};
+use ledger_tests::http::event_tap::{EventTap, Mishap};
+use ledger_tests::http::world::new_id;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Entries of one account a minute apart, the oldest first.
+fn entries(world: &World, customer: &str, count: u32) -> Vec<Row> {
+    let id = |at| minted(Duration::from_secs(60) * (count - at), world);
+    (0..count).map(|at| entry(world, customer, id(at), at % 4)).collect()
+}
+
+async fn put_aside(world: &World) -> u64 {
+    let source = world.app.metric_source().expect("counters");
+    let (now, hour) = (world.app.now(), Duration::from_secs(3600));
+    let tenant = Tenant::parse(&world.tenant).expect("a slug");
+    let asked = Sum { metric: Metric::EntryPutAside, tenant, operation: None, since: now.minus(hour), until: now };
+    source.sum(&asked).await.expect("counters")
+}
+
+/// A person names an entry, by the words of its dead letter.
+async fn again(world: &World, tap: &EventTap, letter: &Value) -> Result<Published, Problem> {
+    let tenant = Tenant::parse(&world.tenant).expect("a slug");
+    let name = |name: &str| letter["entry"][name].as_str().expect("a key");
+    let named = vec![Key::stored(&tenant, name("pk"), name("sk")).expect("its own")];
+    let app = world.app.clone().with_event_sink(tap.clone());
+    let due = Due { named, ..Due::everything(tenant) };
+    gate::as_function("outbox", outbox::publish_due(&app, &due)).await
+}
+
+#[tokio::test]
+async fn everything_else_flows() {
+    let (world, tap) = (World::alone("poison").await, EventTap::default());
+    let (customer, other, refused) = (new_id(), new_id(), new_id());
+    let mut rows = entries(&world, &customer, 5);
+    let null = AttributeValue::Null(true);
+    let _ = rows[1].remove("postings");
+    let _ = rows[2].insert("odd".to_owned(), null.clone());
+    let _ = rows[3].insert("transaction_id".to_owned(), s("Hanako, 090-1234-5678"));
+    let _ = rows[3].insert("created_at".to_owned(), null);
+    rows.extend(entries(&world, &other, 2));
+    rows.extend(entries(&world, &refused, 1));
+    let mut good: Vec<String> = [0, 4, 5, 6].map(|at| id_of(&rows[at])).into();
+    // And marks where no entry is.
+    let stray = |pk: &str, sk: &str| {
+        let mut row = entry(&world, &new_id(), minted(Duration::ZERO, &world), 0);
+        row.extend([("uuid".to_owned(), s(pk)), ("type".to_owned(), s(sk)), ("due_sk".to_owned(), s("!"))]);
+        row
+    };
+    rows.push(stray("poison#tenant#root", "STRAY"));
+    rows.push(stray(&format!("poison#customer#{other}"), "TXN#zzz"));
+    for row in &rows {
+        world.plant(row.clone()).await;
+    }
+    tap.group(&format!("poison#customer:{refused}"), Sent::Never("InvalidMessageContents".to_owned()));
+    // A dead letter that is not kept holds its account, and only that.
+    tap.next_calls([Some(Mishap::Lost)]);
+    assert!(world.publish(&tap, Vec::new()).await.is_err());
+    let _ = world.publish(&tap, Vec::new()).await.expect("the rest");
+    let mut told = ids(&tap);
+    told.sort_unstable();
+    good.sort_unstable();
+    assert_eq!(told, good);
+    let letters = tap.letters();
+    assert_eq!((letters.len(), put_aside(&world).await), (6, 6), "{letters:#?}");
+    let books = world.books().await;
+    assert!(books.rows.values().all(|row| !row.contains_key("due_pk")));
+    for (at, why) in [(1, "sum to zero"), (2, "`odd`"), (3, "attribute"), (7, "InvalidMessageContents")] {
+        let entry = json!({"pk": text(&rows[at], "uuid"), "sk": text(&rows[at], "type")});
+        let letter = letters.iter().find(|letter| letter["entry"] == entry).expect("a letter");
+        assert_eq!(letter["tenant"], "poison");
+        assert!(letter["why"].as_str().is_some_and(|text| text.contains(why)), "{letter}");
+    }
+    let all = json!(letters).to_string();
+    assert!(!all.contains("Hanako") && !all.contains("090") && !all.contains("k-secret"), "{all}");
+    assert_eq!(world.publish(&tap, Vec::new()).await, Ok(Published::default()));
+}
+
+#[tokio::test]
+async fn what_was_put_aside_is_told_when_a_person_says_so() {
+    let (world, tap) = (World::alone("again").await, EventTap::default());
+    let row = entries(&world, &new_id(), 1).remove(0);
+    let mut broken = row.clone();
+    let _ = broken.remove("postings");
+    world.plant(broken).await;
+    assert_eq!(world.publish(&tap, Vec::new()).await.expect("a run").dead_letters, 1);
+    let letter = tap.letters().remove(0);
+    // Too early: it is put aside once more.
+    let once_more = again(&world, &tap, &letter).await.expect("a run");
+    assert_eq!((once_more.dead_letters, tap.letters().len(), ids(&tap).len()), (1, 2, 0));
+    // The code has learned to read it, which here is the other way round.
+    let mut repaired = row.clone();
+    for mark in ["due_pk", "due_sk"] {
+        let _ = repaired.remove(mark);
+    }
+    world.plant(repaired).await;
+    tap.next_calls([Some(Mishap::Lost)]);
+    assert_eq!(again(&world, &tap, &letter).await.expect_err("lost").code(), "unavailable");
+    assert_eq!(again(&world, &tap, &letter).await.expect("a run").published, 1);
+    assert_eq!(ids(&tap), [id_of(&row)]);
+    let missing = json!({"entry": {"pk": text(&row, "uuid"), "sk": format!("TXN#{}", new_id())}});
+    assert_eq!(again(&world, &tap, &missing).await.expect_err("nothing there").code(), "not_found");
+}
+
+/// One that is still due is not told out of turn because somebody names it.
+#[tokio::test]
+async fn a_name_does_not_jump_the_queue() {
+    let (world, tap) = (World::alone("named").await, EventTap::default());
+    let rows = entries(&world, &new_id(), 3);
+    for row in &rows {
+        world.plant(row.clone()).await;
+    }
+    let last = json!({"entry": {"pk": text(&rows[2], "uuid"), "sk": text(&rows[2], "type")}});
+    assert_eq!(again(&world, &tap, &last).await.expect("a run").published, 3);
+    assert_eq!(tap.first_deliveries(), journal(&world.books().await));
+    assert_eq!(due(&world.books().await), 0);
+}
