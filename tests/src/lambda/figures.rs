@@ -2,7 +2,7 @@
 //! and its size as a binary and as a zip. The store is on the loopback, so no TLS is in the time.
 
 use super::kept::Sizes;
-use super::{Deployed, FUNCTIONS, Rig};
+use super::{Deployed, Rig};
 use crate::binaries;
 use flate2::Compression;
 use flate2::read::DeflateEncoder;
@@ -36,12 +36,12 @@ pub struct Figures {
     pub zip: u64,
 }
 
-/// The figures of every function in a folder of binaries.
-pub async fn measure(folder: &Path) -> Vec<Figures> {
+/// The figures of functions in a folder of binaries.
+pub async fn measure(folder: &Path, functions: &[Deployed]) -> Vec<Figures> {
     let rig = Rig::with(folder).await;
-    let mut all = Vec::with_capacity(FUNCTIONS.len());
-    for function in FUNCTIONS {
-        all.push(measure_one(&rig, function, folder).await);
+    let mut all = Vec::with_capacity(functions.len());
+    for function in functions {
+        all.push(measure_one(&rig, *function, folder).await);
     }
     all
 }
@@ -89,13 +89,13 @@ pub fn sizes(build: &str, figures: &[Figures]) -> Sizes {
 /// # Panics
 /// When a function is missing.
 #[must_use]
-pub fn built(build: &str, folder: &Path) -> Sizes {
-    let size = |function: Deployed| {
+pub fn built(build: &str, folder: &Path, functions: &[Deployed]) -> Sizes {
+    let size = |function: &Deployed| {
         let path = folder.join(function.name).join("bootstrap");
         let data = path.metadata().unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         named(build, function.name, data.len(), deflated(&path))
     };
-    FUNCTIONS.into_iter().flat_map(size).collect()
+    functions.iter().flat_map(size).collect()
 }
 
 fn named(build: &str, function: &str, binary: u64, zip: u64) -> [(String, u64); 2] {

@@ -38,13 +38,13 @@ pub fn read() -> Sizes {
     lines.map(size).collect()
 }
 
-/// Keeps these sizes instead of all others of their build, which begins with `build`.
+/// Keeps these sizes; if they are `whole`, instead of all others of their build, which begins with `build`.
 ///
 /// # Panics
 /// When the file cannot be written.
-pub fn update(build: &str, now: &Sizes) {
+pub fn update(build: &str, now: &Sizes, whole: bool) {
     let mut all = read();
-    all.retain(|name, _| !name.starts_with(&format!("{build} ")));
+    all.retain(|name, _| !(whole && name.starts_with(&format!("{build} "))));
     all.extend(now.clone());
     let lines: String = all.iter().map(|(name, bytes)| format!("{name} {bytes}\n")).collect();
     std::fs::write(file(), format!("{HEADER}{lines}")).expect("tests/lambda-figures.txt can be written");
