@@ -3,6 +3,8 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
+use ledger_core::keys::attr;
+use ledger_tests::http::books::{Books, opt_text};
 use ledger_tests::http::process::Process;
 use ledger_tests::http::{Answer, Call, World};
 use serde_json::json;
@@ -108,6 +110,24 @@ async fn killed_in_the_midst_of_payments() {
     process.kill();
 }
 
+/// The books once the stack's own workers have nothing left to do and have let go of what they had.
+async fn at_rest(world: &World) -> Books {
+    let is_credited = |books: &Books| {
+        let marks = books.rows.values().filter_map(|row| opt_text(row, attr::DUE_PK));
+        marks.filter(|mark| mark.contains("#due#credit#")).count() == 0
+    };
+    let mut before = world.check_books().await;
+    for _ in 0..60 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let books = world.check_books().await;
+        if is_credited(&books) && books.changes_since(&before).is_empty() {
+            return books;
+        }
+        before = books;
+    }
+    panic!("the workers do not come to rest")
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn interrupted_and_started_again() {
     let folder = Folder::new("interrupt");
@@ -122,13 +142,13 @@ async fn interrupted_and_started_again() {
     for call in &calls {
         first.push(world.api.settle(call).await.good());
     }
-    let before = world.check_books().await;
+    let before = at_rest(&world).await;
     let ended = tokio::task::block_in_place(|| process.interrupt());
     assert_eq!(ended.code(), Some(0), "{ended:?}");
     assert!(world.api.try_send(&calls[0]).await.is_err(), "nobody listens any more");
 
     let process = tokio::task::block_in_place(|| start(&again));
-    world.check_books().await.unchanged_since(&before, "a restart changed something");
+    at_rest(&world).await.unchanged_since(&before, "a restart changed something");
     // Tokens, the terminal's key and the stored answers are still good.
     for (call, first) in calls.iter().zip(&first) {
         let replay = world.api.settle(call).await;
