@@ -10,7 +10,6 @@ use ledger_local::stack::TABLE_DEFAULT;
 use ledger_tests::cloud::Template;
 use ledger_tests::golden::vector::{self, Vector};
 use ledger_tests::http::host;
-use ledger_tests::http::world::new_id;
 use ledger_tests::wire;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -18,7 +18,6 @@ const PATTERNS: [(&str, &str, &str); 9] = [
     ("*", "Trace", "X-Ray knows no resources"),
     ("AdminRole", "ReadMetricsBack", "CloudWatch knows no resources for reading metrics"),
     ("CreditingRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
-    ("JobsRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
     ("OutboxRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
     (BOUNDARY, "ReadTheStream", "a stream's label is its date of birth"),
     (BOUNDARY, "TraceAndMeasure", "CloudWatch and X-Ray know no resources"),

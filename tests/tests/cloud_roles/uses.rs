@@ -49,11 +49,6 @@ const BESIDE: [(&str, &[&str]); 9] = [
             "sqs:DeleteMessage <JobsQueue.Arn>",
             "sqs:GetQueueAttributes <JobsQueue.Arn>",
             "sqs:ReceiveMessage <JobsQueue.Arn>",
-            "sqs:SendMessage <StreamDeadLetters.Arn>",
-            "dynamodb:DescribeStream <stream>",
-            "dynamodb:GetRecords <stream>",
-            "dynamodb:GetShardIterator <stream>",
-            "dynamodb:ListStreams <table>/stream/*",
         ],
     ),
     (
