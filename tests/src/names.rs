@@ -49,6 +49,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Rate => "rate",
         Role::Crediting => "crediting",
         Role::MerchantBalance => "merchant_balance",
+        Role::Hold => "hold",
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Endpoints with an amount in `amount`.
-const WITH_AMOUNT: [Endpoint; 11] = [
+const WITH_AMOUNT: [Endpoint; 13] = [
     Endpoint::Pay,
     Endpoint::Transfer,
     Endpoint::Charge,
@@ -22,6 +22,8 @@ const WITH_AMOUNT: [Endpoint; 11] = [
     Endpoint::CardRefund,
     Endpoint::Topup,
     Endpoint::TopupRefund,
+    Endpoint::Authorize,
+    Endpoint::Capture,
 ];
 
 /// JSON values that are no amount of a whole number of yen or points.

@@ -23,6 +23,9 @@ async fn books() -> Books {
     let _ = stage.world.api.settle(&customer.sends(&other, "10")).await.good();
     let topup = stage.terminal.does("topup", &stage.world.card(None, "0").await, &json!({"amount": "5"}));
     let _ = stage.world.api.settle(&topup).await.good();
+    let _ = stage.held("500").await;
+    let (_, captured) = stage.held("500").await;
+    let _ = stage.world.api.settle(&stage.merchant.captures(&captured, Some("300"))).await.good();
     from_outside(&stage.world).await;
     stage.world.check_books().await
 }
@@ -117,6 +120,7 @@ async fn every_kind_of_disorder_is_found() {
     let succeeded = is_in("succeeded");
     let of_topup = |state: &'static str| move |row: &Row| row.contains_key("topup_id") && is_in(state)(row);
     let reserves = |row: &Row| row.get("reserved") == Some(&n("700"));
+    let was_held = |row: &Row| row.contains_key("expires_at") && is_in("captured")(row);
     let entry_of = |name: &'static str| {
         let key = find(&good, "TXN#", operation(name));
         good.rows[&key].get("transaction_id").cloned()
@@ -144,6 +148,19 @@ async fn every_kind_of_disorder_is_found() {
         ("a marker without its entry", set("card_op_idem#pay#", &any, "entry_id", AttributeValue::S("x".into()))),
         ("a balance item that is gone", without("BALANCE#ECOPAY", &is("balance", "0"))),
         ("a CO2 estimate that nothing explains", set("METRICS", &any, "co2_total", n("1"))),
+        ("a hold that is gone", without("HOLD", &any)),
+        ("a held payment that is gone", without("PAYMENT", &is_in("authorized"))),
+        ("a hold that nobody looks at", unset("HOLD", &is_in("authorized"), "due_pk")),
+        ("a hold that has ended and is looked at", set("HOLD", &is_in("captured"), "due_pk", s("audit#due#hold#0"))),
+        ("a hold of a yen more", set("HOLD", &is_in("authorized"), "held_ecopay", n("501"))),
+        ("a held payment that says it was captured", set("PAYMENT", &is_in("authorized"), "state", s("captured"))),
+        (
+            "a held payment of which something can go back",
+            set("PAYMENT", &is_in("authorized"), "refundable_ecopay", n("1")),
+        ),
+        ("more captured than was held", set("PAYMENT", &was_held, "captured_ecopay", n("501"))),
+        ("a captured payment that owes nothing", unset("PAYMENT", &was_held, "merchant_delta")),
+        ("a capture that is gone", without("TXN#", &operation("capture"))),
         ("headroom that no top-up reserves", set("BALANCE#ECOPAY", &reserves, "reserved", n("701"))),
         ("headroom that is not reserved", unset("BALANCE#ECOPAY", &reserves, "reserved")),
         ("held money posted as spendable", with_postings(&operation("topup_refund"), &|p| drop(p.remove("bucket")))),

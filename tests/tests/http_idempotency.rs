@@ -59,6 +59,9 @@ endpoints! {
     admin_attention_operations_resolve = ParkedResolve,
     customer_topups = Topup,
     admin_topups_refunds = TopupRefund,
+    merchant_charges_authorized = Authorize,
+    merchant_payments_capture = Capture,
+    merchant_payments_void = Void,
 }
 
 async fn every_promise(endpoint: Endpoint) {

@@ -46,6 +46,7 @@ async fn a_payment_is_one_round_trip_and_so_is_its_replay() {
         Endpoint::Pay,
         Endpoint::Transfer,
         Endpoint::Charge,
+        Endpoint::Authorize,
         Endpoint::CardPay,
         Endpoint::CardTopup,
         Endpoint::Grant,
@@ -70,6 +71,22 @@ async fn a_refund_reads_before_it_writes_and_its_replay_only_reads() {
         let replayed = calls(&stage, &tap, &refund, 201).await;
         assert_eq!(replayed.len(), 1, "{replayed:?}");
         assert_ne!(replayed, [WRITE]);
+    }
+}
+
+/// A capture and a void read the payment, and so do those that come late.
+#[tokio::test]
+async fn a_capture_and_a_void_read_before_they_write() {
+    let (stage, tap) = tapped("round-trips-hold").await;
+    let ((_, one), (_, other)) = (stage.held("500").await, stage.held("500").await);
+    for call in [
+        stage.merchant.captures(&one, Some("300")),
+        stage.merchant.captures(&one, None),
+        stage.merchant.voids(&other),
+        stage.merchant.voids(&other),
+    ] {
+        assert_eq!(calls(&stage, &tap, &call, 200).await, [MANY, WRITE]);
+        assert_eq!(calls(&stage, &tap, &call, 200).await, [MANY], "replay");
     }
 }
 
@@ -206,8 +223,18 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::CardReverse => "card payment reversed",
         Endpoint::EventDismiss => "kept event dismissed",
         Endpoint::ParkedResolve => "parked top-up given up",
+        Endpoint::Authorize => "merchant authorizes a one-time code",
+        Endpoint::Capture => "merchant captures a part",
+        Endpoint::Void => "merchant voids an authorization",
     };
     vec![name]
+}
+
+/// A payment that was authorized and then captured in part.
+async fn payment_held(stage: &Stage) -> String {
+    let (_, payment) = stage.held("500").await;
+    let _ = stage.world.api.settle(&stage.merchant.captures(&payment, Some("300"))).await.good();
+    payment
 }
 
 /// Variants of the operations that cost more or less.
@@ -235,6 +262,7 @@ async fn more(stage: &Stage) -> Vec<(&'static str, Call)> {
         ("top-up credited by an event", credited),
         ("event kept for a person", signed(&unheard_of.to_string())),
         ("dispute's money taken by an event", signed(&dispute.to_string())),
+        ("capture of what has been captured", stage.merchant.captures(&payment_held(stage).await, None)),
         ("profile patched with nothing", Call::patch("/v1/me", &paid.who, &json!({})).key(new_key())),
     ]
 }

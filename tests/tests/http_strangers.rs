@@ -198,6 +198,8 @@ async fn another_tenants_ids_are_ids_that_there_are_not() {
         (&theirs.transaction, Call::get("/v1/me/transactions/<id>", &customer.who)),
         (&theirs.payment, Call::get("/v1/merchant/payments/<id>", merchant)),
         (&theirs.payment, Call::post("/v1/merchant/payments/<id>/refunds", merchant, &amount)),
+        (&theirs.payment, Call::post("/v1/merchant/payments/<id>/capture", merchant, &amount)),
+        (&theirs.payment, Call::post("/v1/merchant/payments/<id>/void", merchant, &json!({}))),
         (&theirs.customer, Call::get("/v1/admin/customers/<id>", operator)),
         (&theirs.customer, Call::patch("/v1/admin/customers/<id>", operator, &frozen)),
         (&theirs.customer, Call::patch("/v1/admin/customers/<id>", operator, &json!({"name": "x"}))),
@@ -267,6 +269,8 @@ async fn a_neighbours_ids_are_ids_that_there_are_not() {
         ),
         (vec![&theirs.payment, &theirs.card_payment], Call::get("/v1/merchant/payments/<id>", &merchant.who)),
         (vec![&theirs.payment], Call::post("/v1/merchant/payments/<id>/refunds", &merchant.who, &amount)),
+        (vec![&theirs.payment], Call::post("/v1/merchant/payments/<id>/capture", &merchant.who, &amount)),
+        (vec![&theirs.payment], Call::post("/v1/merchant/payments/<id>/void", &merchant.who, &json!({}))),
         // Another merchant's payment of this card; then this merchant's payment, of another card.
         (vec![&theirs.card_payment], refund_at(&theirs.card)),
         (vec![&own], refund_at(&theirs.card)),

@@ -195,6 +195,8 @@ pub enum Actor {
     Staff(StaffId),
     /// The payment provider: an event, or its answer.
     Stripe,
+    /// The ledger itself: the time for something is over.
+    System,
 }
 
 impl fmt::Display for Actor {
@@ -205,6 +207,7 @@ impl fmt::Display for Actor {
             Self::Terminal(id) => write!(f, "terminal:{id}"),
             Self::Staff(id) => write!(f, "staff:{id}"),
             Self::Stripe => f.write_str("stripe"),
+            Self::System => f.write_str("system"),
         }
     }
 }

@@ -259,6 +259,12 @@ pub fn refund(tenant: &Tenant, payment: PaymentId, id: RefundId) -> Key {
     Partition::payment(tenant, payment).item(format!("{}{id}", sk::REFUND))
 }
 
+/// What is held for a payment.
+#[must_use]
+pub fn hold(tenant: &Tenant, payment: PaymentId) -> Key {
+    Partition::payment(tenant, payment).item("HOLD")
+}
+
 /// A top-up.
 #[must_use]
 pub fn topup(tenant: &Tenant, id: TopupId) -> Key {
@@ -342,6 +348,8 @@ pub enum Work {
     Attention,
     /// A credited record to put into its merchant's next settlement.
     Settle(MerchantId),
+    /// Held money that its merchant may not capture any more, from the instant in its sort key on.
+    Hold,
 }
 
 /// The `due` index's partition of some work on one shard: `<tenant>#due#publish#3`.
@@ -355,6 +363,7 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::PspCheck => format!("{tenant}#due#psp_check#{shard}"),
         Work::Attention => format!("{tenant}#due#attention#{shard}"),
         Work::Settle(merchant) => format!("{tenant}#due#settle#{merchant}#{shard}"),
+        Work::Hold => format!("{tenant}#due#hold#{shard}"),
     }
 }
 

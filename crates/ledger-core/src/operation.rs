@@ -100,6 +100,12 @@ operations! {
     Crediting = "crediting",
     /// A worker publishes journal entries as events; not keyed.
     Publish = "publish",
+    /// A merchant captures what it holds of a customer's.
+    Capture = "capture",
+    /// A merchant gives up what it holds of a customer's.
+    Void = "void",
+    /// What was not captured in time comes back to the customer, under a key made of the payment.
+    HoldExpire = "hold_expire",
 }
 
 impl Operation {

@@ -164,14 +164,14 @@ pub fn openapi_json() -> String {
     document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
 }
 
-/// What a schedule does on AWS: carries the tenant's bulk grants on.
+/// What a schedule does on AWS: carries the tenant's bulk grants on, and gives back what was held for too long.
 async fn carry_on_jobs(app: App, tenant: String) {
     let Ok(tenant) = Tenant::parse(&tenant) else { return };
     let mut ticks = tokio::time::interval(JOBS_EVERY);
     loop {
         ticks.tick().await;
         if let Err(problem) = jobs::run_due(&app, &tenant).await {
-            tracing::warn!(code = problem.code(), "bulk grants did not get on");
+            tracing::warn!(code = problem.code(), "bulk grants or holds did not get on");
         }
     }
 }

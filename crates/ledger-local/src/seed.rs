@@ -84,6 +84,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         due_shards: Shards::new(SHARDS).ok_or_else(|| failed("shards"))?,
         topup: Some(TopupTerms { points_rate: rate("0.05")?, abandoned_after: ABANDONED_AFTER }),
         requests_per_second: None,
+        hold_hours: None,
     })
 }
 

@@ -3,7 +3,7 @@
 
 use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
-use ledger_core::ops::{AssetTerms, Co2Terms, KeyPhase, SpentPoints, TenantTerms, TopupTerms};
+use ledger_core::ops::{AssetTerms, Co2Terms, HoldHours, KeyPhase, SpentPoints, TenantTerms, TopupTerms};
 use ledger_core::rate::RequestRate;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ struct File {
     card: CardFile,
     co2: Co2File,
     due_shards: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold_hours: Option<u32>,
     key_phase: String,
     points_rate: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,7 +110,13 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         due_shards: Shards::new(file.due_shards).ok_or_else(|| wrong("due_shards", "is 1 to 64"))?,
         topup: topup.transpose()?,
         requests_per_second: file.requests_per_second.map(request_rate).transpose()?,
+        hold_hours: file.hold_hours.map(hold_hours).transpose()?,
     })
+}
+
+fn hold_hours(hours: u32) -> Result<HoldHours, TermsError> {
+    let why = || format!("is 1 to {}; leave it out for {}", HoldHours::MAX.hours(), HoldHours::DEFAULT.hours());
+    HoldHours::new(hours).ok_or_else(|| wrong("hold_hours", why()))
 }
 
 fn request_rate(per_second: u32) -> Result<RequestRate, TermsError> {
@@ -153,6 +161,7 @@ pub fn text(terms: &TenantTerms) -> String {
             version: terms.co2.version.clone(),
         },
         due_shards: terms.due_shards.count(),
+        hold_hours: terms.hold_hours.map(HoldHours::hours),
         key_phase: terms.key_phase.name().to_owned(),
         points_rate: terms.points_rate.text(),
         requests_per_second: terms.requests_per_second.map(RequestRate::per_second),
@@ -185,7 +194,12 @@ mod tests {
     fn the_demos_terms_come_back_as_they_were() {
         let terms = seed::terms().unwrap();
         assert_eq!(parse(&text(&terms)).unwrap(), terms);
-        let without = TenantTerms { topup: None, requests_per_second: RequestRate::new(7), ..terms };
+        let without = TenantTerms {
+            topup: None,
+            requests_per_second: RequestRate::new(7),
+            hold_hours: HoldHours::new(48),
+            ..terms
+        };
         assert_eq!(parse(&text(&without)).unwrap(), without);
     }
 
@@ -201,6 +215,7 @@ mod tests {
                 r#""due_shards": 4, "requests_per_second": 0"#,
                 "requests_per_second: is 1 to 100000",
             ),
+            (r#""due_shards": 4"#, r#""due_shards": 4, "hold_hours": 721"#, "hold_hours: is 1 to 720"),
             (r#""due_shards": 4"#, r#""due_shards": 65"#, "due_shards: is 1 to 64"),
             (r#""mandatory""#, r#""always""#, "key_phase: is `mandatory`"),
             (r#""deduct""#, r#""keep""#, "spent_points: is `deduct`"),

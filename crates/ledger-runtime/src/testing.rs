@@ -234,6 +234,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         due_shards: Shards::ONE,
         topup: None,
         requests_per_second,
+        hold_hours: None,
     };
     Step::Ok(json!({"Item": attribute(ledger_core::dynamo::Value::M(terms.item()))["M"]}))
 }

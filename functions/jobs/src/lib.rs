@@ -1,113 +1,34 @@
-//! Carries stored jobs on, slice by slice: bulk grants. A schedule calls it for a tenant; two workers
-//! on one job grant nobody twice, since each customer's grant has a key of its own.
+//! What has to be carried on for a tenant that a schedule names: bulk grants, and what merchants hold and
+//! have not captured in time. Two workers at once do nothing twice.
 
-use futures::future::try_join_all;
-use ledger_core::dynamo::read;
-use ledger_core::failure::Failure;
-use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields, Window};
-use ledger_core::ids::{Actor, CustomerId, JobId, Principal, Tenant};
-use ledger_core::keys;
-use ledger_core::money::Amount;
-use ledger_core::operation::Operation;
-use ledger_core::ops::bulk_grant::{self, GrantJob};
-use ledger_core::ops::grant::{self, Grant};
+mod grants;
+mod holds;
+
+use ledger_core::ids::Tenant;
 use ledger_runtime::app::App;
-use ledger_runtime::dynamo::{QuerySpec, SortKeys};
-use ledger_runtime::execute::ok;
 use ledger_runtime::problem::Problem;
 use serde::Serialize;
-
-/// How many customers are dealt with before progress is stored.
-const SLICE: usize = 50;
-/// How many of them at once.
-const AT_ONCE: usize = 8;
-/// How many jobs of a shard are looked at in one run.
-const JOBS: usize = 10;
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Progress {
-    /// Customers dealt with.
+    /// Customers of bulk grants dealt with.
     pub done: usize,
     /// How many of them could not be granted to.
     pub failed: usize,
+    /// Payments whose held money went back to the payer.
+    pub expired: usize,
 }
 
-/// Does one slice of every due job of a tenant.
+/// Gives back what was held for too long, and does one slice of every due job of a tenant. One that fails
+/// does not keep the other from its work.
 ///
 /// # Errors
 /// 503 if the store did not tell; a later run goes on where this one stopped.
 pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
     let terms = app.terms(tenant).await?;
-    let mut progress = Progress::default();
-    for partition in bulk_grant::due_partitions(tenant, terms.due_shards) {
-        let query = QuerySpec::due(partition, SortKeys::All).limit(JOBS);
-        for item in app.dynamo().query(&query).await? {
-            let id = read::parsed(&item, "job_id", JobId::parse)?;
-            let slice = run_slice(app, tenant, id).await?;
-            progress.done = progress.done.saturating_add(slice.done);
-            progress.failed = progress.failed.saturating_add(slice.failed);
-        }
-    }
-    Ok(progress)
-}
-
-/// One slice of a job. Progress is stored only when all of it is certain.
-async fn run_slice(app: &App, tenant: &Tenant, id: JobId) -> Result<Progress, Problem> {
-    // The index may be behind: the job itself says where it stands.
-    let Some(item) = app.dynamo().get(&keys::job(tenant, id)).await? else { return Ok(Progress::default()) };
-    let job = GrantJob::read(&item)?;
-    let customers: Vec<CustomerId> = job.customers.iter().skip(job.done).take(SLICE).copied().collect();
-    let mut granted = Vec::with_capacity(customers.len());
-    for few in customers.chunks(AT_ONCE) {
-        granted.extend(try_join_all(few.iter().map(|customer| grant_to(app, tenant, &job, *customer))).await?);
-    }
-    let failed = granted.iter().filter(|granted| !**granted).count();
-    let done = job.done.saturating_add(customers.len());
-    let transaction =
-        job.advance(tenant, done, job.failed.saturating_add(failed), app.now()).map_err(|_| Problem::internal())?;
-    match app.ledger().apply(tenant, Operation::BulkGrant, &transaction).await {
-        Ok(()) => Ok(Progress { done: customers.len(), failed }),
-        // Another worker stored the same slice.
-        Err(error) if error.failure() == Some(Failure::StalePlan) => Ok(Progress::default()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Whether a customer got the grant. Everything that is not certain is an error: the slice is done again.
-async fn grant_to(app: &App, tenant: &Tenant, job: &GrantJob, customer: CustomerId) -> Result<bool, Problem> {
-    let terms = app.terms(tenant).await?;
-    let spec = terms.spec(&job.asset).ok_or_else(|| Problem::invalid_field("asset", "is not run by this tenant"))?;
-    let amount = Amount::parse(spec, &job.amount).map_err(|why| Problem::invalid_field("amount", why))?;
-    let fields = Fields::new().with("customer_id", customer).with_amount("amount", &amount);
-    let claim = Claim {
-        tenant: tenant.clone(),
-        principal: Principal::Staff(job.staff),
-        actor: Actor::Staff(job.staff),
-        // Apart from the grants that the staff member asks for, whose keys can be anything.
-        operation: Operation::BulkGrant,
-        key: job.child_key(customer).map_err(Problem::key)?,
-        request: CanonicalRequest { method: "POST", path: format!("/v1/admin/grants/{}", job.id), fields },
-        window: Window::WALLET,
-        now: app.now(),
-    };
-    let grant =
-        Grant { tenant: tenant.clone(), actor: Actor::Staff(job.staff), customer, amount, reason: job.reason.clone() };
-    let plan = async |cx| Ok(grant::plan(&grant, &terms, &cx)?);
-    let render = |receipt: &grant::GrantReceipt| ok(&Granted { transaction_id: receipt.transaction_id.to_string() });
-    let outcome = app.ledger().perform(claim, Admission::Execute, plan, render).await;
-    match outcome.status() {
-        200..300 => Ok(true),
-        404 => Ok(false),
-        _ => match outcome.into_answer() {
-            Ok(_) => Ok(false),
-            Err(problem) => Err(problem),
-        },
-    }
-}
-
-/// The stored answer of one customer's grant.
-#[derive(Serialize)]
-struct Granted {
-    transaction_id: String,
+    let expired = holds::run(app, tenant, &terms).await;
+    let granted = grants::run(app, tenant, terms.due_shards).await;
+    let (expired, granted) = (expired?, granted?);
+    Ok(Progress { done: granted.done, failed: granted.failed, expired })
 }

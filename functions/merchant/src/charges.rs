@@ -1,8 +1,10 @@
-//! `POST /v1/merchant/charges`: charging the one-time code that a customer shows.
+//! `POST /v1/merchant/charges`: charging the one-time code that a customer shows, or authorizing it only.
 
 use axum::extract::State;
 use ledger_core::idempotency::{CanonicalRequest, Fields};
 use ledger_core::operation::Operation;
+use ledger_core::ops::Parts;
+use ledger_core::ops::authorize::{self, Authorize};
 use ledger_core::ops::charge::{self, Charge};
 use ledger_core::ops::payment_code::PaymentCode;
 use ledger_core::personal::FreeText;
@@ -27,13 +29,16 @@ pub(crate) struct ChargeBody {
     asset: Option<String>,
     /// What the merchant writes with it; at most 140 characters, no card number.
     memo: Option<String>,
+    /// `false` holds the money only: it is captured or voided later, or comes back by itself. `true` if
+    /// absent.
+    capture: Option<bool>,
 }
 
-/// Charges a customer's one-time code.
+/// Charges a customer's one-time code; with `capture: false` the money is only held.
 #[utoipa::path(post, path = "/v1/merchant/charges", tag = "merchant", request_body = ChargeBody,
     params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
     responses(
-        (status = 201, description = "Paid", body = PaymentView),
+        (status = 201, description = "Paid, or held", body = PaymentView),
         (status = 400, description = "`invalid_request`, `insufficient_balance`, `account_frozen`; `wrong_state` if the code is used up or too old"),
         (status = 404, description = "No such code, or a later one has replaced it"),
         (status = 422, description = "`idempotency_key_fingerprint_mismatch`"),
@@ -48,14 +53,27 @@ pub(crate) async fn create(
         .ok_or_else(|| Problem::invalid_field("code", "is not a payment code: it begins with epc_"))?;
     let amount = request::amount_in(&terms, body.asset.as_deref(), &body.amount)?;
     let memo = request::memo("memo", body.memo.as_deref())?;
+    let capture = body.capture.unwrap_or(true);
     let fields = Fields::new()
         .with("code_hash", code.hash())
         .with_amount("amount", &amount)
-        .with_some("memo", memo.as_ref().map(FreeText::expose));
+        .with_some("memo", memo.as_ref().map(FreeText::expose))
+        // To capture is what is meant where nothing is said.
+        .with_some("capture", (!capture).then_some("false"));
     let request = CanonicalRequest { method: "POST", path: "/v1/merchant/charges".to_owned(), fields };
     let (claim, admission) = app.claim(&who, Operation::Charge, key, request).await?;
     let plan = async |cx| {
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
+        if !capture {
+            let authorize = Authorize {
+                tenant: who.tenant().clone(),
+                merchant: (*merchant).clone(),
+                code: code.clone(),
+                parts: Parts::split(amount.clone(), None, Vec::new(), &terms)?,
+                memo: memo.clone(),
+            };
+            return Ok(authorize::plan(&authorize, &terms, &cx)?);
+        }
         let charge = Charge {
             tenant: who.tenant().clone(),
             merchant: (*merchant).clone(),

@@ -1,8 +1,9 @@
-//! The merchant's face: charges, payments, refunds, balances.
+//! The merchant's face: charges, holds, payments, refunds, balances.
 //! Every path is under `/v1/merchant`; the merchant is whoever the verified token says.
 
 mod account;
 mod charges;
+mod holds;
 mod payments;
 mod refunds;
 
@@ -18,5 +19,7 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(payments::list))
         .routes(routes!(payments::get))
         .routes(routes!(charges::create))
+        .routes(routes!(holds::capture))
+        .routes(routes!(holds::void))
         .routes(routes!(refunds::create))
 }

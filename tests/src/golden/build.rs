@@ -3,7 +3,7 @@
 
 use super::command::{Does, Money};
 use super::decode::{self, World};
-use super::{build_crediting, build_more, build_topup, vector::Given};
+use super::{build_crediting, build_hold, build_more, build_topup, vector::Given};
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
@@ -50,6 +50,7 @@ impl From<PlanRefusal> for NoPlan {
     fn from(refusal: PlanRefusal) -> Self {
         Self(match refusal {
             PlanRefusal::Refused(failure) => format!("refused {}", crate::names::failure(failure)),
+            PlanRefusal::InState { .. } => "refused wrong_state".to_owned(),
             PlanRefusal::Invalid { field, why } => format!("invalid {field}: {why}"),
             PlanRefusal::Stored(error) => format!("unreadable {}", error.attribute),
             PlanRefusal::Money(error) => format!("money: {error}"),
@@ -231,6 +232,7 @@ fn make(
         | Does::TopupRefundCheck { .. }
         | Does::TopupOffer { .. } => return build_topup::make(world, does, given),
         Does::Crediting { merchant, step } => return Ok(build_crediting::make(world, merchant, step)),
+        Does::Hold(does) => return Ok(Made::Draft(build_hold::make(world, does)?)),
     };
     Ok(Made::Draft(draft))
 }

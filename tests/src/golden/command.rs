@@ -2,6 +2,7 @@
 //! Ids, times and randomness are given, so that one command always builds one request.
 
 use super::build_crediting::CreditingStep;
+use super::command_hold::HoldDoes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -356,6 +357,8 @@ pub enum Does {
         merchant: String,
         step: CreditingStep,
     },
+    // Money that a merchant holds.
+    Hold(HoldDoes),
 }
 
 /// What the deployment and the payment provider have agreed.

@@ -155,6 +155,9 @@ pub fn profile_patch(change: &ProfileChange) -> ProfilePatch {
 /// Who acts.
 #[must_use]
 pub fn actor(given: &str) -> Actor {
+    if given == "system" {
+        return Actor::System;
+    }
     let (kind, id) = given.split_once(':').unwrap();
     match kind {
         "customer" => Actor::Customer(customer(id)),

@@ -235,11 +235,11 @@ pub fn posted(before: &Contents, after: &Contents) -> Sums {
     sums
 }
 
-/// What new payments and refunds will add to merchants' balances.
+/// What payments and refunds that are due for it since then will add to merchants' balances.
 #[must_use]
 pub fn merchant_work(before: &Contents, after: &Contents) -> Sums {
     let mut sums = Sums::new();
-    let new = |key: &(String, String)| !before.contains_key(key);
+    let new = |key: &(String, String)| !before.get(key).is_some_and(|item| item.contains_key("merchant_delta"));
     for item in after.iter().filter(|(key, _)| new(key)).map(|(_, item)| item) {
         let Some(delta) = read::opt_map(item, "merchant_delta") else { continue };
         let merchant = format!("merchant:{}", read::text(item, "merchant_id").unwrap());

@@ -39,7 +39,7 @@ fn meanings(does: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
     let stale_points = matches!(does, "refund" | "topup_refund");
-    if let Some(rows) = outside(does, role, clause) {
+    if let Some(rows) = outside(does, role, clause).or_else(|| held(role, clause)) {
         return rows;
     }
     match (names::role(role), clause) {
@@ -118,6 +118,21 @@ fn meanings(does: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
         }
         (role, clause) => panic!("say in meanings.rs what `{clause}` of a {role} means"),
     }
+}
+
+/// The rows of one clause of what is held for a payment.
+fn held(role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
+    let at = |time: &str| json!({ "S": time });
+    Some(match (names::role(role), clause) {
+        ("hold", "#state = :seen_state") => {
+            vec![(Old::Gone, "rejected stale_plan"), (Old::With("state", at("else")), "rejected stale_plan")]
+        }
+        ("payment", "#expires_at > :now") => vec![(Old::WithOperand("expires_at", ":now"), "rejected wrong_state")],
+        ("payment", "#expires_at <= :now") => {
+            vec![(Old::With("expires_at", at("2026-11-21T03:00:00.001Z")), "rejected stale_plan")]
+        }
+        _ => return None,
+    })
 }
 
 /// The rows of one clause of what moves money from outside, or of an operation in flight.

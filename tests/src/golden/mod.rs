@@ -3,10 +3,12 @@
 
 pub mod build;
 pub mod build_crediting;
+mod build_hold;
 mod build_more;
 mod build_topup;
 pub mod cases;
 pub mod command;
+pub mod command_hold;
 pub mod create;
 pub mod decode;
 pub mod judge;

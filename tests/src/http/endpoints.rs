@@ -66,6 +66,9 @@ pub enum Endpoint {
     TopupRefund,
     EventDismiss,
     ParkedResolve,
+    Authorize,
+    Capture,
+    Void,
 }
 
 impl Stage {
@@ -83,6 +86,14 @@ impl Stage {
         (customer, paid.text("/payment_id"))
     }
 
+    /// A customer whose money the merchant holds, with the payment.
+    pub async fn held(&self, amount: &str) -> (Customer, String) {
+        let customer = self.world.customer_with(amount).await;
+        let authorize = self.merchant.authorizes(&customer.code(&self.world).await, amount);
+        let held = self.world.api.settle(&authorize).await.good();
+        (customer, held.text("/payment_id"))
+    }
+
     /// A card that has paid at the terminal, with the payment's request and id.
     pub async fn paid_by_card(&self, amount: &str) -> (String, Call, String) {
         let card = self.world.card(None, amount).await;
@@ -94,7 +105,7 @@ impl Stage {
 
 impl Endpoint {
     /// Every endpoint.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 32] = [
         Self::Pay,
         Self::Transfer,
         Self::PaymentCode,
@@ -124,10 +135,13 @@ impl Endpoint {
         Self::ParkedResolve,
         Self::Topup,
         Self::TopupRefund,
+        Self::Authorize,
+        Self::Capture,
+        Self::Void,
     ];
 
     /// Those whose whole effect is one transaction of ours: they call no payment provider.
-    pub const WALLET: [Self; 27] = [
+    pub const WALLET: [Self; 30] = [
         Self::Pay,
         Self::Transfer,
         Self::PaymentCode,
@@ -155,6 +169,9 @@ impl Endpoint {
         Self::CardReverse,
         Self::EventDismiss,
         Self::ParkedResolve,
+        Self::Authorize,
+        Self::Capture,
+        Self::Void,
     ];
 
     /// Whether it calls the payment provider.
@@ -189,7 +206,7 @@ impl Endpoint {
                 let call = rich(world).await.sends(&world.customer().await, "300");
                 prepared(call, 201, 1).with_other("amount", "301")
             }
-            Self::PaymentCode => prepared(issue_code(&rich(world).await), 200, 0),
+            Self::PaymentCode => prepared(rich(world).await.asks_for_code(), 200, 0),
             Self::ProfilePatch => {
                 let body = json!({"name": "Taro", "email": "taro@example.com"});
                 prepared(Call::patch("/v1/me", &rich(world).await.who, &body).key(new_key()), 200, 0)
@@ -202,10 +219,8 @@ impl Endpoint {
                 prepared(call, 200, 0).with_other("status", "active")
             }
             Self::Charge => {
-                let code = world.api.settle(&issue_code(&rich(world).await)).await.good().text("/code");
-                let body = json!({"code": code, "amount": "300"});
-                let call = Call::post("/v1/merchant/charges", &merchant.who, &body).key(new_key());
-                prepared(call, 201, 1).with_other("amount", "301")
+                let code = rich(world).await.code(world).await;
+                prepared(merchant.charges(&code, "300"), 201, 1).with_other("amount", "301")
             }
             Self::Refund => {
                 let (_, payment) = stage.paid("1000").await;
@@ -225,13 +240,13 @@ impl Endpoint {
                 let path = format!("/v1/admin/merchants/{}", world.merchant().await.id);
                 change(world, &path, &json!({"status": "suspended", "name": "Baker"})).with_other("status", "active")
             }
-            Self::CardIssue => make(world, "/v1/admin/cards", &json!({})).with_other("card_id", &new_id()),
+            Self::CardIssue => make(world, "/v1/admin/cards", &json!({})).with_other("card_id", new_id()),
             Self::CardAdminPatch => {
                 let path = format!("/v1/admin/cards/{}", world.card(None, "0").await);
                 change(world, &path, &frozen()).with_other("status", "active")
             }
             Self::TerminalOpen => make(world, "/v1/admin/terminals", &json!({"merchant_id": merchant.id}))
-                .with_other("terminal_id", &new_id()),
+                .with_other("terminal_id", new_id()),
             Self::TerminalPatch => {
                 let path = format!("/v1/admin/terminals/{}", world.terminal(merchant).await.id);
                 change(world, &path, &frozen()).with_other("reason", "found")
@@ -295,6 +310,18 @@ impl Endpoint {
                 let body = json!({"action": "give_up", "reason": "looked at"});
                 Prepared { status: 200, ..make(world, &path, &body).with_other("action", "retry") }
             }
+            Self::Authorize => {
+                let code = rich(world).await.code(world).await;
+                prepared(merchant.authorizes(&code, "300"), 201, 1).with_other("capture", true)
+            }
+            Self::Capture => {
+                let (_, payment) = stage.held("1000").await;
+                prepared(merchant.captures(&payment, Some("300")), 200, 1).with_other("amount", "301")
+            }
+            Self::Void => {
+                let (_, payment) = stage.held("1000").await;
+                prepared(merchant.voids(&payment), 200, 1).with_other("reason", "sold out")
+            }
         }
     }
 }
@@ -309,10 +336,6 @@ async fn kept_event(world: &World) -> String {
 
 async fn rich(world: &World) -> Customer {
     world.customer_with("1000").await
-}
-
-fn issue_code(customer: &Customer) -> Call {
-    Call::post("/v1/me/payment-code", &customer.who, &json!({})).key(new_key())
 }
 
 /// The operator makes something.
@@ -349,9 +372,9 @@ fn prepared(call: Call, status: u16, entries: usize) -> Prepared {
 
 impl Prepared {
     /// The other request has another value in a field.
-    fn with_other(mut self, field: &str, value: &str) -> Self {
+    fn with_other(mut self, field: &str, value: impl Into<Value>) -> Self {
         let mut body: Value = serde_json::from_str(self.call.body.as_deref().unwrap_or("{}")).expect("a JSON body");
-        body[field] = json!(value);
+        body[field] = value.into();
         self.other = Some(self.call.clone().json(&body));
         self
     }

@@ -2,6 +2,7 @@
 //! duplicated or cut off before. Written from DESIGN, without the ledger's own code.
 
 use super::books::{Books, Row, opt_text, text};
+use super::holdbook::is_held_or_was;
 use super::topupbook::has_landed;
 use aws_sdk_dynamodb::types::AttributeValue;
 use rust_decimal::Decimal;
@@ -37,6 +38,7 @@ impl Books {
         self.check_balances(&posted);
         self.check_merchants(&posted.available);
         self.check_payments();
+        self.check_holds();
         self.check_topups();
         self.check_references();
         self.check_keys();
@@ -79,9 +81,12 @@ impl Books {
 
     /// What may be spent and what is held of every account that has a balance item are the sums of its
     /// postings, and no posting goes to a customer or card that has none. What counts against a cap is
-    /// both, and the charges of top-ups that are not yet paid; what is held is held for refunds.
+    /// both, and the charges of top-ups that are not yet paid; what is held is held for refunds or by merchants.
     fn check_balances(&self, posted: &Posted) {
-        let (reserved, on_hold) = (self.reserved(), self.held_for_refunds());
+        let (reserved, mut on_hold) = (self.reserved(), self.held_for_refunds());
+        for (account, held) in self.held_for_merchants() {
+            *on_hold.entry(account).or_default() += held;
+        }
         let mut seen = BTreeSet::new();
         for (pk, sk, row) in self.under("BALANCE#").chain(self.under("card").filter(|(_, sk, _)| *sk == "card")) {
             let (kind, id) = kind_and_id(pk);
@@ -96,7 +101,7 @@ impl Books {
             assert!(!held.is_sign_negative() || held.is_zero(), "{account:?} holds {held}");
             assert_eq!(balance, of(&posted.available), "{account:?}: the balance and its postings differ");
             assert_eq!(held, of(&posted.held), "{account:?}: what is held and its postings differ");
-            assert_eq!(held, of(&on_hold), "{account:?}: what is held and what refunds hold differ");
+            assert_eq!(held, of(&on_hold), "{account:?}: what is held and what refunds and merchants hold differ");
             assert_eq!(opt_number(row, "reserved"), of(&reserved), "{account:?}: what top-ups reserve");
             if kind == "customer" {
                 assert_eq!(number(row, "exposure"), balance + held + of(&reserved), "{account:?}: exposure");
@@ -116,6 +121,8 @@ impl Books {
         let refunds = self.under("REFUND#").filter(|(pk, _, _)| kind_and_id(pk).0 == "payment");
         for (pk, sk, row) in self.under("PAYMENT").chain(refunds) {
             let merchant = format!("merchant:{}", text(row, "merchant_id"));
+            let is_owed = row.contains_key("merchant_delta");
+            assert!(is_owed || is_held_or_was(row), "{pk} {sk} owes nothing to its merchant");
             for (asset, delta) in merchant_delta(row) {
                 *owed.entry((merchant.clone(), asset)).or_default() += delta;
             }
@@ -178,6 +185,11 @@ impl Books {
                 for (asset, delta) in merchant_delta(record) {
                     *back.entry(asset).or_default() += delta;
                 }
+            }
+            if is_held_or_was(payment) {
+                let owes = payment.keys().any(|name| name.starts_with("refundable_"));
+                assert!(back.is_empty() && !reversed && !owes, "{pk}: refunded what was never captured");
+                continue;
             }
             let (mut all, mut none) = (true, true);
             for (asset, captured) in merchant_delta(payment) {
@@ -269,9 +281,10 @@ pub(super) fn kind_and_id(pk: &str) -> (&str, &str) {
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
 }
 
+/// What is owed by a record; nothing where a payment was never captured.
 fn merchant_delta(row: &Row) -> BTreeMap<String, Decimal> {
-    let deltas = row.get("merchant_delta").and_then(|value| value.as_m().ok()).expect("merchant_delta is a map");
-    deltas.iter().map(|(asset, delta)| (asset.clone(), decimal(delta))).collect()
+    let deltas = row.get("merchant_delta").map(|value| value.as_m().expect("merchant_delta is a map"));
+    deltas.into_iter().flatten().map(|(asset, delta)| (asset.clone(), decimal(delta))).collect()
 }
 
 /// `refundable_ecopay`, `refundable_regional_aoba`...: read by the asset's letters alone.

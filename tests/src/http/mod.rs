@@ -6,6 +6,7 @@ pub mod books;
 pub mod call;
 pub mod endpoints;
 pub mod event_tap;
+mod holdbook;
 pub mod host;
 pub mod ledgerbook;
 pub mod parked;

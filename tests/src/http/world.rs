@@ -379,6 +379,17 @@ impl Customer {
         let body = json!({"to_customer_id": to.id, "amount": amount, "asset": "ECOPAY"});
         Call::post("/v1/me/transfers", &self.who, &body).key(new_key())
     }
+
+    /// A request for a one-time payment code, under a fresh key.
+    #[must_use]
+    pub fn asks_for_code(&self) -> Call {
+        Call::post("/v1/me/payment-code", &self.who, &json!({})).key(new_key())
+    }
+
+    /// A one-time payment code.
+    pub async fn code(&self, world: &World) -> String {
+        world.api.settle(&self.asks_for_code()).await.good().text("/code")
+    }
 }
 
 impl Merchant {
@@ -387,6 +398,33 @@ impl Merchant {
     pub fn refunds(&self, payment: &str, amount: &str) -> Call {
         let path = format!("/v1/merchant/payments/{payment}/refunds");
         Call::post(&path, &self.who, &json!({"amount": amount})).key(new_key())
+    }
+
+    /// A charge of a one-time code, under a fresh key.
+    #[must_use]
+    pub fn charges(&self, code: &str, amount: &str) -> Call {
+        let body = json!({"code": code, "amount": amount});
+        Call::post("/v1/merchant/charges", &self.who, &body).key(new_key())
+    }
+
+    /// An authorization of a one-time code, under a fresh key.
+    #[must_use]
+    pub fn authorizes(&self, code: &str, amount: &str) -> Call {
+        let body = json!({"code": code, "amount": amount, "capture": false});
+        Call::post("/v1/merchant/charges", &self.who, &body).key(new_key())
+    }
+
+    /// A capture of a payment, under a fresh key.
+    #[must_use]
+    pub fn captures(&self, payment: &str, amount: Option<&str>) -> Call {
+        let body = amount.map_or_else(|| json!({}), |amount| json!({"amount": amount}));
+        Call::post(&format!("/v1/merchant/payments/{payment}/capture"), &self.who, &body).key(new_key())
+    }
+
+    /// A void of a payment, under a fresh key.
+    #[must_use]
+    pub fn voids(&self, payment: &str) -> Call {
+        Call::post(&format!("/v1/merchant/payments/{payment}/void"), &self.who, &json!({})).key(new_key())
     }
 }
 

@@ -53,6 +53,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
 
     let code = ops::payment_code::plan(&tenant(), a, &cx_).unwrap().receipt.code;
     let code = PaymentCode::parse(code.expose()).unwrap();
+    all.extend(held(terms, split, share, &code));
     let charge = ops::charge::Charge { tenant: tenant(), merchant: merchant(), code, amount: yen(amount), memo: None };
     all.push(seal(&ops::charge::plan(&charge, terms, &cx_).unwrap().draft, &by_merchant(Operation::Charge)));
 
@@ -122,6 +123,29 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
         let plan = ops::adjustment_decide::plan(&tenant(), staff(1), Decision::Approve, &adjustment, terms, &cx_);
         all.push(seal(&plan.unwrap().draft, &by_staff(Operation::AdjustmentApprove)));
     }
+    all
+}
+
+/// What is held for a merchant, and the ways in which it ends.
+fn held(terms: &TenantTerms, split: Split, share: u64, code: &PaymentCode) -> Vec<Transaction> {
+    let (t, m) = (tenant(), merchant());
+    let sealed = |draft: &Draft, operation| seal(draft, &claim(Principal::Merchant(m.id), operation, "k"));
+    let (parts, memo) = (split.parts(terms), Some(text("memo")));
+    let authorize =
+        ops::authorize::Authorize { tenant: tenant(), merchant: merchant(), code: code.clone(), parts, memo };
+    let authorized = ops::authorize::plan(&authorize, terms, &cx(1)).unwrap();
+    let mut all = vec![sealed(&authorized.draft, Operation::Charge)];
+    let payment = recorded(&all[0]);
+    let part = yen((split.total() * share / 100).max(1));
+    for amount in [None, Some(&part)] {
+        let capture = ops::capture::Capture { tenant: &t, merchant: &m, payment: &payment, amount };
+        all.push(sealed(&ops::capture::plan(&capture, terms, &cx(2)).unwrap().draft, Operation::Capture));
+    }
+    let void = ops::void::Void { tenant: &t, payment: &payment, reason: Some(&text("why")) };
+    all.push(sealed(&ops::void::plan(&void, terms, &cx(2)).unwrap().draft, Operation::Void));
+    let late = ops::Context { now: payment.expires_at.unwrap(), ..cx(2) };
+    let expired = ops::hold_expire::plan(&t, &payment, terms, &late).unwrap();
+    all.push(sealed(&expired.draft, Operation::HoldExpire));
     all
 }
 

@@ -2,7 +2,7 @@
 //! counts against the cap is the sum of the three parts, and the books are the sum of two of them.
 
 use crate::world::*;
-use ledger_core::account::{Account, Bucket, Posting, TenantAccount};
+use ledger_core::account::{self, Account, Bucket, Posting, TenantAccount};
 use ledger_core::dynamo::{Item, read};
 use ledger_core::forms;
 use ledger_core::ids::{Principal, TransactionId};
@@ -32,6 +32,8 @@ enum Step {
     Hold(u64, bool),
     PayOut(u64),
     ReleaseHold(u64),
+    /// Of what is held, so much is taken, and so much is earned with it.
+    CaptureHold(u64, u64, u64),
     /// Frozen, or not any more.
     Freeze(bool),
 }
@@ -68,6 +70,10 @@ impl Model {
                 self.held = self.held.checked_sub(x)?;
                 self.balance += x;
             }
+            Step::CaptureHold(x, taken, earned) => {
+                self.held = self.held.checked_sub(x)?;
+                self.balance += x - taken + earned;
+            }
             Step::Freeze(frozen) => self.frozen = frozen,
         }
         Some(self)
@@ -89,6 +95,12 @@ fn action(step: Step) -> Option<TransactItem> {
         Step::Hold(x, own) => forms::hold(&tenant, Role::Payer, account(), &yen(x), own, at),
         Step::PayOut(x) => forms::pay_out(&tenant, Role::Payer, account(), &yen(x), at),
         Step::ReleaseHold(x) => forms::release_hold(&tenant, Role::Payer, account(), &yen(x), None, at),
+        Step::CaptureHold(x, taken, earned) => {
+            let some = |units: u64| (units > 0).then(|| yen(units));
+            let (taken, earned) = (some(taken), some(earned));
+            let parts = (taken.as_ref(), earned.as_ref());
+            forms::capture_hold(&tenant, Role::Payer, account(), &yen(x), parts, at)
+        }
         Step::Freeze(_) => None,
     }
 }
@@ -96,10 +108,9 @@ fn action(step: Step) -> Option<TransactItem> {
 /// The entry of what an action moves; what does not stay within the account is against the adjustments.
 fn entry(item: &TransactItem, number: u128) -> Option<Entry> {
     let mut postings = item.moves().to_vec();
-    if let [alone] = postings.as_slice() {
-        let other = Posting::new(Account::Tenant(TenantAccount::Adjustments), alone.delta.inverse());
-        postings.push(other);
-    }
+    let sum = account::net(postings.iter().map(|posting| ((), &posting.delta))).unwrap();
+    let other = sum.values().map(|sum| Posting::new(Account::Tenant(TenantAccount::Adjustments), sum.inverse()));
+    postings.extend(other.collect::<Vec<_>>());
     let id = TransactionId::new(Uuid::from_u128(number));
     let (references, details) = (Vec::new(), Item::new());
     (!postings.is_empty()).then_some(Entry {
@@ -177,6 +188,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         (some(), any::<bool>()).prop_map(|(x, own)| Step::Hold(x, own)),
         some().prop_map(Step::PayOut),
         some().prop_map(Step::ReleaseHold),
+        (1..=400_u64, 0..=100_u64, 0..=9_u64).prop_map(|(x, percent, earned)| Step::CaptureHold(
+            x,
+            x * percent / 100,
+            earned
+        )),
         any::<bool>().prop_map(Step::Freeze),
     ];
     proptest::collection::vec(step, 1..25)

@@ -1,6 +1,7 @@
 //! Properties that hold for any input: of money, of conditions, of every builder, of sequences of
 //! refunds, holds and the provider's facts, and of replay. Failing inputs are printed, never written.
 
+mod authorizations;
 mod builders;
 mod conditions;
 mod holds;

@@ -133,7 +133,7 @@ impl Desk {
         };
         let call = match refund::plan(&command, &by_staff(), &self.terms, &psp(), &cx(8)) {
             Ok(call) => call,
-            Err(PlanRefusal::Refused(_) | PlanRefusal::Invalid { .. }) => return false,
+            Err(PlanRefusal::Refused(_) | PlanRefusal::Invalid { .. } | PlanRefusal::InState { .. }) => return false,
             Err(other @ (PlanRefusal::Stored(_) | PlanRefusal::Money(_))) => panic!("{other}"),
         };
         let flight = Flight::begin(&by_staff(), &call).unwrap();

@@ -85,6 +85,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
             due_shards: Shards::new(shards).unwrap(),
             topup: None,
             requests_per_second: None,
+            hold_hours: None,
         }
     })
 }

@@ -89,6 +89,7 @@ impl Desk {
                 due_shards: Shards::new(4).unwrap(),
                 topup: Some(TopupTerms { points_rate: rate("0.01"), abandoned_after: Duration::from_secs(86_400) }),
                 requests_per_second: None,
+                hold_hours: None,
             },
             psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },
         }
@@ -349,7 +350,9 @@ impl Desk {
         let call = match call {
             Ok(call) => call,
             Err(PlanRefusal::Refused(failure)) => return Wrote::Refused(failure),
-            Err(PlanRefusal::Invalid { .. }) => return Wrote::Refused(Failure::WrongState),
+            Err(PlanRefusal::Invalid { .. } | PlanRefusal::InState { .. }) => {
+                return Wrote::Refused(Failure::WrongState);
+            }
             Err(other @ (PlanRefusal::Stored(_) | PlanRefusal::Money(_))) => panic!("{other}"),
         };
         let flight = Flight::begin(claim, &call).unwrap();

@@ -105,16 +105,38 @@ pub fn release_hold(
     kept: Option<&Amount>,
     now: Timestamp,
 ) -> Option<TransactItem> {
-    let back = match kept {
-        Some(kept) => amount.checked_sub(kept).ok()?,
+    capture_hold(tenant, role, account, amount, (kept, None), now)
+}
+
+/// Held money is taken: of `amount`, what is `taken` leaves and the rest comes back, together with what
+/// is `earned` in the same asset. One action, since an item may have one only.
+#[must_use]
+pub fn capture_hold(
+    tenant: &Tenant,
+    role: Role,
+    account: Account,
+    amount: &Amount,
+    (taken, earned): (Option<&Amount>, Option<&Amount>),
+    now: Timestamp,
+) -> Option<TransactItem> {
+    let released = match taken {
+        Some(taken) => amount.checked_sub(taken).ok()?,
         None => Some(amount.clone()),
+    };
+    let back = match (released, earned) {
+        (Some(released), Some(earned)) => Some(released.checked_add(earned).ok()?),
+        (released, earned) => released.or_else(|| earned.cloned()),
+    };
+    let counted = match (taken, earned) {
+        (Some(taken), Some(earned)) => earned.credit().checked_add(&taken.debit()).ok()?,
+        (taken, earned) => taken.map(Amount::debit).or_else(|| earned.map(Amount::credit)),
     };
     let mut update = Update::new().add(attr::HELD, "out", Value::N(amount.debit().text()));
     if let Some(back) = &back {
         update = update.add(attr::BALANCE, "in", Value::N(back.text()));
     }
-    if let Some(kept) = kept {
-        update = update.add(attr::EXPOSURE, "kept", Value::N(kept.debit().text()));
+    if let Some(counted) = &counted {
+        update = update.add(attr::EXPOSURE, "kept", Value::N(counted.text()));
     }
     let item = item(tenant, role, account, amount, update, vec![exists(), set_aside(attr::HELD, amount)], now)?;
     let item = item.moving(Posting::held(account, amount.debit()));

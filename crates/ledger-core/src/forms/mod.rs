@@ -8,7 +8,7 @@ mod patch;
 
 pub(crate) use balance::{card_active, exists, holds, look, not_frozen};
 pub use balance::{credit, debit, mirror, settle, top_up};
-pub use hold::{hold, pay_out, receive, release, release_hold, reserve};
+pub use hold::{capture_hold, hold, pay_out, receive, release, release_hold, reserve};
 pub use metrics::{MetricsChange, metrics};
 pub use one_time_code::{code_hash, consume_code, issue_code};
 pub use patch::{Patch, patch_text};

@@ -2,7 +2,8 @@
 //! undone; what has not come is forbidden by a tombstone, so that a late original is refused.
 
 use super::journal::JournalEntry;
-use super::payment_record::{PaymentRecord, PaymentState, merchant_work, refundable_attribute};
+use super::payment_record::{PaymentRecord, merchant_work, refundable_attribute};
+use super::payment_state::Move;
 use super::{Context, MerchantTerms, PlanRefusal, TenantTerms};
 use crate::account::{Account, Posting};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
@@ -194,8 +195,8 @@ fn payment_items(
     let credited: Vec<Delta> =
         postings.iter().filter(|posting| posting.account == merchant).map(|p| p.delta.clone()).collect();
     let refund = original.refund_id.is_some();
-    if !refund && payment.state != PaymentState::Captured {
-        return Err(PlanRefusal::Refused(Failure::WrongState));
+    if !refund {
+        payment.state.moved(Move::Reverse)?;
     }
     let mut update = Update::new();
     let mut clauses = vec![Clause {
@@ -222,9 +223,10 @@ fn payment_items(
         whole_again &= captured.is_some_and(|captured| after.value() == captured.value());
     }
     let state = match (refund, whole_again) {
-        (false, _) => PaymentState::Reversed,
-        (true, true) => PaymentState::Captured,
-        (true, false) => PaymentState::PartiallyRefunded,
+        (false, _) => payment.state.moved(Move::Reverse)?,
+        // A refund that stands has left its mark on the payment, unless both were not read together.
+        (true, true) => payment.state.after(Move::RestoreWhole).ok_or(PlanRefusal::Refused(Failure::StalePlan))?,
+        (true, false) => payment.state.after(Move::RestorePart).ok_or(PlanRefusal::Refused(Failure::StalePlan))?,
     };
     let update = update.set("state", "state", Value::s(state)).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     let id = RefundId::new(cx.resource_id);

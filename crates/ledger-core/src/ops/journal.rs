@@ -1,5 +1,6 @@
 //! Reading journal entries back, whole or as another party sees them.
 
+use super::hold::PAYMENT_STATUS;
 use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Item, ItemError, Value, read};
 use crate::ids::{PaymentId, RefundId, TransactionId};
@@ -39,6 +40,8 @@ pub struct HistoryLine {
     pub merchant_id: Option<String>,
     /// The payment that it belongs to.
     pub payment_id: Option<String>,
+    /// What the payment became by it, where something is or was held for it.
+    pub payment_status: Option<String>,
     /// The top-up that it belongs to.
     pub topup_id: Option<String>,
     /// What was written with it.
@@ -104,6 +107,7 @@ impl HistoryLine {
             changes,
             merchant_id: text("merchant_id"),
             payment_id: text("payment_id"),
+            payment_status: text(PAYMENT_STATUS),
             topup_id: text("topup_id"),
             memo: text("memo"),
         })

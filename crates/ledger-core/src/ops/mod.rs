@@ -5,7 +5,9 @@ pub mod adjustment;
 pub mod adjustment_decide;
 pub mod adjustment_request;
 pub mod audit;
+pub mod authorize;
 pub mod bulk_grant;
+pub mod capture;
 pub mod card;
 pub mod card_pay;
 pub mod card_reverse;
@@ -15,12 +17,15 @@ pub mod crediting;
 pub mod customer_open;
 mod earned;
 pub mod grant;
+mod hold;
+pub mod hold_expire;
 pub mod journal;
 pub mod merchant;
 pub mod pay;
 pub mod payment;
 pub mod payment_code;
 pub mod payment_record;
+pub mod payment_state;
 pub mod profile;
 pub mod refund;
 pub mod tenant;
@@ -28,10 +33,12 @@ pub mod terminal;
 pub mod terms;
 pub mod topup;
 pub mod transfer;
+pub mod void;
 
 pub use payment::{Parts, PaymentReceipt};
-pub use payment_record::{PaymentRecord, PaymentState};
-pub use terms::{AssetTerms, Co2Terms, KeyPhase, MerchantTerms, SpentPoints, TenantTerms, TopupTerms};
+pub use payment_record::PaymentRecord;
+pub use payment_state::PaymentState;
+pub use terms::{AssetTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, SpentPoints, TenantTerms, TopupTerms};
 
 use crate::dynamo::{Item, ItemError, Value};
 use crate::failure::Failure;
@@ -62,6 +69,14 @@ pub enum PlanRefusal {
     /// Refused as a failed guard would be; terminal ones are stored.
     #[error("refused: {}", .0.code())]
     Refused(Failure),
+    /// The payment's state does not allow it.
+    #[error("refused: the payment is {state}")]
+    InState {
+        /// Where it stands.
+        state: PaymentState,
+        /// Since when it could not be captured any more, where that is why.
+        expired_at: Option<Timestamp>,
+    },
     /// The request makes no sense.
     #[error("{field}: {why}")]
     Invalid {

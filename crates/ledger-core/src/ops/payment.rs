@@ -2,8 +2,9 @@
 //! stands in the journal, and the `PAYMENT` record keeps what may be refunded. It touches no item
 //! that another payer's payment touches.
 
-use super::payment_record::{PaymentRecord, PaymentState};
-use super::{Context, MerchantTerms, PlanRefusal, TenantTerms};
+use super::payment_record::PaymentRecord;
+use super::payment_state::Move;
+use super::{Context, MerchantTerms, PaymentState, PlanRefusal, TenantTerms};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
@@ -30,9 +31,13 @@ pub struct PaymentReceipt {
     pub payment_id: PaymentId,
     /// Its journal entry.
     pub transaction_id: TransactionId,
+    /// Where it stands: captured, or only authorized.
+    pub state: PaymentState,
+    /// Until when it can be captured, if it is only authorized.
+    pub expires_at: Option<Timestamp>,
     /// Who was paid.
     pub merchant: MerchantTerms,
-    /// What was paid and with what.
+    /// What was paid, or is held, and with what.
     pub parts: Parts,
     /// The points that it earned.
     pub points_earned: Option<Amount>,
@@ -42,6 +47,16 @@ pub struct PaymentReceipt {
     pub created_at: Timestamp,
     /// What was written with it.
     pub memo: Option<FreeText>,
+}
+
+/// What a payment gives the payer beside the goods.
+pub(super) struct Rewards {
+    /// Points earned on the money part.
+    pub(super) points: Option<Amount>,
+    /// Kg of CO2 per unit.
+    pub(super) co2_rate: Rate,
+    /// The estimate on the whole.
+    pub(super) co2: Co2Kg,
 }
 
 /// One payment, whoever makes it.
@@ -122,13 +137,33 @@ impl Parts {
     }
 }
 
+impl Rewards {
+    /// Of what is paid. Cards earn neither points nor CO2: there is nobody's account to put them on.
+    pub(super) fn of(
+        payer: Account,
+        paid: &BTreeMap<Asset, Amount>,
+        total: &Amount,
+        terms: &TenantTerms,
+    ) -> Result<Self, PlanRefusal> {
+        let Account::Customer(_) = payer else {
+            return Ok(Self { points: None, co2_rate: Rate::ZERO, co2: Co2Kg::ZERO });
+        };
+        let money = paid.get(&Asset::Ecopay);
+        let points = money.map(|money| money.at_rate(&terms.points_rate, &AssetSpec::POINT)).transpose()?.flatten();
+        let co2_rate = terms.co2.rate;
+        Ok(Self { points, co2_rate, co2: co2_rate.co2(total)? })
+    }
+}
+
 impl Payment<'_> {
     pub(super) fn plan(self, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
         if !self.merchant.open {
             return Err(PlanRefusal::Refused(Failure::WrongState));
         }
-        let (earned, rate, co2) = self.rewards()?;
-        let record = self.record(cx, earned.clone(), rate, co2);
+        let state = PaymentState::Created.moved(Move::Pay)?;
+        let Rewards { points: earned, co2_rate, co2 } =
+            Rewards::of(self.payer, self.parts.by_asset(), self.parts.total(), self.terms)?;
+        let record = self.record(cx, state, earned.clone(), co2_rate, co2);
         let merchant = Account::Merchant(self.merchant.id);
         let mut postings = Vec::new();
         let mut items = self.with.clone();
@@ -165,6 +200,8 @@ impl Payment<'_> {
         let receipt = PaymentReceipt {
             payment_id: record.id,
             transaction_id: cx.transaction_id,
+            state,
+            expires_at: None,
             merchant: self.merchant.clone(),
             parts: self.parts.clone(),
             points_earned: earned,
@@ -175,19 +212,14 @@ impl Payment<'_> {
         Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
     }
 
-    /// Points earned on the money part, and the CO2 estimate on the whole. Cards earn neither: there
-    /// is nobody's account to put them on.
-    fn rewards(&self) -> Result<(Option<Amount>, Rate, Co2Kg), PlanRefusal> {
-        let Account::Customer(_) = self.payer else {
-            return Ok((None, Rate::ZERO, Co2Kg::ZERO));
-        };
-        let money = self.parts.by_asset().get(&Asset::Ecopay);
-        let earned = money.map(|money| money.at_rate(&self.terms.points_rate, &AssetSpec::POINT)).transpose()?;
-        let rate = self.terms.co2.rate;
-        Ok((earned.flatten(), rate, rate.co2(self.parts.total())?))
-    }
-
-    fn record(&self, cx: &Context, points_earned: Option<Amount>, co2_rate: Rate, co2: Co2Kg) -> PaymentRecord {
+    fn record(
+        &self,
+        cx: &Context,
+        state: PaymentState,
+        points_earned: Option<Amount>,
+        co2_rate: Rate,
+        co2: Co2Kg,
+    ) -> PaymentRecord {
         let captured = self.parts.by_asset().clone();
         PaymentRecord {
             id: PaymentId::new(cx.resource_id),
@@ -195,13 +227,16 @@ impl Payment<'_> {
             payer: self.payer,
             merchant: self.merchant.id,
             total: self.parts.total().clone(),
+            authorized: BTreeMap::new(),
+            expires_at: None,
+            captured_at: None,
             refundable: captured.iter().map(|(asset, amount)| (asset.clone(), amount.as_balance())).collect(),
             captured,
             points_earned,
             points_taken_back: Balance::zero(Asset::Point),
             co2_rate,
             co2,
-            state: PaymentState::Captured,
+            state,
             created_at: cx.now,
             memo: self.memo.map(|memo| memo.expose().to_owned()),
         }
@@ -209,7 +244,7 @@ impl Payment<'_> {
 }
 
 /// What the journal keeps of a payment beside its postings.
-fn details(record: &PaymentRecord, co2_source: &str, co2_version: &str) -> Item {
+pub(super) fn details(record: &PaymentRecord, co2_source: &str, co2_version: &str) -> Item {
     let mut details = Item::from([
         ("payment_id".to_owned(), Value::s(record.id)),
         ("merchant_id".to_owned(), Value::s(record.merchant)),

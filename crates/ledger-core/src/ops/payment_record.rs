@@ -1,6 +1,7 @@
-//! The `PAYMENT` item: what was captured (immutable) and what of it may still be refunded.
+//! The `PAYMENT` item: what was authorized and what was captured (both immutable), and what of it may
+//! still be refunded.
 
-use super::MerchantTerms;
+use super::{MerchantTerms, PaymentState};
 use crate::account::Account;
 use crate::dynamo::{Item, ItemError, Value, read};
 use crate::ids::{MerchantId, PaymentId, Tenant, TransactionId};
@@ -9,56 +10,32 @@ use crate::money::{Amount, Asset, Balance, Co2Kg, Delta, Rate};
 use crate::time::Timestamp;
 use crate::transaction::changes;
 use std::collections::BTreeMap;
-use std::fmt;
 use uuid::Uuid;
 
-/// Where a payment stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PaymentState {
-    /// The money has moved.
-    Captured,
-    /// Part of it went back.
-    PartiallyRefunded,
-    /// All of it went back.
-    Refunded,
-    /// Its terminal took it back as if it had not been.
-    Reversed,
-}
-
-impl PaymentState {
-    const ALL: [Self; 4] = [Self::Captured, Self::PartiallyRefunded, Self::Refunded, Self::Reversed];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Captured => "captured",
-            Self::PartiallyRefunded => "partially_refunded",
-            Self::Refunded => "refunded",
-            Self::Reversed => "reversed",
-        }
-    }
-}
-
-impl fmt::Display for PaymentState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+/// The attribute that says until when what is held can be captured.
+pub(super) const EXPIRES_AT: &str = "expires_at";
+/// The attribute that says when what was held was captured. Those in `captured_` are amounts.
+pub(super) const CAPTURED_AT: &str = "taken_at";
 
 /// A payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentRecord {
     /// Its id.
     pub id: PaymentId,
-    /// The journal entry that moved the money.
+    /// The journal entry that moved the money; while nothing is captured, the one that held it.
     pub transaction_id: TransactionId,
     /// Who paid.
     pub payer: Account,
     /// Who was paid.
     pub merchant: MerchantId,
-    /// What was paid in all, in the asset that it was asked in.
+    /// What was paid in all, in the asset that it was asked in; while nothing is captured, what was held.
     pub total: Amount,
+    /// What was held for it, by asset; empty for a payment that was captured at once.
+    pub authorized: BTreeMap<Asset, Amount>,
+    /// Until when what is held can be captured.
+    pub expires_at: Option<Timestamp>,
+    /// When what was held was captured.
+    pub captured_at: Option<Timestamp>,
     /// What was paid, by asset.
     pub captured: BTreeMap<Asset, Amount>,
     /// What of it may still be refunded, by asset.
@@ -73,10 +50,15 @@ pub struct PaymentRecord {
     pub co2: Co2Kg,
     /// Where it stands.
     pub state: PaymentState,
-    /// When the money moved.
+    /// When the money moved, or was held.
     pub created_at: Timestamp,
     /// What was written with it.
     pub memo: Option<String>,
+}
+
+/// The attribute that holds what of an asset was captured.
+pub(super) fn captured_attribute(asset: &Asset) -> String {
+    format!("captured_{}", asset.attribute_suffix())
 }
 
 /// The attribute that holds what of an asset may still be refunded.
@@ -85,7 +67,8 @@ pub(super) fn refundable_attribute(asset: &Asset) -> String {
 }
 
 impl PaymentRecord {
-    /// The item's attributes, its work mark for the merchant's credit among them.
+    /// The item's attributes; where the merchant is owed something, the work mark for its credit is among
+    /// them.
     pub(super) fn item(&self, tenant: &Tenant, terms: &MerchantTerms) -> Item {
         let mut item = Item::from([
             ("payment_id".to_owned(), Value::s(self.id)),
@@ -101,8 +84,14 @@ impl PaymentRecord {
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
         ]);
+        for (asset, amount) in &self.authorized {
+            item.insert(format!("authorized_{}", asset.attribute_suffix()), Value::N(amount.text()));
+        }
+        if let Some(expires_at) = self.expires_at {
+            item.insert(EXPIRES_AT.to_owned(), Value::s(expires_at));
+        }
         for (asset, amount) in &self.captured {
-            item.insert(format!("captured_{}", asset.attribute_suffix()), Value::N(amount.text()));
+            item.insert(captured_attribute(asset), Value::N(amount.text()));
         }
         for (asset, left) in &self.refundable {
             item.insert(refundable_attribute(asset), Value::N(left.text()));
@@ -114,7 +103,11 @@ impl PaymentRecord {
             item.insert("memo".to_owned(), Value::s(memo));
         }
         let credited: Vec<Delta> = self.captured.values().map(Amount::credit).collect();
-        item.extend(merchant_work(tenant, terms, self.id.uuid(), &credited));
+        if credited.is_empty() {
+            item.extend(owner_mark(tenant, terms, self.id.uuid()));
+        } else {
+            item.extend(merchant_work(tenant, terms, self.id.uuid(), &credited));
+        }
         item
     }
 
@@ -139,45 +132,66 @@ impl PaymentRecord {
                 })
                 .collect()
         };
-        let mut captured = BTreeMap::new();
-        for (asset, name) in by_suffix("captured_")? {
-            captured.insert(asset.clone(), amount(&name, asset)?.ok_or_else(|| wrong(&name))?);
-        }
+        let amounts = |prefix: &str| -> Result<BTreeMap<Asset, Amount>, ItemError> {
+            let amounts = by_suffix(prefix)?.into_iter();
+            amounts
+                .map(|(asset, name)| Ok((asset.clone(), amount(&name, asset)?.ok_or_else(|| wrong(&name))?)))
+                .collect()
+        };
+        let instant = |attribute: &str| -> Result<Option<Timestamp>, ItemError> {
+            item.get(attribute).map(|_| read::parsed(item, attribute, Timestamp::parse)).transpose()
+        };
         let mut refundable = BTreeMap::new();
         for (asset, name) in by_suffix("refundable_")? {
             let left = Balance::from_stored(asset.clone(), read::number(item, &name)?).map_err(|_| wrong(&name))?;
             refundable.insert(asset, left);
         }
         let asset = read::parsed(item, "asset", Asset::parse)?;
-        let state = read::text(item, "state")?;
         Ok(Self {
             id: read::parsed(item, "payment_id", PaymentId::parse)?,
             transaction_id: read::parsed(item, "transaction_id", TransactionId::parse)?,
             payer: read::parsed(item, "payer", Account::parse)?,
             merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
             total: amount("total", asset)?.ok_or_else(|| wrong("total"))?,
-            captured,
+            authorized: amounts("authorized_")?,
+            expires_at: instant(EXPIRES_AT)?,
+            captured_at: instant(CAPTURED_AT)?,
+            captured: amounts("captured_")?,
             refundable,
             points_earned: amount("points_earned", Asset::Point)?,
             points_taken_back: Balance::from_stored(Asset::Point, read::number(item, "points_taken_back")?)
                 .map_err(|_| wrong("points_taken_back"))?,
             co2_rate: Rate::from_stored(read::number(item, "co2_rate")?).map_err(|_| wrong("co2_rate"))?,
             co2: Co2Kg::from_stored(read::number(item, "co2")?).map_err(|_| wrong("co2"))?,
-            state: PaymentState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
+            state: PaymentState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
             memo: read::opt_text(item, "memo").map(str::to_owned),
         })
     }
 }
 
-/// What makes a record visible to its merchant and due for its merchant's credit.
-pub(super) fn merchant_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, credited: &[Delta]) -> Item {
+/// What makes a record visible to its merchant.
+pub(super) fn owner_mark(tenant: &Tenant, terms: &MerchantTerms, id: Uuid) -> Item {
+    let shard = keys::shard_of(id, terms.shards);
+    Item::from([
+        (attr::OWNER_PK.to_owned(), Value::S(keys::owner_partition(tenant, terms.id, shard))),
+        (attr::OWNER_SK.to_owned(), Value::s(id)),
+    ])
+}
+
+/// What a record owes to its merchant, and the work mark for that.
+pub(super) fn credit_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, credited: &[Delta]) -> Item {
     let shard = keys::shard_of(id, terms.shards);
     Item::from([
         ("merchant_delta".to_owned(), changes(credited)),
-        (attr::OWNER_PK.to_owned(), Value::S(keys::owner_partition(tenant, terms.id, shard))),
-        (attr::OWNER_SK.to_owned(), Value::s(id)),
         (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::Credit(terms.id), shard))),
         (attr::DUE_SK.to_owned(), Value::s(id)),
     ])
+}
+
+/// What makes a record visible to its merchant and due for its merchant's credit.
+pub(super) fn merchant_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, credited: &[Delta]) -> Item {
+    let mut work = owner_mark(tenant, terms, id);
+    work.extend(credit_work(tenant, terms, id, credited));
+    work
 }

@@ -5,8 +5,9 @@
 //! so that the refund which completes the money takes the rest. CO2 is exact and never rounded.
 
 use super::earned::{Earned, TakenBack};
-use super::payment_record::{PaymentRecord, PaymentState, merchant_work, refundable_attribute};
-use super::{Context, MerchantTerms, PlanRefusal, TenantTerms};
+use super::payment_record::{PaymentRecord, merchant_work, refundable_attribute};
+use super::payment_state::{Move, Step};
+use super::{Context, MerchantTerms, PaymentState, PlanRefusal, TenantTerms};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
@@ -80,11 +81,8 @@ struct Division {
 pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<RefundReceipt>, PlanRefusal> {
     let payment = command.payment;
     let division = divide(command, terms)?;
-    let state = if division.left.values().all(|left| left.as_amount().is_none()) {
-        PaymentState::Refunded
-    } else {
-        PaymentState::PartiallyRefunded
-    };
+    let rest = division.left.values().all(|left| left.as_amount().is_none());
+    let state = payment.state.moved(if rest { Move::RefundRest } else { Move::RefundPart })?;
     let co2 = payment.co2_rate.co2(&division.amount)?;
     let receipt = RefundReceipt {
         refund_id: RefundId::new(cx.resource_id),
@@ -131,8 +129,9 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
 /// Money first, then regional currency, then points; and who bears the earned points.
 fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRefusal> {
     let payment = command.payment;
-    if payment.state == PaymentState::Reversed {
-        return Err(PlanRefusal::Refused(Failure::WrongState));
+    // Of a payment that has gone back whole, nothing is left: that is another refusal.
+    if payment.state.next(Step::Refund).is_none() && payment.state != PaymentState::Refunded {
+        return Err(PlanRefusal::InState { state: payment.state, expired_at: None });
     }
     let whole = payment.total.asset();
     let spec = terms.spec(whole).ok_or(PlanRefusal::Invalid { field: "asset", why: "is not run by this tenant" })?;

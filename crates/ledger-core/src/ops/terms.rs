@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const REQUESTS: &str = "requests_per_second";
+const HOLD: &str = "hold_hours";
 
 /// A tenant's configuration, its `CONFIG` item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +34,13 @@ pub struct TenantTerms {
     pub topup: Option<TopupTerms>,
     /// How many requests the tenant may make; `None` if the deployment's default applies.
     pub requests_per_second: Option<RequestRate>,
+    /// For how long a merchant may hold a customer's money; `None`: [`HoldHours::DEFAULT`].
+    pub hold_hours: Option<HoldHours>,
 }
+
+/// For how many hours a merchant may hold a customer's money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HoldHours(u32);
 
 /// Terms of top-ups through the payment provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +110,31 @@ impl KeyPhase {
     }
 }
 
+impl HoldHours {
+    /// Seven days.
+    pub const DEFAULT: Self = Self(7 * 24);
+    /// Thirty days: well within the time for which a capture's or a void's key is replayed.
+    pub const MAX: Self = Self(30 * 24);
+
+    /// One hour to [`HoldHours::MAX`], else `None`.
+    #[must_use]
+    pub fn new(hours: u32) -> Option<Self> {
+        (1..=Self::MAX.0).contains(&hours).then_some(Self(hours))
+    }
+
+    /// How many hours.
+    #[must_use]
+    pub fn hours(self) -> u32 {
+        self.0
+    }
+
+    /// As a time.
+    #[must_use]
+    pub fn duration(self) -> Duration {
+        Duration::from_secs(u64::from(self.0).saturating_mul(60 * 60))
+    }
+}
+
 impl SpentPoints {
     fn name(self) -> &'static str {
         match self {
@@ -123,6 +155,12 @@ impl TenantTerms {
     #[must_use]
     pub fn spec(&self, asset: &Asset) -> Option<&AssetSpec> {
         self.assets.get(asset).map(|terms| &terms.spec)
+    }
+
+    /// For how long a merchant may hold a customer's money.
+    #[must_use]
+    pub fn hold_for(&self) -> Duration {
+        self.hold_hours.unwrap_or(HoldHours::DEFAULT).duration()
     }
 
     /// Reads the `CONFIG` item.
@@ -158,6 +196,7 @@ impl TenantTerms {
             due_shards: shards(item, "due_shards")?,
             topup: read::opt_map(item, "topup").map(TopupTerms::read).transpose()?,
             requests_per_second: item.get(REQUESTS).map(|_| request_rate(item)).transpose()?,
+            hold_hours: item.get(HOLD).map(|_| hold_hours(item)).transpose()?,
         })
     }
 
@@ -182,6 +221,9 @@ impl TenantTerms {
         }
         if let Some(rate) = self.requests_per_second {
             item.insert(REQUESTS.to_owned(), Value::int(rate.per_second().into()));
+        }
+        if let Some(hold) = self.hold_hours {
+            item.insert(HOLD.to_owned(), Value::int(hold.hours().into()));
         }
         item
     }
@@ -274,6 +316,13 @@ fn request_rate(item: &Item) -> Result<RequestRate, ItemError> {
         .ok()
         .and_then(RequestRate::new)
         .ok_or_else(|| ItemError { attribute: REQUESTS.to_owned() })
+}
+
+fn hold_hours(item: &Item) -> Result<HoldHours, ItemError> {
+    u32::try_from(read::int(item, HOLD)?)
+        .ok()
+        .and_then(HoldHours::new)
+        .ok_or_else(|| ItemError { attribute: HOLD.to_owned() })
 }
 
 pub(super) fn shards(item: &Item, attribute: &str) -> Result<Shards, ItemError> {

@@ -59,6 +59,8 @@ pub enum Role {
     Crediting,
     /// A merchant's balance, which follows from its records.
     MerchantBalance,
+    /// What is held for a payment.
+    Hold,
 }
 
 /// A part of a condition, with what it means when it does not hold.

@@ -91,6 +91,13 @@ impl From<PlanRefusal> for PlanError {
     fn from(refusal: PlanRefusal) -> Self {
         match refusal {
             PlanRefusal::Refused(failure) => failure.into(),
+            PlanRefusal::InState { state, expired_at } => {
+                let refusal = Refusal::new(Failure::WrongState).with("payment_status", state.name());
+                Self::Refused(match expired_at {
+                    Some(expired_at) => refusal.with("expired_at", expired_at.rfc3339()),
+                    None => refusal,
+                })
+            }
             PlanRefusal::Invalid { field, why } => Self::Invalid(Problem::invalid_field(field, why)),
             PlanRefusal::Stored(error) => Self::Stored(error),
             PlanRefusal::Money(error) => Self::Money(error),

@@ -21,6 +21,10 @@ pub struct HistoryView {
     /// The payment concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_id: Option<String>,
+    /// Where the payment stood after it, if money is or was held for it: `authorized`, `captured`,
+    /// `canceled` or `expired`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payment_status: Option<String>,
     /// The top-up concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topup_id: Option<String>,
@@ -68,6 +72,7 @@ impl From<HistoryLine> for HistoryView {
             changes: line.changes.iter().map(|delta| (delta.asset().to_string(), delta.text())).collect(),
             merchant_id: line.merchant_id,
             payment_id: line.payment_id,
+            payment_status: line.payment_status,
             topup_id: line.topup_id,
             memo: line.memo,
             created_at: line.created_at.to_string(),

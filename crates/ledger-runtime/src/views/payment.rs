@@ -1,20 +1,21 @@
 //! Payments and refunds as the faces show them.
 
 use super::parts;
+use ledger_core::money::{Amount, Asset};
 use ledger_core::ops::refund::RefundReceipt;
 use ledger_core::ops::{PaymentReceipt, PaymentRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// A payment that has just been made.
+/// A payment that has just been made, or authorized.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PaymentView {
     /// The payment's id.
     pub payment_id: String,
     /// Its journal entry.
     pub transaction_id: String,
-    /// Where it stands: `captured`.
+    /// Where it stands: `captured`, or `authorized` if the money is only held.
     pub status: &'static str,
     /// Who was paid.
     pub merchant_id: String,
@@ -25,8 +26,14 @@ pub struct PaymentView {
     /// The total.
     #[schema(example = "1240")]
     pub amount: String,
-    /// What it was paid with, by asset; the parts sum to the total, one to one.
+    /// What it was paid with, by asset; the parts sum to the total, one to one. Empty while it is authorized.
     pub paid: BTreeMap<String, String>,
+    /// What is held for it, by asset, while it is authorized.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorized: Option<BTreeMap<String, String>>,
+    /// Until when it can be captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
     /// Points that it earned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points_earned: Option<String>,
@@ -44,18 +51,27 @@ pub struct PaymentView {
 pub struct PaymentDetail {
     /// The payment's id.
     pub payment_id: String,
-    /// Its journal entry.
+    /// Its journal entry: that of the capture, or of the authorization while nothing is captured.
     pub transaction_id: String,
-    /// `captured`, `partially_refunded`, `refunded` or `reversed`.
+    /// `authorized`, `captured`, `partially_refunded`, `refunded`, `canceled`, `expired` or `reversed`.
     pub status: String,
     /// Who was paid.
     pub merchant_id: String,
     /// The asset of the total.
     pub asset: String,
-    /// The total.
+    /// The total: what was captured, or what was authorized while nothing is.
     pub amount: String,
-    /// What it was paid with, by asset.
+    /// What it was paid with, by asset; empty while nothing is captured.
     pub paid: BTreeMap<String, String>,
+    /// What was held for it, by asset; absent for a payment that was captured at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorized: Option<BTreeMap<String, String>>,
+    /// Until when it can, or could, be captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// When what was held was captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub captured_at: Option<String>,
     /// What of it may still be refunded, by asset.
     pub refundable: BTreeMap<String, String>,
     /// What was written with it.
@@ -98,15 +114,20 @@ pub struct RefundView {
 
 impl From<&PaymentReceipt> for PaymentView {
     fn from(receipt: &PaymentReceipt) -> Self {
+        let amounts = parts(receipt.parts.by_asset());
+        let held = receipt.expires_at.is_some();
+        let (paid, authorized) = if held { (BTreeMap::new(), Some(amounts)) } else { (amounts, None) };
         Self {
             payment_id: receipt.payment_id.to_string(),
             transaction_id: receipt.transaction_id.to_string(),
-            status: "captured",
+            status: receipt.state.name(),
             merchant_id: receipt.merchant.id.to_string(),
             merchant_name: receipt.merchant.name.clone(),
             asset: receipt.parts.total().asset().to_string(),
             amount: receipt.parts.total().text(),
-            paid: parts(receipt.parts.by_asset()),
+            paid,
+            authorized,
+            expires_at: receipt.expires_at.map(|at| at.to_string()),
             points_earned: receipt.points_earned.as_ref().map(|points| points.text()),
             co2_kg: receipt.co2.text(),
             memo: receipt.memo.as_ref().map(|memo| memo.expose().to_owned()),
@@ -125,11 +146,19 @@ impl From<&PaymentRecord> for PaymentDetail {
             asset: payment.total.asset().to_string(),
             amount: payment.total.text(),
             paid: parts(&payment.captured),
+            authorized: if_any(&payment.authorized),
+            expires_at: payment.expires_at.map(|at| at.to_string()),
+            captured_at: payment.captured_at.map(|at| at.to_string()),
             refundable: payment.refundable.iter().map(|(asset, left)| (asset.to_string(), left.text())).collect(),
             memo: payment.memo.clone(),
             created_at: payment.created_at.to_string(),
         }
     }
+}
+
+/// Amounts by asset, if there are some.
+fn if_any(by_asset: &BTreeMap<Asset, Amount>) -> Option<BTreeMap<String, String>> {
+    (!by_asset.is_empty()).then(|| parts(by_asset))
 }
 
 impl From<&RefundReceipt> for RefundView {

@@ -7,9 +7,9 @@ use crate::golden::command::Does;
 use serde_json::{Value as Json, json};
 
 /// `epc_` and base64url of customer A's id and the bytes 0 to 15.
-const CODE: &str = "epc_AZoAAAAAcACAAAAAAAAACgABAgMEBQYHCAkKCwwNDg8";
+pub(super) const CODE: &str = "epc_AZoAAAAAcACAAAAAAAAACgABAgMEBQYHCAkKCwwNDg8";
 /// Its SHA-256.
-const HASH: &str = "f3cd4389e83f212f22fa10a1f45d6f2337af29a6a482db8aca4bb7acf8fd3f50";
+pub(super) const HASH: &str = "f3cd4389e83f212f22fa10a1f45d6f2337af29a6a482db8aca4bb7acf8fd3f50";
 
 fn case(id: &'static str, why: &'static str) -> Case {
     let claim = by_merchant("charge", "/v1/merchant/charges", json!({ "code_hash": HASH, "amount": "500" }));
@@ -22,7 +22,7 @@ fn case(id: &'static str, why: &'static str) -> Case {
     Case::new(id, why, Some(claim), does)
 }
 
-fn slot() -> Json {
+pub(super) fn slot() -> Json {
     code_slot("customer", A, "CODE", HASH, "2026-11-21T03:00:00.001Z")
 }
 

@@ -13,6 +13,8 @@ mod flight;
 mod forms;
 mod forms_marker;
 mod grants;
+mod holds;
+mod holds_ended;
 mod outside;
 mod pay;
 mod rate;
@@ -76,6 +78,8 @@ pub fn all() -> Vec<Case> {
         attention::cases(),
         topup_check::cases(),
         crediting::cases(),
+        holds::cases(),
+        holds_ended::cases(),
     ]
     .into_iter()
     .flatten()

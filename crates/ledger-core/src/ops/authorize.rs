@@ -1,0 +1,105 @@
+//! A merchant authorizes the one-time code that a customer shows: the money is held for the merchant,
+//! who captures it later, in whole or in part, or gives it up. What is neither comes back by itself.
+
+use super::payment::{Parts, PaymentReceipt};
+use super::payment_code::PaymentCode;
+use super::payment_record::PaymentRecord;
+use super::payment_state::Move;
+use super::{Context, MerchantTerms, PaymentState, PlanRefusal, TenantTerms, hold, memo_details};
+use crate::account::{Account, Posting};
+use crate::dynamo::Value;
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{PaymentId, Tenant};
+use crate::keys;
+use crate::money::{Asset, Balance, Co2Kg, Rate};
+use crate::personal::FreeText;
+use crate::transaction::{Draft, Entry, Planned, Role, TransactItem};
+use std::collections::BTreeMap;
+
+/// An authorization.
+#[derive(Clone, Debug)]
+pub struct Authorize {
+    /// Whose table.
+    pub tenant: Tenant,
+    /// For whom.
+    pub merchant: MerchantTerms,
+    /// What the customer shows.
+    pub code: PaymentCode,
+    /// How much and with what.
+    pub parts: Parts,
+    /// What the merchant wrote.
+    pub memo: Option<FreeText>,
+}
+
+/// The authorization as one transaction: the code's consumption, the payer's balances, `PAYMENT` and
+/// `HOLD`, the journal entry. Nothing is owed to the merchant yet, so nothing is due for its credit.
+///
+/// # Errors
+/// [`PlanRefusal`] if the merchant takes no payments.
+pub fn plan(command: &Authorize, terms: &TenantTerms, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
+    if !command.merchant.open {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let tenant = &command.tenant;
+    let payer = Account::Customer(command.code.customer());
+    let expires_at = cx.now.plus(terms.hold_for());
+    let payment = PaymentRecord {
+        id: PaymentId::new(cx.resource_id),
+        transaction_id: cx.transaction_id,
+        payer,
+        merchant: command.merchant.id,
+        total: command.parts.total().clone(),
+        authorized: command.parts.by_asset().clone(),
+        expires_at: Some(expires_at),
+        captured_at: None,
+        captured: BTreeMap::new(),
+        refundable: BTreeMap::new(),
+        points_earned: None,
+        points_taken_back: Balance::zero(Asset::Point),
+        co2_rate: Rate::ZERO,
+        co2: Co2Kg::ZERO,
+        state: PaymentState::Created.moved(Move::Authorize)?,
+        created_at: cx.now,
+        memo: command.memo.as_ref().map(|memo| memo.expose().to_owned()),
+    };
+    let mut items = vec![command.code.consume(tenant, cx.now)];
+    let mut postings = Vec::new();
+    for (asset, amount) in &payment.authorized {
+        postings.push(Posting::new(payer, amount.debit()));
+        postings.push(Posting::held(payer, amount.credit()));
+        items.extend(forms::hold(tenant, hold::role(asset), payer, amount, true, cx.now));
+    }
+    items.push(TransactItem::put_new(
+        Role::Payment,
+        keys::payment(tenant, payment.id),
+        payment.item(tenant, &command.merchant),
+        Failure::AlreadyExists,
+    ));
+    items.push(hold::open(tenant, &payment, expires_at, terms.due_shards));
+    let mut details = memo_details(command.memo.as_ref());
+    details.insert("payment_id".to_owned(), Value::s(payment.id));
+    details.insert("merchant_id".to_owned(), Value::s(payment.merchant));
+    details.insert(hold::PAYMENT_STATUS.to_owned(), Value::s(payment.state));
+    let entry = Entry {
+        id: cx.transaction_id,
+        home: payer,
+        postings,
+        references: Vec::new(),
+        details,
+        due_shards: terms.due_shards,
+    };
+    let receipt = PaymentReceipt {
+        payment_id: payment.id,
+        transaction_id: cx.transaction_id,
+        state: payment.state,
+        expires_at: payment.expires_at,
+        merchant: command.merchant.clone(),
+        parts: command.parts.clone(),
+        points_earned: None,
+        co2: payment.co2,
+        created_at: cx.now,
+        memo: command.memo.clone(),
+    };
+    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+}

@@ -1,0 +1,65 @@
+//! What a merchant has not captured in time comes back to the payer. A worker does it, under a key made of
+//! the payment, so that it happens once however many workers come.
+
+use super::hold::Release;
+use super::payment_record::EXPIRES_AT;
+use super::payment_state::Move;
+use super::{Context, PaymentRecord, PlanRefusal, TenantTerms};
+use crate::dynamo::{Cmp, Condition, Value};
+use crate::failure::Failure;
+use crate::idempotency::{CanonicalRequest, Claim, Fields, IdempotencyKey, KeyError, Window};
+use crate::ids::{Actor, Principal, Tenant};
+use crate::keys::{self, Shards, Work};
+use crate::operation::Operation;
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Planned};
+
+/// The claim under which a payment's hold expires, the same for every worker.
+///
+/// # Errors
+/// [`KeyError`], which a UUID never gives.
+pub fn claim(tenant: &Tenant, payment: &PaymentRecord, now: Timestamp) -> Result<Claim, KeyError> {
+    let operation = Operation::HoldExpire;
+    Ok(Claim {
+        tenant: tenant.clone(),
+        principal: Principal::Merchant(payment.merchant),
+        actor: Actor::System,
+        operation,
+        key: IdempotencyKey::parse(&format!("hold:{}", payment.id))?,
+        request: CanonicalRequest {
+            method: "POST",
+            path: format!("/v1/merchant/payments/{}/expiry", payment.id),
+            fields: Fields::new(),
+        },
+        window: Window::of(operation),
+        now,
+    })
+}
+
+/// The expiry as one transaction: the payer's balances, `PAYMENT`, `HOLD` and the journal entry. A freeze
+/// does not stop it.
+///
+/// # Errors
+/// [`PlanRefusal`] if nothing is held for the payment, or its time is not over. The latter is never stored
+/// under the key, which must stay free for when it is.
+pub fn plan(
+    tenant: &Tenant,
+    payment: &PaymentRecord,
+    terms: &TenantTerms,
+    cx: &Context,
+) -> Result<Planned<PaymentRecord>, PlanRefusal> {
+    if payment.expires_at.is_some_and(|expires_at| expires_at > cx.now) {
+        return Err(PlanRefusal::Refused(Failure::StalePlan));
+    }
+    let over = Clause {
+        condition: Condition::compare(EXPIRES_AT, Cmp::Le, "now", Value::s(cx.now)),
+        failure: Failure::StalePlan,
+    };
+    Release { tenant, payment, by: Move::Expire, guards: vec![over], reason: None }.plan(terms, cx)
+}
+
+/// The partitions of the `due` index where a tenant's holds stand.
+#[must_use]
+pub fn due_partitions(tenant: &Tenant, shards: Shards) -> Vec<String> {
+    (0..shards.count()).map(|shard| keys::due_partition(tenant, Work::Hold, shard)).collect()
+}

@@ -1,0 +1,51 @@
+//! Commands on money that a merchant holds of a customer's.
+//! Each is decoded as its function would read it, and handed to its one builder.
+
+use super::build::NoPlan;
+use super::command::Money;
+use super::command_hold::HoldDoes;
+use super::decode::{self, World};
+use ledger_core::ids::PaymentId;
+use ledger_core::keys;
+use ledger_core::ops::authorize::{self, Authorize};
+use ledger_core::ops::capture::{self, Capture};
+use ledger_core::ops::payment_code::PaymentCode;
+use ledger_core::ops::void::{self, Void};
+use ledger_core::ops::{Parts, PaymentRecord, PlanRefusal, hold_expire};
+use ledger_core::transaction::Draft;
+
+pub(super) fn make(world: &World, does: &HoldDoes) -> Result<Draft, NoPlan> {
+    let (tenant, terms, cx) = (&world.tenant, world.terms(), &world.cx);
+    Ok(match does {
+        HoldDoes::Authorize { merchant, code, amount, points, regional, memo } => {
+            let of = |money: &Money| world.amount(money);
+            let points = points.clone().map(|amount| of(&Money { amount, asset: "POINT".to_owned() })).transpose()?;
+            let regional = regional.iter().map(of).collect::<Result<_, _>>()?;
+            let command = Authorize {
+                tenant: tenant.clone(),
+                merchant: world.merchant(merchant),
+                code: PaymentCode::parse(code).unwrap(),
+                parts: Parts::split(of(amount)?, points, regional, &terms)?,
+                memo: decode::maybe_text(memo),
+            };
+            authorize::plan(&command, &terms, cx)?.draft
+        }
+        HoldDoes::Capture { merchant, payment, amount } => {
+            let (merchant, payment) = (world.merchant(merchant), read(world, payment)?);
+            let amount = amount.as_ref().map(|amount| world.amount(amount)).transpose()?;
+            let command = Capture { tenant, merchant: &merchant, payment: &payment, amount: amount.as_ref() };
+            capture::plan(&command, &terms, cx)?.draft
+        }
+        HoldDoes::Void { payment, reason } => {
+            let (payment, reason) = (read(world, payment)?, decode::maybe_text(reason));
+            let command = Void { tenant, payment: &payment, reason: reason.as_ref() };
+            void::plan(&command, &terms, cx)?.draft
+        }
+        HoldDoes::Expire { payment } => hold_expire::plan(tenant, &read(world, payment)?, &terms, cx)?.draft,
+    })
+}
+
+fn read(world: &World, payment: &str) -> Result<PaymentRecord, PlanRefusal> {
+    let key = keys::payment(&world.tenant, PaymentId::parse(payment).unwrap());
+    Ok(PaymentRecord::read(world.must(&key))?)
+}

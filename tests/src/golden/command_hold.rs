@@ -1,0 +1,35 @@
+//! What may happen to money that a merchant holds of a customer's, as a vector asks for it. Payments and
+//! terms are read from the state.
+
+use super::command::Money;
+use serde::{Deserialize, Serialize};
+
+/// Not there in the file if it is not there.
+type Maybe<T> = Option<T>;
+
+/// What is to happen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
+pub enum HoldDoes {
+    Authorize {
+        merchant: String,
+        code: String,
+        amount: Money,
+        points: Maybe<String>,
+        regional: Vec<Money>,
+        memo: Maybe<String>,
+    },
+    Capture {
+        merchant: String,
+        payment: String,
+        amount: Maybe<Money>,
+    },
+    Void {
+        payment: String,
+        reason: Maybe<String>,
+    },
+    Expire {
+        payment: String,
+    },
+}
