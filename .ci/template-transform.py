@@ -37,6 +37,8 @@ def transform(text, parameters):
         if resource["Type"] == "AWS::Serverless::Function":
             # What `sam deploy` has uploaded by then.
             resource["Properties"]["CodeUri"] = "s3://bucket/key"
+        if resource["Type"] == "AWS::Serverless::StateMachine":
+            resource["Properties"]["DefinitionUri"] = "s3://bucket/key"
     translator = Translator({}, Parser(), boto_session=Session(region_name=values["AWS::Region"]))
     return translator.translate(template, parameters, get_managed_policy_map=dict)
 

@@ -50,6 +50,8 @@ pub fn role(role: Role) -> &'static str {
         Role::Crediting => "crediting",
         Role::MerchantBalance => "merchant_balance",
         Role::Hold => "hold",
+        Role::Settlement => "settlement",
+        Role::Resend => "resend",
     }
 }
 

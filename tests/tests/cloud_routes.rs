@@ -160,6 +160,13 @@ fn everything_is_called_by_something() {
                 queues.push(queue.clone());
                 "a queue"
             }
+            ([], []) if function.binary == "settlement" => {
+                let task =
+                    template.properties("SettlementSaga").pointer("/DefinitionSubstitutions/SettlementFunctionAlias");
+                let alias = serde_json::json!({"Ref": format!("{}.Alias", function.id)});
+                assert_eq!(task, Some(&alias), "{}", function.id);
+                "the state machine"
+            }
             ([], []) => {
                 let pool = template.properties("UserPool").pointer("/LambdaConfig/PreTokenGenerationConfig/LambdaArn");
                 assert_eq!(
@@ -177,6 +184,7 @@ fn everything_is_called_by_something() {
     let workers = ["crediting", "jobs", "outbox"].map(|name| (name.to_owned(), "a queue"));
     let expected = faces.map(|name| (name.to_owned(), "routes")).into_iter().chain(workers);
     let expected = expected.chain([("token-claims".to_owned(), "the pool")]);
+    let expected = expected.chain([("settlement".to_owned(), "the state machine")]);
     assert_eq!(called, expected.collect::<BTreeMap<_, _>>());
 
     let ticks = queues.into_iter().map(|queue| {

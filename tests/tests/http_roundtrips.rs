@@ -226,6 +226,10 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::Authorize => "merchant authorizes a one-time code",
         Endpoint::Capture => "merchant captures a part",
         Endpoint::Void => "merchant voids an authorization",
+        Endpoint::SettlementOpen => "merchant's period closed",
+        Endpoint::SettlementResume => "stuck settlement resumed",
+        Endpoint::ResendRequest => "bank file asked for again",
+        Endpoint::ResendApprove => "bank file approved to be sent again",
     };
     vec![name]
 }

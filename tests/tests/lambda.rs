@@ -202,6 +202,26 @@ fn in_stream(value: &AttributeValue) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_state_machine_is_told_what_follows_and_what_another_try_can_mend() {
+    let rig = Rig::new().await;
+    let settlement = rig.function("settlement").await;
+    let task = |name: &str| {
+        let mut event = rig.event("settlement-collect");
+        event["task"] = name.into();
+        event
+    };
+    assert_eq!(settlement.invoke(&task("collect")).await.response(), json!({"outcome": "next"}));
+    assert_eq!(settlement.invoke(&task("undo_hold")).await.response(), json!({"outcome": "next"}));
+    assert_eq!(settlement.invoke(&task("undo_collect")).await.response(), json!({"outcome": "over"}));
+    let mut unknown = task("collect");
+    unknown["settlement_id"] = "00000000-0000-7000-8000-000000000000".into();
+    for event in [task("collet"), unknown] {
+        let (kind, _) = settlement.invoke(&event).await.error();
+        assert_eq!(kind, "Settlement.Broken");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cognito_is_told_who_somebody_is() {
     let rig = Rig::new().await;
     let trigger = rig.function("token-claims").await;

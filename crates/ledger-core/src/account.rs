@@ -37,10 +37,15 @@ pub enum TenantAccount {
     Disputes,
     /// Credits to closed accounts.
     Unclaimed,
+    /// Money on its way to merchants' bank accounts.
+    BankClearing,
+    /// Consumption tax on fees: collected for the state, so it is no income and stands apart from them.
+    ConsumptionTax,
 }
 
 impl Account {
-    /// Whether a balance item moves in the same transaction as a posting to this account.
+    /// Whether a balance item moves in the same transaction as a posting to this account, whatever the
+    /// operation; a merchant's does for a settlement only ([`crate::operation::Operation::MOVING_MERCHANTS`]).
     #[must_use]
     pub fn has_balance_item(&self) -> bool {
         match self {
@@ -72,6 +77,8 @@ impl Account {
             T::Breakage,
             T::Disputes,
             T::Unclaimed,
+            T::BankClearing,
+            T::ConsumptionTax,
         ]
         .into_iter()
         .map(Self::Tenant)
@@ -95,6 +102,8 @@ impl fmt::Display for Account {
                 TenantAccount::Breakage => "breakage",
                 TenantAccount::Disputes => "disputes",
                 TenantAccount::Unclaimed => "unclaimed",
+                TenantAccount::BankClearing => "bank_clearing",
+                TenantAccount::ConsumptionTax => "consumption_tax",
             }),
         }
     }

@@ -100,6 +100,10 @@ id! {
     JobId;
     /// An audit record.
     AuditId;
+    /// A merchant's settlement.
+    SettlementId;
+    /// A request to send a bank file again.
+    ResendId;
 }
 
 /// Reads a UUID in the hyphenated form only.

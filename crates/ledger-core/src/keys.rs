@@ -14,6 +14,10 @@ use crate::psp::{EventId, PspId};
 use crate::time::Timestamp;
 use uuid::Uuid;
 
+mod settlement;
+
+pub use settlement::{payout_file_resend, settled, settlement, settling};
+
 /// Names of attributes that more than one file uses.
 pub mod attr {
     /// Partition key.
@@ -221,6 +225,8 @@ pub mod sk {
     pub const CLAWBACK: &str = "CLAWBACK#";
     /// Audit records.
     pub const AUDIT: &str = "AUDIT#";
+    /// Settlements of a merchant.
+    pub const SETTLEMENT: &str = "SETTLEMENT#";
 }
 
 /// A principal's idempotency marker.
@@ -346,10 +352,12 @@ pub enum Work {
     PspCheck,
     /// An operation or an event that a person must look at.
     Attention,
-    /// A credited record to put into its merchant's next settlement.
+    /// A credited record to be taken into its merchant's next settlement.
     Settle(MerchantId),
     /// Held money that its merchant may not capture any more, from the instant in its sort key on.
     Hold,
+    /// A settlement whose saga is to be started, or started again.
+    Settlement,
 }
 
 /// The `due` index's partition of some work on one shard: `<tenant>#due#publish#3`.
@@ -364,6 +372,7 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::Attention => format!("{tenant}#due#attention#{shard}"),
         Work::Settle(merchant) => format!("{tenant}#due#settle#{merchant}#{shard}"),
         Work::Hold => format!("{tenant}#due#hold#{shard}"),
+        Work::Settlement => format!("{tenant}#due#settlement#{shard}"),
     }
 }
 

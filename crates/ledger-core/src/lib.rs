@@ -4,6 +4,7 @@
 //! Nothing here knows a clock, randomness, I/O, an SDK or a float.
 
 pub mod account;
+pub mod bank;
 pub mod dynamo;
 pub mod events;
 pub mod failure;

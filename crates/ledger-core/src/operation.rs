@@ -106,11 +106,51 @@ operations! {
     Void = "void",
     /// What was not captured in time comes back to the customer, under a key made of the payment.
     HoldExpire = "hold_expire",
+    /// The operator closes a merchant's period.
+    SettlementOpen = "settlement_open",
+    /// Credited records are taken into a settlement, or given back; not keyed.
+    SettlementCollect = "settlement_collect",
+    /// What a merchant is owed is put aside.
+    SettlementHold = "settlement_hold",
+    /// The merchant has been checked.
+    SettlementKyc = "settlement_kyc",
+    /// What is put aside becomes yen.
+    SettlementRelease = "settlement_release",
+    /// The fee and its tax are taken.
+    SettlementFee = "settlement_fee",
+    /// The rest is paid out.
+    SettlementPayout = "settlement_payout",
+    /// What was put aside is the merchant's again.
+    SettlementHoldUndone = "settlement_hold_undone",
+    /// What became yen is again what it was.
+    SettlementReleaseUndone = "settlement_release_undone",
+    /// The fee and its tax are given back.
+    SettlementFeeUndone = "settlement_fee_undone",
+    /// A settlement turns back, stops, or is resumed by its worker; not keyed.
+    SettlementRun = "settlement_run",
+    /// The operator resumes a settlement that is stuck.
+    SettlementResume = "settlement_resume",
+    /// Sending a bank file again is requested.
+    FileResendRequest = "file_resend_request",
+    /// Another person approves it.
+    FileResendApprove = "file_resend_approve",
 }
 
 impl Operation {
     /// The operations that call the payment provider under their key.
     pub const CALLING_PSP: [Self; 2] = [Self::Topup, Self::TopupRefund];
+
+    /// The operations whose postings to a merchant move its balance item in their own transaction. To all
+    /// others it is a projection, brought up to date by a worker.
+    pub const MOVING_MERCHANTS: [Self; 7] = [
+        Self::SettlementHold,
+        Self::SettlementRelease,
+        Self::SettlementFee,
+        Self::SettlementPayout,
+        Self::SettlementHoldUndone,
+        Self::SettlementReleaseUndone,
+        Self::SettlementFeeUndone,
+    ];
 
     /// Reads a name.
     #[must_use]

@@ -39,6 +39,8 @@ pub enum Command {
     Tenant(TenantSub),
     /// Print the OpenAPI document, as it is kept in openapi.json.
     Openapi,
+    /// Print the state machine of settlements, as it is kept in functions/settlement/saga.asl.json.
+    Saga,
 }
 
 /// What the `tenant` command does.

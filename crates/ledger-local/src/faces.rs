@@ -4,6 +4,7 @@
 use crate::demo::Demo;
 use crate::events::LocalEvents;
 use crate::seed::{self, SeedError};
+use crate::settlement::{self, LocalFiles, LocalKyc, LocalSagas};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::BehaviorVersion;
 use axum::Router;
@@ -21,6 +22,7 @@ use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::psp::{Stripe, StripeError};
 use ledger_runtime::routing;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
@@ -76,6 +78,10 @@ pub struct Backend {
     pub tenant_requests: RequestRate,
     /// Where events go.
     pub events: LocalEvents,
+    /// Who checks merchants before they are paid.
+    pub kyc: LocalKyc,
+    /// Where the bank's files go.
+    pub payouts: LocalFiles,
 }
 
 /// Functions that are ready for requests.
@@ -86,6 +92,8 @@ pub struct Mounted {
     pub openapi: OpenApi,
     /// The ids of the demo data.
     pub demo: Demo,
+    /// Routes that no deployed function has.
+    pub beside: Router,
 }
 
 /// Why the functions are not ready.
@@ -112,7 +120,8 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     tokio::spawn(recover(app.clone(), demo.tenant.clone()));
     tokio::spawn(publish(app.clone(), demo.tenant.clone()));
     let (router, openapi) = routes(&app).split_for_parts();
-    Ok(Mounted { faces: routing::finish(router, app), openapi: completed(openapi), demo })
+    let beside = settlement::dev_router(app.settler(), backend.kyc);
+    Ok(Mounted { faces: routing::finish(router, app), openapi: completed(openapi), demo, beside })
 }
 
 /// The functions' state over a store, with counters that can be read back from memory.
@@ -130,9 +139,12 @@ fn without_stripe(backend: &Backend) -> App {
     let counting = Counting::new(clock.clone());
     let metrics = Metrics::to(counting.clone());
     let config = Config { tenant_requests: backend.tenant_requests, ..Config::of_table(&backend.table) };
-    App::new(Ledger::new(dynamo, clock, entropy, metrics), config)
+    let app = App::new(Ledger::new(dynamo, clock, entropy, metrics), config)
         .with_metric_source(counting)
-        .with_event_sink(backend.events.clone())
+        .with_event_sink(backend.events.clone());
+    let app = app.with_kyc(Arc::new(backend.kyc.clone())).with_payout_files(Arc::new(backend.payouts.clone()));
+    let sagas = LocalSagas::new(app.settler());
+    app.with_sagas(Arc::new(sagas))
 }
 
 /// Every function's routes under one document.
@@ -159,12 +171,15 @@ pub fn openapi_json() -> String {
         },
         tenant_requests: RequestRate::DEFAULT,
         events: LocalEvents::in_memory(),
+        kyc: LocalKyc::default(),
+        payouts: LocalFiles::default(),
     };
     let document = completed(routes(&without_stripe(&backend)).into_openapi());
     document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
 }
 
-/// What a schedule does on AWS: carries the tenant's bulk grants on, and gives back what was held for too long.
+/// What a schedule does on AWS: carries the tenant's bulk grants on, gives back what was held for too long, and
+/// starts its settlements.
 async fn carry_on_jobs(app: App, tenant: String) {
     let Ok(tenant) = Tenant::parse(&tenant) else { return };
     let mut ticks = tokio::time::interval(JOBS_EVERY);
@@ -172,6 +187,9 @@ async fn carry_on_jobs(app: App, tenant: String) {
         ticks.tick().await;
         if let Err(problem) = jobs::run_due(&app, &tenant).await {
             tracing::warn!(code = problem.code(), "bulk grants or holds did not get on");
+        }
+        if let Err(problem) = jobs::start_settlements(&app, &tenant).await {
+            tracing::warn!(code = problem.code(), "settlements were not started");
         }
     }
 }

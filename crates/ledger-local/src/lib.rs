@@ -15,6 +15,7 @@ pub mod issuer;
 mod private_file;
 mod problem;
 pub mod seed;
+pub mod settlement;
 pub mod stack;
 pub mod stripe;
 pub mod table;

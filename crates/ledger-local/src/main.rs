@@ -31,6 +31,10 @@ fn main() -> ExitCode {
                 print(faces::openapi_json().trim_end());
                 ExitCode::SUCCESS
             }
+            Some(Command::Saga) => {
+                print(ledger_core::ops::settlement::definition().trim_end());
+                ExitCode::SUCCESS
+            }
         }
     })
 }

@@ -4,6 +4,7 @@
 use crate::credential::Credential;
 use crate::demo::Demo;
 use ledger_core::account::Account;
+use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Admission, Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{
@@ -17,6 +18,7 @@ use ledger_core::ops::adjustment_decide::{self, Decision};
 use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
 use ledger_core::ops::customer_open::{self, CustomerOpen};
 use ledger_core::ops::grant::{self, Grant};
+use ledger_core::ops::settlement::SettlementTerms;
 use ledger_core::ops::terminal::{EnrolmentCode, TerminalRecord};
 use ledger_core::ops::{
     AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SpentPoints, TenantTerms, TopupTerms, card, merchant, tenant,
@@ -85,7 +87,24 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         topup: Some(TopupTerms { points_rate: rate("0.05")?, abandoned_after: ABANDONED_AFTER }),
         requests_per_second: None,
         hold_hours: None,
+        settlement: Some(settlement_terms()?),
     })
+}
+
+/// A fee of 1.5 %, 10 % of tax on it, and an account to pay merchants from.
+fn settlement_terms() -> Result<SettlementTerms, SeedError> {
+    let account = BankParts {
+        bank_code: "0005",
+        bank_name: Some("ﾐﾂﾋﾞｼﾕ-ｴﾌｼﾞｴｲ"),
+        branch_code: "001",
+        branch_name: Some("ﾎﾝﾃﾝ"),
+        kind: AccountKind::Ordinary,
+        number: "7654321",
+        holder: "ｱｵﾊﾞｼﾌﾟﾘﾍﾟｲﾄﾞ",
+    };
+    let sender = Sender::new(&SenderParts { code: "1234567890", account }).map_err(failed)?;
+    let rate = |text| Rate::parse(text).map_err(failed);
+    Ok(SettlementTerms { fee_rate: rate("0.015")?, tax_rate: rate("0.1")?, sender: Some(sender) })
 }
 
 struct Seeder<'a> {

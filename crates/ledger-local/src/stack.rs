@@ -7,6 +7,7 @@ use crate::events::{EventsError, LocalEvents};
 use crate::faces::{self, Backend, MountError, Mounted};
 use crate::gateway::{self, Parts};
 use crate::issuer::{Issuer, IssuerError};
+use crate::settlement::{LocalFiles, LocalKyc};
 use crate::stripe::{Simulator, SimulatorConfig, SimulatorError};
 use crate::table::{self, TableError};
 use axum::Router;
@@ -28,6 +29,8 @@ pub const TABLE_DEFAULT: &str = "ecopay";
 const WEBHOOK_PATH: &str = "/v1/webhooks/stripe";
 /// The Stripe simulator's state, beside the other state.
 const SIMULATOR_FILE: &str = "stripe.json";
+/// The directory of the bank's files, beside the other state.
+const PAYOUTS: &str = "payouts";
 /// Requests that run longer than this at a stop are cut off; their callers retry with their keys.
 const STOP_GRACE: Duration = Duration::from_secs(10);
 
@@ -126,6 +129,8 @@ pub struct Stack {
     demo: Demo,
     stripe: StripeConfig,
     simulator: Option<Simulator>,
+    kyc: LocalKyc,
+    payouts: LocalFiles,
     stop: oneshot::Sender<()>,
     server: JoinHandle<io::Result<()>>,
     engine: Option<Engine>,
@@ -161,15 +166,24 @@ impl Stack {
             Store::Endpoint(url) => (None, url.clone()),
         };
         match prepare(config, &url, &dynamodb_url, mount).await {
-            Ok(Prepared { issuer, simulator, stripe, events, mounted: Mounted { faces, openapi, demo } }) => {
+            Ok(Prepared {
+                issuer,
+                simulator,
+                stripe,
+                events,
+                kyc,
+                payouts,
+                mounted: Mounted { faces, openapi, demo, beside },
+            }) => {
                 let issuer = Arc::new(issuer);
                 let parts = Parts { faces, openapi, issuer: Arc::clone(&issuer), demo: demo.clone() };
-                let beside = simulator.as_ref().map(Simulator::router).unwrap_or_default();
-                let (stop, server) = serve(listener, gateway::router_with(parts, beside.merge(events.router())));
+                let beside =
+                    simulator.as_ref().map(Simulator::router).unwrap_or_default().merge(beside).merge(events.router());
+                let (stop, server) = serve(listener, gateway::router_with(parts, beside));
                 if let Some(simulator) = &simulator {
                     simulator.deliver_to(Some(format!("{url}{WEBHOOK_PATH}")));
                 }
-                Ok(Self { address, dynamodb_url, issuer, demo, stripe, simulator, stop, server, engine })
+                Ok(Self { address, dynamodb_url, issuer, demo, stripe, simulator, kyc, payouts, stop, server, engine })
             }
             Err(error) => {
                 if let Some(engine) = engine {
@@ -210,6 +224,16 @@ impl Stack {
         self.simulator.as_ref()
     }
 
+    /// Who checks merchants before they are paid.
+    pub fn kyc(&self) -> &LocalKyc {
+        &self.kyc
+    }
+
+    /// Where the bank's files go.
+    pub fn payouts(&self) -> &LocalFiles {
+        &self.payouts
+    }
+
     /// Answers the requests that are running, then closes the data.
     pub async fn stop(self) {
         let Self { stop, mut server, engine, simulator, .. } = self;
@@ -241,6 +265,8 @@ struct Prepared {
     simulator: Option<Simulator>,
     stripe: StripeConfig,
     events: LocalEvents,
+    kyc: LocalKyc,
+    payouts: LocalFiles,
     mounted: Mounted,
 }
 
@@ -267,6 +293,8 @@ where
         None => LocalEvents::in_memory(),
     };
     let (simulator, stripe) = simulator(stripe, state_directory.as_deref(), url)?;
+    let payouts = state_directory.map(|directory| LocalFiles::in_directory(directory.join(PAYOUTS)));
+    let (kyc, payouts) = (LocalKyc::default(), payouts.unwrap_or_default());
     let backend = Backend {
         dynamodb,
         dynamodb_url,
@@ -275,8 +303,10 @@ where
         stripe: stripe.clone(),
         tenant_requests,
         events: events.clone(),
+        kyc: kyc.clone(),
+        payouts: payouts.clone(),
     };
-    Ok(Prepared { issuer, simulator, stripe, events, mounted: mount(backend).await? })
+    Ok(Prepared { issuer, simulator, stripe, events, kyc, payouts, mounted: mount(backend).await? })
 }
 
 /// The simulator, if it is wanted, and how the functions reach their Stripe.

@@ -1,8 +1,11 @@
 //! A tenant's terms as a JSON file that an operator writes: amounts and rates are strings, and what is
 //! wrong is said with the field's name.
 
+use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
+use ledger_core::dynamo::read;
 use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
+use ledger_core::ops::settlement::SettlementTerms;
 use ledger_core::ops::{AssetTerms, Co2Terms, HoldHours, KeyPhase, SpentPoints, TenantTerms, TopupTerms};
 use ledger_core::rate::RequestRate;
 use serde::{Deserialize, Serialize};
@@ -31,6 +34,8 @@ struct File {
     points_rate: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     requests_per_second: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settlement: Option<SettlementFile>,
     spent_points: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     topup: Option<TopupFile>,
@@ -68,6 +73,31 @@ struct Co2File {
 struct TopupFile {
     abandoned_after_s: u64,
     points_rate: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SettlementFile {
+    fee_rate: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sender: Option<SenderFile>,
+    tax_rate: String,
+}
+
+/// The account that merchants are paid from; names in kana.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SenderFile {
+    account_holder: String,
+    account_number: String,
+    account_type: String,
+    bank_code: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bank_name: Option<String>,
+    branch_code: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch_name: Option<String>,
+    sender_code: String,
 }
 
 /// Reads a file's text.
@@ -111,6 +141,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         topup: topup.transpose()?,
         requests_per_second: file.requests_per_second.map(request_rate).transpose()?,
         hold_hours: file.hold_hours.map(hold_hours).transpose()?,
+        settlement: file.settlement.as_ref().map(settlement_terms).transpose()?,
     })
 }
 
@@ -122,6 +153,46 @@ fn hold_hours(hours: u32) -> Result<HoldHours, TermsError> {
 fn request_rate(per_second: u32) -> Result<RequestRate, TermsError> {
     let why = || format!("is 1 to {}; leave it out for the deployment's default", RequestRate::MAX.per_second());
     RequestRate::new(per_second).ok_or_else(|| wrong("requests_per_second", why()))
+}
+
+fn settlement_terms(file: &SettlementFile) -> Result<SettlementTerms, TermsError> {
+    let rate = |field: &str, text: &str| Rate::parse(text).map_err(|error| wrong(field, error));
+    Ok(SettlementTerms {
+        fee_rate: rate("settlement.fee_rate", &file.fee_rate)?,
+        tax_rate: rate("settlement.tax_rate", &file.tax_rate)?,
+        sender: file.sender.as_ref().map(sender).transpose()?,
+    })
+}
+
+fn sender(file: &SenderFile) -> Result<Sender, TermsError> {
+    let kind = AccountKind::parse(&file.account_type)
+        .ok_or_else(|| wrong("settlement.sender.account_type", "is `ordinary`, `checking` or `savings`"))?;
+    let account = BankParts {
+        bank_code: &file.bank_code,
+        bank_name: file.bank_name.as_deref(),
+        branch_code: &file.branch_code,
+        branch_name: file.branch_name.as_deref(),
+        kind,
+        number: &file.account_number,
+        holder: &file.account_holder,
+    };
+    Sender::new(&SenderParts { code: &file.sender_code, account }).map_err(|error| wrong("settlement.sender", error))
+}
+
+fn sender_file(sender: &Sender) -> SenderFile {
+    let item = sender.item();
+    let text = |name: &str| read::opt_text(&item, name).map(str::to_owned);
+    let known = |name: &str| text(name).unwrap_or_default();
+    SenderFile {
+        account_holder: known("account_holder"),
+        account_number: known("account_number"),
+        account_type: known("account_type"),
+        bank_code: known("bank_code"),
+        bank_name: text("bank_name"),
+        branch_code: known("branch_code"),
+        branch_name: text("branch_name"),
+        sender_code: known("sender_code"),
+    }
 }
 
 fn asset_terms(name: &str, file: &AssetFile) -> Result<AssetTerms, TermsError> {
@@ -165,6 +236,11 @@ pub fn text(terms: &TenantTerms) -> String {
         key_phase: terms.key_phase.name().to_owned(),
         points_rate: terms.points_rate.text(),
         requests_per_second: terms.requests_per_second.map(RequestRate::per_second),
+        settlement: terms.settlement.as_ref().map(|settlement| SettlementFile {
+            fee_rate: settlement.fee_rate.text(),
+            sender: settlement.sender.as_ref().map(sender_file),
+            tax_rate: settlement.tax_rate.text(),
+        }),
         spent_points: match terms.spent_points {
             SpentPoints::Deduct => "deduct".to_owned(),
             SpentPoints::Forgive => "forgive".to_owned(),
@@ -194,8 +270,12 @@ mod tests {
     fn the_demos_terms_come_back_as_they_were() {
         let terms = seed::terms().unwrap();
         assert_eq!(parse(&text(&terms)).unwrap(), terms);
+        let free = SettlementTerms { sender: None, ..SettlementTerms::free() };
+        let without = TenantTerms { settlement: Some(free), ..terms.clone() };
+        assert_eq!(parse(&text(&without)).unwrap(), without);
         let without = TenantTerms {
             topup: None,
+            settlement: None,
             requests_per_second: RequestRate::new(7),
             hold_hours: HoldHours::new(48),
             ..terms
@@ -217,6 +297,8 @@ mod tests {
             ),
             (r#""due_shards": 4"#, r#""due_shards": 4, "hold_hours": 721"#, "hold_hours: is 1 to 720"),
             (r#""due_shards": 4"#, r#""due_shards": 65"#, "due_shards: is 1 to 64"),
+            (r#""bank_code": "0005""#, r#""bank_code": "5""#, "settlement.sender: bank_code must be 4 digits"),
+            (r#""fee_rate": "0.015""#, r#""fee_rate": "1.5%""#, "settlement.fee_rate: "),
             (r#""mandatory""#, r#""always""#, "key_phase: is `mandatory`"),
             (r#""deduct""#, r#""keep""#, "spent_points: is `deduct`"),
             (r#""scale": 0"#, r#""scale": 9"#, "assets.REGIONAL#aoba: scale is 0 to 6"),

@@ -13,6 +13,7 @@ use crate::rate::Limiter;
 use crate::readback::MetricSource;
 use crate::request::RequestKey;
 use crate::secrets::SecretSource;
+use crate::settlement::{Kyc, PayoutFiles, Sagas, Settler};
 use crate::tenant::Records;
 use crate::topups::{Desk, Keeper, Provider};
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, IdempotencyKey, KeyError, Window};
@@ -30,6 +31,9 @@ pub struct App {
     provider: ProviderAccess,
     source: Option<Arc<dyn MetricSource>>,
     events: Option<Arc<dyn EventSink>>,
+    kyc: Option<Arc<dyn Kyc>>,
+    files: Option<Arc<dyn PayoutFiles>>,
+    sagas: Option<Arc<dyn Sagas>>,
 }
 
 /// Whether there is a payment provider to ask, and how it is known.
@@ -53,7 +57,15 @@ impl App {
     pub fn new(ledger: Ledger, config: Config) -> Self {
         let (records, limiter) = (Records::default(), Limiter::default());
         let inner = Inner { ledger, records, limiter, config };
-        Self { inner: Arc::new(inner), provider: ProviderAccess::None, source: None, events: None }
+        Self {
+            inner: Arc::new(inner),
+            provider: ProviderAccess::None,
+            source: None,
+            events: None,
+            kyc: None,
+            files: None,
+            sagas: None,
+        }
     }
 
     /// With a place to read counters back from.
@@ -66,6 +78,36 @@ impl App {
     #[must_use]
     pub fn with_event_sink(self, sink: impl EventSink + 'static) -> Self {
         Self { events: Some(Arc::new(sink)), ..self }
+    }
+
+    /// With somebody who checks merchants before they are paid.
+    #[must_use]
+    pub fn with_kyc(self, kyc: Arc<dyn Kyc>) -> Self {
+        Self { kyc: Some(kyc), ..self }
+    }
+
+    /// With a place for the bank's files.
+    #[must_use]
+    pub fn with_payout_files(self, files: Arc<dyn PayoutFiles>) -> Self {
+        Self { files: Some(files), ..self }
+    }
+
+    /// With somebody who runs the sagas of settlements.
+    #[must_use]
+    pub fn with_sagas(self, sagas: Arc<dyn Sagas>) -> Self {
+        Self { sagas: Some(sagas), ..self }
+    }
+
+    /// Where the tasks of settlements are run.
+    #[must_use]
+    pub fn settler(&self) -> Settler {
+        Settler::new(self.ledger().clone(), self.kyc.clone(), self.files.clone())
+    }
+
+    /// Whoever runs the sagas of settlements; `None` if nobody is set up.
+    #[must_use]
+    pub fn sagas(&self) -> Option<&dyn Sagas> {
+        self.sagas.as_deref()
     }
 
     /// With a payment provider to call, which is set up so.

@@ -2,9 +2,11 @@
 //! name and an example.
 
 mod events;
+mod settlement;
 mod stripe;
 
 pub use events::EventQueues;
+pub use settlement::SettlementAccess;
 pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess, StripeConfig};
 
 use ledger_core::rate::RequestRate;
@@ -28,6 +30,8 @@ pub struct Config {
     pub tenant_requests: RequestRate,
     /// Where events of transactions go; `None` in functions that publish nothing.
     pub events: Option<EventQueues>,
+    /// Whoever has to do with settlements; each function knows those it needs.
+    pub settlement: SettlementAccess,
 }
 
 /// A variable that is missing or wrong.
@@ -71,7 +75,8 @@ impl Config {
     pub fn of_table(table: &str) -> Self {
         let (table, ledger) = (table.to_owned(), table.to_owned());
         let (log_filter, tenant_requests) = (LOG_DEFAULT.to_owned(), RequestRate::DEFAULT);
-        Self { table, ledger, endpoint_url: None, log_filter, stripe: None, tenant_requests, events: None }
+        let settlement = SettlementAccess::default();
+        Self { table, ledger, endpoint_url: None, log_filter, stripe: None, tenant_requests, settlement, events: None }
     }
 
     /// From the process's environment.
@@ -110,7 +115,8 @@ impl Config {
         let ledger = set(LEDGER).unwrap_or_else(|| table.clone());
         let (log_filter, tenant_requests) = (log_filter(set)?, tenant_requests(set)?);
         let (stripe, events) = (StripeAccess::from_vars(set)?, EventQueues::from_vars(set)?);
-        Ok(Self { table, ledger, endpoint_url, log_filter, stripe, tenant_requests, events })
+        let settlement = SettlementAccess::from_vars(set)?;
+        Ok(Self { table, ledger, endpoint_url, log_filter, stripe, tenant_requests, events, settlement })
     }
 }
 

@@ -3,9 +3,11 @@
 
 mod clients;
 mod serve;
+mod task;
 mod worker;
 
-pub use clients::{Client, cloud_watch, event_queues, stripe};
+pub use clients::{Client, cloud_watch, event_queues, kyc, payout_files, sagas, stripe};
+pub use task::tasks;
 pub use worker::{Due, work};
 
 use crate::app::App;
@@ -18,6 +20,7 @@ use crate::logging::{self, LoggingError};
 use crate::metrics::{Emf, Metrics};
 use crate::psp::StripeError;
 use crate::routing;
+use crate::settlement::KycError;
 use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
@@ -39,6 +42,9 @@ pub enum StartError {
     /// Logs could not be set up.
     #[error(transparent)]
     Logging(#[from] LoggingError),
+    /// The client of whoever checks merchants could not be made.
+    #[error(transparent)]
+    Kyc(#[from] KycError),
     /// Stripe's client could not be made.
     #[error(transparent)]
     Stripe(#[from] StripeError),

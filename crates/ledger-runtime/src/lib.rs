@@ -25,6 +25,7 @@ pub mod refunds;
 pub mod request;
 pub mod routing;
 pub mod secrets;
+pub mod settlement;
 pub mod signature;
 pub mod tenant;
 pub mod terminal;

@@ -6,15 +6,16 @@ use crate::dynamo::{QuerySpec, SortKeys};
 use crate::identity::Caller;
 use crate::problem::Problem;
 use crate::request;
-use crate::views::{HistoryView, OperationView, Page};
+use crate::views::{HistoryView, OperationView, Page, SettlementView};
 use futures::future::try_join_all;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Item, ItemError, read};
 use ledger_core::idempotency::{IdempotencyKey, MarkerState, Phase, Window};
-use ledger_core::ids::{MerchantId, Tenant, TransactionId};
+use ledger_core::ids::{MerchantId, SettlementId, Tenant, TransactionId};
 use ledger_core::keys::{self, Partition, Shards, attr, sk};
 use ledger_core::operation::Operation;
 use ledger_core::ops::journal::HistoryLine;
+use ledger_core::ops::settlement::Settlement;
 use uuid::Uuid;
 
 impl App {
@@ -103,6 +104,40 @@ impl App {
             .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
             .limit(page.limit.saturating_add(1));
         self.newest(vec![query], page.limit, id_attribute).await
+    }
+
+    /// A page of a merchant's settlements, newest first.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn settlements(
+        &self,
+        tenant: &Tenant,
+        merchant: MerchantId,
+        page: request::Page,
+    ) -> Result<Page<SettlementView>, Problem> {
+        let prefix = sk::SETTLEMENT;
+        let query = QuerySpec::partition(&Partition::merchant(tenant, merchant), SortKeys::Prefix(prefix.to_owned()))
+            .newest_first()
+            .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
+            .limit(page.limit.saturating_add(1));
+        let (items, next_cursor) = self.newest(vec![query], page.limit, "settlement_id").await?;
+        let view = |item| Settlement::read(item).map(|settlement| SettlementView::from(&settlement));
+        Ok(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
+    }
+
+    /// A merchant's settlement.
+    ///
+    /// # Errors
+    /// 404 if there is none, 503 if the store did not tell.
+    pub async fn settlement(
+        &self,
+        tenant: &Tenant,
+        merchant: MerchantId,
+        id: SettlementId,
+    ) -> Result<Settlement, Problem> {
+        let item = self.dynamo().get(&keys::settlement(tenant, merchant, id)).await?.ok_or_else(Problem::not_found)?;
+        Ok(Settlement::read(&item)?)
     }
 
     /// What became of a caller's key.

@@ -235,6 +235,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         topup: None,
         requests_per_second,
         hold_hours: None,
+        settlement: None,
     };
     Step::Ok(json!({"Item": attribute(ledger_core::dynamo::Value::M(terms.item()))["M"]}))
 }

@@ -5,12 +5,14 @@ mod balance;
 mod directory;
 mod history;
 mod payment;
+mod settlement;
 mod topup;
 
 pub use balance::{BalanceView, MetricsView};
 pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView};
 pub use history::{HistoryView, OperationView, Page};
 pub use payment::{PaymentDetail, PaymentView, RefundView};
+pub use settlement::{AssetTotalsView, SettlementView};
 pub(crate) use topup::answer as topup_answer;
 pub use topup::{TopupCreatedView, TopupRefundView, TopupView};
 

@@ -1,4 +1,4 @@
-//! The operator's face: customers, merchants, cards, terminals, grants, adjustments,
+//! The operator's face: customers, merchants, cards, terminals, grants, adjustments, settlements,
 //! top-ups, what waits for a person, audit, rollout.
 //! Every path is under `/v1/admin`; every change stands in the audit trail with who made it.
 
@@ -10,6 +10,7 @@ mod customers;
 mod grants;
 mod idempotency;
 mod merchants;
+mod settlements;
 mod terminals;
 mod topups;
 
@@ -24,6 +25,12 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(customers::get, customers::patch))
         .routes(routes!(merchants::create))
         .routes(routes!(merchants::get, merchants::patch))
+        .routes(routes!(settlements::create))
+        .routes(routes!(settlements::list))
+        .routes(routes!(settlements::get))
+        .routes(routes!(settlements::resume))
+        .routes(routes!(settlements::ask_resend))
+        .routes(routes!(settlements::approve_resend))
         .routes(routes!(cards::create))
         .routes(routes!(cards::get, cards::patch))
         .routes(routes!(terminals::create))

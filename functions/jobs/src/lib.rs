@@ -1,5 +1,5 @@
-//! What has to be carried on for a tenant that a schedule names: bulk grants, and what merchants hold and
-//! have not captured in time. Two workers at once do nothing twice.
+//! What has to be carried on for a tenant that a schedule names: bulk grants, what merchants hold and have not
+//! captured in time, and settlements, which are started. Two workers at once do nothing twice.
 
 mod grants;
 mod holds;
@@ -7,6 +7,7 @@ mod holds;
 use ledger_core::ids::Tenant;
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
+use ledger_runtime::settlement::{self, Started};
 use serde::Serialize;
 
 /// What a run did.
@@ -31,4 +32,12 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
     let granted = grants::run(app, tenant, terms.due_shards).await;
     let (expired, granted) = (expired?, granted?);
     Ok(Progress { done: granted.done, failed: granted.failed, expired })
+}
+
+/// Starts the sagas of a tenant's settlements that are due.
+///
+/// # Errors
+/// 503 if the store or the state machine did not tell; a later run goes on.
+pub async fn start_settlements(app: &App, tenant: &Tenant) -> Result<Started, Problem> {
+    settlement::start_due(app, tenant).await
 }

@@ -5,5 +5,11 @@ use ledger_runtime::lambda::{self, Due};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    lambda::work(&[], async |app: &App, due: &Due| jobs::run_due(app, &due.tenant).await).await
+    let run = async |app: &App, due: &Due| {
+        // Neither waits for the other's faults.
+        let started = jobs::start_settlements(app, &due.tenant).await;
+        let progress = jobs::run_due(app, &due.tenant).await?;
+        started.map(|_| progress)
+    };
+    lambda::work(&[lambda::sagas], run).await
 }

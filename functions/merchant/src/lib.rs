@@ -1,4 +1,4 @@
-//! The merchant's face: charges, holds, payments, refunds, balances.
+//! The merchant's face: charges, holds, payments, refunds, balances, settlements.
 //! Every path is under `/v1/merchant`; the merchant is whoever the verified token says.
 
 mod account;
@@ -6,6 +6,7 @@ mod charges;
 mod holds;
 mod payments;
 mod refunds;
+mod settlements;
 
 use ledger_runtime::app::App;
 use utoipa_axum::router::OpenApiRouter;
@@ -22,4 +23,6 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(holds::capture))
         .routes(routes!(holds::void))
         .routes(routes!(refunds::create))
+        .routes(routes!(settlements::list))
+        .routes(routes!(settlements::get))
 }

@@ -52,7 +52,9 @@ fn reference(template: &Template, name: &str) -> Result<String, Unknown> {
         "Table" => return Ok(TABLE_DEFAULT.to_owned()),
         _ => {}
     }
-    let is_known = template.has_resource(name) || !template.parameter(name).is_null();
+    // A function's alias is one that SAM makes.
+    let of = name.strip_suffix(".Alias").unwrap_or(name);
+    let is_known = template.has_resource(of) || !template.parameter(name).is_null();
     if is_known { Ok(format!("<{name}>")) } else { Err(Unknown(format!("the name {name}"))) }
 }
 

@@ -111,7 +111,8 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let id = MerchantId::parse(id).unwrap();
             let (name, reason) = (decode::maybe_text(name), decode::maybe_text(reason));
             let status = status.as_deref().map(|name| MerchantStatus::parse(name).unwrap());
-            merchant::plan_patch(whose, id, (name.as_ref(), status), decode::actor(actor), reason.as_ref(), cx)?.draft
+            merchant::plan_patch(whose, id, (name.as_ref(), status, None), decode::actor(actor), reason.as_ref(), cx)?
+                .draft
         }
         Does::TerminalOpen { merchant, actor } => {
             let merchant = MerchantId::parse(merchant).unwrap();

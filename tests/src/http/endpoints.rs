@@ -3,7 +3,10 @@
 
 use super::stripe::signed;
 use super::world::{new_id, new_key};
-use super::{Call, Customer, Merchant, Terminal, World, parked};
+use super::{Call, Customer, Merchant, Terminal, World, parked, settling};
+use crate::cloud::gate;
+use ledger_core::ops::settlement::Task;
+use ledger_core::ops::settlement::saga::STEPS;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -69,6 +72,10 @@ pub enum Endpoint {
     Authorize,
     Capture,
     Void,
+    SettlementOpen,
+    SettlementResume,
+    ResendRequest,
+    ResendApprove,
 }
 
 impl Stage {
@@ -105,7 +112,7 @@ impl Stage {
 
 impl Endpoint {
     /// Every endpoint.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 36] = [
         Self::Pay,
         Self::Transfer,
         Self::PaymentCode,
@@ -133,6 +140,10 @@ impl Endpoint {
         Self::CardReverse,
         Self::EventDismiss,
         Self::ParkedResolve,
+        Self::SettlementOpen,
+        Self::SettlementResume,
+        Self::ResendRequest,
+        Self::ResendApprove,
         Self::Topup,
         Self::TopupRefund,
         Self::Authorize,
@@ -141,7 +152,7 @@ impl Endpoint {
     ];
 
     /// Those whose whole effect is one transaction of ours: they call no payment provider.
-    pub const WALLET: [Self; 30] = [
+    pub const WALLET: [Self; 34] = [
         Self::Pay,
         Self::Transfer,
         Self::PaymentCode,
@@ -172,6 +183,10 @@ impl Endpoint {
         Self::Authorize,
         Self::Capture,
         Self::Void,
+        Self::SettlementOpen,
+        Self::SettlementResume,
+        Self::ResendRequest,
+        Self::ResendApprove,
     ];
 
     /// Whether it calls the payment provider.
@@ -322,6 +337,27 @@ impl Endpoint {
                 let (_, payment) = stage.held("1000").await;
                 prepared(merchant.voids(&payment), 200, 1).with_other("reason", "sold out")
             }
+            Self::SettlementOpen => {
+                let body = json!({"merchant_id": payable(world).await.id});
+                make(world, "/v1/admin/settlements", &body).with_other("pay_on", "2026-12-01")
+            }
+            Self::SettlementResume => {
+                let path = settled(world, &[Task::Stop]).await + "/resume";
+                let body = json!({"reason": "repaired"});
+                Prepared { status: 200, ..make(world, &path, &body).with_other("reason", "not repaired") }
+            }
+            Self::ResendRequest => {
+                let path = settled(world, &STEPS.map(Task::Do)).await + "/resends";
+                make(world, &path, &json!({"note": "lost"})).with_other("note", "not lost")
+            }
+            Self::ResendApprove => {
+                let path = settled(world, &STEPS.map(Task::Do)).await + "/resends";
+                let ask = async || world.operator(&path, &json!({"note": "lost"})).await.text("/resend_id");
+                let approve = |id: String| format!("{path}/{id}/approve");
+                let (one, other) = (approve(ask().await), approve(ask().await));
+                let call = Call::post(&one, &world.second.who, &json!({})).key(new_key());
+                prepared(call, 200, 0).with_other_path(other)
+            }
         }
     }
 }
@@ -332,6 +368,26 @@ async fn kept_event(world: &World) -> String {
     let kept = world.api.send(&signed(&event.to_string())).await;
     let _ = kept.problem(503, "event_kept");
     event["id"].as_str().expect("an id").to_owned()
+}
+
+/// A merchant that is paid by bank.
+async fn payable(world: &World) -> Merchant {
+    let merchant = world.merchant().await;
+    world.change(&format!("/v1/admin/merchants/{}", merchant.id), &settling::destination()).await;
+    merchant
+}
+
+/// The path of a settlement of a yen, of which these tasks have been run.
+async fn settled(world: &World, tasks: &[Task]) -> String {
+    let merchant = payable(world).await;
+    let customer = world.customer_with("1").await;
+    let _ = world.api.settle(&customer.pays(&merchant, "1")).await.good();
+    let _ = world.credit().await.expect("a whole run");
+    let at = settling::opened(world, &merchant).await;
+    for task in tasks {
+        let _ = gate::as_function("settlement", settlement::run(&world.app, &at, *task)).await.expect("a task");
+    }
+    format!("/v1/admin/merchants/{}/settlements/{}", merchant.id, at.id)
 }
 
 async fn rich(world: &World) -> Customer {

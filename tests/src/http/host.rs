@@ -7,6 +7,7 @@ use ledger_core::rate::RequestRate;
 use ledger_local::demo::Demo;
 use ledger_local::faces::{self, Backend, MountError, Mounted};
 use ledger_local::seed;
+use ledger_local::settlement::{LocalFiles, LocalKyc};
 use ledger_local::stack::{Stack, StackConfig, TABLE_DEFAULT};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
@@ -62,7 +63,10 @@ pub fn app_with(client: Client, clock: Clock, stripe: &StripeConfig, psp: impl P
     // Tests are many requests at once; those of the limit itself give their tenants one.
     let config = Config { tenant_requests: RequestRate::MAX, ..Config::of_table(TABLE_DEFAULT) };
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
-    (App::new(ledger, config).with_metric_source(counting.clone()).with_psp(psp, stripe), counting)
+    let app = App::new(ledger, config).with_metric_source(counting.clone()).with_psp(psp, stripe);
+    // Merchants pass their checks, and files stay in memory.
+    let app = app.with_kyc(Arc::new(LocalKyc::default())).with_payout_files(Arc::new(LocalFiles::default()));
+    (app, counting)
 }
 
 impl Host {
@@ -125,7 +129,12 @@ async fn gated(backend: Backend) -> Backend {
 /// The functions over a state, held against their roles.
 #[must_use]
 pub fn mounted(app: App) -> Mounted {
-    Mounted { openapi: faces::routes(&app).into_openapi(), faces: gate::router(app), demo: Demo::fixed() }
+    Mounted {
+        openapi: faces::routes(&app).into_openapi(),
+        faces: gate::router(app),
+        demo: Demo::fixed(),
+        beside: axum::Router::new(),
+    }
 }
 
 impl Drop for Host {

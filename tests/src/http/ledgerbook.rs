@@ -16,6 +16,8 @@ pub(super) type Sums = BTreeMap<(String, String), Decimal>;
 pub(super) struct Posted {
     pub(super) available: Sums,
     pub(super) held: Sums,
+    /// What settlements posted to what merchants have available: part of the first.
+    pub(super) settled: Sums,
 }
 
 /// What a topup, a refund of one and what the payment provider took of one write by its events: the
@@ -36,7 +38,8 @@ impl Books {
     pub fn check(&self) {
         let posted = self.postings();
         self.check_balances(&posted);
-        self.check_merchants(&posted.available);
+        self.check_merchants(&posted);
+        self.check_settlements();
         self.check_payments();
         self.check_holds();
         self.check_topups();
@@ -54,7 +57,7 @@ impl Books {
     }
 
     /// The sums of postings of each account and asset; every entry by itself sums to zero.
-    fn postings(&self) -> Posted {
+    pub(super) fn postings(&self) -> Posted {
         let mut all = Posted::default();
         for (pk, sk, entry) in self.under("TXN#") {
             let mut own = BTreeMap::<String, Decimal>::new();
@@ -69,10 +72,16 @@ impl Books {
                 *own.entry(asset.to_owned()).or_default() += delta;
                 let sums = match opt_text(posting, "bucket") {
                     None => &mut all.available,
-                    Some("held") if account.starts_with("customer:") => &mut all.held,
+                    Some("held") if account.starts_with("customer:") || account.starts_with("merchant:") => {
+                        &mut all.held
+                    }
                     Some(other) => panic!("{pk} {sk} posts to {other} of {account}"),
                 };
                 *sums.entry((account.to_owned(), asset.to_owned())).or_default() += delta;
+                let by_settlement = text(entry, "operation").starts_with("settlement_");
+                if by_settlement && opt_text(posting, "bucket").is_none() && account.starts_with("merchant:") {
+                    *all.settled.entry((account.to_owned(), asset.to_owned())).or_default() += delta;
+                }
             }
             assert!(own.values().all(Decimal::is_zero), "{pk} {sk} does not sum to zero: {own:?}");
         }
@@ -113,65 +122,6 @@ impl Books {
         for account in named.filter(with_items) {
             assert!(seen.contains(account), "{account:?} is posted to and has no balance item");
         }
-    }
-
-    /// A merchant's postings are what its payments and refunds owe it.
-    fn check_merchants(&self, sums: &Sums) {
-        let mut owed = Sums::new();
-        let refunds = self.under("REFUND#").filter(|(pk, _, _)| kind_and_id(pk).0 == "payment");
-        for (pk, sk, row) in self.under("PAYMENT").chain(refunds) {
-            let merchant = format!("merchant:{}", text(row, "merchant_id"));
-            let is_owed = row.contains_key("merchant_delta");
-            assert!(is_owed || is_held_or_was(row), "{pk} {sk} owes nothing to its merchant");
-            for (asset, delta) in merchant_delta(row) {
-                *owed.entry((merchant.clone(), asset)).or_default() += delta;
-            }
-            for attribute in ["owner_pk", "owner_sk"] {
-                assert!(opt_text(row, attribute).is_some(), "{pk} {sk} is not listed by its merchant");
-            }
-        }
-        let posted: Sums =
-            sums.iter().filter(|((account, _), _)| account.starts_with("merchant:")).map(copied).collect();
-        assert_eq!(owed, posted, "what merchants are owed and what is posted to them differ");
-    }
-
-    /// What merchants' balances hold and what records have not been added to them is together what is posted to
-    /// merchants; and each record's work is to be credited until it is, and to be settled from then on. Not for
-    /// rows that were read while merchants were being credited.
-    ///
-    /// # Panics
-    /// With what is wrong.
-    pub fn check_credited(&self) {
-        let mut owed = Sums::new();
-        for (pk, sk, row) in self.under("BALANCE#").filter(|(pk, _, _)| kind_and_id(pk).0 == "merchant") {
-            let account = (format!("merchant:{}", kind_and_id(pk).1), sk.replace("BALANCE#", ""));
-            *owed.entry(account).or_default() += number(row, "balance") + opt_number(row, "held");
-        }
-        let refunds = self.under("REFUND#").filter(|(pk, _, _)| kind_and_id(pk).0 == "payment");
-        for (pk, sk, row) in
-            self.under("PAYMENT").chain(refunds).filter(|(_, _, row)| row.contains_key("merchant_delta"))
-        {
-            let (merchant, credited) = (text(row, "merchant_id"), row.contains_key("credited_at"));
-            let work = if credited { "settle" } else { "credit" };
-            let due = opt_text(row, "due_pk").unwrap_or_default();
-            assert!(due.starts_with(&format!("{}#due#{work}#{merchant}#", self.tenant)), "{pk} {sk}: {due}");
-            if !credited {
-                for (asset, delta) in merchant_delta(row) {
-                    *owed.entry((format!("merchant:{merchant}"), asset)).or_default() += delta;
-                }
-            }
-        }
-        let mut posted = Sums::new();
-        let all = self.postings();
-        for (account, sum) in [&all.available, &all.held].into_iter().flatten().map(copied) {
-            if account.0.starts_with("merchant:") {
-                *posted.entry(account).or_default() += sum;
-            }
-        }
-        for sums in [&mut owed, &mut posted] {
-            sums.retain(|_, sum| !sum.is_zero());
-        }
-        assert_eq!(owed, posted, "merchants' balances with what is uncredited, and their postings, differ");
     }
 
     /// What of a payment may be refunded is what was captured and has not come back, never less
@@ -272,7 +222,7 @@ impl Books {
     }
 }
 
-fn copied((key, sum): (&(String, String), &Decimal)) -> ((String, String), Decimal) {
+pub(super) fn copied((key, sum): (&(String, String), &Decimal)) -> ((String, String), Decimal) {
     (key.clone(), *sum)
 }
 
@@ -282,7 +232,7 @@ pub(super) fn kind_and_id(pk: &str) -> (&str, &str) {
 }
 
 /// What is owed by a record; nothing where a payment was never captured.
-fn merchant_delta(row: &Row) -> BTreeMap<String, Decimal> {
+pub(super) fn merchant_delta(row: &Row) -> BTreeMap<String, Decimal> {
     let deltas = row.get("merchant_delta").map(|value| value.as_m().expect("merchant_delta is a map"));
     deltas.into_iter().flatten().map(|(asset, delta)| (asset.clone(), decimal(delta))).collect()
 }

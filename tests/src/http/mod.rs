@@ -9,13 +9,17 @@ pub mod event_tap;
 mod holdbook;
 pub mod host;
 pub mod ledgerbook;
+mod merchantbook;
 pub mod parked;
 pub mod process;
 pub mod psp_tap;
+mod settlementbook;
+pub mod settling;
 pub mod stripe;
 pub mod tap;
 pub mod topup_rig;
 mod topupbook;
+mod workers;
 pub mod world;
 
 pub use answer::Answer;

@@ -2,13 +2,11 @@
 //! through the admin face. A test cannot see another's data, whatever runs beside it.
 
 use super::books::{Books, Row};
-use super::event_tap::EventTap;
 use super::host::{self, Host};
+use super::settling::Noted;
 use super::{Api, Call, Who};
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
-use jobs::Progress;
-use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
@@ -23,13 +21,8 @@ use ledger_local::{clock, seed};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::StripeConfig;
-use ledger_runtime::crediting::Credited;
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::ApplyError;
-use ledger_runtime::lambda::Due;
-use ledger_runtime::problem::Problem;
-use ledger_runtime::publishing::Published;
-use ledger_runtime::topups::Recovered;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -275,6 +268,12 @@ impl World {
         self.api.send(&call).await.good().text("/balance")
     }
 
+    /// The test's own client of the table.
+    #[must_use]
+    pub fn table(&self) -> &Client {
+        &self.dynamodb
+    }
+
     /// The tenant's rows as they stand in the table.
     pub async fn books(&self) -> Books {
         Books::read(&self.dynamodb, TABLE_DEFAULT, &self.tenant).await
@@ -291,41 +290,6 @@ impl World {
         books
     }
 
-    /// One run of the worker of jobs.
-    ///
-    /// # Errors
-    /// As the worker's own.
-    pub async fn run_jobs(&self) -> Result<Progress, Problem> {
-        gate::as_function("jobs", jobs::run_due(&self.app, &self.slug())).await
-    }
-
-    /// One run of the worker that credits merchants: a sweep of the tenant.
-    ///
-    /// # Errors
-    /// As the worker's own.
-    pub async fn credit(&self) -> Result<Credited, Problem> {
-        let due = Due::everything(self.slug());
-        gate::as_function("crediting", crediting::run_due(&self.app, &due)).await
-    }
-
-    /// One run of the recovery worker.
-    ///
-    /// # Errors
-    /// As the worker's own.
-    pub async fn recover(&self) -> Result<Recovered, Problem> {
-        gate::as_function("outbox", outbox::run_due(&self.app, &self.slug())).await
-    }
-
-    /// One run of the worker that publishes, into a sink of the test's own: what it says that changed, or all.
-    ///
-    /// # Errors
-    /// As the worker's own.
-    pub async fn publish(&self, to: &EventTap, changed: Vec<Item>) -> Result<Published, Problem> {
-        let (app, due) = (self.app.clone().with_event_sink(to.clone()), Due::everything(self.slug()));
-        let due = Due { changed, ..due };
-        gate::as_function("outbox", outbox::publish_due(&app, &due)).await
-    }
-
     /// Writes a row as it stands, past the ledger.
     ///
     /// # Panics
@@ -336,7 +300,7 @@ impl World {
         let _ = put.send().await.unwrap_or_else(|error| panic!("the row is not taken: {error:?}"));
     }
 
-    fn slug(&self) -> Tenant {
+    pub(super) fn slug(&self) -> Tenant {
         Tenant::parse(&self.tenant).expect("a slug")
     }
 
@@ -362,6 +326,7 @@ async fn open(app: &App, tenant: &Tenant, config: &Transaction) {
 /// The test's own client of a table, and a worker's state over it.
 async fn clients(dynamodb_url: &str, stripe: &StripeConfig) -> (Client, App) {
     let (app, _) = host::app(host::functions_client(dynamodb_url).await, Clock::system(), stripe);
+    let app = app.with_sagas(Arc::new(Noted::default()));
     (host::client(dynamodb_url).await, app)
 }
 

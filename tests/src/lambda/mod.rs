@@ -27,6 +27,8 @@ pub enum Kind {
     Worker,
     /// Another service of AWS, with an event of its own that is answered without the store.
     Trigger,
+    /// A state machine, with one of its tasks.
+    Task,
 }
 
 /// A function that is deployed.
@@ -41,7 +43,7 @@ pub struct Deployed {
 }
 
 /// Every function. One that is not here is neither started by the tests nor measured.
-pub const FUNCTIONS: [Deployed; 9] = [
+pub const FUNCTIONS: [Deployed; 10] = [
     http("customer", "customer-payment"),
     http("merchant", "merchant-payments"),
     http("admin", "admin-attention"),
@@ -50,6 +52,7 @@ pub const FUNCTIONS: [Deployed; 9] = [
     worker("jobs", "jobs-schedule"),
     worker("outbox", "outbox-schedule"),
     worker("crediting", "crediting-schedule"),
+    task("settlement", "settlement-collect"),
     trigger("token-claims", "token-claims-cognito"),
 ];
 
@@ -59,6 +62,10 @@ const fn http(name: &'static str, event: &'static str) -> Deployed {
 
 const fn worker(name: &'static str, event: &'static str) -> Deployed {
     Deployed { name, kind: Kind::Worker, event }
+}
+
+const fn task(name: &'static str, event: &'static str) -> Deployed {
+    Deployed { name, kind: Kind::Task, event }
 }
 
 const fn trigger(name: &'static str, event: &'static str) -> Deployed {

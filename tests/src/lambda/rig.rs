@@ -3,8 +3,9 @@
 
 use super::{Function, Queue, events, names};
 use crate::binaries;
-use crate::http::{Host, Terminal, World};
+use crate::http::{Host, Terminal, World, settling};
 use ledger_local::stack::TABLE_DEFAULT;
+use ledger_runtime::settlement::SettlementRef;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -18,6 +19,8 @@ pub struct Rig {
     pub terminal: Terminal,
     /// Where events go.
     pub queue: Queue,
+    /// A settlement that is open.
+    pub settlement: SettlementRef,
     host: Arc<Host>,
     binaries: PathBuf,
 }
@@ -37,7 +40,10 @@ impl Rig {
         let stack = host.stack();
         let world = World::remote(&stack.url(), stack.dynamodb_url()).await;
         let terminal = world.enrol(&stack.demo().terminals[0]).await;
-        Self { world, terminal, queue: Queue::start().await, host, binaries: binaries.to_owned() }
+        let merchant = world.merchant().await;
+        world.change(&format!("/v1/admin/merchants/{}", merchant.id), &settling::destination()).await;
+        let settlement = settling::opened(&world, &merchant).await;
+        Self { world, terminal, settlement, queue: Queue::start().await, host, binaries: binaries.to_owned() }
     }
 
     /// Where the store listens.
@@ -88,6 +94,11 @@ impl Rig {
     /// An event as it is sent now.
     #[must_use]
     pub fn fresh(&self, event: Value) -> Value {
-        events::fresh(event, &self.world, &self.terminal)
+        let mut event = events::fresh(event, &self.world, &self.terminal);
+        if !event["settlement_id"].is_null() {
+            event["merchant_id"] = self.settlement.merchant.to_string().into();
+            event["settlement_id"] = self.settlement.id.to_string().into();
+        }
+        event
     }
 }

@@ -1,6 +1,7 @@
 //! Drives everything that the functions do: each operation of the document with a success, the workers with
 //! work to do, Stripe's events, and the ways on which a function asks its store for more than usual.
 
+use ledger_core::ops::settlement::{Compensation, Step, Task};
 use ledger_local::faces::FACES;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
@@ -8,7 +9,7 @@ use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, Scene};
 use ledger_tests::http::world::new_id;
-use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World};
+use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World, settling};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -35,6 +36,7 @@ pub(crate) async fn everything() {
     let _ = stage.world.recover().await.expect("a whole run");
     assert!(stage.world.credit().await.expect("a whole run").records > 0);
     let _ = stage.world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
+    settlements(&stage).await;
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
     in_flight().await;
@@ -42,7 +44,7 @@ pub(crate) async fn everything() {
 
 /// What each function asks of its store before its first event.
 async fn starts(world: &World) {
-    for name in FACES.map(|(name, _)| name).into_iter().chain(["jobs", "outbox", "crediting"]) {
+    for name in FACES.map(|(name, _)| name).into_iter().chain(["jobs", "outbox", "crediting", "settlement"]) {
         gate::as_function(name, world.app.dynamo().warm_up()).await.expect("the store is there");
     }
 }
@@ -93,6 +95,33 @@ async fn views(stage: &Stage) {
     view(format!("/v1/terminal/operations/card_pay/{}", card_payment.key.as_deref().expect("a key")), &terminal.who)
         .await;
     view("/v1/terminal/totals".to_owned(), &terminal.who).await;
+}
+
+/// A settlement that is started, turned back and looked at.
+async fn settlements(stage: &Stage) {
+    let Stage { world, .. } = stage;
+    let merchant = world.merchant().await;
+    world.change(&format!("/v1/admin/merchants/{}", merchant.id), &settling::destination()).await;
+    let customer = world.customer_with("1000").await;
+    let _ = world.api.settle(&customer.pays(&merchant, "1000")).await.good();
+    let _ = world.credit().await.expect("a whole run");
+    let at = settling::opened(world, &merchant).await;
+    assert!(world.start_settlements().await.expect("a whole run").started > 0);
+    for task in [Task::Do(Step::Collect), Task::Do(Step::Hold), Task::Undo(Compensation::Hold)] {
+        let _ = gate::as_function("settlement", settlement::run(&world.app, &at, task)).await.expect("a task");
+    }
+    let all = gate::as_function("settlement", settlement::run(&world.app, &at, Task::Undo(Compensation::Collect)));
+    let _ = all.await.expect("a task");
+    let staff = &world.operator.who;
+    let of_merchant = format!("/v1/admin/merchants/{}/settlements", merchant.id);
+    for (path, who) in [
+        (of_merchant.clone(), staff),
+        (format!("{of_merchant}/{}", at.id), staff),
+        ("/v1/merchant/settlements".to_owned(), &merchant.who),
+        (format!("/v1/merchant/settlements/{}", at.id), &merchant.who),
+    ] {
+        let _ = world.api.send(&Call::get(&path, who)).await.good();
+    }
 }
 
 /// The key and the transaction of a payment.

@@ -13,12 +13,15 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements that allow on a pattern of resources: policy, statement, and why.
-const PATTERNS: [(&str, &str, &str); 9] = [
+const PATTERNS: [(&str, &str, &str); 12] = [
     ("*", "Log", "streams of a log group are named by Lambda"),
     ("*", "Trace", "X-Ray knows no resources"),
     ("AdminRole", "ReadMetricsBack", "CloudWatch knows no resources for reading metrics"),
     ("CreditingRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
     ("OutboxRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
+    ("AdminRole", "SendFilesAgain", "a file is named by its settlement"),
+    ("SettlementRole", "KeepPayoutFiles", "a file is named by its settlement"),
+    (BOUNDARY, "KeepPayoutFiles", "a file is named by its settlement"),
     (BOUNDARY, "ReadTheStream", "a stream's label is its date of birth"),
     (BOUNDARY, "TraceAndMeasure", "CloudWatch and X-Ray know no resources"),
     ("RollOutRole", "MoveTheAliases", "the part behind a function's name is the alias"),

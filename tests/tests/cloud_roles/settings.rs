@@ -63,7 +63,7 @@ fn there_are_no_other_policies() {
     let template = Template::read();
     let iam = template.resources().filter(|id| template.kind(id).starts_with("AWS::IAM::"));
     let mut expected: BTreeSet<String> = template.functions().into_iter().map(|function| function.role).collect();
-    expected.extend([BOUNDARY, "RollOutRole", "ScheduleRole"].map(str::to_owned));
+    expected.extend([BOUNDARY, "RollOutRole", "ScheduleRole", "SettlementSagaRole"].map(str::to_owned));
     assert_eq!(iam.map(str::to_owned).collect::<BTreeSet<_>>(), expected);
 }
 
@@ -109,10 +109,11 @@ fn functions_know_what_they_may_read() {
         let role = template.role(&function.role).expect("a policy");
         let may = |action: &str| role.statements.iter().any(|of| of.actions.iter().any(|name| name == action));
         let reads = super::rules::code_says(&function.binary, &[".desk()", ".provider()", ".provider_if_any()"]);
-        assert_eq!(may("secretsmanager:GetSecretValue"), reads, "{}: Stripe's secret", function.id);
+        let opens = |sid: &str| role.statements.iter().any(|of| of.sid == sid);
+        assert_eq!(opens("ReadStripesSecret"), reads, "{}: Stripe's secret", function.id);
         assert_eq!(function.environment.contains("STRIPE_SECRET_ID"), reads, "{}: its name", function.id);
         assert_eq!(
-            super::rules::code_says(&function.binary, &["lambda::stripe]"]),
+            super::rules::code_says(&function.binary, &["lambda::stripe"]),
             reads,
             "{}: its client",
             function.id
@@ -127,6 +128,15 @@ fn functions_know_what_they_may_read() {
         }
         let links = super::rules::code_says(&function.binary, &["lambda::event_queues"]);
         assert_eq!(links, publishes, "{}: the queues' client", function.id);
+        for (name, words) in [
+            ("KYC_URL", "lambda::kyc"),
+            ("PAYOUT_BUCKET", "lambda::payout_files"),
+            ("SETTLEMENT_STATE_MACHINE", "lambda::sagas"),
+        ] {
+            let links = super::rules::code_says(&function.binary, &[words]);
+            assert_eq!(function.environment.contains(name), links, "{}: {name}", function.id);
+        }
+        assert_eq!(opens("ReadKycsSecret"), function.environment.contains("KYC_SECRET_ID"), "{}", function.id);
         let counted = function.routes.iter().any(|route| !route.path.starts_with("/v1/webhooks/"));
         let limit = function.environment.contains("TENANT_REQUESTS_PER_SECOND");
         assert_eq!(limit, counted, "{}: the limit of its tenants", function.id);

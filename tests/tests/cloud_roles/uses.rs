@@ -33,13 +33,15 @@ const SPEAK: [&str; 4] = [
     "xray:PutTraceSegments *",
 ];
 const KEY: &str = "kms:Decrypt <TableKey.Arn>";
+const GET_FILE: &str = "s3:GetObject <PayoutBucket.Arn>/*";
+const PUT_FILE: &str = "s3:PutObject <PayoutBucket.Arn>/*";
 const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
 
 /// What the local stack has no like of, and no test can see: function, and action and resource.
-const BESIDE: [(&str, &[&str]); 9] = [
+const BESIDE: [(&str, &[&str]); 10] = [
     ("customer", &[KEY, SECRET]),
     ("merchant", &[KEY]),
-    ("admin", &[KEY, SECRET, "cloudwatch:GetMetricData *"]),
+    ("admin", &[KEY, SECRET, "cloudwatch:GetMetricData *", GET_FILE, PUT_FILE]),
     ("terminal", &[KEY]),
     ("stripe-webhook", &[KEY, SECRET]),
     (
@@ -49,6 +51,7 @@ const BESIDE: [(&str, &[&str]); 9] = [
             "sqs:DeleteMessage <JobsQueue.Arn>",
             "sqs:GetQueueAttributes <JobsQueue.Arn>",
             "sqs:ReceiveMessage <JobsQueue.Arn>",
+            "states:StartExecution arn:aws:states:ap-northeast-1:111122223333:stateMachine:stack-settlement",
         ],
     ),
     (
@@ -82,6 +85,7 @@ const BESIDE: [(&str, &[&str]); 9] = [
             "dynamodb:ListStreams <table>/stream/*",
         ],
     ),
+    ("settlement", &[KEY, "secretsmanager:GetSecretValue <KycSecret>", GET_FILE, PUT_FILE]),
     ("token-claims", &[]),
 ];
 

@@ -196,7 +196,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     let (t, m) = (tenant(), merchant().id);
     let reject = ops::adjustment_decide::plan(&t, staff(1), Decision::Reject, &pending, terms, &cx_).unwrap().draft;
     let frozen = Some((Status::Frozen, &wallet));
-    let suspend = (None, Some(MerchantStatus::Suspended));
+    let suspend = (None, Some(MerchantStatus::Suspended), None);
     vec![
         sealed(ops::bulk_grant::plan(&bulk, terms, &cx_).unwrap().draft, Operation::BulkGrant),
         sealed(ops::customer_open::plan(&open, terms, &cx_).unwrap().draft, Operation::CustomerOpen),

@@ -86,6 +86,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
             topup: None,
             requests_per_second: None,
             hold_hours: None,
+            settlement: None,
         }
     })
 }

@@ -90,6 +90,7 @@ impl Desk {
                 topup: Some(TopupTerms { points_rate: rate("0.01"), abandoned_after: Duration::from_secs(86_400) }),
                 requests_per_second: None,
                 hold_hours: None,
+                settlement: None,
             },
             psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },
         }

@@ -2,6 +2,7 @@
 
 mod balance;
 mod hold;
+mod merchant;
 mod metrics;
 mod one_time_code;
 mod patch;
@@ -9,6 +10,7 @@ mod patch;
 pub(crate) use balance::{card_active, exists, holds, look, not_frozen};
 pub use balance::{credit, debit, mirror, settle, top_up};
 pub use hold::{capture_hold, hold, pay_out, receive, release, release_hold, reserve};
+pub use merchant::settle_merchant;
 pub use metrics::{MetricsChange, metrics};
 pub use one_time_code::{code_hash, consume_code, issue_code};
 pub use patch::{Patch, patch_text};

@@ -75,6 +75,24 @@ impl Balance {
         Amount::of(self.asset.clone(), self.value)
     }
 
+    /// This quantity with so many decimals, what is finer cut off: towards zero.
+    #[must_use]
+    pub fn truncated(&self, scale: u32) -> Self {
+        Self { asset: self.asset.clone(), value: self.value.trunc_with_scale(scale) }
+    }
+
+    /// The change that makes this quantity of nothing, or `None` if it is nothing.
+    #[must_use]
+    pub fn as_delta(&self) -> Option<Delta> {
+        (!self.value.is_zero()).then(|| Delta { asset: self.asset.clone(), value: self.value })
+    }
+
+    /// The same quantity counted as another asset at one to one, its sign kept.
+    #[must_use]
+    pub fn counted_as(&self, asset: Asset) -> Self {
+        Self { asset, value: self.value }
+    }
+
     /// The quantity after a change.
     ///
     /// # Errors

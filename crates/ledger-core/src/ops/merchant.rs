@@ -2,15 +2,26 @@
 
 use super::audit::Act;
 use super::{Context, PlanRefusal};
-use crate::dynamo::{Item, Update, Value};
+use crate::dynamo::{Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, MerchantId, Tenant};
 use crate::keys::{self, Partition, Shards, attr};
 use crate::operation::Operation;
+use crate::ops::settlement::Destination;
 use crate::personal::FreeText;
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Planned, Role, TransactItem};
+
+const PAYOUT: &str = "payout";
+
+/// Where a merchant is paid, by its `PROFILE`; `None` if nobody has said.
+///
+/// # Errors
+/// [`ItemError`] if it does not look as we write it.
+pub fn destination(profile: &Item) -> Result<Option<Destination>, ItemError> {
+    read::opt_map(profile, PAYOUT).map(Destination::read).transpose()
+}
 
 /// Whether a merchant may take payments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,14 +89,15 @@ pub fn plan_open(
     Ok(planned(merchant, items, cx))
 }
 
-/// Changes a merchant's name or status. Caches see it within a minute.
+/// Changes a merchant's name, its status, or where it is paid. Caches see it within a minute; an open
+/// settlement pays where it began to.
 ///
 /// # Errors
 /// None today; the signature is that of every builder.
 pub fn plan_patch(
     tenant: &Tenant,
     merchant: MerchantId,
-    (name, status): (Option<&FreeText>, Option<MerchantStatus>),
+    (name, status, destination): (Option<&FreeText>, Option<MerchantStatus>, Option<&Destination>),
     actor: Actor,
     reason: Option<&FreeText>,
     cx: &Context,
@@ -98,6 +110,10 @@ pub fn plan_patch(
     if let Some(status) = status {
         update = update.set("status", "status", Value::s(status.name()));
         act = act.with("status", status.name());
+    }
+    if let Some(destination) = destination {
+        update = update.set(PAYOUT, "payout", Value::M(destination.item()));
+        act = act.with("payout_destination", destination.shown());
     }
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     let key = Partition::merchant(tenant, merchant).profile();

@@ -28,6 +28,7 @@ pub mod payment_record;
 pub mod payment_state;
 pub mod profile;
 pub mod refund;
+pub mod settlement;
 pub mod tenant;
 pub mod terminal;
 pub mod terms;

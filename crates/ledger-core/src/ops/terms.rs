@@ -4,6 +4,7 @@ use crate::dynamo::{Item, ItemError, Value, read};
 use crate::ids::MerchantId;
 use crate::keys::Shards;
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use crate::ops::settlement::SettlementTerms;
 use crate::rate::RequestRate;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub struct TenantTerms {
     pub requests_per_second: Option<RequestRate>,
     /// For how long a merchant may hold a customer's money; `None`: [`HoldHours::DEFAULT`].
     pub hold_hours: Option<HoldHours>,
+    /// Settlements of merchants; `None` if nothing was agreed: no fee, and no account to pay from.
+    pub settlement: Option<SettlementTerms>,
 }
 
 /// For how many hours a merchant may hold a customer's money.
@@ -197,6 +200,7 @@ impl TenantTerms {
             topup: read::opt_map(item, "topup").map(TopupTerms::read).transpose()?,
             requests_per_second: item.get(REQUESTS).map(|_| request_rate(item)).transpose()?,
             hold_hours: item.get(HOLD).map(|_| hold_hours(item)).transpose()?,
+            settlement: read::opt_map(item, "settlement").map(SettlementTerms::read).transpose()?,
         })
     }
 
@@ -224,6 +228,9 @@ impl TenantTerms {
         }
         if let Some(hold) = self.hold_hours {
             item.insert(HOLD.to_owned(), Value::int(hold.hours().into()));
+        }
+        if let Some(settlement) = &self.settlement {
+            item.insert("settlement".to_owned(), Value::M(settlement.item()));
         }
         item
     }

@@ -57,10 +57,14 @@ pub enum Role {
     Rate,
     /// Who credits a merchant.
     Crediting,
-    /// A merchant's balance, which follows from its records.
+    /// A merchant's balance.
     MerchantBalance,
     /// What is held for a payment.
     Hold,
+    /// A settlement, what is open of a merchant's, or which records one has taken.
+    Settlement,
+    /// A request to send a bank file again.
+    Resend,
 }
 
 /// A part of a condition, with what it means when it does not hold.

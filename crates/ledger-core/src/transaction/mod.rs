@@ -15,6 +15,7 @@ use crate::account::{self, Account, Posting};
 use crate::idempotency::{Answer, Claim, EventClaim, Flight};
 use crate::keys::Key;
 use crate::money::{Asset, MoneyError};
+use crate::operation::Operation;
 use std::collections::BTreeSet;
 
 /// The most actions that one TransactWriteItems may hold.
@@ -170,7 +171,7 @@ impl Transaction {
             None => Self::unmoved(items),
             Some(entry) => {
                 items.extend(entry.items(from).ok_or(BuildError::NoHome)?);
-                check_books(entry, &items)?;
+                check_books(entry, from.operation, &items)?;
                 Self::checked(items)
             }
         }
@@ -221,14 +222,19 @@ impl Transaction {
 }
 
 /// Postings sum to zero, and balances change by exactly what is posted.
-fn check_books(entry: &Entry, items: &[TransactItem]) -> Result<(), BuildError> {
+fn check_books(entry: &Entry, operation: Operation, items: &[TransactItem]) -> Result<(), BuildError> {
     if entry.postings.is_empty() {
         return Err(BuildError::NoPostings);
     }
     if let Some(asset) = account::unbalanced(&entry.postings)?.into_iter().next() {
         return Err(BuildError::Unbalanced(asset));
     }
-    let posted = entry.postings.iter().filter(|posting| posting.account.has_balance_item());
+    let moves_merchants = Operation::MOVING_MERCHANTS.contains(&operation);
+    let has_balance_item = |account: Account| match account {
+        Account::Merchant(_) => moves_merchants,
+        Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => account.has_balance_item(),
+    };
+    let posted = entry.postings.iter().filter(|posting| has_balance_item(posting.account));
     let part = |p: &Posting| (p.account, p.bucket, p.delta.asset().clone());
     let posted = account::net(posted.map(|p| (part(p), &p.delta)))?;
     let moved = items.iter().flat_map(TransactItem::moves);

@@ -8,7 +8,9 @@ use crate::psp::Stripe;
 use crate::publishing::SqsSink;
 use crate::readback::CloudWatch;
 use crate::secrets::SecretsManager;
+use crate::settlement::{HttpKyc, S3Files, StateMachine};
 use aws_config::SdkConfig;
+use std::sync::Arc;
 
 /// A service that a function may call: its client is made at the start.
 pub type Client = fn(App, &SdkConfig) -> Result<App, StartError>;
@@ -43,4 +45,32 @@ pub fn event_queues(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
         Some(queues) => app.with_event_sink(SqsSink::new(sdk, queues)),
         None => app,
     })
+}
+
+/// Whoever checks merchants, if the environment names one.
+///
+/// # Errors
+/// [`StartError::Kyc`].
+pub fn kyc(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
+    let Some(config) = app.config().settlement.kyc.clone() else { return Ok(app) };
+    let kyc = HttpKyc::new(&config, SecretsManager::new(sdk, &config.secret_id))?;
+    Ok(app.with_kyc(Arc::new(kyc)))
+}
+
+/// The bucket of the bank's files, if the environment names one.
+///
+/// # Errors
+/// None.
+pub fn payout_files(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
+    let Some(bucket) = app.config().settlement.bucket.clone() else { return Ok(app) };
+    Ok(app.with_payout_files(Arc::new(S3Files::new(sdk, &bucket))))
+}
+
+/// The state machine that runs the sagas of settlements, if the environment names one.
+///
+/// # Errors
+/// None.
+pub fn sagas(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
+    let Some(arn) = app.config().settlement.state_machine.clone() else { return Ok(app) };
+    Ok(app.with_sagas(Arc::new(StateMachine::new(sdk, &arn))))
 }

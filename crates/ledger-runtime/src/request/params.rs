@@ -6,8 +6,8 @@ use crate::problem::Problem;
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use ledger_core::ids::{
-    AdjustmentId, AuditId, CardId, CustomerId, IdError, JobId, MerchantId, PaymentId, RefundId, StaffId, TerminalId,
-    TopupId, TransactionId,
+    AdjustmentId, AuditId, CardId, CustomerId, IdError, JobId, MerchantId, PaymentId, RefundId, SettlementId, StaffId,
+    TerminalId, TopupId, TransactionId,
 };
 use serde::de::DeserializeOwned;
 
@@ -68,7 +68,8 @@ parse_id!(
     StaffId,
     TerminalId,
     TopupId,
-    TransactionId
+    TransactionId,
+    SettlementId
 );
 
 impl<T: ParseId, S: Send + Sync> FromRequestParts<S> for PathId<T> {

@@ -3,6 +3,7 @@
 use ledger_core::dynamo::{Item, ItemError, read};
 use ledger_core::keys::attr;
 use ledger_core::ops::card::{CardReceipt, CardRecord};
+use ledger_core::ops::merchant;
 use ledger_core::ops::profile::ProfileReceipt;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -74,6 +75,9 @@ pub struct MerchantView {
     pub name: String,
     /// `active` or `suspended`.
     pub status: String,
+    /// Where it is paid, if somebody has said: bank, branch, and the end of the account's number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payout_destination: Option<String>,
     /// When it was registered.
     pub created_at: String,
     /// When it last changed.
@@ -110,6 +114,7 @@ impl MerchantView {
             merchant_id: text("merchant_id")?,
             name: text("name")?,
             status: text("status")?,
+            payout_destination: merchant::destination(item)?.map(|destination| destination.shown()),
             created_at: text(attr::CREATED_AT)?,
             updated_at: text(attr::UPDATED_AT)?,
         })

@@ -39,6 +39,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         topup: None,
         requests_per_second: None,
         hold_hours,
+        settlement: None,
     }
 }
 

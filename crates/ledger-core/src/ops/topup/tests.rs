@@ -55,6 +55,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         topup: Some(TopupTerms { points_rate: Rate::parse(rate).unwrap(), abandoned_after: Duration::from_secs(3600) }),
         requests_per_second: None,
         hold_hours: None,
+        settlement: None,
     }
 }
 

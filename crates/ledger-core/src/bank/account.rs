@@ -1,0 +1,225 @@
+//! A bank account, and who pays from one: each part checked, none of it printed.
+
+use super::{Kana, KanaError};
+use crate::dynamo::{Item, ItemError, Value, read};
+use crate::personal::Masked;
+
+/// What kind of account it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccountKind {
+    /// 普通
+    Ordinary,
+    /// 当座
+    Checking,
+    /// 貯蓄
+    Savings,
+}
+
+/// A bank account. Its number and its holder do not print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BankAccount {
+    pub(super) bank: String,
+    pub(super) bank_name: Option<Kana>,
+    pub(super) branch: String,
+    pub(super) branch_name: Option<Kana>,
+    pub(super) kind: AccountKind,
+    pub(super) number: Masked<String>,
+    pub(super) holder: Kana,
+}
+
+/// The parts of an account as somebody wrote them.
+#[derive(Clone, Copy, Debug)]
+pub struct BankParts<'a> {
+    /// Four digits.
+    pub bank_code: &'a str,
+    /// The bank's name in kana.
+    pub bank_name: Option<&'a str>,
+    /// Three digits.
+    pub branch_code: &'a str,
+    /// The branch's name in kana.
+    pub branch_name: Option<&'a str>,
+    /// What kind.
+    pub kind: AccountKind,
+    /// Seven digits.
+    pub number: &'a str,
+    /// The holder's name in kana.
+    pub holder: &'a str,
+}
+
+/// Who pays: a client of a bank, under the code that the bank gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sender {
+    pub(super) code: String,
+    pub(super) account: BankAccount,
+}
+
+/// The parts of a sender as somebody wrote them; the holder is the sender's name, of up to 40 characters.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderParts<'a> {
+    /// Ten digits.
+    pub code: &'a str,
+    /// The account that is paid from.
+    pub account: BankParts<'a>,
+}
+
+/// An account that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BankError {
+    /// Not so many digits.
+    #[error("{field} must be {digits} digits")]
+    Digits {
+        /// Which part.
+        field: &'static str,
+        /// How many.
+        digits: usize,
+    },
+    /// Not a bank's characters.
+    #[error("{field} {why}")]
+    Kana {
+        /// Which part.
+        field: &'static str,
+        /// What is wrong.
+        why: KanaError,
+    },
+}
+
+const HOLDER: usize = 30;
+const SENDER: usize = 40;
+const NAME: usize = 15;
+
+impl AccountKind {
+    const ALL: [Self; 3] = [Self::Ordinary, Self::Checking, Self::Savings];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ordinary => "ordinary",
+            Self::Checking => "checking",
+            Self::Savings => "savings",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Its digit in a file.
+    pub(super) fn digit(self) -> u8 {
+        match self {
+            Self::Ordinary => b'1',
+            Self::Checking => b'2',
+            Self::Savings => b'4',
+        }
+    }
+}
+
+impl BankAccount {
+    /// An account of its parts.
+    ///
+    /// # Errors
+    /// [`BankError`] names the part.
+    pub fn new(parts: &BankParts<'_>) -> Result<Self, BankError> {
+        Self::held_by(parts, HOLDER)
+    }
+
+    fn held_by(parts: &BankParts<'_>, longest: usize) -> Result<Self, BankError> {
+        let kana = |field, text, max| Kana::parse(text, max).map_err(|why| BankError::Kana { field, why });
+        Ok(Self {
+            bank: digits("bank_code", parts.bank_code, 4)?,
+            bank_name: parts.bank_name.map(|name| kana("bank_name", name, NAME)).transpose()?,
+            branch: digits("branch_code", parts.branch_code, 3)?,
+            branch_name: parts.branch_name.map(|name| kana("branch_name", name, NAME)).transpose()?,
+            kind: parts.kind,
+            number: Masked::new(digits("account_number", parts.number, 7)?),
+            holder: kana("account_holder", parts.holder, longest)?,
+        })
+    }
+
+    /// Reads a stored account.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as [`BankAccount::item`] writes it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Self::read_held_by(item, HOLDER)
+    }
+
+    fn read_held_by(item: &Item, longest: usize) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let parts = BankParts {
+            bank_code: read::text(item, "bank_code")?,
+            bank_name: read::opt_text(item, "bank_name"),
+            branch_code: read::text(item, "branch_code")?,
+            branch_name: read::opt_text(item, "branch_name"),
+            kind: AccountKind::parse(read::text(item, "account_type")?).ok_or_else(|| wrong("account_type"))?,
+            number: read::text(item, "account_number")?,
+            holder: read::text(item, "account_holder")?,
+        };
+        Self::held_by(&parts, longest).map_err(|_| wrong("account"))
+    }
+
+    /// Its attributes.
+    #[must_use]
+    pub fn item(&self) -> Item {
+        let mut item = Item::from([
+            ("bank_code".to_owned(), Value::s(&self.bank)),
+            ("branch_code".to_owned(), Value::s(&self.branch)),
+            ("account_type".to_owned(), Value::s(self.kind.name())),
+            ("account_number".to_owned(), Value::s(self.number.expose())),
+            ("account_holder".to_owned(), Value::S(self.holder.expose())),
+        ]);
+        for (name, text) in [("bank_name", &self.bank_name), ("branch_name", &self.branch_name)] {
+            if let Some(text) = text {
+                item.insert(name.to_owned(), Value::S(text.expose()));
+            }
+        }
+        item
+    }
+
+    /// The account as it may be shown: bank, branch, and the last three digits of its number.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let last: String = self.number.expose().chars().skip(4).collect();
+        format!("{}-{}-****{last}", self.bank, self.branch)
+    }
+}
+
+impl Sender {
+    /// A sender of its parts.
+    ///
+    /// # Errors
+    /// [`BankError`] names the part.
+    pub fn new(parts: &SenderParts<'_>) -> Result<Self, BankError> {
+        Ok(Self {
+            code: digits("sender_code", parts.code, 10)?,
+            account: BankAccount::held_by(&parts.account, SENDER)?,
+        })
+    }
+
+    /// Reads a stored sender.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as [`Sender::item`] writes it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = ItemError { attribute: "sender_code".to_owned() };
+        Ok(Self {
+            code: digits("sender_code", read::text(item, "sender_code")?, 10).map_err(|_| wrong)?,
+            account: BankAccount::read_held_by(item, SENDER)?,
+        })
+    }
+
+    /// Its attributes.
+    #[must_use]
+    pub fn item(&self) -> Item {
+        let mut item = self.account.item();
+        item.insert("sender_code".to_owned(), Value::s(&self.code));
+        item
+    }
+}
+
+fn digits(field: &'static str, text: &str, count: usize) -> Result<String, BankError> {
+    let fits = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    if fits { Ok(text.to_owned()) } else { Err(BankError::Digits { field, digits: count }) }
+}

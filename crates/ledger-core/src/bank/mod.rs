@@ -1,0 +1,9 @@
+//! Bank accounts as Japanese banks write them, and the file that asks a bank to pay into one.
+
+mod account;
+mod file;
+mod kana;
+
+pub use account::{AccountKind, BankAccount, BankError, BankParts, Sender, SenderParts};
+pub use file::{BankFile, FileError, Transfer};
+pub use kana::{Kana, KanaError};

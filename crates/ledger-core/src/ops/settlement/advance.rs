@@ -1,0 +1,138 @@
+//! What a task has to do, given where its settlement stands. The runtime asks again after every write, so a
+//! task that was taken before, or by somebody else meanwhile, finds nothing left to do.
+
+use super::record::{Settlement, SettlementState, TurnedBack};
+use super::saga::{Compensation, Outcome, Step, Task};
+use super::steps;
+use crate::account::TenantAccount;
+use crate::dynamo::{Update, Value};
+use crate::ids::Tenant;
+use crate::keys::{self, attr};
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, Transaction};
+use std::time::Duration;
+
+/// After how long a settlement that is not over is run once more: its saga may have been ended by hand.
+const RUN_AGAIN: Duration = Duration::from_secs(25 * 60 * 60);
+
+/// What a task has to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// Nothing: this is its outcome.
+    Said(Outcome),
+    /// Write this, and look again.
+    Write(Box<Transaction>),
+    /// Take due records in, or find that there are none left.
+    Collect,
+    /// Give the records of the last batch back.
+    GiveBack,
+    /// Ask whether the merchant may be paid.
+    Check,
+    /// Send the payout, or find out what became of it.
+    Pay,
+}
+
+/// Why a task has no move.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MoveError {
+    /// The saga's order was not kept.
+    #[error("the task {task} does not follow the state {state}")]
+    OutOfOrder {
+        /// Which task.
+        task: String,
+        /// Where the settlement stands.
+        state: SettlementState,
+    },
+    /// What it writes can never be right.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+/// The move of a task.
+///
+/// # Errors
+/// [`MoveError`], a fault of ours.
+pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Timestamp) -> Result<Move, MoveError> {
+    let write = |transaction: Result<Transaction, BuildError>| Ok(Move::Write(Box::new(transaction?)));
+    let out_of_order = || Err(MoveError::OutOfOrder { task: task.name(), state: settlement.state });
+    let state = settlement.state;
+    if state.is_over() {
+        return Ok(Move::Said(Outcome::Over));
+    }
+    match task {
+        Task::Do(_) if settlement.turned_back.is_some() => Ok(Move::Said(Outcome::Undo)),
+        Task::Do(step) => match (step, state) {
+            (Step::Collect, SettlementState::Collecting) => Ok(Move::Collect),
+            (Step::Hold, SettlementState::Collecting) => write(steps::hold(tenant, settlement, now)),
+            (Step::Kyc, SettlementState::Held) => Ok(Move::Check),
+            (Step::Release, SettlementState::Verified) => write(steps::release(tenant, settlement, now)),
+            (Step::Fee, SettlementState::Released) => write(steps::fee(tenant, settlement, now)),
+            (Step::Payout, SettlementState::Charged) if settlement.payable.is_none() => {
+                write(steps::paid(tenant, settlement, (TenantAccount::BankClearing, None), now))
+            }
+            (Step::Payout, SettlementState::Charged) => write(steps::pay(tenant, settlement, now)),
+            (Step::Payout, SettlementState::Paying) => Ok(Move::Pay),
+            (step, state) if state > left_by(step) => Ok(Move::Said(Outcome::Next)),
+            (Step::Collect | Step::Hold | Step::Kyc | Step::Release | Step::Fee | Step::Payout, _) => out_of_order(),
+        },
+        // Somebody else has gone on to the payout: this saga leaves the settlement to the other.
+        Task::Undo(_) if state == SettlementState::Paying => Ok(Move::Said(Outcome::Over)),
+        Task::Undo(_) if settlement.turned_back.is_none() => {
+            write(steps::turn_back(tenant, settlement, TurnedBack::StepFailed, now))
+        }
+        Task::Undo(compensation) => match (compensation, state) {
+            (Compensation::Fee, SettlementState::Charged) => write(steps::undo_fee(tenant, settlement, now)),
+            (Compensation::Release, SettlementState::Released) => write(steps::undo_release(tenant, settlement, now)),
+            (Compensation::Hold, SettlementState::Held | SettlementState::Verified) => {
+                write(steps::undo_hold(tenant, settlement, now))
+            }
+            (Compensation::Collect, SettlementState::Collecting) if settlement.batches > 0 => Ok(Move::GiveBack),
+            (Compensation::Collect, SettlementState::Collecting) => write(steps::undone(tenant, settlement, now)),
+            (compensation, state) if state <= undone_to(compensation) => Ok(Move::Said(Outcome::Next)),
+            (Compensation::Fee | Compensation::Release | Compensation::Hold | Compensation::Collect, _) => {
+                out_of_order()
+            }
+        },
+        Task::Stop if settlement.stuck_at.is_some() => Ok(Move::Said(Outcome::Next)),
+        Task::Stop => write(stopped(tenant, settlement, now)),
+    }
+}
+
+/// The saga of a settlement has been started: it is looked at again if it is not over in a day.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn started(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
+    let update = Update::new().add("runs", "one", Value::int(1)).set(
+        attr::DUE_SK,
+        "due_sk",
+        Value::S(keys::due_from(now.plus(RUN_AGAIN), settlement.id)),
+    );
+    Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
+}
+
+/// It waits for a person, and is not run again by itself.
+fn stopped(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
+    let update = Update::new().set("stuck_at", "ua", Value::s(now)).remove(attr::DUE_PK).remove(attr::DUE_SK);
+    Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
+}
+
+/// The state that a step leaves.
+const fn left_by(step: Step) -> SettlementState {
+    match step {
+        Step::Collect | Step::Hold => SettlementState::Collecting,
+        Step::Kyc => SettlementState::Held,
+        Step::Release => SettlementState::Verified,
+        Step::Fee => SettlementState::Released,
+        Step::Payout => SettlementState::Paying,
+    }
+}
+
+/// The state that an undoing leads to.
+const fn undone_to(compensation: Compensation) -> SettlementState {
+    match compensation {
+        Compensation::Fee => SettlementState::Released,
+        Compensation::Release => SettlementState::Verified,
+        Compensation::Hold | Compensation::Collect => SettlementState::Collecting,
+    }
+}

@@ -1,0 +1,189 @@
+//! Taking records into a settlement, and giving them back: as many a transaction as fit. A record belongs to
+//! exactly one settlement because its stamp is conditional, and what a settlement adds up to is what its
+//! stamps added: both stand in one transaction.
+
+use super::record::{Settlement, refunded_attribute, taken_attribute};
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::ids::{PaymentId, RefundId, SettlementId, Tenant};
+use crate::keys::{self, Key, Work, attr};
+use crate::money::{Asset, Delta};
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, Clause, MAX_ITEMS, Role, TransactItem, Transaction};
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// The most records of one transaction: besides them it holds the settlement and the list of them.
+pub const RECORDS_MAX: usize = MAX_ITEMS - 2;
+
+/// A PAYMENT or REFUND record that a merchant is to be settled for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settleable {
+    /// Of which payment.
+    pub payment: PaymentId,
+    /// Which refund of it, if it is one.
+    pub refund: Option<RefundId>,
+    /// What it owes to the merchant, by asset.
+    pub deltas: Vec<Delta>,
+}
+
+impl Settleable {
+    /// Reads a record, as it stands in the table or in the index.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it is none.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let refund = match read::opt_text(item, "refund_id") {
+            Some(_) => Some(read::parsed(item, "refund_id", RefundId::parse)?),
+            None => None,
+        };
+        let deltas = super::record::quantities(item, "merchant_delta")?;
+        let deltas = deltas.values().filter_map(crate::money::Balance::as_delta).collect();
+        Ok(Self { payment: read::parsed(item, "payment_id", PaymentId::parse)?, refund, deltas })
+    }
+
+    /// Its key.
+    #[must_use]
+    pub fn key(&self, tenant: &Tenant) -> Key {
+        match self.refund {
+            Some(refund) => keys::refund(tenant, self.payment, refund),
+            None => keys::payment(tenant, self.payment),
+        }
+    }
+
+    fn id(&self) -> Uuid {
+        self.refund.map_or(self.payment.uuid(), RefundId::uuid)
+    }
+
+    fn role(&self) -> Role {
+        if self.refund.is_some() { Role::Refund } else { Role::Payment }
+    }
+
+    fn value(&self) -> Value {
+        let mut item = Item::from([
+            ("payment_id".to_owned(), Value::s(self.payment)),
+            ("merchant_delta".to_owned(), crate::transaction::changes(&self.deltas)),
+        ]);
+        if let Some(refund) = self.refund {
+            item.insert("refund_id".to_owned(), Value::s(refund));
+        }
+        Value::M(item)
+    }
+}
+
+/// What a stamp's failed guard means: the record at this position of the batch is another settlement's, or
+/// not credited. `None` for the two items before them.
+#[must_use]
+pub fn dropped(position: usize) -> Option<usize> {
+    position.checked_sub(2)
+}
+
+/// Takes records, at most [`RECORDS_MAX`], into a settlement that was read. Each is guarded on being credited
+/// and unstamped; one whose guard fails is left out by the caller, who builds the rest anew.
+///
+/// # Errors
+/// [`BuildError`] if the sums do not fit, or for too many records.
+pub fn collect(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    records: &[Settleable],
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let update = added(settlement, records, true)?;
+    let mut items = vec![settlement.changed(tenant, update, now), listed(tenant, settlement, records, now)];
+    items.extend(records.iter().map(|record| stamped(tenant, settlement.id, record)));
+    Transaction::unkeyed(items)
+}
+
+/// Gives the records of the last transaction back that took some. The caller reads them with
+/// [`read_batch`].
+///
+/// # Errors
+/// [`BuildError`] if the sums do not fit, or if there is nothing to give back.
+pub fn give_back(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    records: &[Settleable],
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let update = added(settlement, records, false)?;
+    let key = keys::settled(tenant, settlement.merchant, settlement.id, settlement.batches);
+    let undone = Update::new().set("given_back_at", "now", Value::s(now));
+    let there = Clause { condition: Condition::absent("given_back_at"), failure: Failure::StalePlan };
+    let mut items =
+        vec![settlement.changed(tenant, update, now), TransactItem::update(Role::Settlement, key, undone, vec![there])];
+    items.extend(records.iter().map(|record| unstamped(tenant, settlement, record)));
+    Transaction::unkeyed(items)
+}
+
+/// Reads the list of records that one transaction took.
+///
+/// # Errors
+/// [`ItemError`] if it does not look as we write it.
+pub fn read_batch(item: &Item) -> Result<Vec<Settleable>, ItemError> {
+    let record = |value: &Value| match value {
+        Value::M(record) => Settleable::read(record),
+        Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => {
+            Err(ItemError { attribute: "records".to_owned() })
+        }
+    };
+    read::list(item, "records").iter().map(record).collect()
+}
+
+/// The totals with records more, or less.
+fn added(settlement: &Settlement, records: &[Settleable], more: bool) -> Result<Update, BuildError> {
+    let parts = records.iter().flat_map(|record| &record.deltas);
+    let sums = crate::account::net(parts.map(|delta| ((delta.asset().clone(), delta.is_debit()), delta)))?;
+    let by_name: BTreeMap<String, Delta> = sums
+        .into_iter()
+        .map(|((asset, debit), sum): ((Asset, bool), Delta)| {
+            let name = if debit { refunded_attribute(&asset) } else { taken_attribute(&asset) };
+            // What was refunded counts as a positive quantity.
+            (name, if debit == more { sum.inverse() } else { sum })
+        })
+        .collect();
+    let count = i64::try_from(records.len()).unwrap_or(i64::MAX);
+    let (batches, count) = if more {
+        (settlement.batches.saturating_add(1), count)
+    } else {
+        (settlement.batches.saturating_sub(1), count.saturating_neg())
+    };
+    let update = Update::new().add("records", "records", Value::int(count));
+    let update =
+        by_name.into_iter().fold(update, |update, (name, sum)| update.add(name.clone(), name, Value::N(sum.text())));
+    Ok(update.set("batches", "batches", Value::int(batches.into())))
+}
+
+/// The list of the records, under the number that follows from the settlement as it was read.
+fn listed(tenant: &Tenant, settlement: &Settlement, records: &[Settleable], now: Timestamp) -> TransactItem {
+    let number = settlement.batches.saturating_add(1);
+    let key = keys::settled(tenant, settlement.merchant, settlement.id, number);
+    let item = Item::from([
+        ("settlement_id".to_owned(), Value::s(settlement.id)),
+        ("records".to_owned(), Value::L(records.iter().map(Settleable::value).collect())),
+        (attr::CREATED_AT.to_owned(), Value::s(now)),
+    ]);
+    TransactItem::put_new(Role::Settlement, key, item, Failure::StalePlan)
+}
+
+fn stamped(tenant: &Tenant, id: SettlementId, record: &Settleable) -> TransactItem {
+    let guards = [Condition::exists(attr::PK), Condition::exists("credited_at"), Condition::absent("settlement_id")];
+    let clauses = guards.map(|condition| Clause { condition, failure: Failure::WrongState });
+    let update =
+        Update::new().set("settlement_id", "settlement", Value::s(id)).remove(attr::DUE_PK).remove(attr::DUE_SK);
+    TransactItem::update(record.role(), record.key(tenant), update, clauses.into())
+}
+
+fn unstamped(tenant: &Tenant, settlement: &Settlement, record: &Settleable) -> TransactItem {
+    let mine = Clause {
+        condition: Condition::compare("settlement_id", Cmp::Eq, "settlement", Value::s(settlement.id)),
+        failure: Failure::WrongState,
+    };
+    let shard = keys::shard_of(record.id(), settlement.shards);
+    let due = keys::due_partition(tenant, Work::Settle(settlement.merchant), shard);
+    let update = Update::new()
+        .set(attr::DUE_PK, "due_pk", Value::S(due))
+        .set(attr::DUE_SK, "due_sk", Value::s(record.id()))
+        .remove("settlement_id");
+    TransactItem::update(record.role(), record.key(tenant), update, vec![mine])
+}

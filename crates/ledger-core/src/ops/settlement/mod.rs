@@ -1,0 +1,32 @@
+//! Settlements: closing a merchant's period and paying what it comes to, step by step, each step by one
+//! conditional write that can be repeated, and undone in reverse as long as no money has left.
+//!
+//! ```text
+//! collecting -> held -> verified -> released -> charged -> paying -> paid
+//!      |         ^----------'           ^----------'  ^-------'        refused, and proven so
+//!      |-> carried                 nothing is to be paid
+//!      '-> undone                  turned back, and everything is given back
+//! ```
+
+mod advance;
+mod asl;
+mod collect;
+mod fees;
+mod open;
+mod record;
+pub mod resend;
+mod resume;
+pub mod saga;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+pub use advance::{Move, MoveError, next_move, started};
+pub use asl::{BROKEN, UNAVAILABLE, definition};
+pub use collect::{RECORDS_MAX, Settleable, collect, dropped, give_back, read_batch};
+pub use fees::{Charged, SettlementTerms};
+pub use open::{Open, Settling, plan as plan_open};
+pub use record::{AssetTotals, Destination, Settlement, SettlementState, TurnedBack};
+pub use resume::plan as plan_resume;
+pub use saga::{Compensation, Outcome, Step, Task};
+pub use steps::{paid, transfer, turn_back, verified};

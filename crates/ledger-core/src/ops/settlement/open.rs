@@ -1,0 +1,152 @@
+//! Closing a merchant's period: a settlement is opened, one at a time.
+
+use super::fees::SettlementTerms;
+use super::record::{AssetTotals, Destination, Settlement, SettlementState, quantities, quantities_value};
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::ids::{Actor, MerchantId, SettlementId, StaffId, Tenant};
+use crate::keys::{self, attr};
+use crate::money::{Asset, Balance};
+use crate::operation::Operation;
+use crate::ops::audit::Act;
+use crate::ops::{Context, MerchantTerms, PlanRefusal, TenantTerms};
+use crate::time::{BusinessDate, Timestamp};
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
+use std::collections::BTreeMap;
+
+/// What is open of a merchant's settlements, its `SETTLING` item: one at a time, and what the last one left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settling {
+    /// The settlement that is open.
+    pub open: Option<SettlementId>,
+    /// What the next one begins with, by asset.
+    pub carry: BTreeMap<Asset, Balance>,
+}
+
+/// A period to be closed.
+#[derive(Clone, Debug)]
+pub struct Open<'a> {
+    /// Whose table.
+    pub tenant: &'a Tenant,
+    /// Whose period.
+    pub merchant: &'a MerchantTerms,
+    /// Where the merchant is paid, as it was read.
+    pub destination: Option<&'a Destination>,
+    /// What is open, as it was read.
+    pub settling: &'a Settling,
+    /// Who closes it.
+    pub staff: StaffId,
+    /// On which day it is paid; the day of closing if nobody says.
+    pub pay_on: Option<BusinessDate>,
+}
+
+impl Settling {
+    /// Reads the item; nothing is open if there is none.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
+        let Some(item) = item else { return Ok(Self::default()) };
+        let open = match read::opt_text(item, "open") {
+            Some(_) => Some(read::parsed(item, "open", SettlementId::parse)?),
+            None => None,
+        };
+        Ok(Self { open, carry: quantities(item, "carry")? })
+    }
+}
+
+/// Opens a settlement: its record, and the one place that says which one is open.
+///
+/// # Errors
+/// [`PlanRefusal`] if one is open, or if there is nowhere to pay to or from.
+pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<Settlement>, PlanRefusal> {
+    let Open { tenant, merchant, settling, staff, .. } = command;
+    let refused = |why| PlanRefusal::Invalid { field: "merchant_id", why };
+    let destination =
+        command.destination.ok_or_else(|| refused("has no payout destination: PATCH the merchant first"))?;
+    let agreed = terms.settlement.clone().unwrap_or_else(SettlementTerms::free);
+    match destination {
+        Destination::Bank(_) if agreed.sender.is_none() => {
+            return Err(refused("is paid by a bank file, and the tenant has no account to pay from"));
+        }
+        Destination::Bank(_) => {}
+    }
+    if settling.open.is_some() {
+        return Err(PlanRefusal::Refused(Failure::AlreadyExists));
+    }
+    let carried = |(asset, carried): (&Asset, &Balance)| {
+        (asset.clone(), AssetTotals { carried_in: carried.clone(), ..AssetTotals::zero(asset) })
+    };
+    let settlement = Settlement {
+        id: SettlementId::new(cx.resource_id),
+        merchant: merchant.id,
+        state: SettlementState::Collecting,
+        turned_back: None,
+        stuck_at: None,
+        requested_by: *staff,
+        created_at: cx.now,
+        pay_on: command.pay_on.unwrap_or_else(|| cx.now.business_date()),
+        destination: destination.clone(),
+        terms: agreed,
+        records: 0,
+        batches: 0,
+        totals: settling.carry.iter().map(carried).collect(),
+        put_aside: BTreeMap::new(),
+        held_at: None,
+        net: None,
+        fee: None,
+        tax: None,
+        payable: None,
+        paid_at: None,
+        runs: 0,
+        shards: merchant.shards,
+        due_shards: terms.due_shards,
+    };
+    let key = keys::settlement(tenant, merchant.id, settlement.id);
+    let items = vec![
+        TransactItem::put_new(Role::Settlement, key, settlement.item(tenant), Failure::AlreadyExists),
+        opened(tenant, &settlement, settling, cx.now),
+        Act::new(Actor::Staff(*staff), Operation::SettlementOpen, format!("merchant:{}", merchant.id))
+            .with("settlement_id", settlement.id)
+            .with("pay_on", settlement.pay_on)
+            .record(tenant, cx),
+    ];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: settlement })
+}
+
+/// None is open, and the rest of the last one is what was read.
+fn opened(tenant: &Tenant, settlement: &Settlement, settling: &Settling, now: Timestamp) -> TransactItem {
+    let seen = if settling.carry.is_empty() {
+        Condition::absent("carry")
+    } else {
+        Condition::compare("carry", Cmp::Eq, "seen_carry", quantities_value(&settling.carry))
+    };
+    let clauses = vec![
+        Clause { condition: Condition::absent("open"), failure: Failure::AlreadyExists },
+        Clause { condition: seen, failure: Failure::StalePlan },
+    ];
+    let update = Update::new().set("open", "open", Value::s(settlement.id)).set(attr::UPDATED_AT, "ua", Value::s(now));
+    TransactItem::update(Role::Settlement, keys::settling(tenant, settlement.merchant), update, clauses)
+}
+
+/// A settlement is over: the next one may be opened, and begins with `carry` (`None`: what this one began
+/// with, for it turned back).
+pub(super) fn closed(
+    tenant: &Tenant,
+    (merchant, id): (MerchantId, SettlementId),
+    carry: Option<&BTreeMap<Asset, Balance>>,
+    now: Timestamp,
+) -> TransactItem {
+    let mut update = Update::new();
+    let left = carry.map(|carry| (quantities_value(carry), carry.values().all(|left| left.as_delta().is_none())));
+    if let Some((value, false)) = &left {
+        update = update.set("carry", "carry", value.clone());
+    }
+    update = update.set(attr::UPDATED_AT, "ua", Value::s(now)).remove("open");
+    if let Some((_, true)) = left {
+        update = update.remove("carry");
+    }
+    let mine =
+        Clause { condition: Condition::compare("open", Cmp::Eq, "mine", Value::s(id)), failure: Failure::StalePlan };
+    TransactItem::update(Role::Settlement, keys::settling(tenant, merchant), update, vec![mine])
+}

@@ -1,0 +1,395 @@
+//! The `SETTLEMENT#<id>` item: what a settlement took, what became of it, and where it stands.
+
+use super::fees::SettlementTerms;
+use crate::bank::BankAccount;
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::ids::{MerchantId, SettlementId, StaffId, Tenant};
+use crate::keys::{self, Shards, Work, attr};
+use crate::money::{Amount, Asset, Balance, Delta};
+use crate::ops::terms::{shards, stored_amount};
+use crate::time::{BusinessDate, Timestamp};
+use crate::transaction::{Clause, Role, TransactItem};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Where a settlement stands. Each state but the last three is left by one step, and entered again by what
+/// undoes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SettlementState {
+    /// Records are being stamped.
+    Collecting,
+    /// What the merchant is owed is put aside.
+    Held,
+    /// The merchant has been checked.
+    Verified,
+    /// All that is put aside is yen.
+    Released,
+    /// Fee and tax are taken.
+    Charged,
+    /// The payout may have left, or leaves. There is no way back but a proven refusal.
+    Paying,
+    /// Paid; for good.
+    Paid,
+    /// Nothing was to be paid: the rest goes into the next settlement; for good.
+    Carried,
+    /// It turned back: the next settlement takes its records; for good.
+    Undone,
+}
+
+/// Why a settlement turned back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnedBack {
+    /// The merchant's check was refused.
+    KycRefused,
+    /// The merchant's check had no answer in time.
+    KycUnanswered,
+    /// The payout was refused for good, and nothing has left.
+    PayoutRefused,
+    /// A step failed as often as it may.
+    StepFailed,
+}
+
+/// Where a merchant is paid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// Its bank account, by a file for the tenant's bank.
+    Bank(BankAccount),
+}
+
+/// What one asset adds to a settlement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetTotals {
+    /// What payments brought.
+    pub taken: Balance,
+    /// What refunds took, as a positive quantity.
+    pub refunded: Balance,
+    /// What the settlement before left, with its sign.
+    pub carried_in: Balance,
+}
+
+/// A settlement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settlement {
+    /// Its id.
+    pub id: SettlementId,
+    /// Whose.
+    pub merchant: MerchantId,
+    /// Where it stands.
+    pub state: SettlementState,
+    /// Why it goes backwards, if it does.
+    pub turned_back: Option<TurnedBack>,
+    /// Since when it waits for a person, if it does.
+    pub stuck_at: Option<Timestamp>,
+    /// Who closed the period.
+    pub requested_by: StaffId,
+    /// When.
+    pub created_at: Timestamp,
+    /// On which day it is paid.
+    pub pay_on: BusinessDate,
+    /// Where it is paid.
+    pub destination: Destination,
+    /// What was agreed when the period was closed.
+    pub terms: SettlementTerms,
+    /// How many records it has.
+    pub records: u32,
+    /// How many transactions took them.
+    pub batches: u32,
+    /// What they add up to, by asset.
+    pub totals: BTreeMap<Asset, AssetTotals>,
+    /// The quantity of each asset that was put aside or netted, with its sign.
+    pub put_aside: BTreeMap<Asset, Balance>,
+    /// When it was put aside.
+    pub held_at: Option<Timestamp>,
+    /// What all of it is in yen.
+    pub net: Option<Amount>,
+    /// The fee.
+    pub fee: Option<Amount>,
+    /// The tax on the fee.
+    pub tax: Option<Amount>,
+    /// What is paid out.
+    pub payable: Option<Amount>,
+    /// When it was paid.
+    pub paid_at: Option<Timestamp>,
+    /// How often its saga was started.
+    pub runs: u32,
+    /// Over how many shards its merchant's records are spread.
+    pub shards: Shards,
+    /// Over how many shards the tenant's due work is spread.
+    pub due_shards: Shards,
+}
+
+impl SettlementState {
+    /// Every state.
+    pub const ALL: [Self; 9] = [
+        Self::Collecting,
+        Self::Held,
+        Self::Verified,
+        Self::Released,
+        Self::Charged,
+        Self::Paying,
+        Self::Paid,
+        Self::Carried,
+        Self::Undone,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Collecting => "collecting",
+            Self::Held => "held",
+            Self::Verified => "verified",
+            Self::Released => "released",
+            Self::Charged => "charged",
+            Self::Paying => "paying",
+            Self::Paid => "paid",
+            Self::Carried => "carried",
+            Self::Undone => "undone",
+        }
+    }
+
+    /// Whether nothing changes any more.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        match self {
+            Self::Paid | Self::Carried | Self::Undone => true,
+            Self::Collecting | Self::Held | Self::Verified | Self::Released | Self::Charged | Self::Paying => false,
+        }
+    }
+}
+
+impl fmt::Display for SettlementState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl TurnedBack {
+    /// Every reason.
+    pub const ALL: [Self; 4] = [Self::KycRefused, Self::KycUnanswered, Self::PayoutRefused, Self::StepFailed];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::KycRefused => "kyc_refused",
+            Self::KycUnanswered => "kyc_unanswered",
+            Self::PayoutRefused => "payout_refused",
+            Self::StepFailed => "step_failed",
+        }
+    }
+}
+
+impl Destination {
+    /// Reads a stored destination.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as [`Destination::item`] writes it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        match read::text(item, "kind")? {
+            "bank" => BankAccount::read(item).map(Self::Bank),
+            _ => Err(ItemError { attribute: "kind".to_owned() }),
+        }
+    }
+
+    /// Its attributes.
+    #[must_use]
+    pub fn item(&self) -> Item {
+        match self {
+            Self::Bank(account) => {
+                let mut item = account.item();
+                item.insert("kind".to_owned(), Value::s("bank"));
+                item
+            }
+        }
+    }
+
+    /// All of it in one line, for what a key is bound to.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let item = self.item();
+        let parts = item.keys().filter_map(|name| Some(format!("{name}={}", read::opt_text(&item, name)?)));
+        parts.collect::<Vec<_>>().join(";")
+    }
+
+    /// It as it may be shown.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Bank(account) => account.shown(),
+        }
+    }
+}
+
+impl AssetTotals {
+    /// Nothing of an asset.
+    #[must_use]
+    pub fn zero(asset: &Asset) -> Self {
+        let zero = || Balance::zero(asset.clone());
+        Self { taken: zero(), refunded: zero(), carried_in: zero() }
+    }
+}
+
+pub(super) fn taken_attribute(asset: &Asset) -> String {
+    format!("taken_{}", asset.attribute_suffix())
+}
+
+pub(super) fn refunded_attribute(asset: &Asset) -> String {
+    format!("refunded_{}", asset.attribute_suffix())
+}
+
+impl Settlement {
+    /// Reads a stored settlement.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let map = |name: &str| read::opt_map(item, name).ok_or_else(|| wrong(name));
+        let count = |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| wrong(name));
+        let yen = |name: &str| match read::opt_number(item, name) {
+            Some("0") | None => Ok(None),
+            Some(number) => stored_amount(Asset::Ecopay, number).map(Some).ok_or_else(|| wrong(name)),
+        };
+        let instant = |name: &str| match read::opt_text(item, name) {
+            Some(text) => Timestamp::parse(text).map(Some).map_err(|_| wrong(name)),
+            None => Ok(None),
+        };
+        let (state, back) = (read::text(item, "state")?, read::opt_text(item, "turned_back"));
+        Ok(Self {
+            id: read::parsed(item, "settlement_id", SettlementId::parse)?,
+            merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
+            state: SettlementState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
+            turned_back: match back {
+                Some(name) => {
+                    Some(TurnedBack::ALL.into_iter().find(|b| b.name() == name).ok_or_else(|| wrong("turned_back"))?)
+                }
+                None => None,
+            },
+            stuck_at: instant("stuck_at")?,
+            requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
+            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            pay_on: read::parsed(item, "pay_on", BusinessDate::parse)?,
+            destination: Destination::read(map("destination")?)?,
+            terms: SettlementTerms::read(map("terms")?)?,
+            records: count("records")?,
+            batches: count("batches")?,
+            totals: totals(item)?,
+            put_aside: quantities(item, "put_aside")?,
+            held_at: instant("held_at")?,
+            net: yen("net")?,
+            fee: yen("fee")?,
+            tax: yen("tax")?,
+            payable: yen("payable")?,
+            paid_at: instant("paid_at")?,
+            runs: count("runs")?,
+            shards: shards(item, "shards")?,
+            due_shards: shards(item, "due_shards")?,
+        })
+    }
+
+    /// Its attributes when a period is closed, due to be run at once.
+    pub(super) fn item(&self, tenant: &Tenant) -> Item {
+        let carried = self.totals.iter().map(|(asset, totals)| (asset.clone(), totals.carried_in.clone())).collect();
+        Item::from([
+            ("settlement_id".to_owned(), Value::s(self.id)),
+            ("merchant_id".to_owned(), Value::s(self.merchant)),
+            ("state".to_owned(), Value::s(self.state)),
+            ("requested_by".to_owned(), Value::s(self.requested_by)),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
+            ("pay_on".to_owned(), Value::s(self.pay_on)),
+            ("destination".to_owned(), Value::M(self.destination.item())),
+            ("terms".to_owned(), Value::M(self.terms.item())),
+            ("records".to_owned(), Value::int(self.records.into())),
+            ("batches".to_owned(), Value::int(self.batches.into())),
+            ("carried_in".to_owned(), quantities_value(&carried)),
+            ("runs".to_owned(), Value::int(self.runs.into())),
+            ("shards".to_owned(), Value::int(self.shards.count().into())),
+            ("due_shards".to_owned(), Value::int(self.due_shards.count().into())),
+            (attr::DUE_PK.to_owned(), Value::S(self.due_partition(tenant))),
+            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
+        ])
+    }
+
+    /// What each asset comes to: taken, less refunded, and what the settlement before left.
+    ///
+    /// # Errors
+    /// [`crate::money::MoneyError`] if a sum does not fit.
+    pub fn nets(&self) -> Result<BTreeMap<Asset, Balance>, crate::money::MoneyError> {
+        let net = |totals: &AssetTotals| totals.taken.checked_sub(&totals.refunded)?.checked_plus(&totals.carried_in);
+        self.totals.iter().map(|(asset, totals)| Ok((asset.clone(), net(totals)?))).collect()
+    }
+
+    /// The `due` index's partition of its runs.
+    #[must_use]
+    pub fn due_partition(&self, tenant: &Tenant) -> String {
+        keys::due_partition(tenant, Work::Settlement, keys::shard_of(self.id.uuid(), self.due_shards))
+    }
+
+    /// A change of it, guarded on where it was seen to stand and in which direction it was going. Whoever
+    /// was overtaken looks again.
+    pub(super) fn changed(&self, tenant: &Tenant, update: Update, now: Timestamp) -> TransactItem {
+        let stale = |condition| Clause { condition, failure: Failure::StalePlan };
+        let direction = match self.turned_back {
+            None => Condition::absent("turned_back"),
+            Some(_) => Condition::exists("turned_back"),
+        };
+        let clauses = vec![
+            stale(Condition::compare("state", Cmp::Eq, "seen_state", Value::s(self.state))),
+            stale(Condition::compare("batches", Cmp::Eq, "seen_batches", Value::int(self.batches.into()))),
+            stale(direction),
+        ];
+        let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
+        TransactItem::update(Role::Settlement, keys::settlement(tenant, self.merchant, self.id), update, clauses)
+    }
+}
+
+fn totals(item: &Item) -> Result<BTreeMap<Asset, AssetTotals>, ItemError> {
+    let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+    let mut totals = BTreeMap::<Asset, AssetTotals>::new();
+    for (asset, carried) in quantities(item, "carried_in")? {
+        totals.entry(asset.clone()).or_insert_with(|| AssetTotals::zero(&asset)).carried_in = carried;
+    }
+    for (name, value) in item {
+        let (suffix, taken) = match (name.strip_prefix("taken_"), name.strip_prefix("refunded_")) {
+            (Some(suffix), _) => (suffix, true),
+            (None, Some(suffix)) => (suffix, false),
+            (None, None) => continue,
+        };
+        let asset = Asset::from_attribute_suffix(suffix).map_err(|_| wrong(name))?;
+        let sum = number(&asset, value).ok_or_else(|| wrong(name))?;
+        let of_asset = totals.entry(asset.clone()).or_insert_with(|| AssetTotals::zero(&asset));
+        if taken {
+            of_asset.taken = sum;
+        } else {
+            of_asset.refunded = sum;
+        }
+    }
+    Ok(totals)
+}
+
+fn number(asset: &Asset, value: &Value) -> Option<Balance> {
+    match value {
+        Value::N(number) => Balance::from_stored(asset.clone(), number).ok(),
+        Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
+    }
+}
+
+/// A map of quantities by asset; an empty one if the attribute is not there.
+pub(super) fn quantities(item: &Item, name: &str) -> Result<BTreeMap<Asset, Balance>, ItemError> {
+    let wrong = || ItemError { attribute: name.to_owned() };
+    let Some(map) = read::opt_map(item, name) else { return Ok(BTreeMap::new()) };
+    let quantity = |(asset, value): (&String, &Value)| {
+        let asset = Asset::parse(asset).map_err(|_| wrong())?;
+        Ok((asset.clone(), number(&asset, value).ok_or_else(wrong)?))
+    };
+    map.iter().map(quantity).collect()
+}
+
+/// Quantities as they are stored; what is nothing is left out.
+pub(super) fn quantities_value(quantities: &BTreeMap<Asset, Balance>) -> Value {
+    let deltas: Vec<Delta> = quantities.values().filter_map(Balance::as_delta).collect();
+    crate::transaction::changes(&deltas)
+}

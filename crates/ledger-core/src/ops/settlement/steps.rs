@@ -1,0 +1,318 @@
+//! What each step and each undoing writes: the settlement's state, guarded on the one before, and what moves
+//! in the books with it. The entry of a step has an id made from the settlement and the step, so that it can
+//! stand once only.
+
+use super::open::closed;
+use super::record::{Settlement, SettlementState, TurnedBack, quantities_value};
+use super::saga::{Compensation, Step, Task};
+use crate::account::{Account, Bucket, Posting, TenantAccount, net};
+use crate::dynamo::{Item, Update, Value};
+use crate::forms;
+use crate::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use crate::ids::{Actor, Principal, Tenant, TransactionId};
+use crate::keys::attr;
+use crate::money::{Amount, Asset, AssetSpec, Balance, Delta, MoneyError};
+use crate::operation::Operation;
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, Draft, Entry, TransactItem, Transaction};
+use std::collections::BTreeMap;
+
+/// Puts aside what the merchant is owed: the whole yen, points and units of regional currency. What is less
+/// than one stays for the next settlement. If it comes to nothing, or to less, all of it does, and the
+/// settlement is over.
+pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
+    let nets = settlement.nets()?;
+    let whole = nets.iter().filter(|(asset, _)| **asset != Asset::Jcredit);
+    let parts: BTreeMap<Asset, Balance> = whole
+        .map(|(asset, net)| (asset.clone(), net.truncated(0)))
+        .filter(|(_, part)| part.as_delta().is_some())
+        .collect();
+    let sum = parts
+        .values()
+        .try_fold(Balance::zero(Asset::Ecopay), |sum, part| sum.checked_plus(&part.counted_as(Asset::Ecopay)))?;
+    let Some(sum) = sum.as_amount() else {
+        let update = over(Update::new(), SettlementState::Carried);
+        let items = vec![
+            settlement.changed(tenant, update, now),
+            closed(tenant, (settlement.merchant, settlement.id), Some(&nets), now),
+        ];
+        return sealed(tenant, settlement, Task::Do(Step::Hold), Draft { entry: None, items }, now);
+    };
+    let update = to(Update::new(), SettlementState::Held)
+        .set("put_aside", "put_aside", quantities_value(&parts))
+        .set("net", "net", Value::N(sum.text()))
+        .set("held_at", "ua", Value::s(now));
+    step(tenant, settlement, Task::Do(Step::Hold), update, held_postings(settlement, &parts), Vec::new(), now)
+}
+
+/// What was put aside is the merchant's again.
+pub(super) fn undo_hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
+    let postings = inverse(held_postings(settlement, &settlement.put_aside));
+    let update = to(Update::new(), SettlementState::Collecting).remove("put_aside").remove("net").remove("held_at");
+    step(tenant, settlement, Task::Undo(Compensation::Hold), update, postings, Vec::new(), now)
+}
+
+/// The merchant has been checked; `reference` is what the checker calls it.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn verified(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    reference: &str,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let update = to(Update::new(), SettlementState::Verified).set("kyc_reference", "reference", Value::s(reference));
+    step(tenant, settlement, Task::Do(Step::Kyc), update, Vec::new(), Vec::new(), now)
+}
+
+/// What is put aside is yen from now on.
+pub(super) fn release(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
+    let update = to(Update::new(), SettlementState::Released);
+    let postings = released_postings(settlement)?;
+    step(tenant, settlement, Task::Do(Step::Release), update, postings, Vec::new(), now)
+}
+
+/// What is put aside is what it was paid in again.
+pub(super) fn undo_release(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let postings = inverse(released_postings(settlement)?);
+    let update = to(Update::new(), SettlementState::Verified);
+    step(tenant, settlement, Task::Undo(Compensation::Release), update, postings, Vec::new(), now)
+}
+
+/// Fee and tax are taken.
+pub(super) fn fee(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
+    let net = settlement.net.as_ref().ok_or(BuildError::Empty)?;
+    let charged = settlement.terms.charge(net)?;
+    let text = |part: &Option<Amount>| Value::N(part.as_ref().map_or_else(|| "0".to_owned(), Amount::text));
+    let update = to(Update::new(), SettlementState::Charged)
+        .set("fee", "fee", text(&charged.fee))
+        .set("tax", "tax", text(&charged.tax))
+        .set("payable", "payable", text(&charged.payable));
+    let postings = fee_postings(settlement, charged.fee.as_ref(), charged.tax.as_ref());
+    step(tenant, settlement, Task::Do(Step::Fee), update, postings, Vec::new(), now)
+}
+
+/// Fee and tax are given back.
+pub(super) fn undo_fee(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
+    let postings = inverse(fee_postings(settlement, settlement.fee.as_ref(), settlement.tax.as_ref()));
+    let update = to(Update::new(), SettlementState::Released).remove("fee").remove("tax").remove("payable");
+    step(tenant, settlement, Task::Undo(Compensation::Fee), update, postings, Vec::new(), now)
+}
+
+/// From now on the payout may have left.
+pub(super) fn pay(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
+    let update = to(Update::new(), SettlementState::Paying).set("paying_at", "ua", Value::s(now));
+    Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
+}
+
+/// The payout has left: held money leaves the books for `clearing`, and the settlement is over. `reference` is
+/// what the payout is called outside.
+///
+/// # Errors
+/// [`BuildError`] if the sums do not fit.
+pub fn paid(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    (clearing, reference): (TenantAccount, Option<&str>),
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let mut left = settlement.nets()?;
+    for (asset, part) in &settlement.put_aside {
+        let of_asset = left.remove(asset).unwrap_or_else(|| Balance::zero(asset.clone()));
+        left.insert(asset.clone(), of_asset.checked_sub(part)?);
+    }
+    let mut update = over(Update::new(), SettlementState::Paid).set("paid_at", "ua", Value::s(now));
+    if let Some(reference) = reference {
+        update = update.set("payout_reference", "reference", Value::s(reference));
+    }
+    let mut postings = Vec::new();
+    if let Some(payable) = &settlement.payable {
+        postings.push(Posting::held(Account::Merchant(settlement.merchant), payable.debit()));
+        postings.push(Posting::new(Account::Tenant(clearing), payable.credit()));
+    }
+    let more = vec![closed(tenant, (settlement.merchant, settlement.id), Some(&left), now)];
+    step(tenant, settlement, Task::Do(Step::Payout), update, postings, more, now)
+}
+
+/// The settlement turns back. A payout that was refused has not left, and never will.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn turn_back(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    why: TurnedBack,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let mut update = Update::new().set("turned_back", "why", Value::s(why.name()));
+    if settlement.state == SettlementState::Paying {
+        update = to(update, SettlementState::Charged).remove("paying_at");
+    }
+    Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
+}
+
+/// Everything is undone: the next settlement begins with what this one began with.
+pub(super) fn undone(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
+    let update = over(Update::new(), SettlementState::Undone);
+    let closed = closed(tenant, (settlement.merchant, settlement.id), None, now);
+    Transaction::unkeyed(vec![settlement.changed(tenant, update, now), closed])
+}
+
+fn to(update: Update, state: SettlementState) -> Update {
+    update.set("state", "to", Value::s(state))
+}
+
+fn over(update: Update, state: SettlementState) -> Update {
+    to(update, state).remove(attr::DUE_PK).remove(attr::DUE_SK).remove("stuck_at")
+}
+
+/// `balance -> held`, for what the merchant is owed. What it owes stays in its balance until it is netted.
+fn held_postings(settlement: &Settlement, parts: &BTreeMap<Asset, Balance>) -> Vec<Posting> {
+    let merchant = Account::Merchant(settlement.merchant);
+    let owed = parts.values().filter_map(Balance::as_amount);
+    owed.flat_map(|part| [Posting::new(merchant, part.debit()), Posting::held(merchant, part.credit())]).collect()
+}
+
+/// Points and regional currency go back to where they were issued, and their yen come from there, one to one.
+/// What the merchant owes in any asset is netted.
+fn released_postings(settlement: &Settlement) -> Result<Vec<Posting>, MoneyError> {
+    let merchant = Account::Merchant(settlement.merchant);
+    let issued = Account::Tenant(TenantAccount::PointsIssued);
+    let mut postings = Vec::new();
+    for (asset, part) in &settlement.put_aside {
+        let Some(whole) = part.as_delta() else { continue };
+        let Some(yen) = part.counted_as(Asset::Ecopay).as_delta() else { continue };
+        if *asset == Asset::Ecopay {
+            if whole.is_debit() {
+                postings.extend([Posting::held(merchant, whole.clone()), Posting::new(merchant, whole.inverse())]);
+            }
+            continue;
+        }
+        let own = |delta: Delta| {
+            if whole.is_debit() { Posting::new(merchant, delta) } else { Posting::held(merchant, delta) }
+        };
+        postings.extend([own(whole.inverse()), Posting::new(issued, whole.clone())]);
+        postings.extend([Posting::new(issued, yen.inverse()), Posting::held(merchant, yen)]);
+    }
+    summed(postings)
+}
+
+fn fee_postings(settlement: &Settlement, fee: Option<&Amount>, tax: Option<&Amount>) -> Vec<Posting> {
+    let merchant = Account::Merchant(settlement.merchant);
+    let parts = [(fee, TenantAccount::Fees), (tax, TenantAccount::ConsumptionTax)];
+    let parts = parts.into_iter().filter_map(|(part, account)| Some((part?, account)));
+    parts
+        .flat_map(|(part, account)| {
+            [Posting::held(merchant, part.debit()), Posting::new(Account::Tenant(account), part.credit())]
+        })
+        .collect()
+}
+
+fn inverse(postings: Vec<Posting>) -> Vec<Posting> {
+    postings.into_iter().map(|posting| Posting { delta: posting.delta.inverse(), ..posting }).collect()
+}
+
+/// One posting for each part of an account and asset.
+fn summed(postings: Vec<Posting>) -> Result<Vec<Posting>, MoneyError> {
+    let sums = net(postings.iter().map(|p| ((p.account, p.bucket, p.delta.asset().clone()), &p.delta)))?;
+    Ok(sums.into_iter().map(|((account, bucket, _), delta)| Posting { account, bucket, delta }).collect())
+}
+
+/// A step's state and its postings, each posting to the merchant with the change of its balance.
+fn step(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    task: Task,
+    update: Update,
+    postings: Vec<Posting>,
+    more: Vec<TransactItem>,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let mut items = vec![settlement.changed(tenant, update, now)];
+    let merchant = Account::Merchant(settlement.merchant);
+    let own = postings.iter().filter(|posting| posting.account == merchant);
+    let sums = net(own.map(|p| ((p.delta.asset().clone(), p.bucket), &p.delta)))?;
+    let assets: std::collections::BTreeSet<&Asset> = sums.keys().map(|(asset, _)| asset).collect();
+    for asset in assets {
+        let of = |bucket| sums.get(&(asset.clone(), bucket));
+        let change = (of(Bucket::Available), of(Bucket::Held));
+        items.extend(forms::settle_merchant(tenant, settlement.merchant, asset, change, now));
+    }
+    items.extend(more);
+    let entry = (!postings.is_empty()).then(|| Entry {
+        id: TransactionId::of_step(settlement.id.uuid(), &task.name(), settlement.created_at),
+        home: merchant,
+        postings,
+        references: Vec::new(),
+        details: Item::from([
+            ("settlement_id".to_owned(), Value::s(settlement.id)),
+            ("merchant_id".to_owned(), Value::s(settlement.merchant)),
+        ]),
+        due_shards: settlement.due_shards,
+    });
+    sealed(tenant, settlement, task, Draft { entry, items }, now)
+}
+
+/// A step under its own key, in the name of who closed the period.
+fn sealed(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    task: Task,
+    draft: Draft,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let name = task.name();
+    let claim = Claim {
+        tenant: tenant.clone(),
+        principal: Principal::Merchant(settlement.merchant),
+        actor: Actor::Staff(settlement.requested_by),
+        operation: operation(task),
+        key: IdempotencyKey::parse(&task.key(settlement.id)).map_err(|_| BuildError::Empty)?,
+        request: CanonicalRequest {
+            method: "POST",
+            path: format!("/settlements/{}/{name}", settlement.id),
+            fields: Fields::new(),
+        },
+        window: Window::WALLET,
+        now,
+    };
+    let body = serde_json::json!({ "settlement_id": settlement.id.to_string(), "task": name }).to_string();
+    let answer = Answer { status: 200, content_type: "application/json".to_owned(), location: None, body };
+    Transaction::seal(&draft, &claim, &answer)
+}
+
+fn operation(task: Task) -> Operation {
+    match task {
+        Task::Do(Step::Collect) | Task::Undo(Compensation::Collect) => Operation::SettlementCollect,
+        Task::Do(Step::Hold) => Operation::SettlementHold,
+        Task::Do(Step::Kyc) => Operation::SettlementKyc,
+        Task::Do(Step::Release) => Operation::SettlementRelease,
+        Task::Do(Step::Fee) => Operation::SettlementFee,
+        Task::Do(Step::Payout) => Operation::SettlementPayout,
+        Task::Undo(Compensation::Hold) => Operation::SettlementHoldUndone,
+        Task::Undo(Compensation::Release) => Operation::SettlementReleaseUndone,
+        Task::Undo(Compensation::Fee) => Operation::SettlementFeeUndone,
+        Task::Stop => Operation::SettlementRun,
+    }
+}
+
+/// The transfer that a settlement asks its bank for.
+///
+/// # Errors
+/// `None` if nothing is to be paid, or there is nobody to pay from.
+#[must_use]
+pub fn transfer(settlement: &Settlement) -> Option<crate::bank::Transfer<'_>> {
+    let super::record::Destination::Bank(to) = &settlement.destination;
+    Some(crate::bank::Transfer {
+        settlement: settlement.id,
+        from: settlement.terms.sender.as_ref()?,
+        to,
+        amount: settlement.payable.as_ref().filter(|payable| payable.asset() == AssetSpec::ECOPAY.asset())?,
+        on: settlement.pay_on,
+    })
+}

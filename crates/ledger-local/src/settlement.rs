@@ -1,0 +1,186 @@
+//! What settlements need on the local stack: somebody who checks merchants, a place for the bank's files, and
+//! somebody who runs sagas, without a state machine.
+
+use crate::problem::{json_body, problem};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use axum::routing::post;
+use futures::future::BoxFuture;
+use http::StatusCode;
+use ledger_core::bank::BankFile;
+use ledger_core::ids::MerchantId;
+use ledger_runtime::settlement::{
+    Ended, Kyc, KycAnswer, PayoutFiles, Sagas, SettlementRef, Settler, Stored, TaskInput, error_name,
+};
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The pause before a saga that waits for somebody is walked on.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// What the check of everybody who passes is called.
+const REFERENCE: &str = "local";
+
+/// Checks merchants: everybody passes of whom nothing else was said. Clones share what was said.
+#[derive(Clone, Debug, Default)]
+pub struct LocalKyc(Arc<Mutex<BTreeMap<MerchantId, KycAnswer>>>);
+
+/// Keeps the bank's files: in a directory, or in memory. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct LocalFiles {
+    directory: Option<PathBuf>,
+    memory: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+}
+
+/// Routes of the local stack alone: the tasks of settlements, as a state machine calls them, and what a
+/// merchant's check comes to.
+pub(crate) fn dev_router(settler: Settler, kyc: LocalKyc) -> Router {
+    Router::new()
+        .route("/dev/settlements/tasks", post(task).with_state(settler))
+        .route("/dev/kyc/{merchant_id}", post(say).with_state(kyc))
+}
+
+async fn task(State(settler): State<Settler>, body: Bytes) -> Response {
+    let input = serde_json::from_slice::<TaskInput>(&body).ok();
+    let Some((at, task)) = input.and_then(|input| input.read()) else {
+        return problem(StatusCode::BAD_REQUEST, "invalid_request", "send {tenant, merchant_id, settlement_id, task}");
+    };
+    match settler.run(&at, task).await {
+        Ok(outcome) => json_body(StatusCode::OK, &json!({"outcome": outcome.name()})),
+        Err(problem) => json_body(problem.status(), &json!({"errorType": error_name(&problem)})),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Say {
+    result: String,
+}
+
+async fn say(State(kyc): State<LocalKyc>, Path(merchant): Path<String>, body: Bytes) -> Response {
+    let answer = match serde_json::from_slice(&body).map(|Say { result }| result).as_deref() {
+        Ok("passed") => KycAnswer::Passed { reference: REFERENCE.to_owned() },
+        Ok("refused") => KycAnswer::Refused,
+        Ok("pending") => KycAnswer::Unknown,
+        Ok(_) | Err(_) => {
+            let detail = "send {result}: passed, refused or pending";
+            return problem(StatusCode::BAD_REQUEST, "invalid_request", detail);
+        }
+    };
+    let Ok(merchant) = MerchantId::parse(&merchant) else {
+        return problem(StatusCode::NOT_FOUND, "not_found", "there is no such merchant");
+    };
+    kyc.answer(merchant, answer);
+    json_body(StatusCode::OK, &json!({"status": "ok"}))
+}
+
+/// Runs sagas in this process.
+#[derive(Clone, Debug)]
+pub struct LocalSagas(Settler);
+
+impl LocalKyc {
+    /// What a merchant's checks come to from now on.
+    pub fn answer(&self, merchant: MerchantId, answer: KycAnswer) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(merchant, answer);
+    }
+}
+
+impl Kyc for LocalKyc {
+    fn check<'a>(&'a self, at: &'a SettlementRef) -> BoxFuture<'a, KycAnswer> {
+        let said = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&at.merchant).cloned();
+        let passed = KycAnswer::Passed { reference: REFERENCE.to_owned() };
+        Box::pin(std::future::ready(said.unwrap_or(passed)))
+    }
+}
+
+impl LocalFiles {
+    /// In a directory, which is made when the first file comes.
+    #[must_use]
+    pub fn in_directory(directory: PathBuf) -> Self {
+        Self { directory: Some(directory), ..Self::default() }
+    }
+
+    /// The files that are kept in memory, by folder and name.
+    #[must_use]
+    pub fn kept(&self) -> BTreeMap<String, Vec<u8>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn store(&self, folder: &str, file: &BankFile) -> std::io::Result<Stored> {
+        let same = |stored: &[u8]| if stored == file.bytes { Stored::Same } else { Stored::Other };
+        let Some(directory) = &self.directory else {
+            let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+            let key = format!("{folder}/{}", file.name);
+            if let Some(stored) = memory.get(&key) {
+                return Ok(same(stored));
+            }
+            memory.insert(key, file.bytes.clone());
+            return Ok(Stored::New);
+        };
+        let directory = directory.join(folder);
+        std::fs::create_dir_all(&directory)?;
+        let path = directory.join(&file.name);
+        // Whole or not at all: a file that broke off under its name could not be told from another one.
+        let half = directory.join(format!("{}.part", file.name));
+        std::fs::File::create(&half)?.write_all(&file.bytes)?;
+        let stored = match std::fs::hard_link(&half, &path) {
+            Ok(()) => Stored::New,
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => same(&std::fs::read(&path)?),
+            Err(error) => return Err(error),
+        };
+        std::fs::remove_file(&half)?;
+        Ok(stored)
+    }
+}
+
+impl PayoutFiles for LocalFiles {
+    fn put<'a>(&'a self, folder: &'a str, file: &'a BankFile) -> BoxFuture<'a, Stored> {
+        let stored = self.store(folder, file).unwrap_or(Stored::Unknown("the directory did not take the file"));
+        Box::pin(std::future::ready(stored))
+    }
+}
+
+impl LocalSagas {
+    /// Over what runs their tasks.
+    #[must_use]
+    pub fn new(settler: Settler) -> Self {
+        Self(settler)
+    }
+}
+
+impl Sagas for LocalSagas {
+    fn start<'a>(&'a self, at: &'a SettlementRef, _: u32) -> BoxFuture<'a, Result<(), String>> {
+        let (settler, at) = (self.0.clone(), at.clone());
+        tokio::spawn(async move {
+            while settler.walk(&at, tokio::time::sleep).await == Ended::Waiting {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        });
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TempDir;
+
+    #[tokio::test]
+    async fn what_stands_is_never_written_over() {
+        let dir = TempDir::make();
+        let file = |bytes: &[u8]| BankFile { name: "a.txt".to_owned(), bytes: bytes.to_vec() };
+        for files in [LocalFiles::default(), LocalFiles::in_directory(dir.path().join("payouts"))] {
+            assert_eq!(files.put("aoba", &file(b"1")).await, Stored::New);
+            assert_eq!(files.put("aoba", &file(b"1")).await, Stored::Same);
+            assert_eq!(files.put("aoba", &file(b"2")).await, Stored::Other);
+            assert_eq!(files.put("aoba/resent/1", &file(b"2")).await, Stored::New);
+        }
+        assert_eq!(std::fs::read(dir.path().join("payouts/aoba/a.txt")).unwrap(), b"1");
+    }
+}

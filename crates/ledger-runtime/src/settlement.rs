@@ -1,0 +1,244 @@
+//! Runs the tasks of settlements: each looks where its settlement stands, does what is left to do, and says
+//! what follows. Any task may be run any number of times, by several at once.
+
+mod collect;
+mod files;
+mod kyc;
+mod runs;
+mod walk;
+
+pub use files::{PayoutFiles, S3Files, Stored};
+pub use kyc::{HttpKyc, Kyc, KycAnswer, KycConfig, KycError};
+pub use runs::{Sagas, Started, StateMachine, start_due};
+pub use walk::Ended;
+
+use crate::execute::{Attempt, Ledger};
+use crate::metrics::Metric;
+use crate::problem::Problem;
+use ledger_core::account::TenantAccount;
+use ledger_core::bank::BankFile;
+use ledger_core::failure::Failure;
+use ledger_core::ids::{MerchantId, SettlementId, Tenant};
+use ledger_core::keys;
+use ledger_core::operation::Operation;
+use ledger_core::ops::settlement::{self as rules, Move, Outcome, Settlement, Task, TurnedBack};
+use ledger_core::transaction::{BuildError, Rejection, Transaction};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+/// How many transactions one task writes at most before it says that there is more.
+const BATCHES_MAX: u32 = 20;
+/// How often one task looks at most: it writes batches, is overtaken, or drops what others took.
+const MOVES_MAX: u32 = 200;
+
+/// Which settlement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettlementRef {
+    /// Whose table.
+    pub tenant: Tenant,
+    /// Whose settlement.
+    pub merchant: MerchantId,
+    /// Its id.
+    pub id: SettlementId,
+}
+
+/// What a state machine gives to a task. The tenant is ours: a state machine is started by our own function.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskInput {
+    tenant: String,
+    merchant_id: String,
+    settlement_id: String,
+    task: String,
+}
+
+/// What a task answers; the state machine chooses by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TaskAnswer {
+    /// `next`, `again`, `wait`, `undo` or `over`.
+    pub outcome: &'static str,
+}
+
+/// What a state machine is told of a task that failed: whether another try can mend it.
+#[must_use]
+pub fn error_name(problem: &Problem) -> &'static str {
+    if problem.status() == http::StatusCode::SERVICE_UNAVAILABLE { rules::UNAVAILABLE } else { rules::BROKEN }
+}
+
+impl TaskInput {
+    /// Which settlement and which task, or `None` if it names none.
+    #[must_use]
+    pub fn read(&self) -> Option<(SettlementRef, Task)> {
+        let at = SettlementRef {
+            tenant: Tenant::parse(&self.tenant).ok()?,
+            merchant: MerchantId::parse(&self.merchant_id).ok()?,
+            id: SettlementId::parse(&self.settlement_id).ok()?,
+        };
+        Some((at, Task::parse(&self.task)?))
+    }
+}
+
+/// Where settlements are run: the ledger, and those outside who are asked. Cheap to clone.
+#[derive(Clone)]
+pub struct Settler {
+    ledger: Ledger,
+    kyc: Option<Arc<dyn Kyc>>,
+    files: Option<Arc<dyn PayoutFiles>>,
+}
+
+impl Settler {
+    /// Over a ledger, somebody who checks merchants, and a place for the bank's files: a task that needs one
+    /// that is not there fails.
+    pub(crate) fn new(ledger: Ledger, kyc: Option<Arc<dyn Kyc>>, files: Option<Arc<dyn PayoutFiles>>) -> Self {
+        Self { ledger, kyc, files }
+    }
+
+    /// Runs a task to its end.
+    ///
+    /// # Errors
+    /// 503 if somebody did not tell: running it again is safe. 500 for what no repetition mends.
+    pub async fn run(&self, at: &SettlementRef, task: Task) -> Result<Outcome, Problem> {
+        let mut batches = 0_u32;
+        for _ in 0..MOVES_MAX {
+            let settlement = self.read(at).await?;
+            let now = self.ledger.clock().now();
+            let next = rules::next_move(&at.tenant, &settlement, task, now);
+            match next.map_err(|error| self.broken(at, &error.to_string()))? {
+                Move::Said(outcome) => return Ok(outcome),
+                Move::Write(transaction) => {
+                    if self.write(at, &transaction).await? && task == Task::Stop {
+                        self.ledger.metrics().count(Metric::CompensationStuck, &at.tenant, Operation::SettlementRun);
+                        tracing::error!(tenant = %at.tenant, settlement = %at.id, state = %settlement.state,
+                            "a settlement stopped: a person must resume it");
+                    }
+                }
+                Move::Collect | Move::GiveBack if batches >= BATCHES_MAX => return Ok(Outcome::Again),
+                Move::Collect => {
+                    if !self.collect(at, &settlement).await? {
+                        return Ok(Outcome::Next);
+                    }
+                    batches = batches.saturating_add(1);
+                }
+                Move::GiveBack => {
+                    self.give_back(at, &settlement).await?;
+                    batches = batches.saturating_add(1);
+                }
+                Move::Check => {
+                    if !self.check(at, &settlement).await? {
+                        return Ok(Outcome::Wait);
+                    }
+                }
+                Move::Pay => self.pay(at, &settlement).await?,
+            }
+        }
+        Err(self.broken(at, "a task did not come to an end"))
+    }
+
+    /// Puts the file of a settlement that was paid by one into `folder` once more.
+    ///
+    /// # Errors
+    /// 503 if it may not be there: doing it again is safe.
+    pub async fn resend(&self, at: &SettlementRef, settlement: &Settlement, folder: &str) -> Result<String, Problem> {
+        let file = self.file(at, settlement)?.map_err(|error| self.broken(at, &error.to_string()))?;
+        self.put(at, &format!("{}/resent/{folder}", at.tenant), &file).await?;
+        Ok(file.name)
+    }
+
+    async fn read(&self, at: &SettlementRef) -> Result<Settlement, Problem> {
+        let key = keys::settlement(&at.tenant, at.merchant, at.id);
+        let item = self.ledger.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
+        Ok(Settlement::read(&item)?)
+    }
+
+    /// Asks whether the merchant may be paid, and writes the answer down. Not if there is none yet.
+    async fn check(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
+        let kyc =
+            self.kyc.as_ref().ok_or_else(|| self.broken(at, "nobody is set up who checks merchants: set KYC_URL"))?;
+        let answer = kyc.check(at).await;
+        let now = self.ledger.clock().now();
+        let tenant = &at.tenant;
+        let turn_back = |why| rules::turn_back(tenant, settlement, why, now);
+        let transaction = match answer {
+            KycAnswer::Passed { reference } => rules::verified(tenant, settlement, &reference, now),
+            KycAnswer::Refused => turn_back(TurnedBack::KycRefused),
+            KycAnswer::Unknown => {
+                let since = settlement.held_at.unwrap_or(settlement.created_at);
+                if now.since(since) < rules::saga::KYC_WITHIN {
+                    return Ok(false);
+                }
+                turn_back(TurnedBack::KycUnanswered)
+            }
+        };
+        self.write(at, &self.built(at, transaction)?).await.map(|_| true)
+    }
+
+    /// Puts the file where the bank gets it, and books it as paid. A file that cannot be made was not sent.
+    async fn pay(&self, at: &SettlementRef, settlement: &Settlement) -> Result<(), Problem> {
+        let transaction = match self.file(at, settlement)? {
+            Ok(file) => {
+                self.put(at, at.tenant.as_str(), &file).await?;
+                let to = (TenantAccount::BankClearing, Some(file.name.as_str()));
+                rules::paid(&at.tenant, settlement, to, self.ledger.clock().now())
+            }
+            Err(error) => {
+                tracing::warn!(settlement = %at.id, %error, "a payout cannot be asked for");
+                rules::turn_back(&at.tenant, settlement, TurnedBack::PayoutRefused, self.ledger.clock().now())
+            }
+        };
+        self.write(at, &self.built(at, transaction)?).await.map(|_| ())
+    }
+
+    fn file(
+        &self,
+        at: &SettlementRef,
+        settlement: &Settlement,
+    ) -> Result<Result<BankFile, ledger_core::bank::FileError>, Problem> {
+        let transfer = rules::transfer(settlement).ok_or_else(|| self.broken(at, "there is nothing to transfer"))?;
+        Ok(BankFile::new(&transfer))
+    }
+
+    async fn put(&self, at: &SettlementRef, folder: &str, file: &BankFile) -> Result<(), Problem> {
+        let files = self
+            .files
+            .as_ref()
+            .ok_or_else(|| self.broken(at, "no place is set up for payout files: set PAYOUT_BUCKET"))?;
+        match files.put(folder, file).await {
+            Stored::New | Stored::Same => Ok(()),
+            Stored::Other => Err(self.broken(at, "another file stands under the settlement's name")),
+            Stored::Unknown(why) => {
+                tracing::warn!(settlement = %at.id, why, "whether the bank's file is stored is not known");
+                Err(Problem::outcome_unknown())
+            }
+        }
+    }
+
+    /// Writes what a task has to write; not if somebody was faster, whoever that was.
+    async fn write(&self, at: &SettlementRef, transaction: &Transaction) -> Result<bool, Problem> {
+        match self.ledger.attempt(&at.tenant, Operation::SettlementRun, transaction).await? {
+            Attempt::Applied => Ok(true),
+            Attempt::MarkerStands(_) => Ok(false),
+            Attempt::Rejected(rejection) if rejection.failure == Failure::StalePlan => Ok(false),
+            Attempt::Rejected(rejection) => Err(self.rejected(at, &rejection)),
+        }
+    }
+
+    fn built(&self, at: &SettlementRef, built: Result<Transaction, BuildError>) -> Result<Transaction, Problem> {
+        built.map_err(|error| self.broken(at, &error.to_string()))
+    }
+
+    fn rejected(&self, at: &SettlementRef, rejection: &Rejection) -> Problem {
+        self.broken(at, &format!("{:?}: {}", rejection.role, rejection.failure.code()))
+    }
+
+    fn broken(&self, at: &SettlementRef, what: &str) -> Problem {
+        self.ledger.metrics().count(Metric::Broken, &at.tenant, Operation::SettlementRun);
+        self.ledger.broken(&at.tenant, Operation::SettlementRun, what)
+    }
+}
+
+impl fmt::Debug for Settler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Settler")
+    }
+}

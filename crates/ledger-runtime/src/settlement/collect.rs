@@ -1,0 +1,68 @@
+//! Taking a merchant's due records into its settlement, and giving them back, one transaction at a time.
+
+use super::{SettlementRef, Settler};
+use crate::dynamo::{QuerySpec, SortKeys};
+use crate::execute::Attempt;
+use crate::problem::Problem;
+use ledger_core::failure::Failure;
+use ledger_core::keys::{self, Work};
+use ledger_core::operation::Operation;
+use ledger_core::ops::settlement::{self as rules, RECORDS_MAX, Settleable, Settlement};
+use std::time::Duration;
+
+/// The index still lists what others took: it is behind by less than this.
+const INDEX_BEHIND: Duration = Duration::from_millis(100);
+
+impl Settler {
+    /// Takes as many records as fit into one transaction. Not if none are due.
+    pub(super) async fn collect(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
+        let mut records = self.due(at, settlement).await?;
+        if records.is_empty() {
+            return Ok(false);
+        }
+        while !records.is_empty() {
+            let now = self.ledger.clock().now();
+            let transaction = self.built(at, rules::collect(&at.tenant, settlement, &records, now))?;
+            match self.ledger.attempt(&at.tenant, Operation::SettlementCollect, &transaction).await? {
+                Attempt::Applied => return Ok(true),
+                Attempt::Rejected(rejection) if rejection.failure == Failure::StalePlan => return Ok(true),
+                // This record is another settlement's, or not credited: the rest is taken without it.
+                Attempt::Rejected(rejection) => match rules::dropped(rejection.position) {
+                    Some(place) if rejection.failure == Failure::WrongState && place < records.len() => {
+                        records.remove(place);
+                    }
+                    Some(_) | None => return Err(self.rejected(at, &rejection)),
+                },
+                Attempt::MarkerStands(_) => return Err(self.broken(at, "an unkeyed transaction met a marker")),
+            }
+        }
+        tokio::time::sleep(INDEX_BEHIND).await;
+        Ok(true)
+    }
+
+    /// Gives the records of the last batch back.
+    pub(super) async fn give_back(&self, at: &SettlementRef, settlement: &Settlement) -> Result<(), Problem> {
+        let key = keys::settled(&at.tenant, at.merchant, at.id, settlement.batches);
+        let item = self.ledger.dynamo().get(&key).await?;
+        let item = item.ok_or_else(|| self.broken(at, "a batch of records is missing"))?;
+        let records = rules::read_batch(&item)?;
+        let transaction = rules::give_back(&at.tenant, settlement, &records, self.ledger.clock().now());
+        self.write(at, &self.built(at, transaction)?).await.map(|_| ())
+    }
+
+    async fn due(&self, at: &SettlementRef, settlement: &Settlement) -> Result<Vec<Settleable>, Problem> {
+        let mut records = Vec::new();
+        for shard in 0..settlement.shards.count() {
+            let room = RECORDS_MAX.saturating_sub(records.len());
+            if room == 0 {
+                break;
+            }
+            let partition = keys::due_partition(&at.tenant, Work::Settle(at.merchant), shard);
+            let query = QuerySpec::due(partition, SortKeys::All).limit(room);
+            for item in self.ledger.dynamo().query(&query).await? {
+                records.push(Settleable::read(&item)?);
+            }
+        }
+        Ok(records)
+    }
+}

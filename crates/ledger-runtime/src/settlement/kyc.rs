@@ -1,0 +1,159 @@
+//! Whether a merchant may be paid, asked of a service over HTTPS. Its answer has three values: passed,
+//! refused, or not known; whatever is not one of the first two is the third.
+
+use super::SettlementRef;
+use crate::secrets::SecretSource;
+use futures::future::BoxFuture;
+use ledger_core::personal::Masked;
+use reqwest::header::{AUTHORIZATION, HeaderValue};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+use tokio::sync::OnceCell;
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(2);
+const ANSWER_WITHIN: Duration = Duration::from_secs(8);
+const REFERENCE_MAX: usize = 255;
+
+/// Somebody who checks merchants. Asking twice for one settlement must be the same as asking once.
+pub trait Kyc: Send + Sync {
+    /// Asks for a settlement's merchant.
+    fn check<'a>(&'a self, at: &'a SettlementRef) -> BoxFuture<'a, KycAnswer>;
+}
+
+/// What a check came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KycAnswer {
+    /// The merchant may be paid.
+    Passed {
+        /// What the service calls its check: no personal data.
+        reference: String,
+    },
+    /// It may not.
+    Refused,
+    /// There is no answer yet, or none that can be read.
+    Unknown,
+}
+
+/// How the service is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KycConfig {
+    /// Where it is: `https://`, or `http://` on the loopback.
+    pub url: String,
+    /// The secret that holds its token.
+    pub secret_id: String,
+}
+
+/// The service cannot be asked as it is configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KycError {
+    /// A token would travel in the clear, or nowhere.
+    #[error("KYC_URL must begin with https:// and a host, or http:// on the loopback")]
+    Url,
+    /// TLS cannot be set up.
+    #[error("the HTTP client cannot be set up: check the root certificates of the system")]
+    Client,
+}
+
+/// The service over HTTPS: `POST <url>/checks`.
+pub struct HttpKyc {
+    client: reqwest::Client,
+    url: String,
+    secret: Box<dyn SecretSource>,
+    token: OnceCell<Masked<String>>,
+}
+
+#[derive(Serialize)]
+struct Question<'a> {
+    tenant: &'a str,
+    merchant_id: String,
+    settlement_id: String,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    result: String,
+    #[serde(default)]
+    reference: String,
+}
+
+impl HttpKyc {
+    /// A service, whose token is read when it is first needed.
+    ///
+    /// # Errors
+    /// [`KycError`] says what to change.
+    pub fn new(config: &KycConfig, secret: impl SecretSource + 'static) -> Result<Self, KycError> {
+        let url: reqwest::Url = config.url.parse().map_err(|_| KycError::Url)?;
+        let loopback = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
+        if url.scheme() != "https" && !(url.scheme() == "http" && loopback) {
+            return Err(KycError::Url);
+        }
+        let client = reqwest::Client::builder()
+            .connect_timeout(CONNECT_WITHIN)
+            .timeout(ANSWER_WITHIN)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .referer(false)
+            .retry(reqwest::retry::never())
+            .build()
+            .map_err(|_| KycError::Client)?;
+        let url = format!("{}/checks", config.url.trim_end_matches('/'));
+        Ok(Self { client, url, secret: Box::new(secret), token: OnceCell::new() })
+    }
+
+    async fn ask(&self, at: &SettlementRef) -> Result<KycAnswer, &'static str> {
+        let token = self.token.get_or_try_init(|| self.secret.read()).await.map_err(|_| "no token")?;
+        let bearer = format!("Bearer {}", token.expose().trim());
+        let mut bearer = HeaderValue::from_str(&bearer).map_err(|_| "a malformed token")?;
+        bearer.set_sensitive(true);
+        let question = Question {
+            tenant: at.tenant.as_str(),
+            merchant_id: at.merchant.to_string(),
+            settlement_id: at.id.to_string(),
+        };
+        let body = serde_json::to_vec(&question).map_err(|_| "no question")?;
+        let asked = self
+            .client
+            .post(&self.url)
+            .header(AUTHORIZATION, bearer)
+            .header("content-type", "application/json")
+            // One check for one settlement, however often it is asked for.
+            .header("idempotency-key", format!("settlement:{}:kyc", at.id))
+            .body(body);
+        let answer = asked.send().await.map_err(|_| "no answer")?;
+        if answer.status() != reqwest::StatusCode::OK {
+            return Err("another status than 200");
+        }
+        let body = answer.bytes().await.map_err(|_| "the answer broke off")?;
+        let reply: Reply = serde_json::from_slice(&body).map_err(|_| "an answer that cannot be read")?;
+        let graphic = reply.reference.bytes().all(|byte| byte.is_ascii_graphic());
+        match reply.result.as_str() {
+            "passed" if graphic && reply.reference.len() <= REFERENCE_MAX => {
+                Ok(KycAnswer::Passed { reference: reply.reference })
+            }
+            "refused" => Ok(KycAnswer::Refused),
+            "pending" => Ok(KycAnswer::Unknown),
+            _ => Err("an answer that is none"),
+        }
+    }
+}
+
+impl Kyc for HttpKyc {
+    fn check<'a>(&'a self, at: &'a SettlementRef) -> BoxFuture<'a, KycAnswer> {
+        Box::pin(async move {
+            self.ask(at).await.unwrap_or_else(|why| {
+                tracing::warn!(settlement = %at.id, why, "the merchant's check is not known");
+                KycAnswer::Unknown
+            })
+        })
+    }
+}
+
+impl fmt::Debug for HttpKyc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpKyc").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! One run of each worker, for a test's tenant, under its function's role.
+
+use super::World;
+use super::event_tap::EventTap;
+use crate::cloud::gate;
+use jobs::Progress;
+use ledger_core::dynamo::Item;
+use ledger_runtime::crediting::Credited;
+use ledger_runtime::lambda::Due;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::publishing::Published;
+use ledger_runtime::settlement::Started;
+use ledger_runtime::topups::Recovered;
+
+impl World {
+    /// One run of the worker of jobs.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn run_jobs(&self) -> Result<Progress, Problem> {
+        gate::as_function("jobs", jobs::run_due(&self.app, &self.slug())).await
+    }
+
+    /// One run of the worker that credits merchants: a sweep of the tenant.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn credit(&self) -> Result<Credited, Problem> {
+        let due = Due::everything(self.slug());
+        gate::as_function("crediting", crediting::run_due(&self.app, &due)).await
+    }
+
+    /// One run of the worker that starts settlements.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn start_settlements(&self) -> Result<Started, Problem> {
+        gate::as_function("jobs", jobs::start_settlements(&self.app, &self.slug())).await
+    }
+
+    /// One run of the recovery worker.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn recover(&self) -> Result<Recovered, Problem> {
+        gate::as_function("outbox", outbox::run_due(&self.app, &self.slug())).await
+    }
+
+    /// One run of the worker that publishes, into a sink of the test's own: what it says that changed, or all.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn publish(&self, to: &EventTap, changed: Vec<Item>) -> Result<Published, Problem> {
+        let (app, due) = (self.app.clone().with_event_sink(to.clone()), Due::everything(self.slug()));
+        let due = Due { changed, ..due };
+        gate::as_function("outbox", outbox::publish_due(&app, &due)).await
+    }
+}

@@ -1,0 +1,76 @@
+use ledger_runtime::settlement::KycAnswer;
+use ledger_tests::http::settling::Settling;
+use ledger_tests::http::tap::Fault;
+
+/// Runs a settlement whose `n`th write meets a fault, for every write that there is, and from the start again
+/// after it; every task is run twice.
+async fn at_every_write(shop: &mut Settling, fault: Fault, kyc: KycAnswer, want: &str) {
+    for nth in 0.. {
+        shop.next_shop().await;
+        let payment = shop.take("3000").await;
+        shop.take("500").await;
+        shop.refund(&payment, "100").await;
+        shop.credit().await;
+        let at = shop.close().await;
+        shop.kyc.answer(at.merchant, kyc.clone());
+        let faults = std::iter::repeat_n(None, nth).chain([Some(fault.clone())]);
+        shop.tap.next_writes(faults);
+        shop.crash_on(&at).await;
+        let view = shop.view(&at).await;
+        assert_eq!(view["status"], want, "write {nth} meets {fault:?}");
+        let left = if want == "paid" { "0" } else { "3400" };
+        assert_eq!(shop.of_balance("ECOPAY", "balance").await, left, "write {nth} meets {fault:?}");
+        assert_eq!(shop.of_balance("ECOPAY", "held").await, "0", "write {nth} meets {fault:?}");
+        assert_eq!(shop.file(&at).is_some(), want == "paid");
+        shop.world.check_books().await;
+        let missed = shop.tap.faults_left();
+        if missed > 0 {
+            assert!(nth > 5, "only {nth} writes");
+            shop.tap.forget_faults();
+            return;
+        }
+    }
+}
+
+fn passed() -> KycAnswer {
+    KycAnswer::Passed { reference: "chk".to_owned() }
+}
+
+#[tokio::test]
+async fn a_crash_before_each_write_forward() {
+    let mut shop = Settling::new("settled-before").await;
+    at_every_write(&mut shop, Fault::Refused, passed(), "paid").await;
+}
+
+#[tokio::test]
+async fn a_crash_after_each_write_forward() {
+    let mut shop = Settling::new("settled-after").await;
+    at_every_write(&mut shop, Fault::AnswerCut, passed(), "paid").await;
+}
+
+#[tokio::test]
+async fn a_crash_before_each_write_backward() {
+    let mut shop = Settling::new("undone-before").await;
+    at_every_write(&mut shop, Fault::Refused, KycAnswer::Refused, "undone").await;
+}
+
+#[tokio::test]
+async fn a_crash_after_each_write_backward() {
+    let mut shop = Settling::new("undone-after").await;
+    at_every_write(&mut shop, Fault::AnswerCut, KycAnswer::Refused, "undone").await;
+}
+
+#[tokio::test]
+async fn two_sagas_of_one_settlement_do_nothing_twice() {
+    let mut shop = Settling::new("settled-twice").await;
+    for _ in 0..5 {
+        shop.next_shop().await;
+        shop.take("3000").await;
+        shop.credit().await;
+        let at = shop.close().await;
+        let walks = (0..4).map(|_| shop.walk(&at));
+        futures::future::join_all(walks).await;
+        assert_eq!(shop.view(&at).await["status"], "paid");
+        shop.world.check_books().await;
+    }
+}

@@ -1,0 +1,106 @@
+use ledger_core::ops::settlement::{Outcome, Task};
+use ledger_runtime::settlement::Ended;
+use ledger_tests::http::settling::Settling;
+use ledger_tests::http::world::new_key;
+use ledger_tests::http::{Call, World};
+use serde_json::json;
+
+#[tokio::test]
+async fn one_settlement_is_open_at_a_time_and_merchants_see_their_own() {
+    let shop = Settling::new("settled-once").await;
+    shop.take("3000").await;
+    shop.credit().await;
+    let at = shop.close().await;
+    let _ = shop.world.api.settle(&shop.closing()).await.problem(409, "already_exists");
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+    let next = shop.close().await;
+    let list = |cursor: &str| {
+        let path = format!("/v1/merchant/settlements?limit=1{cursor}");
+        Call::get(&path, &shop.merchant.who)
+    };
+    let first = shop.good(&list("")).await.json();
+    assert_eq!(first["items"][0]["settlement_id"], next.id.to_string());
+    let cursor = first["next_cursor"].as_str().expect("a cursor").to_owned();
+    let second = shop.good(&list(&format!("&cursor={cursor}"))).await.json();
+    assert_eq!(second["items"][0]["settlement_id"], at.id.to_string());
+    let own = Call::get(&format!("/v1/merchant/settlements/{}", at.id), &shop.merchant.who);
+    assert_eq!(shop.good(&own).await.text("/payable"), "2951");
+    let other = shop.world.merchant().await;
+    let not_own = Call::get(&format!("/v1/merchant/settlements/{}", at.id), &other.who);
+    let _ = shop.world.api.send(&not_own).await.problem(404, "not_found");
+}
+
+#[tokio::test]
+async fn a_period_is_closed_only_if_there_is_somewhere_to_pay_to_and_from() {
+    let world = World::new("settled-nowhere").await;
+    let merchant = world.merchant().await;
+    let close = || {
+        let body = json!({"merchant_id": merchant.id});
+        Call::post("/v1/admin/settlements", &world.operator.who, &body).key(new_key())
+    };
+    let _ = world.api.settle(&close()).await.problem(400, "invalid_request");
+    let path = format!("/v1/admin/merchants/{}", merchant.id);
+    let account = json!({"bank_code": "0009", "branch_code": "123", "account_type": "ordinary",
+        "account_number": "1234567", "account_holder": "ﾐﾄﾞﾘ"});
+    for (field, value) in [
+        ("bank_code", "9"),
+        ("branch_code", "12a"),
+        ("account_type", "gold"),
+        ("account_number", "12345678"),
+        ("account_holder", "緑商店"),
+    ] {
+        let mut wrong = account.clone();
+        wrong[field] = json!(value);
+        let patch = Call::patch(&path, &world.operator.who, &json!({"payout_destination": wrong})).key(new_key());
+        let _ = world.api.settle(&patch).await.problem(400, "invalid_request");
+    }
+    world.change(&path, &json!({"payout_destination": account})).await;
+    let shown = world.api.send(&Call::get(&path, &world.operator.who)).await.good();
+    assert_eq!(shown.text("/payout_destination"), "0009-123-****567");
+    let _ = world.api.settle(&close()).await.good();
+}
+
+#[tokio::test]
+async fn a_file_is_sent_again_by_two_people_and_is_the_same() {
+    let shop = Settling::new("settled-resent").await;
+    shop.take("3000").await;
+    shop.credit().await;
+    let at = shop.close().await;
+    let ask = shop.about(&at, "resends", &json!({"note": "the bank lost it"}));
+    let _ = shop.world.api.settle(&ask).await.problem(400, "wrong_state");
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+    let first = shop.file(&at).expect("a file");
+
+    let ask = shop.about(&at, "resends", &json!({"note": "the bank lost it"}));
+    let resend = shop.good(&ask).await.text("/resend_id");
+    let sent = || shop.files.kept().remove(&format!("{}/resent/{resend}/settlement-{}.txt", shop.world.tenant, at.id));
+    let approve = shop.about(&at, &format!("resends/{resend}/approve"), &json!({}));
+    let _ = shop.world.api.settle(&approve).await.problem(403, "four_eyes_required");
+    assert_eq!(sent(), None);
+    let approve = Call { who: shop.world.second.who.clone(), ..approve }.key(new_key());
+    shop.good(&approve).await;
+    assert_eq!(sent(), Some(first));
+    // A retry of the approval is its replay.
+    shop.good(&approve).await;
+    let twice = approve.key(new_key());
+    let _ = shop.world.api.settle(&twice).await.problem(400, "wrong_state");
+    shop.world.check_books().await;
+}
+
+#[tokio::test]
+async fn a_saga_is_started_once_and_again_when_somebody_resumes_it() {
+    let shop = Settling::new("settled-started").await;
+    shop.take("3000").await;
+    shop.credit().await;
+    let at = shop.close().await;
+    assert_eq!((shop.start().await, shop.start().await), (1, 0));
+    assert_eq!(shop.run(&at, Task::Stop).await, Ok(Outcome::Next));
+    assert_eq!(shop.start().await, 0);
+    shop.good(&shop.about(&at, "resume", &json!({"reason": "repaired"}))).await;
+    assert_eq!(shop.start().await, 1);
+    // A state machine takes no run twice.
+    assert_eq!(shop.sagas.started(), [(at.clone(), 0), (at.clone(), 2)]);
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+    assert_eq!(shop.start().await, 0);
+    shop.world.check_books().await;
+}
