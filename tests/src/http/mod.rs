@@ -4,6 +4,7 @@
 pub mod answer;
 pub mod books;
 pub mod call;
+pub mod chance;
 pub mod endpoints;
 pub mod event_tap;
 mod holdbook;

@@ -1,6 +1,7 @@
 //! Several processes over one table and one Stripe, each with a clock and wires of its own, so that
 //! any of them can be slow, wrong about the time, cut off, or dead at a point that a test names.
 
+use super::chance::Dice;
 use super::psp_tap::PspTap;
 use super::tap::Tap;
 use super::world::{Customer, World, new_id};
@@ -409,22 +410,12 @@ impl Scene {
     pub async fn storm(&self, actors: &[Actor; 2], seed: u64) {
         let events = self.events();
         let mut twice: Vec<&Value> = events.iter().chain(&events).collect();
-        shuffle(&mut twice, seed);
+        Dice::new(seed).shuffle(&mut twice);
         let halves = twice.split_at(twice.len() / 2);
         join_all([(&actors[0], halves.0), (&actors[1], halves.1)].map(async |(actor, half)| {
             actor.deliver_all(self, half.iter().copied()).await;
         }))
         .await;
-    }
-}
-
-/// Fisher and Yates, with an odd multiplier for the dice.
-fn shuffle<T>(items: &mut [T], seed: u64) {
-    let mut state = seed.wrapping_mul(2).wrapping_add(1);
-    for left in (2..=items.len()).rev() {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let dice = usize::try_from((state >> 33) % left as u64).expect("small");
-        items.swap(left - 1, dice);
     }
 }
 

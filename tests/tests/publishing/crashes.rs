@@ -3,29 +3,14 @@
 use super::{check, due, heard, ids, journal, payers, rows, settle};
 use futures::future::join_all;
 use ledger_tests::http::World;
+use ledger_tests::http::chance::killed_after;
 use ledger_tests::http::event_tap::{EventTap, Mishap};
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 use std::time::Duration;
 
 /// Whoever is held has got there by then.
 const A_WHILE: Duration = Duration::from_millis(200);
-
-/// Lets a run get so far, and then drops it as a crash does. Whether it came to its end.
-async fn killed_after(steps: usize, run: impl Future) -> bool {
-    let mut run = pin!(run);
-    let mut left = steps;
-    std::future::poll_fn(|cx| {
-        if left == 0 {
-            return Poll::Ready(false);
-        }
-        left -= 1;
-        run.as_mut().poll(cx).map(|_| true)
-    })
-    .await
-}
 
 #[tokio::test]
 async fn a_crash_at_any_step_loses_nothing_and_keeps_the_order() {
