@@ -108,7 +108,7 @@ async fn two_who_publish_at_once_under_traffic() {
                     tap.next_calls([None, Some(mishaps[round % 3])]);
                 }
                 // Every other run crashes somewhere.
-                let steps = if round % 2 == 0 { usize::MAX } else { round % 29 };
+                let steps = if round % 2 == 0 { u64::MAX } else { round as u64 % 29 };
                 let _ = killed_after(steps, world.publish(&tap, Vec::new())).await;
             }
         })
