@@ -15,8 +15,10 @@ use crate::time::Timestamp;
 use uuid::Uuid;
 
 mod settlement;
+mod trail;
 
 pub use settlement::{payout_file_resend, settled, settlement, settling};
+pub use trail::{Recorded, publish_mark, seal, sealed_day, sealing, trail};
 
 /// Names of attributes that more than one file uses.
 pub mod attr {
@@ -227,6 +229,12 @@ pub mod sk {
     pub const AUDIT: &str = "AUDIT#";
     /// Settlements of a merchant.
     pub const SETTLEMENT: &str = "SETTLEMENT#";
+    /// Records of the steps of an operation that asks somebody outside.
+    pub const TRAIL: &str = "TRAIL#";
+    /// Segments of the audit trail's chain.
+    pub const SEAL: &str = "SEAL#";
+    /// How far each day of the audit trail is sealed.
+    pub const SEALED: &str = "SEALED#";
 }
 
 /// A principal's idempotency marker.
@@ -358,6 +366,8 @@ pub enum Work {
     Hold,
     /// A settlement whose saga is to be started, or started again.
     Settlement,
+    /// A record of the audit trail to be sealed.
+    Seal,
 }
 
 /// The `due` index's partition of some work on one shard: `<tenant>#due#publish#3`.
@@ -373,6 +383,7 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::Settle(merchant) => format!("{tenant}#due#settle#{merchant}#{shard}"),
         Work::Hold => format!("{tenant}#due#hold#{shard}"),
         Work::Settlement => format!("{tenant}#due#settlement#{shard}"),
+        Work::Seal => format!("{tenant}#due#seal#{shard}"),
     }
 }
 

@@ -19,5 +19,7 @@ pub mod personal;
 pub mod psp;
 pub mod rate;
 pub mod retry;
+pub mod sealing;
 pub mod time;
+pub mod trail;
 pub mod transaction;

@@ -134,6 +134,8 @@ operations! {
     FileResendRequest = "file_resend_request",
     /// Another person approves it.
     FileResendApprove = "file_resend_approve",
+    /// A worker seals the audit trail; not keyed.
+    Sealing = "sealing",
 }
 
 impl Operation {

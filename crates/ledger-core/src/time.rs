@@ -74,6 +74,12 @@ impl Timestamp {
         BusinessDate(Offset::constant(JST_HOURS).to_datetime(self.instant()).date())
     }
 
+    /// The calendar day in UTC, by which the audit trail is sealed.
+    #[must_use]
+    pub fn utc_day(self) -> UtcDay {
+        UtcDay(Offset::UTC.to_datetime(self.instant()).date())
+    }
+
     fn instant(self) -> jiff::Timestamp {
         jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
     }
@@ -82,6 +88,31 @@ impl Timestamp {
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.rfc3339())
+    }
+}
+
+/// A calendar day in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UtcDay(jiff::civil::Date);
+
+impl UtcDay {
+    /// The first day that can be told.
+    pub const MIN: Self = Self(jiff::civil::Date::constant(1, 1, 1));
+    /// The last.
+    pub const MAX: Self = Self(jiff::civil::Date::constant(9999, 12, 31));
+
+    /// Reads `2026-11-21`.
+    ///
+    /// # Errors
+    /// [`TimeError`] if it is no date.
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        BusinessDate::parse(text).map(|BusinessDate(date)| Self(date))
+    }
+}
+
+impl fmt::Display for UtcDay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
     }
 }
 

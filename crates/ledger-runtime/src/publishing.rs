@@ -1,5 +1,5 @@
 //! Tells the world of every journal entry: at least once, never of one that was not committed, and each
-//! account's in order. An entry carries a mark until its event has been taken; the mark goes afterwards.
+//! account's in order. An entry carries a mark until its event has been taken; afterwards it is due to be sealed.
 //!
 //! Nobody holds a lock. For each account a run reads what is due in its partition, consistently, sends it in
 //! the order of ids, and goes on to the next only once the one before has been taken. So whoever sends an
@@ -23,10 +23,10 @@ use crate::metrics::Metric;
 use crate::problem::Problem;
 use futures::stream::{self, StreamExt};
 use home::Home;
-use ledger_core::dynamo::Item;
-use ledger_core::events::{DeadLetter, Event, MARKS_MAX, Unpublishable, removal};
+use ledger_core::dynamo::{Item, read};
+use ledger_core::events::{DeadLetter, Event, MARKS_MAX, Unpublishable, published};
 use ledger_core::ids::{Tenant, TransactionId, least_born_at};
-use ledger_core::keys::{Key, Shards, attr};
+use ledger_core::keys::{self, Key, Shards, attr};
 use ledger_core::operation::Operation;
 use ledger_core::retry;
 use ledger_core::transaction::Verdict;
@@ -80,6 +80,9 @@ impl fmt::Debug for Publisher {
     }
 }
 
+/// A tenant, and over how many shards its work is spread.
+type Of<'a> = (&'a Tenant, Shards);
+
 /// The entries that a run has heard of, by the partitions of their accounts.
 type Heard = BTreeMap<String, BTreeSet<Key>>;
 
@@ -108,7 +111,7 @@ impl Publisher {
                 known.insert(key);
             }
         }
-        self.publish(tenant, heard, marks.floor(), Instant::now()).await
+        self.publish((tenant, shards), heard, marks.floor(), Instant::now()).await
     }
 
     /// Publishes everything that is due of a tenant, oldest first: what the stream missed is among it.
@@ -130,13 +133,13 @@ impl Publisher {
             let mut heard = Heard::new();
             for key in rows.iter().filter_map(|row| key_of(tenant, &row.item)) {
                 if key.entry().is_none() {
-                    done.add(self.put_aside(tenant, &key).await?);
+                    done.add(self.put_aside((tenant, shards), &key).await?);
                 } else if !seen.contains(key.pk()) {
                     heard.entry(key.pk().to_owned()).or_default().insert(key);
                 }
             }
             seen.extend(heard.keys().cloned());
-            done.add(self.publish(tenant, heard, marks.floor(), began).await?);
+            done.add(self.publish((tenant, shards), heard, marks.floor(), began).await?);
         }
         Ok(done)
     }
@@ -148,7 +151,7 @@ impl Publisher {
     /// 404 if there is no such entry; 503 if its event was not taken.
     pub async fn again(&self, tenant: &Tenant, shards: Shards, key: &Key) -> Result<Published, Problem> {
         let row = self.look(key).await?.ok_or_else(Problem::not_found)?;
-        if is_due(&row.item) && key.entry().is_some() {
+        if is_due(tenant, &row.item) && key.entry().is_some() {
             return self.changed(tenant, shards, std::slice::from_ref(&row.item)).await;
         }
         let why = match self.event(tenant, key, &row) {
@@ -167,7 +170,7 @@ impl Publisher {
     /// Publishes what is due of accounts, several batches at once. A batch that fails does not hold the others.
     async fn publish(
         &self,
-        tenant: &Tenant,
+        of: Of<'_>,
         heard: Heard,
         floor: Option<Uuid>,
         began: Instant,
@@ -178,7 +181,7 @@ impl Publisher {
             homes.peek()?;
             Some(homes.by_ref().take(BATCH).collect::<Vec<Home>>())
         });
-        let batches = batches.map(|batch| self.drain(tenant, batch, began));
+        let batches = batches.map(|batch| self.drain(of, batch, began));
         let ended: Vec<Result<Published, Problem>> = stream::iter(batches).buffer_unordered(AT_ONCE).collect().await;
         let mut done = Published::default();
         for ended in ended {
@@ -188,12 +191,12 @@ impl Publisher {
     }
 
     /// Publishes what is due of at most [`BATCH`] accounts, until nothing is or time is over.
-    async fn drain(&self, tenant: &Tenant, mut homes: Vec<Home>, began: Instant) -> Result<Published, Problem> {
+    async fn drain(&self, of: Of<'_>, mut homes: Vec<Home>, began: Instant) -> Result<Published, Problem> {
         let mut done = Published::default();
         while !homes.is_empty() && began.elapsed() < RUN {
-            let passes = homes.iter_mut().map(|home| home.read(self, tenant));
+            let passes = homes.iter_mut().map(|home| home.read(self, of.0));
             futures::future::try_join_all(passes).await?;
-            self.send_ready(tenant, &mut homes, &mut done).await?;
+            self.send_ready(of, &mut homes, &mut done).await?;
             homes.retain(Home::goes_on);
         }
         Ok(done)
@@ -201,7 +204,8 @@ impl Publisher {
 
     /// Sends what is ready, one event of each account at a time: of two in one batch the second might be
     /// taken without the first.
-    async fn send_ready(&self, tenant: &Tenant, homes: &mut [Home], done: &mut Published) -> Result<(), Problem> {
+    async fn send_ready(&self, of: Of<'_>, homes: &mut [Home], done: &mut Published) -> Result<(), Problem> {
+        let (tenant, _) = of;
         let mut sent = Vec::new();
         loop {
             for home in homes.iter_mut() {
@@ -224,7 +228,7 @@ impl Publisher {
                 }
             }
             if events.is_empty() {
-                return self.remove_marks(tenant, &sent).await;
+                return self.move_marks(of, &sent).await;
             }
             let mut fates = self.sink.send(&events).await.into_iter();
             for (home, event) in next.into_iter().zip(&events) {
@@ -240,7 +244,7 @@ impl Publisher {
                 }
             }
             if sent.len() >= MARKS_MAX {
-                self.remove_marks(tenant, &std::mem::take(&mut sent)).await?;
+                self.move_marks(of, &std::mem::take(&mut sent)).await?;
             }
         }
     }
@@ -257,13 +261,14 @@ impl Publisher {
     }
 
     /// A mark on what is no entry of an account's: nothing waits for it.
-    async fn put_aside(&self, tenant: &Tenant, key: &Key) -> Result<Published, Problem> {
+    async fn put_aside(&self, of: Of<'_>, key: &Key) -> Result<Published, Problem> {
+        let (tenant, _) = of;
         // The index may be behind: it may have been put aside already.
-        if !self.look(key).await?.is_some_and(|row| is_due(&row.item)) {
+        if !self.look(key).await?.is_some_and(|row| is_due(tenant, &row.item)) {
             return Ok(Published::default());
         }
         match self.keep(tenant, key, Unpublishable::NoEntry.to_string()).await {
-            Ok(()) => self.remove_marks(tenant, std::slice::from_ref(key)).await?,
+            Ok(()) => self.move_marks(of, std::slice::from_ref(key)).await?,
             Err(SinkError(code)) => {
                 let _ = self.not_taken(tenant, &code);
                 return Ok(Published { waiting: 1, ..Published::default() });
@@ -289,18 +294,18 @@ impl Publisher {
         Event::of_entry(&self.name, tenant, key, row.whole()?)
     }
 
-    async fn remove_marks(&self, tenant: &Tenant, entries: &[Key]) -> Result<(), Problem> {
+    async fn move_marks(&self, of: Of<'_>, entries: &[Key]) -> Result<(), Problem> {
         for entries in entries.chunks(MARKS_MAX) {
-            self.remove_some(tenant, entries).await?;
+            self.move_some(of, entries).await?;
         }
         Ok(())
     }
 
     /// Conflicts are not counted as `TransactionConflict`, for an alarm on money hangs on that: whoever is at
-    /// these entries removes the same marks.
-    async fn remove_some(&self, tenant: &Tenant, entries: &[Key]) -> Result<(), Problem> {
+    /// these entries moves the same marks.
+    async fn move_some(&self, (tenant, shards): Of<'_>, entries: &[Key]) -> Result<(), Problem> {
         let broken = |what: &str| self.ledger.broken(tenant, Operation::Publish, what);
-        let transaction = removal(entries).map_err(|error| broken(&error.to_string()))?;
+        let transaction = published(tenant, entries, shards).map_err(|error| broken(&error.to_string()))?;
         for round in 0..=retry::CONFLICT_RETRIES {
             let reasons = match self.ledger.dynamo().write(&transaction).await {
                 Ok(()) => return Ok(()),
@@ -335,12 +340,13 @@ impl App {
 
 /// The key of an item of a tenant's.
 fn key_of(tenant: &Tenant, item: &Item) -> Option<Key> {
-    let text = |name: &str| ledger_core::dynamo::read::opt_text(item, name);
+    let text = |name: &str| read::opt_text(item, name);
     Key::stored(tenant, text(attr::PK)?, text(attr::SK)?)
 }
 
-fn is_due(item: &Item) -> bool {
-    item.contains_key(attr::DUE_PK)
+/// Whether an item carries the mark of what is to be published.
+fn is_due(tenant: &Tenant, item: &Item) -> bool {
+    read::opt_text(item, attr::DUE_PK).is_some_and(|mark| keys::publish_mark(tenant, mark))
 }
 
 /// From which id on an account is read, whose oldest known entry is this one.

@@ -68,6 +68,11 @@ impl Update {
         written.chain(&self.remove).map(AsRef::as_ref)
     }
 
+    /// What it sets an attribute to.
+    pub(crate) fn set_to(&self, attribute: &str) -> Option<&Value> {
+        self.set.iter().find(|(name, _)| name == attribute).map(|(_, operand)| &operand.value)
+    }
+
     /// What it adds to an attribute, and whether it writes it in any other way.
     pub(crate) fn added(&self, attribute: &str) -> (Option<&Value>, bool) {
         let added = self.add.iter().find(|(name, _)| name == attribute).map(|(_, operand)| &operand.value);

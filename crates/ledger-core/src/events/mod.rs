@@ -7,7 +7,7 @@ mod marks;
 mod tests;
 
 pub use letter::DeadLetter;
-pub use marks::{MARKS_MAX, removal};
+pub use marks::{MARKS_MAX, published};
 
 use crate::account::{self, Account, Posting};
 use crate::dynamo::{Item, ItemError, read};

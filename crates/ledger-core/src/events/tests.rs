@@ -1,7 +1,8 @@
 use super::*;
 use crate::dynamo::Value as V;
 use crate::ids::CustomerId;
-use crate::keys::Partition;
+use crate::keys::{Partition, Shards};
+use crate::transaction::RenderedAction;
 use serde_json::Value as Json;
 
 const PAYER: &str = "019a0000-0000-7000-8000-00000000000a";
@@ -117,12 +118,17 @@ fn a_dead_letter_refers_and_does_not_tell() {
 }
 
 #[test]
-fn marks_go_and_nothing_else_does() {
-    let transaction = removal(&[key()]).unwrap();
-    let [item] = transaction.items() else { panic!("one action") };
-    let rendered = item.render().unwrap();
-    assert_eq!(rendered.condition.as_deref(), Some("attribute_exists(#uuid)"));
-    let crate::transaction::RenderedAction::Update(_, update) = rendered.action else { panic!("an update") };
-    assert_eq!(update, "REMOVE #due_pk, #due_sk");
-    assert!(removal(&[]).is_err() && removal(&[key(), key()]).is_err());
+fn marks_move_on_and_nothing_else_does() {
+    let other = Key::stored(&tenant(), "demo#tenant#root", "CONFIG").unwrap();
+    let transaction = published(&tenant(), &[key(), other], Shards::ONE).unwrap();
+    let updates = transaction.items().iter().map(|item| {
+        let rendered = item.render().unwrap();
+        assert_eq!(rendered.condition.as_deref(), Some("attribute_exists(#uuid)"));
+        let RenderedAction::Update(_, update) = rendered.action else { panic!("an update") };
+        (update, rendered.values.get(":due_pk").cloned())
+    });
+    let moved = ("SET #due_pk = :due_pk, #due_sk = :due_sk".to_owned(), Some(V::s("demo#due#seal#0")));
+    assert_eq!(updates.collect::<Vec<_>>(), [moved, ("REMOVE #due_pk, #due_sk".to_owned(), None)]);
+    assert!(published(&tenant(), &[], Shards::ONE).is_err());
+    assert!(published(&tenant(), &[key(), key()], Shards::ONE).is_err());
 }

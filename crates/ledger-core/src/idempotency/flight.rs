@@ -150,6 +150,11 @@ impl Flight {
         })
     }
 
+    /// Over how many shards its work is spread.
+    pub(crate) fn shards(&self) -> Shards {
+        self.shards
+    }
+
     /// The key of its marker.
     #[must_use]
     pub fn marker_key(&self) -> Key {

@@ -65,6 +65,14 @@ pub enum Role {
     Settlement,
     /// A request to send a bank file again.
     Resend,
+    /// A record of a step of an operation that asks somebody outside.
+    Trail,
+    /// Who seals a tenant's audit trail.
+    Sealing,
+    /// A segment of its chain, or how far a day is sealed.
+    Seal,
+    /// A record that is sealed.
+    Sealed,
 }
 
 /// A part of a condition, with what it means when it does not hold.
@@ -212,6 +220,19 @@ impl TransactItem {
         };
         let sum = parts.iter().try_fold(Decimal::ZERO, |sum, (part, _)| sum.checked_add(number(*part)?));
         sum.is_some() && sum == number(exposure)
+    }
+
+    /// The `state` that it writes.
+    pub(crate) fn state_written(&self) -> Option<&str> {
+        let state = match &self.action {
+            Action::Put(item) => item.get("state"),
+            Action::Update(update) => update.set_to("state"),
+            Action::Check => None,
+        };
+        match state {
+            Some(Value::S(state)) => Some(state),
+            Some(Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) | None => None,
+        }
     }
 
     /// Whether it writes an attribute that is a sum of postings.

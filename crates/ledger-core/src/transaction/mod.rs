@@ -158,6 +158,16 @@ impl Transaction {
         Self::without_effect(items)
     }
 
+    /// The same with one action more, which moves nothing.
+    pub(crate) fn and(self, more: TransactItem) -> Result<Self, BuildError> {
+        if !more.moves().is_empty() {
+            return Err(BuildError::EffectWithoutJournal(more.role()));
+        }
+        let mut items = self.items;
+        items.push(more);
+        Self::checked(items)
+    }
+
     /// The actions, in the order in which DynamoDB reports on them.
     #[must_use]
     pub fn items(&self) -> &[TransactItem] {

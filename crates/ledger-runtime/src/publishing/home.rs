@@ -50,7 +50,7 @@ impl Home {
             let keyed = rows.into_iter().filter_map(|row| Some((key_of(tenant, &row.item)?, row)));
             for (key, row) in keyed {
                 after = Some(key.sk().to_owned());
-                if is_due(&row.item) {
+                if is_due(tenant, &row.item) {
                     let event = publisher.event(tenant, &key, &row).map_err(|why| why.to_string());
                     due.push((key, event));
                 }

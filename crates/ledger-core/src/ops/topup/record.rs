@@ -62,7 +62,7 @@ pub struct TopupRecord {
     pub created_at: Timestamp,
     /// When its cancellation is asked for if it has not been paid.
     pub expires_at: Timestamp,
-    pub(super) shards: Shards,
+    pub(crate) shards: Shards,
 }
 
 impl TopupState {

@@ -1,0 +1,139 @@
+//! The keys of the audit trail: the records of steps that go outside, and the chain that seals all records.
+
+use super::{Key, Partition, due_partition, sk};
+use crate::ids::{Tenant, TransactionId, born_at, hyphenated};
+use crate::keys::Work;
+use crate::time::{Timestamp, UtcDay};
+use uuid::Uuid;
+
+/// A record of what was done for `resource` at `at`, in the resource's partition: in the order of time, and of
+/// `place` where the time is the same.
+#[must_use]
+pub fn trail(partition: &Partition, resource: Uuid, at: Timestamp, place: &str) -> Key {
+    partition.item(format!("{}{resource}#{at}#{place}", sk::TRAIL))
+}
+
+/// Who seals a tenant's audit trail, and how far its chain goes.
+#[must_use]
+pub fn sealing(tenant: &Tenant) -> Key {
+    Partition::tenant(tenant).item("SEALING")
+}
+
+/// A day's segment, by its number from 1 on.
+#[must_use]
+pub fn seal(tenant: &Tenant, day: UtcDay, number: u32) -> Key {
+    Partition::tenant(tenant).item(format!("{}{day}#{number:08}", sk::SEAL))
+}
+
+/// How far a day is sealed.
+#[must_use]
+pub fn sealed_day(tenant: &Tenant, day: UtcDay) -> Key {
+    Partition::tenant(tenant).item(format!("{}{day}", sk::SEALED))
+}
+
+/// Whether this is the mark of an entry that is to be published.
+#[must_use]
+pub fn publish_mark(tenant: &Tenant, mark: &str) -> bool {
+    let every = due_partition(tenant, Work::Publish, 0);
+    let every = every.strip_suffix('0').unwrap_or(&every);
+    mark.strip_prefix(every).is_some_and(|shard| shard.parse::<u32>().is_ok())
+}
+
+/// The kinds of records that make up the audit trail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// A journal entry: an operation's claim, effect and answer are one transaction, and this is it.
+    Entry,
+    /// An act of the operator's staff.
+    Act,
+    /// A step of an operation that asks somebody outside.
+    Step,
+}
+
+impl Key {
+    /// Which kind of record of the audit trail stands under it; `None` for anything else.
+    #[must_use]
+    pub fn recorded(&self) -> Option<Recorded> {
+        if self.entry().is_some() {
+            return Some(Recorded::Entry);
+        }
+        match (self.sk.strip_prefix(sk::AUDIT), self.sk.strip_prefix(sk::TRAIL)) {
+            (Some(id), _) => hyphenated(id).is_ok().then_some(Recorded::Act),
+            (None, Some(_)) => Some(Recorded::Step),
+            (None, None) => None,
+        }
+    }
+
+    /// When the id in the key of an entry or of an act was born.
+    #[must_use]
+    pub fn born(&self) -> Option<Timestamp> {
+        let id = self.sk.strip_prefix(sk::TXN).or_else(|| self.sk.strip_prefix(sk::AUDIT))?;
+        born_at(TransactionId::parse(id).ok()?.uuid())
+    }
+}
+
+impl Partition {
+    /// The least and the greatest sort key of an audit record whose id is born at `from` or later.
+    #[must_use]
+    pub fn audits_from(from: Timestamp) -> (String, String) {
+        (format!("{}{}", sk::AUDIT, crate::ids::least_born_at(from)), format!("{}~", sk::AUDIT))
+    }
+
+    /// The least and the greatest sort key of the segments of these days, both included.
+    #[must_use]
+    pub fn seals_between(from: UtcDay, to: UtcDay) -> (String, String) {
+        (format!("{}{from}#", sk::SEAL), format!("{}{to}#~", sk::SEAL))
+    }
+
+    /// The least and the greatest sort key of how far these days are sealed, both included.
+    #[must_use]
+    pub fn sealed_between(from: UtcDay, to: UtcDay) -> (String, String) {
+        (format!("{}{from}", sk::SEALED), format!("{}{to}", sk::SEALED))
+    }
+
+    /// The prefix of the records of what was done for a resource.
+    #[must_use]
+    pub fn trail_of(resource: Uuid) -> String {
+        format!("{}{resource}#", sk::TRAIL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{AuditId, CustomerId, TopupId};
+    use crate::keys::audit;
+
+    const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
+
+    #[test]
+    fn records_are_known_by_their_keys() {
+        let tenant = Tenant::parse("demo").unwrap();
+        let wallet = Partition::customer(&tenant, CustomerId::parse(ID).unwrap());
+        let entry = wallet.entry(TransactionId::parse(ID).unwrap());
+        let act = audit(&tenant, AuditId::parse(ID).unwrap());
+        let topup = TopupId::parse(ID).unwrap();
+        let step = trail(&Partition::topup(&tenant, topup), topup.uuid(), Timestamp::from_millis(0), "claimed");
+        assert_eq!(step.sk(), format!("TRAIL#{ID}#1970-01-01T00:00:00.000Z#claimed"));
+        assert_eq!(entry.recorded(), Some(Recorded::Entry));
+        assert_eq!(act.recorded(), Some(Recorded::Act));
+        assert_eq!(step.recorded(), Some(Recorded::Step));
+        assert_eq!((entry.born(), act.born(), step.born()), (act.born(), act.born(), None));
+        assert_eq!(entry.born().unwrap().utc_day().to_string(), "2024-12-02");
+        let seal = seal(&tenant, entry.born().unwrap().utc_day(), 7);
+        assert_eq!((seal.sk(), seal.recorded()), ("SEAL#2024-12-02#00000007", None));
+        assert_eq!(sealing(&tenant).recorded(), None);
+    }
+
+    #[test]
+    fn a_mark_is_of_one_kind_of_work() {
+        let tenant = Tenant::parse("demo").unwrap();
+        assert!(publish_mark(&tenant, &due_partition(&tenant, Work::Publish, 63)));
+        let other = Tenant::parse("demo2").unwrap();
+        for mark in
+            [due_partition(&tenant, Work::Seal, 0), due_partition(&other, Work::Publish, 0), "demo#due#publish#".into()]
+        {
+            assert!(!publish_mark(&tenant, &mark), "{mark}");
+        }
+    }
+}

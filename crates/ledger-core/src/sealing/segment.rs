@@ -1,0 +1,239 @@
+//! Segments of the chain, the links between them, and the records that they list.
+
+use super::canonical;
+use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::ids::Tenant;
+use crate::keys::{self, Key, attr};
+use crate::time::{Timestamp, UtcDay};
+use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
+use std::fmt;
+
+/// The attribute that says in which segment a record is: `2026-11-21/3`.
+pub(super) const STAMP: &str = "sealed";
+/// The attribute of a segment that is not part of what it is the hash of.
+const HASH: &str = "hash";
+
+/// Names a segment and says what its hash is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Link {
+    /// The day of its records.
+    pub day: UtcDay,
+    /// Its number in that day, from 1 on.
+    pub number: u32,
+    /// Its hash, 64 hexadecimal digits.
+    pub hash: String,
+}
+
+/// A record of the audit trail that can be sealed, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sealable {
+    key: Key,
+    at: Timestamp,
+    hash: String,
+}
+
+/// A segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Which one, and its hash as it says.
+    pub link: Link,
+    /// The segment that was written before it, by the tenant's one chain; none of the first.
+    pub after: Option<Link>,
+    /// When it was written.
+    pub sealed_at: Timestamp,
+    /// The keys and hashes of its records.
+    pub records: Vec<(Key, String)>,
+}
+
+/// How far a day is sealed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealedDay {
+    /// Its last segment.
+    pub last: Link,
+    /// How many records its segments list.
+    pub records: u32,
+}
+
+/// Whether a record is in a segment.
+#[must_use]
+pub fn is_sealed(item: &Item) -> bool {
+    item.contains_key(STAMP)
+}
+
+/// The segment that a record's stamp names, as it is written.
+pub(super) fn stamp_of(item: &Item) -> Option<&str> {
+    read::opt_text(item, STAMP)
+}
+
+/// Removes the marks of records that have been sealed: a late publication may have put one back.
+///
+/// # Errors
+/// [`BuildError`] for none, too many, or one twice.
+pub fn unmark(records: &[Key]) -> Result<Transaction, BuildError> {
+    let unmarked = |key: &Key| {
+        let clause = Clause { condition: Condition::exists(STAMP), failure: Failure::StalePlan };
+        let update = Update::new().remove(attr::DUE_PK).remove(attr::DUE_SK);
+        TransactItem::update(Role::Sealed, key.clone(), update, vec![clause])
+    };
+    Transaction::unkeyed(records.iter().map(unmarked).collect())
+}
+
+impl Link {
+    /// As records are stamped with it: `2026-11-21/3`.
+    #[must_use]
+    pub fn stamp(&self) -> String {
+        format!("{}/{}", self.day, self.number)
+    }
+
+    pub(super) fn item(&self) -> Item {
+        Item::from([
+            ("day".to_owned(), Value::s(self.day)),
+            ("number".to_owned(), Value::int(self.number.into())),
+            (HASH.to_owned(), Value::s(&self.hash)),
+        ])
+    }
+
+    pub(super) fn read(item: &Item) -> Result<Self, ItemError> {
+        let number = u32::try_from(read::int(item, "number")?);
+        Ok(Self {
+            day: read::parsed(item, "day", UtcDay::parse)?,
+            number: number.map_err(|_| ItemError { attribute: "number".to_owned() })?,
+            hash: read::text(item, HASH)?.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} {}", self.day, self.number, self.hash)
+    }
+}
+
+impl Sealable {
+    /// A record as it stands in the table. `None` if it is none, or is sealed. One that does not say when it
+    /// was written is of the day on which its id was born.
+    ///
+    /// # Errors
+    /// [`ItemError`] if nobody can tell of which day it is.
+    pub fn read(tenant: &Tenant, item: &Item) -> Result<Option<Self>, ItemError> {
+        let key = Key::stored(tenant, read::text(item, attr::PK)?, read::text(item, attr::SK)?);
+        let Some(key) = key.filter(|key| key.recorded().is_some()) else { return Ok(None) };
+        if is_sealed(item) {
+            return Ok(None);
+        }
+        let written = read::parsed(item, attr::CREATED_AT, Timestamp::parse);
+        let at = written.or_else(|odd| key.born().ok_or(odd))?;
+        Ok(Some(Self { key, at, hash: canonical::digest(item) }))
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// When it was written.
+    #[must_use]
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    pub(super) fn stamped(&self, link: &Link) -> TransactItem {
+        let clause = |condition, failure| Clause { condition, failure };
+        let once = vec![
+            clause(Condition::exists(attr::PK), Failure::AccountMissing),
+            clause(Condition::absent(STAMP), Failure::AlreadyExists),
+        ];
+        let update =
+            Update::new().set(STAMP, "stamp", Value::S(link.stamp())).remove(attr::DUE_PK).remove(attr::DUE_SK);
+        TransactItem::update(Role::Sealed, self.key.clone(), update, once)
+    }
+}
+
+impl Segment {
+    /// A segment of these records, with its hash.
+    pub(super) fn of(
+        tenant: &Tenant,
+        (day, number): (UtcDay, u32),
+        after: Option<Link>,
+        records: &[Sealable],
+        now: Timestamp,
+    ) -> Self {
+        let records = records.iter().map(|record| (record.key.clone(), record.hash.clone())).collect();
+        let link = Link { day, number, hash: String::new() };
+        let mut segment = Self { link, after, sealed_at: now, records };
+        segment.link.hash = canonical::without(&segment.whole(tenant), &[HASH]);
+        segment
+    }
+
+    /// Reads a stored segment.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(tenant: &Tenant, item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let record = |value: &Value| {
+            let Value::M(map) = value else { return Err(wrong("records")) };
+            let key = Key::stored(tenant, read::text(map, "pk")?, read::text(map, "sk")?);
+            Ok((key.ok_or_else(|| wrong("records"))?, read::text(map, HASH)?.to_owned()))
+        };
+        let segment = Self {
+            link: Link::read(item)?,
+            after: read::opt_map(item, "after").map(Link::read).transpose()?,
+            sealed_at: read::parsed(item, "sealed_at", Timestamp::parse)?,
+            records: read::list(item, "records").iter().map(record).collect::<Result<_, _>>()?,
+        };
+        let key = keys::seal(tenant, segment.link.day, segment.link.number);
+        if read::text(item, attr::PK)? != key.pk() || read::text(item, attr::SK)? != key.sk() {
+            return Err(wrong(attr::SK));
+        }
+        Ok(segment)
+    }
+
+    /// The hash of a stored segment, of everything that stands in it but the hash itself.
+    #[must_use]
+    pub fn digest(item: &Item) -> String {
+        canonical::without(item, &[HASH])
+    }
+
+    /// The action that writes it.
+    pub(super) fn put(&self, tenant: &Tenant) -> TransactItem {
+        let key = keys::seal(tenant, self.link.day, self.link.number);
+        let mut item = self.whole(tenant);
+        item.retain(|name, _| name != attr::PK && name != attr::SK);
+        TransactItem::put_new(Role::Seal, key, item, Failure::StalePlan)
+    }
+
+    /// The item as it stands in the table.
+    fn whole(&self, tenant: &Tenant) -> Item {
+        let key = keys::seal(tenant, self.link.day, self.link.number);
+        let record = |(key, hash): &(Key, String)| {
+            let pair = |name: &str, text: &str| (name.to_owned(), Value::s(text));
+            Value::M(Item::from([pair("pk", key.pk()), pair("sk", key.sk()), pair(HASH, hash)]))
+        };
+        let mut item = self.link.item();
+        item.extend([
+            (attr::PK.to_owned(), Value::s(key.pk())),
+            (attr::SK.to_owned(), Value::s(key.sk())),
+            ("sealed_at".to_owned(), Value::s(self.sealed_at)),
+            ("records".to_owned(), Value::L(self.records.iter().map(record).collect())),
+        ]);
+        if let Some(after) = &self.after {
+            item.insert("after".to_owned(), Value::M(after.item()));
+        }
+        item
+    }
+}
+
+impl SealedDay {
+    /// Reads how far a day is sealed.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let records = u32::try_from(read::int(item, "records")?);
+        let records = records.map_err(|_| ItemError { attribute: "records".to_owned() })?;
+        Ok(Self { last: Link::read(item)?, records })
+    }
+}
