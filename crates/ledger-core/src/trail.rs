@@ -46,6 +46,8 @@ pub enum Heard {
     },
     /// Somebody who checks merchants has passed one, and calls that so.
     Passed(String),
+    /// A file is where the bank gets it, under this name.
+    Stored(String),
 }
 
 /// A step's record, before it is put into a transaction.
@@ -158,10 +160,7 @@ impl Record {
         let mut record = Self::new(&whose, what, Actor::System, &format!("{name}.{what}"), now);
         record.set("settlement_id", Value::s(settlement.id));
         record.set("task", Value::s(name));
-        match settlement.turned_back {
-            Some(why) => record.because(why.name()).heard(heard),
-            None => record.heard(heard),
-        }
+        record.heard(heard)
     }
 
     /// Where it stands.
@@ -257,6 +256,7 @@ impl Heard {
                 map(&[("outcome", "told"), ("event", event), ("kind", kind), ("psp_id", object.as_str())])
             }
             Self::Passed(reference) => map(&[("outcome", "passed"), ("reference", reference)]),
+            Self::Stored(name) => map(&[("outcome", "stored"), ("file", name)]),
         }
     }
 }
@@ -276,10 +276,15 @@ impl Transaction {
         let states = self.items().iter().filter_map(|item| {
             let is_claim = matches!(item.role(), Role::Marker | Role::Flight);
             let of = if is_claim { "claim" } else { item.key().sk().split('#').next().unwrap_or_default() };
-            Some((of.to_lowercase(), Value::s(item.state_written()?)))
+            Some((of.to_lowercase(), Value::s(item.text_written("state")?)))
         });
-        let record = record.into_item(states.collect());
-        self.and(record)
+        let states = states.collect();
+        let why = self.items().iter().find_map(|item| item.text_written("turned_back"));
+        let record = match why {
+            Some(why) => record.because(why),
+            None => record,
+        };
+        self.and(record.into_item(states))
     }
 
     /// A step's record alone: what is asked outside after it, or what was heard and changed nothing.

@@ -178,8 +178,8 @@ pub fn openapi_json() -> String {
     document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
 }
 
-/// What a schedule does on AWS: carries the tenant's bulk grants on, gives back what was held for too long, and
-/// starts its settlements.
+/// What a schedule does on AWS: carries the tenant's bulk grants on, gives back what was held for too long,
+/// starts its settlements and seals its audit trail.
 async fn carry_on_jobs(app: App, tenant: String) {
     let Ok(tenant) = Tenant::parse(&tenant) else { return };
     let mut ticks = tokio::time::interval(JOBS_EVERY);
@@ -190,6 +190,9 @@ async fn carry_on_jobs(app: App, tenant: String) {
         }
         if let Err(problem) = jobs::start_settlements(&app, &tenant).await {
             tracing::warn!(code = problem.code(), "settlements were not started");
+        }
+        if let Err(problem) = jobs::seal_trail(&app, &tenant).await {
+            tracing::warn!(code = problem.code(), "the audit trail was not sealed");
         }
     }
 }

@@ -24,6 +24,7 @@ pub mod reads;
 pub mod refunds;
 pub mod request;
 pub mod routing;
+pub mod sealing;
 pub mod secrets;
 pub mod settlement;
 pub mod signature;

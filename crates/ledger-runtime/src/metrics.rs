@@ -140,6 +140,8 @@ metrics! {
     OldestUnpublished in Seconds,
     /// A journal entry cannot be told as an event: a reference to it was put aside for a person.
     EntryPutAside,
+    /// Age of the oldest record of the audit trail that the sealing worker found unsealed.
+    SealingLag in Seconds,
 }
 
 impl Metric {

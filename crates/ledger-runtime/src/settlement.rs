@@ -21,7 +21,8 @@ use ledger_core::failure::Failure;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
-use ledger_core::ops::settlement::{self as rules, Move, Outcome, Settlement, Task, TurnedBack};
+use ledger_core::ops::settlement::{self as rules, Move, Outcome, Settlement, Step, Task, TurnedBack};
+use ledger_core::trail::{Heard, Record};
 use ledger_core::transaction::{BuildError, Rejection, Transaction};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -107,7 +108,7 @@ impl Settler {
             match next.map_err(|error| self.broken(at, &error.to_string()))? {
                 Move::Said(outcome) => return Ok(outcome),
                 Move::Write(transaction) => {
-                    if self.write(at, &transaction).await? && task == Task::Stop {
+                    if self.write_recorded((at, &settlement, task), *transaction, &[]).await? && task == Task::Stop {
                         self.ledger.metrics().count(Metric::CompensationStuck, &at.tenant, Operation::SettlementRun);
                         tracing::error!(tenant = %at.tenant, settlement = %at.id, state = %settlement.state,
                             "a settlement stopped: a person must resume it");
@@ -155,38 +156,49 @@ impl Settler {
     async fn check(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
         let kyc =
             self.kyc.as_ref().ok_or_else(|| self.broken(at, "nobody is set up who checks merchants: set KYC_URL"))?;
+        let (task, tenant) = (Task::Do(Step::Kyc), &at.tenant);
+        let asked = Record::of_task(tenant, settlement, task, "asked", &[], self.ledger.clock().now());
+        let asked = self.built(at, Transaction::record(asked))?;
+        // Whoever asks at the same instant has put the same down.
+        let _ = self.ledger.attempt(tenant, Operation::SettlementRun, &asked).await?;
         let answer = kyc.check(at).await;
         let now = self.ledger.clock().now();
-        let tenant = &at.tenant;
         let turn_back = |why| rules::turn_back(tenant, settlement, why, now);
-        let transaction = match answer {
-            KycAnswer::Passed { reference } => rules::verified(tenant, settlement, &reference, now),
-            KycAnswer::Refused => turn_back(TurnedBack::KycRefused),
+        let (transaction, heard) = match answer {
+            KycAnswer::Passed { reference } => {
+                (rules::verified(tenant, settlement, &reference, now), Heard::Passed(reference))
+            }
+            KycAnswer::Refused => (turn_back(TurnedBack::KycRefused), Heard::Refused("kyc".to_owned())),
             KycAnswer::Unknown => {
                 let since = settlement.held_at.unwrap_or(settlement.created_at);
                 if now.since(since) < rules::saga::KYC_WITHIN {
                     return Ok(false);
                 }
-                turn_back(TurnedBack::KycUnanswered)
+                (turn_back(TurnedBack::KycUnanswered), Heard::Unknown("no_answer".to_owned()))
             }
         };
-        self.write(at, &self.built(at, transaction)?).await.map(|_| true)
+        let transaction = self.built(at, transaction)?;
+        self.write_recorded((at, settlement, task), transaction, &[heard]).await.map(|_| true)
     }
 
     /// Puts the file where the bank gets it, and books it as paid. A file that cannot be made was not sent.
     async fn pay(&self, at: &SettlementRef, settlement: &Settlement) -> Result<(), Problem> {
-        let transaction = match self.file(at, settlement)? {
+        let (transaction, heard) = match self.file(at, settlement)? {
             Ok(file) => {
                 self.put(at, at.tenant.as_str(), &file).await?;
                 let to = (TenantAccount::BankClearing, Some(file.name.as_str()));
-                rules::paid(&at.tenant, settlement, to, self.ledger.clock().now())
+                let paid = rules::paid(&at.tenant, settlement, to, self.ledger.clock().now());
+                (paid, Heard::Stored(file.name))
             }
             Err(error) => {
                 tracing::warn!(settlement = %at.id, %error, "a payout cannot be asked for");
-                rules::turn_back(&at.tenant, settlement, TurnedBack::PayoutRefused, self.ledger.clock().now())
+                let now = self.ledger.clock().now();
+                let refused = rules::turn_back(&at.tenant, settlement, TurnedBack::PayoutRefused, now);
+                (refused, Heard::Refused("file".to_owned()))
             }
         };
-        self.write(at, &self.built(at, transaction)?).await.map(|_| ())
+        let transaction = self.built(at, transaction)?;
+        self.write_recorded((at, settlement, Task::Do(Step::Payout)), transaction, &[heard]).await.map(|_| ())
     }
 
     fn file(
@@ -211,6 +223,18 @@ impl Settler {
                 Err(Problem::outcome_unknown())
             }
         }
+    }
+
+    /// Writes a transition, with its record.
+    async fn write_recorded(
+        &self,
+        (at, settlement, task): (&SettlementRef, &Settlement, Task),
+        transaction: Transaction,
+        heard: &[Heard],
+    ) -> Result<bool, Problem> {
+        let what = if task == Task::Stop { "stopped" } else { "moved" };
+        let record = Record::of_task(&at.tenant, settlement, task, what, heard, self.ledger.clock().now());
+        self.write(at, &self.built(at, transaction.recorded(record))?).await
     }
 
     /// Writes what a task has to write; not if somebody was faster, whoever that was.

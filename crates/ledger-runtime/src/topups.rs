@@ -6,6 +6,7 @@ mod call;
 mod drive;
 mod facts;
 mod lookup;
+mod notes;
 mod parked;
 mod provider;
 mod records;

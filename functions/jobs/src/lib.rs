@@ -1,5 +1,6 @@
 //! What has to be carried on for a tenant that a schedule names: bulk grants, what merchants hold and have not
-//! captured in time, and settlements, which are started. Two workers at once do nothing twice.
+//! captured in time, settlements, which are started, and the audit trail, which is sealed. Two workers at once do
+//! nothing twice.
 
 mod grants;
 mod holds;
@@ -7,6 +8,7 @@ mod holds;
 use ledger_core::ids::Tenant;
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
+use ledger_runtime::sealing::{self, Sealed};
 use ledger_runtime::settlement::{self, Started};
 use serde::Serialize;
 
@@ -40,4 +42,14 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
 /// 503 if the store or the state machine did not tell; a later run goes on.
 pub async fn start_settlements(app: &App, tenant: &Tenant) -> Result<Started, Problem> {
     settlement::start_due(app, tenant).await
+}
+
+/// Seals what is due of a tenant's audit trail.
+///
+/// # Errors
+/// 503 if the store did not tell; a later run goes on where this one stopped. 500 if a record could not be
+/// sealed, or the chain is not as it was written.
+pub async fn seal_trail(app: &App, tenant: &Tenant) -> Result<Sealed, Problem> {
+    let shards = app.terms(tenant).await?.due_shards;
+    sealing::run(app, tenant, shards).await
 }

@@ -222,15 +222,15 @@ impl TransactItem {
         sum.is_some() && sum == number(exposure)
     }
 
-    /// The `state` that it writes.
-    pub(crate) fn state_written(&self) -> Option<&str> {
-        let state = match &self.action {
-            Action::Put(item) => item.get("state"),
-            Action::Update(update) => update.set_to("state"),
+    /// The text that it writes into an attribute.
+    pub(crate) fn text_written(&self, attribute: &str) -> Option<&str> {
+        let written = match &self.action {
+            Action::Put(item) => item.get(attribute),
+            Action::Update(update) => update.set_to(attribute),
             Action::Check => None,
         };
-        match state {
-            Some(Value::S(state)) => Some(state),
+        match written {
+            Some(Value::S(text)) => Some(text),
             Some(Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) | None => None,
         }
     }

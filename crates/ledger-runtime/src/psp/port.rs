@@ -109,6 +109,15 @@ pub enum Sighting {
 }
 
 impl PspObject {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &PspId {
+        match self {
+            Self::Intent(intent) => &intent.id,
+            Self::Refund(refund) => &refund.id,
+        }
+    }
+
     /// What it tells our books.
     #[must_use]
     pub fn fact(self) -> Fact {

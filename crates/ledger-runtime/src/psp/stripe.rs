@@ -10,7 +10,7 @@ mod transport;
 use super::port::{Lookup, Psp, PspObject, Sent, Sighting, Sought, Unknown};
 use crate::config::StripeConfig;
 use futures::future::BoxFuture;
-use ledger_core::psp::{PspId, PspKey, PspRequest, Step, Tags};
+use ledger_core::psp::{PspKey, PspRequest, Step, Tags};
 use std::fmt;
 use std::sync::Arc;
 use transport::{Answer, Call, Http, Timeouts};
@@ -106,13 +106,6 @@ impl Psp for Stripe {
 }
 
 impl PspObject {
-    fn id(&self) -> &PspId {
-        match self {
-            Self::Intent(intent) => &intent.id,
-            Self::Refund(refund) => &refund.id,
-        }
-    }
-
     fn tags(&self) -> Option<&Tags> {
         match self {
             Self::Intent(intent) => intent.tags.as_ref(),

@@ -9,6 +9,7 @@ use http::StatusCode;
 use ledger_core::idempotency::{Admission, Claim, Flight, Phase};
 use ledger_core::ops::Context;
 use ledger_core::ops::topup::PlannedCall;
+use ledger_core::trail::Record;
 use ledger_core::transaction::Transaction;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -48,7 +49,8 @@ impl Desk {
     {
         let seal = |call: PlannedCall| {
             let flight = Flight::begin(claim, &call)?;
-            Ok((Transaction::claimed(&call.draft, claim, &flight)?, flight))
+            let claimed = Transaction::claimed(&call.draft, claim, &flight)?;
+            Ok((claimed.recorded(Record::claimed(&flight, claim.actor))?, flight))
         };
         let executed = match admission {
             Admission::Execute => self.ledger.execute(claim, plan, seal).await?,
@@ -107,6 +109,8 @@ impl Desk {
         let Some((held, transaction)) = flight.take_over(now).map_err(|error| self.unbuilt(flight, &error))? else {
             return Ok(None);
         };
+        let recorded = transaction.recorded(Record::taken_over(flight, &held, now));
+        let transaction = recorded.map_err(|error| self.unbuilt(flight, &error))?;
         Ok(self.transition(flight, &transaction).await?.then_some(held))
     }
 }

@@ -13,6 +13,7 @@ use ledger_core::idempotency::{Answer, Flight, Marker, MarkerState, Parked};
 use ledger_core::ops::topup::{Effect, Routed, refused, route};
 use ledger_core::retry;
 use ledger_core::time::Timestamp;
+use ledger_core::trail::{Heard, Record};
 use ledger_core::transaction::{BuildError, Draft, Transaction};
 use std::time::Duration;
 
@@ -51,16 +52,18 @@ impl Desk {
     /// Asks the provider, and writes what it says.
     pub(super) async fn drive(&self, flight: &Flight) -> Result<Driven, Problem> {
         let records = self.records_of(flight).await?;
-        match self.ask(flight, &records).await {
-            Asked::Done(object) => self.land(flight, records, &object).await,
+        let mut heard = Vec::new();
+        match self.ask(flight, &records, &mut heard).await {
+            Asked::Done(object) => self.land(flight, records, &object, &heard).await,
             Asked::Refused(refusal) => match refusal.outlook {
-                Outlook::Final => self.land_refused(flight, records, &refusal.code).await,
-                Outlook::MayPass { burnt } => self.retry_later(flight, burnt).await,
+                Outlook::Final => self.land_refused(flight, records, &refusal.code, &heard).await,
+                Outlook::MayPass { burnt } => self.retry_later(flight, burnt, &heard).await,
             },
-            Asked::Absent => self.retry_later(flight, true).await,
-            Asked::TooOld => self.park(flight, Parked::NotFound).await,
+            Asked::Absent => self.retry_later(flight, true, &heard).await,
+            Asked::TooOld => self.park(flight, Parked::NotFound, &heard).await,
             Asked::Unknown => {
                 self.count(Metric::PspUnknown, flight);
+                self.note_unknown(flight, &heard).await;
                 Ok(Driven::Unknown)
             }
         }
@@ -71,7 +74,9 @@ impl Desk {
         records.ok_or_else(|| self.broken(flight, "a claim without its record"))
     }
 
-    async fn ask(&self, flight: &Flight, records: &Records) -> Asked {
+    /// Asks, and takes down what it hears. A sending is on record before it leaves: the first by the claim, or by
+    /// whoever took it over.
+    async fn ask(&self, flight: &Flight, records: &Records, heard: &mut Vec<Heard>) -> Asked {
         for send in 0..SENDS {
             if send > 0 {
                 tokio::time::sleep(RESEND_PAUSE).await;
@@ -79,33 +84,50 @@ impl Desk {
             // Asked before each sending: a process may have slept since the last.
             let now = self.ledger.clock().now();
             if !flight.may_send(now) {
-                return self.look_after(flight, records, Asked::TooOld).await;
+                return self.look_after(flight, records, Asked::TooOld, heard).await;
             }
             if !flight.may_hold(now) {
                 return Asked::Unknown;
             }
+            if send > 0 && !self.note_sending(flight, send, heard, now).await {
+                return Asked::Unknown;
+            }
             match self.psp.send(&flight.request, &flight.psp_key()).await {
-                Sent::Done(object) => return Asked::Done(object),
+                Sent::Done(object) => {
+                    heard.push(Heard::Done(object.id().clone()));
+                    return Asked::Done(object);
+                }
                 Sent::Refused(refusal) => {
+                    heard.push(Heard::Refused(refusal.code.clone()));
                     self.count(Metric::PspRefused, flight);
                     // A refusal of the very first sending is proof. After one whose outcome is not
                     // known, the object is looked for before anything is given back.
                     if send == 0 && flight.fence == 1 {
                         return Asked::Refused(refusal);
                     }
-                    return self.look_before(flight, records, refusal).await;
+                    return self.look_before(flight, records, refusal, heard).await;
                 }
-                Sent::Unknown(unknown) if unknown.resend => {}
-                // The provider replays its own failure: only a look tells what became of it.
-                Sent::Unknown(_) => return self.look_after(flight, records, Asked::Absent).await,
+                Sent::Unknown(unknown) => {
+                    heard.push(Heard::Unknown(unknown.why.to_owned()));
+                    // The provider replays its own failure: only a look tells what became of it.
+                    if !unknown.resend {
+                        return self.look_after(flight, records, Asked::Absent, heard).await;
+                    }
+                }
             }
         }
         Asked::Unknown
     }
 
     /// What a look shows; the refusal if there is nothing.
-    async fn look_before(&self, flight: &Flight, records: &Records, refusal: PspRefusal) -> Asked {
-        match self.find(flight, records, self.ledger.clock().now()).await {
+    async fn look_before(
+        &self,
+        flight: &Flight,
+        records: &Records,
+        refusal: PspRefusal,
+        heard: &mut Vec<Heard>,
+    ) -> Asked {
+        match self.look_for(flight, records, self.ledger.clock().now(), heard).await {
             Sighting::Found(object) => Asked::Done(object),
             Sighting::Absent => Asked::Refused(refusal),
             // A key that the provider does not know sees nothing either. Such a refusal gives nothing
@@ -116,9 +138,9 @@ impl Desk {
     }
 
     /// What a look shows; `missing` if there is nothing, and there would be by now.
-    async fn look_after(&self, flight: &Flight, records: &Records, missing: Asked) -> Asked {
+    async fn look_after(&self, flight: &Flight, records: &Records, missing: Asked, heard: &mut Vec<Heard>) -> Asked {
         let now = self.ledger.clock().now();
-        match self.find(flight, records, now).await {
+        match self.look_for(flight, records, now, heard).await {
             Sighting::Found(object) => Asked::Done(object),
             Sighting::Absent if now >= flight.first_sent_at.plus(ABSENT_AFTER) => missing,
             Sighting::Absent | Sighting::Unknown => Asked::Unknown,
@@ -127,7 +149,13 @@ impl Desk {
 
     /// One transaction on the token and on our record's own state: the answer, the state, and what it
     /// moves in our books.
-    async fn land(&self, flight: &Flight, mut records: Records, object: &PspObject) -> Result<Driven, Problem> {
+    async fn land(
+        &self,
+        flight: &Flight,
+        mut records: Records,
+        object: &PspObject,
+        heard: &[Heard],
+    ) -> Result<Driven, Problem> {
         let fact = object.clone().fact();
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
@@ -140,11 +168,11 @@ impl Desk {
                 Routed::Odd(oddity) => {
                     tracing::error!(operation = %flight.operation, resource = %flight.resource,
                         why = oddity.name(), "the provider's object contradicts our record");
-                    return self.park(flight, Parked::Contradiction).await;
+                    return self.park(flight, Parked::Contradiction, heard).await;
                 }
                 Routed::Ahead => return Err(self.broken(flight, "an object of our own that is ahead of our record")),
             };
-            if let Some(driven) = self.write_landing(flight, effect, &answer, false, now).await? {
+            if let Some(driven) = self.write_landing(flight, effect, (&answer, false), heard, now).await? {
                 return Ok(driven);
             }
             records = self.records_of(flight).await?;
@@ -153,7 +181,13 @@ impl Desk {
     }
 
     /// The provider's refusal is the answer, and what was reserved is given back.
-    async fn land_refused(&self, flight: &Flight, mut records: Records, code: &str) -> Result<Driven, Problem> {
+    async fn land_refused(
+        &self,
+        flight: &Flight,
+        mut records: Records,
+        code: &str,
+        heard: &[Heard],
+    ) -> Result<Driven, Problem> {
         let answer = Problem::psp_refused(code).answer();
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
@@ -162,8 +196,8 @@ impl Desk {
                 None => refused::topup(&flight.tenant, &records.topup, now)?,
             };
             // An event was here first: the provider has the object, and yet refuses to have made it.
-            let Some(effect) = effect else { return self.park(flight, Parked::Contradiction).await };
-            if let Some(driven) = self.write_landing(flight, Some(effect), &answer, true, now).await? {
+            let Some(effect) = effect else { return self.park(flight, Parked::Contradiction, heard).await };
+            if let Some(driven) = self.write_landing(flight, Some(effect), (&answer, true), heard, now).await? {
                 return Ok(driven);
             }
             records = self.records_of(flight).await?;
@@ -176,8 +210,8 @@ impl Desk {
         &self,
         flight: &Flight,
         effect: Option<Effect>,
-        answer: &Answer,
-        refused: bool,
+        (answer, refused): (&Answer, bool),
+        heard: &[Heard],
         now: Timestamp,
     ) -> Result<Option<Driven>, Problem> {
         let effect = effect.unwrap_or_else(|| Effect {
@@ -189,6 +223,7 @@ impl Desk {
         });
         let from = effect.provenance(&flight.tenant, now);
         let transaction = Transaction::landed(&effect.draft, flight.land(answer, refused, now), &from);
+        let transaction = transaction.and_then(|landed| landed.recorded(Record::answered(flight, heard, now)));
         let transaction = transaction.map_err(|error| self.unbuilt(flight, &error))?;
         match self.ledger.attempt(&flight.tenant, flight.operation, &transaction).await? {
             Attempt::Applied => Ok(Some(Driven::Landed(answer.clone()))),
@@ -201,19 +236,32 @@ impl Desk {
         }
     }
 
-    async fn retry_later(&self, flight: &Flight, burnt: bool) -> Result<Driven, Problem> {
+    async fn retry_later(&self, flight: &Flight, burnt: bool, heard: &[Heard]) -> Result<Driven, Problem> {
         let now = self.ledger.clock().now();
-        let (next, transaction) = flight.fail_retryably(burnt, now).map_err(|error| self.unbuilt(flight, &error))?;
+        let failed = flight.fail_retryably(burnt, now);
+        self.give_up_for_now(flight, failed, heard, now).await
+    }
+
+    async fn park(&self, flight: &Flight, why: Parked, heard: &[Heard]) -> Result<Driven, Problem> {
+        let now = self.ledger.clock().now();
+        self.give_up_for_now(flight, flight.park(why, now), heard, now).await
+    }
+
+    async fn give_up_for_now(
+        &self,
+        flight: &Flight,
+        failed: Result<(Flight, Transaction), BuildError>,
+        heard: &[Heard],
+        now: Timestamp,
+    ) -> Result<Driven, Problem> {
+        let failed = failed.and_then(|(next, transaction)| {
+            let transaction = transaction.recorded(Record::answered(&next, heard, now))?;
+            Ok((next, transaction))
+        });
+        let (next, transaction) = failed.map_err(|error| self.unbuilt(flight, &error))?;
         if next.parked.is_some() {
             self.parked(&next);
         }
-        Ok(if self.transition(flight, &transaction).await? { Driven::Waiting } else { Driven::Lost })
-    }
-
-    async fn park(&self, flight: &Flight, why: Parked) -> Result<Driven, Problem> {
-        let (next, transaction) =
-            flight.park(why, self.ledger.clock().now()).map_err(|error| self.unbuilt(flight, &error))?;
-        self.parked(&next);
         Ok(if self.transition(flight, &transaction).await? { Driven::Waiting } else { Driven::Lost })
     }
 

@@ -14,6 +14,7 @@ use ledger_core::operation::Operation;
 use ledger_core::ops::topup::{Effect, Oddity, Routed, route};
 use ledger_core::psp::{EventId, Fact, Tags};
 use ledger_core::retry;
+use ledger_core::trail::Record;
 use ledger_core::transaction::Transaction;
 
 /// What became of a fact.
@@ -139,7 +140,9 @@ impl Desk {
             effect.draft.items.push(flight.land_from_outside(&answer, false, claim.now));
         }
         let from = effect.provenance(&claim.tenant, claim.now);
+        let told = Record::told(&records.topup, effect.operation, effect.principal, fact.object(), claim);
         Transaction::of_event(&effect.draft, claim, &from)
+            .and_then(|transaction| transaction.recorded(told))
             .map_err(|error| self.ledger.broken(&claim.tenant, Operation::StripeEvent, &error.to_string()))
     }
 

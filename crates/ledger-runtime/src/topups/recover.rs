@@ -18,6 +18,7 @@ use ledger_core::keys::{self, Shards, Work, attr, sk};
 use ledger_core::operation::Operation;
 use ledger_core::ops::topup::{RefundState, TopupRecord, TopupState, attention, check};
 use ledger_core::psp::Tags;
+use ledger_core::trail::{Heard, Record};
 use ledger_core::transaction::{BuildError, Transaction};
 use serde::Serialize;
 use std::time::Duration;
@@ -194,17 +195,27 @@ impl Desk {
     async fn abandon(&self, tenant: &Tenant, tags: &Tags, topup: &TopupRecord) -> Result<(), Problem> {
         let Some((request, key)) = topup.cancellation() else { return Ok(()) };
         let account = topup.account.as_deref();
-        let (seen, burnt) = match self.psp.send(&request, &key).await {
-            Sent::Done(object) => (Sighting::Found(object), false),
-            Sent::Refused(refusal) => match (refusal.object, &topup.intent) {
-                (Some(object), _) => (Sighting::Found(object), true),
-                (None, Some(intent)) => (self.psp.look(Lookup::Intent(intent), account).await, true),
-                (None, None) => (Sighting::Unknown, true),
-            },
-            Sent::Unknown(unknown) => (Sighting::Unknown, !unknown.resend),
+        let record = Record::canceling(tenant, topup, self.ledger.clock().now());
+        self.note(tenant, Operation::Recovery, record).await?;
+        let (seen, burnt, heard) = match self.psp.send(&request, &key).await {
+            Sent::Done(object) => {
+                let heard = Heard::Done(object.id().clone());
+                (Sighting::Found(object), false, heard)
+            }
+            Sent::Refused(refusal) => {
+                let heard = Heard::Refused(refusal.code);
+                match (refusal.object, &topup.intent) {
+                    (Some(object), _) => (Sighting::Found(object), true, heard),
+                    (None, Some(intent)) => (self.psp.look(Lookup::Intent(intent), account).await, true, heard),
+                    (None, None) => (Sighting::Unknown, true, heard),
+                }
+            }
+            Sent::Unknown(unknown) => (Sighting::Unknown, !unknown.resend, Heard::Unknown(unknown.why.to_owned())),
         };
         let settled = self.bring(tenant, tags, seen).await?;
-        let again = check::topup_again(tenant, topup, burnt, self.ledger.clock().now());
+        let now = self.ledger.clock().now();
+        let again = check::topup_again(tenant, topup, burnt, now);
+        let again = again.and_then(|again| again.recorded(Record::not_canceled(tenant, topup, &[heard], now)));
         self.again(tenant, settled, again).await
     }
 

@@ -1,0 +1,196 @@
+//! Seals the audit trail of a tenant: whatever has been recorded and is in no segment yet goes into the chain.
+//! A tick does it, off the path of every request. One worker at a time seals a tenant's trail; two who try it
+//! at once put every record into one segment.
+//!
+//! Journal entries are due once they are published, steps that go outside from their beginning on; acts of the
+//! operator's staff carry no mark, and are listed by when their ids were born.
+
+mod read;
+mod verify;
+
+pub use verify::{OVERDUE_AFTER, Verified, Verify, verify};
+
+use crate::app::App;
+use crate::execute::Attempt;
+use crate::metrics::Metric;
+use crate::problem::Problem;
+use ledger_core::ids::Tenant;
+use ledger_core::keys::{self, Shards};
+use ledger_core::operation::Operation;
+use ledger_core::sealing::{Lease, Sealable, SealedDay, Sealing, Setback, unmark};
+use ledger_core::time::{Timestamp, UtcDay};
+use ledger_core::transaction::{BuildError, Transaction};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A run begins nothing after this: a function's time is bounded, and a later run goes on.
+const RUN: Duration = Duration::from_secs(15);
+/// An act's id is at most so much older than its commit.
+const MARGIN: Duration = Duration::from_secs(10 * 60);
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Sealed {
+    /// Records that were put into the chain.
+    pub records: usize,
+    /// Segments that were written for them.
+    pub segments: usize,
+    /// Whether another worker had the trail.
+    pub left: bool,
+}
+
+/// Seals what is due of a tenant's trail.
+///
+/// # Errors
+/// 503 if the store did not tell; a later run goes on. 500 if a record could not be sealed, after all others.
+pub async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Sealed, Problem> {
+    let mut run =
+        Run { app, tenant, began: Instant::now(), done: Sealed::default(), oldest: None, fault: None, is_short: false };
+    run.seal(shards).await?;
+    // Zero is worth a line: without it the alarm would not end.
+    let lag = run.oldest.map_or(Duration::ZERO, |since| app.now().since(since));
+    app.metrics().measure(Metric::SealingLag, tenant, Operation::Sealing, lag);
+    run.fault.map_or(Ok(run.done), Err)
+}
+
+struct Run<'a> {
+    app: &'a App,
+    tenant: &'a Tenant,
+    began: Instant,
+    done: Sealed,
+    /// When the oldest record was written that was found unsealed.
+    oldest: Option<Timestamp>,
+    /// What could not be sealed; the others need not wait for it.
+    fault: Option<Problem>,
+    /// Time was over before all that had been listed was sealed.
+    is_short: bool,
+}
+
+impl Run<'_> {
+    async fn seal(&mut self, shards: Shards) -> Result<(), Problem> {
+        let began = self.app.now();
+        let seen = self.app.dynamo().get(&keys::sealing(self.tenant)).await?;
+        let seen = seen.as_ref().map(Sealing::read).transpose()?;
+        let acts_until = seen.as_ref().map_or(Timestamp::from_millis(0), |seen| seen.acts_until);
+        let mut listed = read::Listed::of(self.tenant, shards, acts_until);
+        let mut found = self.next(&mut listed).await?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let taken = self.built(Lease::take(self.tenant, seen.as_ref(), began))?;
+        let Some((mut lease, take)) = taken else {
+            self.done.left = true;
+            return Ok(());
+        };
+        match self.write(&take).await? {
+            Attempt::Applied => {}
+            // Another was first.
+            Attempt::Rejected(_) => {
+                self.done.left = true;
+                return Ok(());
+            }
+            Attempt::MarkerStands(_) => return Err(self.broken("a lease met a marker")),
+        }
+        while !found.is_empty() && !self.is_over() && !self.done.left {
+            for (day, records) in std::mem::take(&mut found) {
+                lease = self.seal_day(lease, day, records).await?;
+            }
+            if !self.done.left {
+                found = self.next(&mut listed).await?;
+            }
+        }
+        if self.done.left {
+            return Ok(());
+        }
+        // Whatever was listed and has not been sealed is listed again.
+        let is_done = found.is_empty() && self.fault.is_none() && !self.is_short;
+        let until = if is_done { began.minus(MARGIN).max(acts_until) } else { acts_until };
+        let release = self.built(lease.release(until, self.app.now()))?;
+        self.write(&release).await.map(|_| ())
+    }
+
+    /// The next records that are due, by their days, oldest first; none if there are no more.
+    async fn next(&mut self, listed: &mut read::Listed) -> Result<BTreeMap<UtcDay, Vec<Sealable>>, Problem> {
+        let mut found = BTreeMap::<UtcDay, Vec<Sealable>>::new();
+        while found.is_empty() {
+            let Some(page) = listed.next(self.app, &mut self.fault).await? else { break };
+            if !page.sealed.is_empty() {
+                // A late publication has put a mark back on what is sealed.
+                for few in page.sealed.chunks(ledger_core::transaction::MAX_ITEMS) {
+                    let unmarked = self.built(unmark(few))?;
+                    let _ = self.write(&unmarked).await?;
+                }
+            }
+            for record in page.waiting {
+                self.oldest = Some(self.oldest.map_or(record.at(), |oldest| oldest.min(record.at())));
+                found.entry(record.at().utc_day()).or_default().push(record);
+            }
+        }
+        for records in found.values_mut() {
+            records.sort_by(|a, b| (a.at(), a.key()).cmp(&(b.at(), b.key())));
+        }
+        Ok(found)
+    }
+
+    /// Seals records of one day, as many a segment as fit.
+    async fn seal_day(&mut self, mut lease: Lease, day: UtcDay, mut records: Vec<Sealable>) -> Result<Lease, Problem> {
+        while !records.is_empty() && !self.is_over() && !self.done.left {
+            let sealed = self.app.dynamo().get(&keys::sealed_day(self.tenant, day)).await?;
+            let sealed = sealed.as_ref().map(SealedDay::read).transpose()?;
+            let batch = self.built(lease.batch(day, sealed.as_ref(), &records, self.app.now()))?;
+            let Some(batch) = batch else { break };
+            let rejection = match self.write(batch.transaction()).await? {
+                Attempt::Applied => {
+                    self.done.records = self.done.records.saturating_add(batch.records());
+                    self.done.segments = self.done.segments.saturating_add(1);
+                    records.drain(..batch.records());
+                    lease = batch.into_next();
+                    continue;
+                }
+                Attempt::Rejected(rejection) => rejection,
+                Attempt::MarkerStands(_) => return Err(self.broken("a segment met a marker")),
+            };
+            let dropped = match batch.setback(&rejection) {
+                Some(Setback::LeaseLost) => {
+                    self.done.left = true;
+                    break;
+                }
+                Some(Setback::Sealed(positions)) => positions,
+                Some(Setback::Missing(positions)) => {
+                    self.fault = Some(self.broken("a record of the audit trail has gone before it was sealed"));
+                    positions
+                }
+                None => Vec::new(),
+            };
+            if dropped.is_empty() {
+                return Err(self.broken("the audit trail's chain is not as it was written: verify it"));
+            }
+            let mut at = 0_usize;
+            records.retain(|_| {
+                let stays = !dropped.contains(&at);
+                at = at.saturating_add(1);
+                stays
+            });
+        }
+        self.is_short |= !records.is_empty();
+        Ok(lease)
+    }
+
+    async fn write(&self, transaction: &Transaction) -> Result<Attempt, Problem> {
+        self.app.ledger().attempt(self.tenant, Operation::Sealing, transaction).await
+    }
+
+    fn built<T>(&self, built: Result<T, BuildError>) -> Result<T, Problem> {
+        built.map_err(|error| self.broken(&error.to_string()))
+    }
+
+    fn broken(&self, what: &str) -> Problem {
+        self.app.ledger().broken(self.tenant, Operation::Sealing, what)
+    }
+
+    fn is_over(&self) -> bool {
+        self.began.elapsed() >= RUN
+    }
+}

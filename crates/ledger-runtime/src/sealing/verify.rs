@@ -1,0 +1,171 @@
+//! Reads a tenant's chain and what it seals, and says what is wrong with it. It needs to read only, so that an
+//! operator's own credentials do, or those of somebody who may do nothing else.
+
+use super::read::{key_of, records};
+use crate::dynamo::{Dynamo, QuerySpec, ReadError, SortKeys};
+use ledger_core::dynamo::Item;
+use ledger_core::ids::Tenant;
+use ledger_core::keys::{self, Key, Partition, Shards, Work};
+use ledger_core::sealing::{Chain, Finding, Link, Read, Sealable, SealedDay, Sealing};
+use ledger_core::time::{Timestamp, UtcDay};
+use std::time::Duration;
+
+/// A record that has not been sealed after this is overdue: the worker runs each minute.
+pub const OVERDUE_AFTER: Duration = Duration::from_secs(30 * 60);
+/// How many segments are read at a time: each is a few kilobytes.
+const PAGE: usize = 20;
+/// How many other items are read at a time.
+const LIST: usize = 100;
+/// How often the beginning is read again if segments are being written meanwhile.
+const TRIES: u32 = 10;
+
+/// What is to be verified.
+#[derive(Clone, Debug)]
+pub struct Verify {
+    /// Whose trail.
+    pub tenant: Tenant,
+    /// From which day on.
+    pub from: UtcDay,
+    /// Up to which day, that one included.
+    pub to: UtcDay,
+    /// The hash of a segment that must be in the chain between these days: one that was noted down elsewhere.
+    pub head: Option<String>,
+    /// Over how many shards the tenant's due work is spread.
+    pub shards: Shards,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// What is wrong; nothing, if the trail is whole.
+    pub findings: Vec<Finding>,
+    /// How many segments were looked at.
+    pub segments: usize,
+    /// How many records they seal.
+    pub records: u64,
+    /// The last segment of each day that is sealed.
+    pub heads: Vec<Link>,
+    /// The last segment of the whole chain.
+    pub last: Option<Link>,
+}
+
+/// Verifies the days of a trail. What is sealed while it reads is left to the next time.
+///
+/// # Errors
+/// [`ReadError`] if the store did not tell, or if the trail is being sealed without a pause.
+pub async fn verify(dynamo: &Dynamo, of: &Verify) -> Result<Verified, ReadError> {
+    let reader = Reader { dynamo, of, partition: Partition::tenant(&of.tenant) };
+    let (sealing, days) = reader.begin().await?;
+    let mut chain = Chain::new(&of.tenant);
+    let mut heads = Vec::new();
+    for (key, item) in &days {
+        chain.day(key, item);
+        heads.extend(SealedDay::read(item).map(|day| day.last));
+    }
+    reader.segments(&mut chain).await?;
+    for (link, key) in chain.named(sealing.as_ref()) {
+        chain.outside(&link, dynamo.get(&key).await?.as_ref());
+    }
+    reader.overdue(&mut chain, sealing.as_ref()).await?;
+    let (segments, records) = chain.looked_at();
+    let is_still = reader.sealing().await? == sealing;
+    let is_whole = (of.from, of.to) == (UtcDay::MIN, UtcDay::MAX);
+    let last = sealing.as_ref().and_then(|sealing| sealing.last.clone());
+    let findings = chain.finish(sealing.as_ref(), Read { is_whole, is_still }, of.head.as_deref());
+    Ok(Verified { findings, segments, records, heads, last })
+}
+
+struct Reader<'a> {
+    dynamo: &'a Dynamo,
+    of: &'a Verify,
+    partition: Partition,
+}
+
+impl Reader<'_> {
+    /// How far the chain and each day are, at one moment.
+    async fn begin(&self) -> Result<(Option<Sealing>, Vec<(Key, Item)>), ReadError> {
+        for _ in 0..TRIES {
+            let sealing = self.sealing().await?;
+            let (low, high) = Partition::sealed_between(self.of.from, self.of.to);
+            let days = self.list(SortKeys::Between(low, high)).await?;
+            let segments = |sealing: &Option<Sealing>| sealing.as_ref().map(|sealing| sealing.segments);
+            if segments(&self.sealing().await?) == segments(&sealing) {
+                return Ok((sealing, days));
+            }
+        }
+        Err(ReadError::Throttled)
+    }
+
+    async fn sealing(&self) -> Result<Option<Sealing>, ReadError> {
+        let item = self.dynamo.get(&keys::sealing(&self.of.tenant)).await?;
+        Ok(item.as_ref().map(Sealing::read).transpose()?)
+    }
+
+    async fn list(&self, between: SortKeys) -> Result<Vec<(Key, Item)>, ReadError> {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let query = QuerySpec::partition(&self.partition, between.clone()).after(after.take()).limit(LIST);
+            let rows = self.dynamo.query(&query).await?;
+            let full = rows.len() >= LIST;
+            all.extend(rows.into_iter().filter_map(|item| Some((key_of(&self.of.tenant, &item)?, item))));
+            match all.last() {
+                Some((key, _)) if full => after = Some(key.sk().to_owned()),
+                Some(_) | None => return Ok(all),
+            }
+        }
+    }
+
+    /// Every segment of these days, and what it seals.
+    async fn segments(&self, chain: &mut Chain) -> Result<(), ReadError> {
+        let (low, high) = Partition::seals_between(self.of.from, self.of.to);
+        let mut after = None;
+        loop {
+            let between = SortKeys::Between(low.clone(), high.clone());
+            let query = QuerySpec::partition(&self.partition, between).after(after.take()).limit(PAGE);
+            let rows = self.dynamo.query_readable(&query).await?;
+            for row in &rows {
+                let Some(key) = key_of(&self.of.tenant, &row.item) else { continue };
+                after = Some(key.sk().to_owned());
+                let Some(segment) = chain.segment(&key, &row.item) else { continue };
+                let listed: Vec<Key> = segment.records.iter().map(|(key, _)| key.clone()).collect();
+                let mut items = Vec::with_capacity(listed.len());
+                for item in records(self.dynamo, &listed).await? {
+                    items.push(match item {
+                        Ok(item) => item,
+                        // It holds what we never write: it is not what was sealed.
+                        Err(ReadError::Unreadable(_)) => Some(Item::new()),
+                        Err(error) => return Err(error),
+                    });
+                }
+                chain.records(&segment, &items);
+            }
+            if rows.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What should have been sealed long since: the oldest of what waits, by its marks, and of the acts.
+    async fn overdue(&self, chain: &mut Chain, sealing: Option<&Sealing>) -> Result<(), ReadError> {
+        let since = sealing.map_or(Timestamp::from_millis(0), |sealing| sealing.acts_until);
+        let (low, high) = Partition::audits_from(since);
+        let acts = QuerySpec::partition(&self.partition, SortKeys::Between(low, high)).limit(LIST);
+        let mut listed = self.dynamo.query_readable(&acts).await?;
+        for shard in 0..self.of.shards.count() {
+            let partition = keys::due_partition(&self.of.tenant, Work::Seal, shard);
+            listed.extend(self.dynamo.query_readable(&QuerySpec::due(partition, SortKeys::All).limit(LIST)).await?);
+        }
+        let named: Vec<Key> = listed.iter().filter_map(|row| key_of(&self.of.tenant, &row.item)).collect();
+        for (key, item) in named.iter().zip(records(self.dynamo, &named).await?) {
+            let Ok(Some(item)) = item else { continue };
+            let Ok(Some(record)) = Sealable::read(&self.of.tenant, &item) else { continue };
+            let is_asked = (self.of.from..=self.of.to).contains(&record.at().utc_day());
+            if is_asked && self.of.now.since(record.at()) >= OVERDUE_AFTER {
+                chain.unsealed(key.clone());
+            }
+        }
+        Ok(())
+    }
+}
