@@ -52,6 +52,10 @@ pub fn role(role: Role) -> &'static str {
         Role::Hold => "hold",
         Role::Settlement => "settlement",
         Role::Resend => "resend",
+        Role::Trail => "trail",
+        Role::Sealing => "sealing",
+        Role::Seal => "seal",
+        Role::Sealed => "sealed",
     }
 }
 

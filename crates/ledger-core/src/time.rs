@@ -108,6 +108,14 @@ impl UtcDay {
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         BusinessDate::parse(text).map(|BusinessDate(date)| Self(date))
     }
+
+    /// The first instant after it.
+    #[must_use]
+    pub fn end(self) -> Timestamp {
+        let next = self.0.tomorrow().unwrap_or(self.0).at(0, 0, 0, 0);
+        let instant = Offset::UTC.to_timestamp(next);
+        instant.map_or(Timestamp::from_millis(i64::MAX), |instant| Timestamp::from_millis(instant.as_millisecond()))
+    }
 }
 
 impl fmt::Display for UtcDay {

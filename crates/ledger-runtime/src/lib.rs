@@ -31,6 +31,7 @@ pub mod signature;
 pub mod tenant;
 pub mod terminal;
 pub mod topups;
+pub mod trail;
 pub mod views;
 
 #[cfg(test)]

@@ -1,69 +1,230 @@
-//! `GET /v1/admin/audit`: who did what, when, why.
+//! `GET /v1/admin/audit`: who did what, when, why; and how far that is sealed.
 
 use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::{Item, ItemError, Value, read};
 use ledger_core::keys::{attr, sk};
+use ledger_core::sealing::{Link, SealedDay, segment_of};
+use ledger_core::time::UtcDay;
 use ledger_runtime::app::App;
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::Problem;
-use ledger_runtime::request;
+use ledger_runtime::request::Params;
+use ledger_runtime::trail::Resource;
 use ledger_runtime::views::Page;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// An act of the operator's staff.
+/// What every record has, and what of an entry is for the one whom it belongs to.
+const NO_DETAIL: [&str; 18] = [
+    "actor",
+    "attempt",
+    "created_at",
+    "due_pk",
+    "due_sk",
+    "heard",
+    "idempotency_key",
+    "memo",
+    "operation",
+    "postings",
+    "principal",
+    "sealed",
+    "states",
+    "transaction_id",
+    "type",
+    "uuid",
+    "what",
+    "why",
+];
+
+/// A record of the audit trail: an act of the operator's staff, a journal entry, or a step of what went outside.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AuditView {
-    audit_id: String,
+    /// `act`, `entry` or `step`.
+    kind: &'static str,
+    /// The id of an act.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audit_id: Option<String>,
+    /// The id of an entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction_id: Option<String>,
     /// Who.
     actor: String,
-    /// What.
+    /// Whose operation it is, if it is no act of the staff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    principal: Option<String>,
+    /// What: the operation. Of a step, what was done for it: `topup.claimed`.
     action: String,
     /// To whom or what.
-    subject: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<String>,
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// How much, or from what to what.
+    /// How much, from what to what, or which.
     details: BTreeMap<String, String>,
+    /// Of a step: the how many-th sending of its holder comes after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempt: Option<String>,
+    /// Of a step: what was heard from outside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    heard: Vec<BTreeMap<String, String>>,
+    /// Of a step: what became of which record.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    states: BTreeMap<String, String>,
     /// When.
     created_at: String,
+    /// The segment that it is sealed in: `2026-11-21/3`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sealed: Option<String>,
 }
 
-/// The audit trail, newest first.
+/// How far the audit trail is sealed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SealsView {
+    /// How many segments the chain has.
+    segments: i64,
+    /// The last of them, whatever its day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<HeadView>,
+    /// Days, newest first.
+    days: Vec<HeadView>,
+}
+
+/// A segment of the chain.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct HeadView {
+    /// The day of its records, in UTC.
+    day: String,
+    /// Its number: so many segments this day has.
+    number: u32,
+    /// Its hash, which covers it and every segment that was written before it. Note it down elsewhere.
+    hash: String,
+    /// How many records the segments of the day seal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records: Option<u32>,
+}
+
+/// The audit trail: acts of the staff, newest first; or everything that was done for one resource, in order.
 #[utoipa::path(get, path = "/v1/admin/audit", tag = "admin",
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 if absent"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
+        ("day" = Option<String>, Query, description = "acts of this day in UTC, `2026-11-21`, and those before"),
+        ("resource" = Option<String>, Query,
+            description = "`payment:<id>`, `topup:<id>` or `settlement:<merchant>/<id>`: its entries and steps, in order")),
     responses((status = 200, description = "A page", body = Page<AuditView>),
-        (status = 400, description = "`invalid_request`")))]
+        (status = 400, description = "`invalid_request`"),
+        (status = 404, description = "There is no such resource")))]
 pub(crate) async fn list(
     State(app): State<App>,
     who: Admin,
-    page: request::Page,
+    mut params: Params,
 ) -> Result<Json<Page<AuditView>>, Problem> {
+    let (resource, until) = (params.take("resource")?, day(&mut params)?);
+    if let Some(resource) = resource {
+        params.finish()?;
+        if until.is_some() {
+            return Err(Problem::invalid_field("day", "does not go with a resource"));
+        }
+        let items = app.trail(who.tenant(), Resource::parse(&resource)?).await?;
+        let items = items.iter().map(AuditView::of_resource).collect::<Result<_, ItemError>>()?;
+        return Ok(Json(Page { items, next_cursor: None }));
+    }
+    let page = params.page()?;
+    params.finish()?;
+    let page = page.not_after(until);
     let (items, next_cursor) = app.tenant_records(who.tenant(), sk::AUDIT, "audit_id", page).await?;
-    let items = items.iter().map(AuditView::read).collect::<Result<_, ItemError>>()?;
+    let items = items.iter().map(AuditView::of_act).collect::<Result<_, ItemError>>()?;
     Ok(Json(Page { items, next_cursor }))
 }
 
+/// How far the audit trail is sealed, day by day.
+#[utoipa::path(get, path = "/v1/admin/audit/seals", tag = "admin",
+    params(("day" = Option<String>, Query, description = "this day in UTC only; else the last hundred")),
+    responses((status = 200, description = "The heads of the chain", body = SealsView),
+        (status = 400, description = "`invalid_request`")))]
+pub(crate) async fn seals(State(app): State<App>, who: Admin, mut params: Params) -> Result<Json<SealsView>, Problem> {
+    let of = day(&mut params)?;
+    params.finish()?;
+    let seals = app.seals(who.tenant(), of).await?;
+    Ok(Json(SealsView {
+        segments: seals.chain.as_ref().map_or(0, |chain| chain.segments),
+        last: seals.chain.and_then(|chain| chain.last).map(HeadView::of),
+        days: seals.days.into_iter().map(HeadView::of_day).collect(),
+    }))
+}
+
+fn day(params: &mut Params) -> Result<Option<UtcDay>, Problem> {
+    let day = params.take("day")?;
+    day.map(|day| UtcDay::parse(&day).map_err(|_| Problem::invalid_field("day", "must be a date: 2026-11-21")))
+        .transpose()
+}
+
+impl HeadView {
+    fn of(link: Link) -> Self {
+        Self { day: link.day.to_string(), number: link.number, hash: link.hash, records: None }
+    }
+
+    fn of_day(day: SealedDay) -> Self {
+        Self { records: Some(day.records), ..Self::of(day.last) }
+    }
+}
+
 impl AuditView {
-    fn read(item: &Item) -> Result<Self, ItemError> {
-        let text = |attribute: &str| read::text(item, attribute).map(str::to_owned);
-        let details = read::opt_map(item, "details").into_iter().flatten();
-        let details = details.filter_map(|(name, value)| match value {
-            Value::S(text) | Value::N(text) => Some((name.clone(), text.clone())),
-            Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
-        });
+    fn of_act(item: &Item) -> Result<Self, ItemError> {
+        let optional = |attribute: &str| read::opt_text(item, attribute).map(str::to_owned);
         Ok(Self {
-            audit_id: text("audit_id")?,
-            actor: text("actor")?,
-            action: text("action")?,
-            subject: text("subject")?,
-            reason: read::opt_text(item, "reason").map(str::to_owned),
-            details: details.collect(),
-            created_at: text(attr::CREATED_AT)?,
+            kind: "act",
+            audit_id: Some(read::text(item, "audit_id")?.to_owned()),
+            transaction_id: None,
+            actor: read::text(item, "actor")?.to_owned(),
+            principal: None,
+            action: read::text(item, "action")?.to_owned(),
+            subject: Some(read::text(item, "subject")?.to_owned()),
+            reason: optional("reason"),
+            details: read::opt_map(item, "details").map(texts).unwrap_or_default(),
+            attempt: None,
+            heard: Vec::new(),
+            states: BTreeMap::new(),
+            created_at: read::text(item, attr::CREATED_AT)?.to_owned(),
+            sealed: segment_of(item).map(str::to_owned),
         })
     }
+
+    fn of_resource(item: &Item) -> Result<Self, ItemError> {
+        let optional = |attribute: &str| read::opt_text(item, attribute).map(str::to_owned);
+        let (operation, what) = (read::text(item, "operation")?, optional("what"));
+        let mut details = texts(item);
+        details.retain(|name, _| !NO_DETAIL.contains(&name.as_str()));
+        let heard = read::list(item, "heard").iter().filter_map(|heard| match heard {
+            Value::M(map) => Some(texts(map)),
+            Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => None,
+        });
+        Ok(Self {
+            kind: if what.is_some() { "step" } else { "entry" },
+            audit_id: None,
+            transaction_id: optional("transaction_id"),
+            actor: read::text(item, "actor")?.to_owned(),
+            principal: optional("principal"),
+            action: what.map_or_else(|| operation.to_owned(), |what| format!("{operation}.{what}")),
+            subject: None,
+            reason: optional("why").or_else(|| optional("reason")),
+            details,
+            attempt: read::opt_number(item, "attempt").map(str::to_owned),
+            heard: heard.collect(),
+            states: read::opt_map(item, "states").map(texts).unwrap_or_default(),
+            created_at: read::text(item, attr::CREATED_AT)?.to_owned(),
+            sealed: segment_of(item).map(str::to_owned),
+        })
+    }
+}
+
+/// The texts and numbers of a map.
+fn texts(map: &Item) -> BTreeMap<String, String> {
+    let text = |(name, value): (&String, &Value)| match value {
+        Value::S(text) | Value::N(text) => Some((name.clone(), text.clone())),
+        Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
+    };
+    map.iter().filter_map(text).collect()
 }

@@ -1,5 +1,5 @@
 //! The operator's face: customers, merchants, cards, terminals, grants, adjustments, settlements,
-//! top-ups, what waits for a person, audit, rollout.
+//! top-ups, what waits for a person, audit and its seals, rollout.
 //! Every path is under `/v1/admin`; every change stands in the audit trail with who made it.
 
 mod adjustments;
@@ -49,6 +49,7 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(attention::resolve))
         .routes(routes!(attention::dismiss))
         .routes(routes!(audit::list))
+        .routes(routes!(audit::seals))
         .routes(routes!(idempotency::readiness))
         .routes(routes!(idempotency::set_phase))
 }

@@ -9,6 +9,7 @@ use ledger_runtime::crediting::Credited;
 use ledger_runtime::lambda::Due;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::Published;
+use ledger_runtime::sealing::Sealed;
 use ledger_runtime::settlement::Started;
 use ledger_runtime::topups::Recovered;
 
@@ -36,6 +37,14 @@ impl World {
     /// As the worker's own.
     pub async fn start_settlements(&self) -> Result<Started, Problem> {
         gate::as_function("jobs", jobs::start_settlements(&self.app, &self.slug())).await
+    }
+
+    /// One run of the worker that seals the audit trail.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn seal(&self) -> Result<Sealed, Problem> {
+        gate::as_function("jobs", jobs::seal_trail(&self.app, &self.slug())).await
     }
 
     /// One run of the recovery worker.

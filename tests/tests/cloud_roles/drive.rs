@@ -37,6 +37,7 @@ pub(crate) async fn everything() {
     assert!(stage.world.credit().await.expect("a whole run").records > 0);
     let _ = stage.world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
     settlements(&stage).await;
+    assert!(stage.world.seal().await.expect("a whole run").records > 0);
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
     in_flight().await;
@@ -77,8 +78,11 @@ async fn views(stage: &Stage) {
     view(format!("/v1/merchant/payments/{payment}"), &merchant.who).await;
     let staff = &world.operator.who;
     view(adjustment, staff).await;
-    for path in ["attention", "audit", "idempotency/readiness"] {
+    for path in ["attention", "audit", "audit/seals", "idempotency/readiness"] {
         view(format!("/v1/admin/{path}"), staff).await;
+    }
+    for resource in [format!("topup:{}", topup.id), format!("payment:{payment}")] {
+        view(format!("/v1/admin/audit?resource={resource}"), staff).await;
     }
     for (path, id) in [
         ("cards", &card),

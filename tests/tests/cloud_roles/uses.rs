@@ -161,7 +161,7 @@ fn face(function: &Function) -> &'static str {
 fn planted(template: &Template, asked: &Asked) {
     let index = format!("{}/index/", table_arn(TABLE_DEFAULT));
     for (id, action, on) in [
-        ("JobsRole", "dynamodb:BatchGetItem", table_arn(TABLE_DEFAULT)),
+        ("CreditingRole", "dynamodb:BatchGetItem", table_arn(TABLE_DEFAULT)),
         ("TerminalRole", "dynamodb:Query", index.clone() + "due"),
         ("CustomerRole", "dynamodb:DeleteItem", table_arn(TABLE_DEFAULT)),
         ("TokenClaimsRole", "dynamodb:GetItem", table_arn(TABLE_DEFAULT)),

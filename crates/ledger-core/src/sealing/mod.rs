@@ -15,7 +15,7 @@ mod verify;
 
 pub use canonical::digest;
 pub use holder::{Batch, LEASE, Lease, RECORDS_MAX, Sealing, Setback};
-pub use segment::{Link, Sealable, SealedDay, Segment, is_sealed, unmark};
+pub use segment::{Link, Sealable, SealedDay, Segment, is_sealed, segment_of, unmark};
 pub use verify::{Chain, Fault, Finding, Kind, Read};
 
 #[cfg(test)]

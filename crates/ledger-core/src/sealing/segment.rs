@@ -61,8 +61,9 @@ pub fn is_sealed(item: &Item) -> bool {
     item.contains_key(STAMP)
 }
 
-/// The segment that a record's stamp names, as it is written.
-pub(super) fn stamp_of(item: &Item) -> Option<&str> {
+/// The segment that a record's stamp names: `2026-11-21/3`.
+#[must_use]
+pub fn segment_of(item: &Item) -> Option<&str> {
     read::opt_text(item, STAMP)
 }
 

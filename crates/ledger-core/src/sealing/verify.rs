@@ -3,7 +3,7 @@
 
 use super::canonical::digest;
 use super::holder::Sealing;
-use super::segment::{Link, SealedDay, Segment, stamp_of};
+use super::segment::{Link, SealedDay, Segment, segment_of};
 use crate::dynamo::Item;
 use crate::ids::Tenant;
 use crate::keys::{self, Key};
@@ -182,7 +182,7 @@ impl Chain {
             self.records = self.records.saturating_add(1);
             match items.get(at).and_then(Option::as_ref) {
                 None => self.finds(Fault::Missing, Kind::Record, key.clone()),
-                Some(item) if digest(item) != *hash || stamp_of(item) != Some(stamp.as_str()) => {
+                Some(item) if digest(item) != *hash || segment_of(item) != Some(stamp.as_str()) => {
                     self.finds(Fault::Edited, Kind::Record, key.clone());
                 }
                 Some(_) => {}

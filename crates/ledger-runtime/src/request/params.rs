@@ -7,8 +7,9 @@ use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use ledger_core::ids::{
     AdjustmentId, AuditId, CardId, CustomerId, IdError, JobId, MerchantId, PaymentId, RefundId, SettlementId, StaffId,
-    TerminalId, TopupId, TransactionId,
+    TerminalId, TopupId, TransactionId, least_born_at,
 };
+use ledger_core::time::UtcDay;
 use serde::de::DeserializeOwned;
 
 const LIMIT: &str = "limit";
@@ -107,6 +108,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Page {
         let page = params.page()?;
         params.finish()?;
         Ok(page)
+    }
+}
+
+impl Page {
+    /// The same without what is younger than the end of a day.
+    #[must_use]
+    pub fn not_after(self, day: Option<UtcDay>) -> Self {
+        let Some(day) = day else { return self };
+        let end = Cursor::after(least_born_at(day.end()));
+        let cursor = self.cursor.filter(|cursor| cursor.id() < end.id()).unwrap_or(end);
+        Self { cursor: Some(cursor), ..self }
     }
 }
 

@@ -1,0 +1,171 @@
+//! What the audit trail has of one resource, in order: the journal entries that belong to it, and the steps of
+//! what went outside for it.
+
+use crate::app::App;
+use crate::dynamo::{QuerySpec, SortKeys};
+use crate::problem::Problem;
+use ledger_core::account::Account;
+use ledger_core::dynamo::{Item, read};
+use ledger_core::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, least_born_at};
+use ledger_core::keys::{self, Partition, attr, sk};
+use ledger_core::ops::PaymentRecord;
+use ledger_core::ops::topup::TopupRecord;
+use ledger_core::sealing::{SealedDay, Sealing};
+use ledger_core::time::{Timestamp, UtcDay};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// An entry's id may be so much older, or younger, than what its records say.
+const MARGIN: Duration = Duration::from_secs(10 * 60);
+/// How many items are read at a time.
+const PAGE: usize = 100;
+/// How many entries of an account are looked through at most.
+const ENTRIES_MAX: usize = 10_000;
+
+/// What a trail can be asked of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// A payment, with its captures and refunds.
+    Payment(PaymentId),
+    /// A top-up, with its refunds and clawbacks.
+    Topup(TopupId),
+    /// A merchant's settlement.
+    Settlement(MerchantId, SettlementId),
+}
+
+impl Resource {
+    /// Reads `payment:<id>`, `topup:<id>` or `settlement:<merchant>/<id>`.
+    ///
+    /// # Errors
+    /// 400 that names the parameter.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let parsed = text.split_once(':').and_then(|(kind, id)| match kind {
+            "payment" => PaymentId::parse(id).ok().map(Self::Payment),
+            "topup" => TopupId::parse(id).ok().map(Self::Topup),
+            "settlement" => {
+                let (merchant, id) = id.split_once('/')?;
+                Some(Self::Settlement(MerchantId::parse(merchant).ok()?, SettlementId::parse(id).ok()?))
+            }
+            _ => None,
+        });
+        let forms = "must be payment:<id>, topup:<id> or settlement:<merchant>/<id>";
+        parsed.ok_or_else(|| Problem::invalid_field("resource", forms))
+    }
+
+    fn id(self) -> Uuid {
+        match self {
+            Self::Payment(id) => id.uuid(),
+            Self::Topup(id) => id.uuid(),
+            Self::Settlement(_, id) => id.uuid(),
+        }
+    }
+
+    /// The attribute by which an entry names it.
+    fn link(self) -> &'static str {
+        match self {
+            Self::Payment(_) => "payment_id",
+            Self::Topup(_) => "topup_id",
+            Self::Settlement(..) => "settlement_id",
+        }
+    }
+}
+
+/// How far a tenant's trail is sealed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seals {
+    /// The chain's end; none before anything is sealed.
+    pub chain: Option<Sealing>,
+    /// Days, newest first.
+    pub days: Vec<SealedDay>,
+}
+
+impl App {
+    /// The records of a resource, in the order of time: entries and steps, as they stand in the table.
+    ///
+    /// # Errors
+    /// 404 if there is no such resource, 503 if the store did not tell.
+    pub async fn trail(&self, tenant: &Tenant, resource: Resource) -> Result<Vec<Item>, Problem> {
+        let (home, partition, steps_only) = match resource {
+            Resource::Payment(id) => {
+                let item = self.dynamo().get(&keys::payment(tenant, id)).await?.ok_or_else(Problem::not_found)?;
+                (PaymentRecord::read(&item)?.payer, Partition::payment(tenant, id), false)
+            }
+            Resource::Topup(id) => {
+                let item = self.dynamo().get(&keys::topup(tenant, id)).await?.ok_or_else(Problem::not_found)?;
+                (TopupRecord::read(&item)?.wallet(), Partition::topup(tenant, id), false)
+            }
+            Resource::Settlement(merchant, id) => {
+                let _ = self.settlement(tenant, merchant, id).await?;
+                (Account::Merchant(merchant), Partition::merchant(tenant, merchant), true)
+            }
+        };
+        let records = match resource {
+            // A merchant's partition holds more than one settlement.
+            Resource::Settlement(merchant, id) => {
+                self.dynamo().get(&keys::settlement(tenant, merchant, id)).await?.into_iter().collect()
+            }
+            Resource::Payment(_) | Resource::Topup(_) => self.all(&partition, &SortKeys::All, usize::MAX).await?,
+        };
+        let is_step = |item: &Item| read::opt_text(item, attr::SK).is_some_and(|key| key.starts_with(sk::TRAIL));
+        let span = span(&records);
+        let mut found: Vec<Item> = records.into_iter().filter(is_step).collect();
+        if steps_only {
+            let own = SortKeys::Prefix(Partition::trail_of(resource.id()));
+            found.extend(self.all(&partition, &own, usize::MAX).await?);
+        }
+        if let (Some(home), Some((from, to))) = (Partition::account(tenant, home), span) {
+            let (low, _) = Partition::entries_from(least_born_at(from.minus(MARGIN)));
+            let (high, _) = Partition::entries_from(least_born_at(to.plus(MARGIN)));
+            let entries = self.all(&home, &SortKeys::Between(low, high), ENTRIES_MAX).await?;
+            if entries.len() >= ENTRIES_MAX {
+                return Err(Problem::invalid_field("resource", "stands among more entries than can be looked through"));
+            }
+            let id = resource.id().to_string();
+            found.extend(entries.into_iter().filter(|entry| read::opt_text(entry, resource.link()) == Some(&id)));
+        }
+        let order = |item: &Item| {
+            let text = |name: &str| read::opt_text(item, name).unwrap_or_default().to_owned();
+            (text(attr::CREATED_AT), text(attr::SK))
+        };
+        found.sort_by_key(order);
+        Ok(found)
+    }
+
+    /// How far a tenant's trail is sealed: one day, or the last hundred.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn seals(&self, tenant: &Tenant, day: Option<UtcDay>) -> Result<Seals, Problem> {
+        let chain = self.dynamo().get(&keys::sealing(tenant)).await?;
+        let (low, high) = Partition::sealed_between(day.unwrap_or(UtcDay::MIN), day.unwrap_or(UtcDay::MAX));
+        let days = QuerySpec::partition(&Partition::tenant(tenant), SortKeys::Between(low, high)).newest_first();
+        let days = self.dynamo().query(&days.limit(PAGE)).await?;
+        Ok(Seals {
+            chain: chain.as_ref().map(Sealing::read).transpose()?,
+            days: days.iter().map(SealedDay::read).collect::<Result<_, _>>()?,
+        })
+    }
+
+    async fn all(&self, partition: &Partition, sort_keys: &SortKeys, most: usize) -> Result<Vec<Item>, Problem> {
+        let (mut all, mut after) = (Vec::new(), None);
+        while all.len() < most {
+            let page = QuerySpec::partition(partition, sort_keys.clone()).after(after.take()).limit(PAGE);
+            let page = self.dynamo().query(&page).await?;
+            let full = page.len() >= PAGE;
+            all.extend(page);
+            match all.last() {
+                Some(last) if full => after = Some(read::text(last, attr::SK)?.to_owned()),
+                Some(_) | None => break,
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The first and the last instant that records tell of.
+fn span(records: &[Item]) -> Option<(Timestamp, Timestamp)> {
+    let told =
+        |name: &'static str| records.iter().filter_map(move |item| read::parsed(item, name, Timestamp::parse).ok());
+    let times: Vec<Timestamp> = told(attr::CREATED_AT).chain(told(attr::UPDATED_AT)).collect();
+    Some((times.iter().min().copied()?, times.iter().max().copied()?))
+}
