@@ -1,6 +1,7 @@
 //! The command line, and what it means as configuration.
 //! Without a sub-command the stack runs.
 
+use crate::audit_command::{Place, VerifyCommand};
 use crate::engine::{Data, EngineConfig};
 use crate::stack::{StackConfig, Store, StripeChoice, TABLE_DEFAULT};
 use crate::tenant_command::OpenCommand;
@@ -37,6 +38,9 @@ pub enum Command {
     /// Open a tenant in a table, deployed or local.
     #[command(subcommand)]
     Tenant(TenantSub),
+    /// Look whether the audit trail still is what was sealed.
+    #[command(subcommand)]
+    Audit(AuditSub),
     /// Print the OpenAPI document, as it is kept in openapi.json.
     Openapi,
     /// Print the state machine of settlements, as it is kept in functions/settlement/saga.asl.json.
@@ -61,6 +65,35 @@ pub enum TenantSub {
         /// Another DynamoDB than that of the Region that AWS's own settings name.
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
+    },
+}
+
+/// What the `audit` command does.
+#[derive(Debug, Clone, Subcommand)]
+pub enum AuditSub {
+    /// Read a tenant's trail and its chain, and name whatever was changed, or is missing or not sealed.
+    Verify {
+        /// The tenant's slug.
+        #[arg(long, value_name = "SLUG")]
+        tenant: String,
+        /// From this day on, in UTC: 2026-11-21.
+        #[arg(long, value_name = "DAY")]
+        from: Option<String>,
+        /// Up to this day, in UTC.
+        #[arg(long, value_name = "DAY")]
+        to: Option<String>,
+        /// The hash of a segment that must be in the chain: one that was noted down elsewhere.
+        #[arg(long, value_name = "HASH")]
+        head: Option<String>,
+        /// Name of a table on AWS, or at the endpoint; the local stack's file if absent.
+        #[arg(long, conflicts_with = "data")]
+        table: Option<String>,
+        /// Another DynamoDB than that of the Region that AWS's own settings name.
+        #[arg(long, value_name = "URL", requires = "table")]
+        endpoint_url: Option<String>,
+        /// File of the local stack, which must not run meanwhile.
+        #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
+        data: PathBuf,
     },
 }
 
@@ -169,6 +202,18 @@ impl TenantSub {
 /// [`ConfigError`] if that is no such number.
 pub fn tenant_requests(variable: impl Fn(&str) -> Option<String>) -> Result<RequestRate, ConfigError> {
     config::tenant_requests(|name| variable(name).filter(|value| !value.is_empty()))
+}
+
+impl AuditSub {
+    /// What is to be verified.
+    pub fn verifying(self) -> VerifyCommand {
+        let Self::Verify { tenant: slug, from, to, head, table, endpoint_url, data } = self;
+        let place = match table {
+            Some(name) => Place::Table { name, endpoint_url },
+            None => Place::File { data, table: TABLE_DEFAULT.to_owned() },
+        };
+        VerifyCommand { slug, from, to, head, place }
+    }
 }
 
 impl RunArgs {
@@ -311,6 +356,21 @@ mod tests {
         let open = tenant("tenant open aoba --terms t.json --table ledger").unwrap();
         assert_eq!((open.slug.as_str(), open.table.as_str(), open.endpoint_url), ("aoba", "ledger", None));
         assert!(parse("tenant open aoba --terms t.json").is_err());
+    }
+
+    #[test]
+    fn a_trail_is_verified_in_the_file_or_in_a_table_that_is_named() {
+        let audit = |line: &str| match parse(line).unwrap().command {
+            Some(Command::Audit(sub)) => sub.verifying(),
+            other => panic!("{other:?}"),
+        };
+        let local = audit("audit verify --tenant demo --from 2026-11-21 --head abc");
+        assert_eq!((local.slug.as_str(), local.head.as_deref(), local.to), ("demo", Some("abc"), None));
+        assert!(matches!(local.place, Place::File { data, .. } if data == Path::new(DATA_DEFAULT)));
+        let there = audit("audit verify --tenant demo --table t --endpoint-url http://x");
+        let table = Place::Table { name: "t".to_owned(), endpoint_url: Some("http://x".to_owned()) };
+        assert_eq!(there.place, table);
+        assert!(parse("audit verify").is_err());
     }
 
     #[test]

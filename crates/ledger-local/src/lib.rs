@@ -1,6 +1,7 @@
 //! The whole ledger in one process: an embedded DynamoDB, API Gateway's part, and the functions.
 //! `cargo run` starts it; the tests start the same [`stack::Stack`] in process.
 
+pub mod audit_command;
 pub mod banner;
 pub mod cli;
 pub mod clock;

@@ -3,9 +3,9 @@
 
 use clap::Parser;
 use ledger_local::banner::{self, Banner};
-use ledger_local::cli::{self, Cli, Command, RunArgs, TenantSub, TerminalArgs, TerminalCommand};
+use ledger_local::cli::{self, AuditSub, Cli, Command, RunArgs, TenantSub, TerminalArgs, TerminalCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
-use ledger_local::{faces, seed, tenant_command, terminal_command, terms_file};
+use ledger_local::{audit_command, faces, seed, tenant_command, terminal_command, terms_file};
 use std::io::Write;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
@@ -27,6 +27,7 @@ fn main() -> ExitCode {
             None => Box::pin(run(cli.run)).await,
             Some(Command::Terminal(args)) => Box::pin(terminal(args)).await,
             Some(Command::Tenant(sub)) => Box::pin(tenant(sub)).await,
+            Some(Command::Audit(sub)) => Box::pin(audit(sub)).await,
             Some(Command::Openapi) => {
                 print(faces::openapi_json().trim_end());
                 ExitCode::SUCCESS
@@ -89,6 +90,16 @@ async fn tenant(sub: TenantSub) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(why) => failed(&why),
+    }
+}
+
+async fn audit(sub: AuditSub) -> ExitCode {
+    match audit_command::run(&sub.verifying()).await {
+        Ok((text, whole)) => {
+            print(&text);
+            if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => failed(&error),
     }
 }
 

@@ -1,0 +1,133 @@
+//! `audit verify`: reads a tenant's audit trail in a table, deployed or local, and says whether it still is what
+//! was sealed. It reads only.
+
+use crate::engine::{Data, Engine, EngineConfig, EngineError};
+use ledger_core::dynamo::ItemError;
+use ledger_core::ids::{IdError, Tenant};
+use ledger_core::keys;
+use ledger_core::ops::TenantTerms;
+use ledger_core::time::UtcDay;
+use ledger_runtime::clock::Clock;
+use ledger_runtime::dynamo::{self, Dynamo, ReadError};
+use ledger_runtime::entropy::Entropy;
+use ledger_runtime::sealing::{Verified, Verify, verify};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Verifying a trail.
+#[derive(Debug, Clone)]
+pub struct VerifyCommand {
+    /// The tenant's slug.
+    pub slug: String,
+    /// From which day on; from the first, if absent.
+    pub from: Option<String>,
+    /// Up to which day, that one included; up to the last, if absent.
+    pub to: Option<String>,
+    /// The hash of a segment that must be in the chain.
+    pub head: Option<String>,
+    /// Where the table is.
+    pub place: Place,
+}
+
+/// Where a table is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In the local stack's file, while the stack does not run.
+    File {
+        /// The file.
+        data: PathBuf,
+        /// The table's name.
+        table: String,
+    },
+    /// On AWS, or wherever the URL leads.
+    Table {
+        /// Its name.
+        name: String,
+        /// Another DynamoDB than that of the Region.
+        endpoint_url: Option<String>,
+    },
+}
+
+/// Why a trail was not verified.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The slug is none.
+    #[error("{0} is no slug: 1 to 32 of a-z, 0-9 and -")]
+    Slug(String, #[source] IdError),
+    /// That is no day.
+    #[error("{0} is no day: write 2026-11-21")]
+    Day(String),
+    /// There is no such file.
+    #[error("there is no data file {}: name the table with --table, or the file with --data", .0.display())]
+    NoFile(PathBuf),
+    /// The file's engine did not start.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// There is no such tenant.
+    #[error("{0} is not open in this table")]
+    NoTenant(String),
+    /// The tenant's terms cannot be read.
+    #[error("the tenant's terms cannot be read: {0}")]
+    Terms(#[from] ItemError),
+    /// The store did not tell.
+    #[error("{0}")]
+    Store(#[from] ReadError),
+}
+
+/// Verifies, and says in lines what was found; `true` if the trail is whole.
+///
+/// # Errors
+/// [`VerifyError`] says what to do: then nothing is known of the trail.
+pub async fn run(command: &VerifyCommand) -> Result<(String, bool), VerifyError> {
+    match &command.place {
+        Place::Table { name, endpoint_url } => in_table(command, name, endpoint_url.as_deref()).await,
+        Place::File { data, .. } if !data.exists() => Err(VerifyError::NoFile(data.clone())),
+        Place::File { data, table } => {
+            let engine = Engine::start(&EngineConfig { data: Data::File(data.clone()), port: None })?;
+            let done = in_table(command, table, Some(&engine.url())).await;
+            engine.stop().await;
+            done
+        }
+    }
+}
+
+async fn in_table(
+    command: &VerifyCommand,
+    table: &str,
+    endpoint_url: Option<&str>,
+) -> Result<(String, bool), VerifyError> {
+    let slug = &command.slug;
+    let tenant = Tenant::parse(slug).map_err(|error| VerifyError::Slug(slug.clone(), error))?;
+    let day = |text: &Option<String>, otherwise| match text {
+        Some(text) => UtcDay::parse(text).map_err(|_| VerifyError::Day(text.clone())),
+        None => Ok(otherwise),
+    };
+    let (from, to) = (day(&command.from, UtcDay::MIN)?, day(&command.to, UtcDay::MAX)?);
+    let sdk = dynamo::sdk_config(endpoint_url).await;
+    let store = Dynamo::from_client(dynamo::client(&sdk, endpoint_url), table, Entropy::system());
+    let terms = store.get(&keys::config(&tenant)).await?.ok_or_else(|| VerifyError::NoTenant(slug.clone()))?;
+    let shards = TenantTerms::read(&terms)?.due_shards;
+    let asked = Verify { tenant, from, to, head: command.head.clone(), shards, now: Clock::system().now() };
+    let verified = verify(&store, &asked).await?;
+    Ok((text(&verified), verified.findings.is_empty()))
+}
+
+/// A line for each finding, then what was looked at, and the heads to note down.
+fn text(verified: &Verified) -> String {
+    let mut text = String::new();
+    for finding in &verified.findings {
+        let _ = writeln!(text, "{finding}");
+    }
+    for head in &verified.heads {
+        let _ = writeln!(text, "day {head}");
+    }
+    if let Some(last) = &verified.last {
+        let _ = writeln!(text, "head {last}");
+    }
+    let verdict = match verified.findings.len() {
+        0 => "nothing is wrong".to_owned(),
+        some => format!("{some} findings"),
+    };
+    let _ = write!(text, "{} segments, {} records: {verdict}", verified.segments, verified.records);
+    text
+}
