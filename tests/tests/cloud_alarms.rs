@@ -44,6 +44,7 @@ const WANTED: [Wanted; 29] = [
     ("the store throttled", "StoreThrottledAlarm", NAMESPACE, "Throttled", "Sum", 300, "5", TICKET),
     ("functions fail", "FunctionErrorsAlarm", LAMBDA, "Errors", "Sum", 300, "2", PAGE),
     ("merchants wait, s", "CreditingLagAlarm", NAMESPACE, "CreditingLag", "Maximum", 300, "600", TICKET),
+    ("the trail waits, s", "SealingLagAlarm", NAMESPACE, "SealingLag", "Maximum", 300, "3600", TICKET),
     ("dead letters", "CreditingDeadLettersAlarm", SQS, DEAD, "Maximum", 60, "0", TICKET),
     ("iterator age, ms", "CreditingStreamAgeAlarm", LAMBDA, "IteratorAge", "Maximum", 60, "60000", TICKET),
 ];

@@ -3,7 +3,7 @@
 
 use super::command::{Does, Money};
 use super::decode::{self, World};
-use super::{build_crediting, build_hold, build_more, build_topup, vector::Given};
+use super::{build_crediting, build_hold, build_more, build_topup, build_trail, vector::Given};
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
@@ -233,6 +233,7 @@ fn make(
         | Does::TopupOffer { .. } => return build_topup::make(world, does, given),
         Does::Crediting { merchant, step } => return Ok(build_crediting::make(world, merchant, step)),
         Does::Hold(does) => return Ok(Made::Draft(build_hold::make(world, does)?)),
+        Does::Trail(does) => return build_trail::make(world, does, given),
     };
     Ok(Made::Draft(draft))
 }

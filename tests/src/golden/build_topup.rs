@@ -130,13 +130,13 @@ pub(super) fn make(
 }
 
 /// Our records of a top-up, as the runtime reads them.
-struct Records {
-    topup: TopupRecord,
+pub(super) struct Records {
+    pub(super) topup: TopupRecord,
     refund: Option<TopupRefund>,
 }
 
 impl Records {
-    fn read(world: &World, topup: &str, refund: Option<&str>) -> Result<Self, NoPlan> {
+    pub(super) fn read(world: &World, topup: &str, refund: Option<&str>) -> Result<Self, NoPlan> {
         let id = TopupId::parse(topup).unwrap();
         let topup = TopupRecord::read(world.must(&keys::topup(&world.tenant, id))).map_err(PlanRefusal::from)?;
         let refund = refund.map(|refund| {
@@ -250,13 +250,13 @@ fn step_of(flight: &Flight, step: &FlightStep, world: &World) -> Result<Made, No
     Ok(Made::Whole(transaction))
 }
 
-fn marker_key(world: &World, marker: &MarkerJson) -> Key {
+pub(super) fn marker_key(world: &World, marker: &MarkerJson) -> Key {
     let key = IdempotencyKey::parse(&marker.key).unwrap();
     let operation = Operation::parse(&marker.operation).unwrap();
     keys::marker(&world.tenant, decode::principal(&marker.principal), operation, key.as_str())
 }
 
-fn flight_at(world: &World, key: &Key) -> Option<Flight> {
+pub(super) fn flight_at(world: &World, key: &Key) -> Option<Flight> {
     match Marker::read(world.get(key)?).unwrap().state {
         MarkerState::InFlight(flight) => Some(*flight),
         MarkerState::Completed { .. } | MarkerState::Reversed => None,
@@ -268,6 +268,6 @@ fn balance(world: &World, topup: &TopupRecord, asset: Asset) -> Option<Balance> 
     Some(Balance::from_stored(asset, read::number(item, attr::BALANCE).unwrap()).unwrap())
 }
 
-fn psp_terms(psp: &PspJson) -> PspTerms {
+pub(super) fn psp_terms(psp: &PspJson) -> PspTerms {
     PspTerms { ledger: psp.ledger.clone(), livemode: psp.livemode, account: psp.account.clone() }
 }

@@ -2,6 +2,7 @@
 //! Ids, times and randomness are given, so that one command always builds one request.
 
 use super::build_crediting::CreditingStep;
+use super::build_trail::TrailDoes;
 use super::command_hold::HoldDoes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -359,6 +360,8 @@ pub enum Does {
     },
     // Money that a merchant holds.
     Hold(HoldDoes),
+    // The audit trail.
+    Trail(TrailDoes),
 }
 
 /// What the deployment and the payment provider have agreed.

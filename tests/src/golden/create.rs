@@ -16,7 +16,9 @@ pub fn vector(case: &Case) -> Vector {
     let mut verdicts = vec![Row { outcome: executed.outcome, reasons: executed.reasons }];
     if let (Built::Transaction(transaction, _), "applied") = (&built, case.outcome) {
         let does = serde_json::to_value(&case.given.command.does).unwrap();
-        let name = does.as_object().unwrap().keys().next().unwrap();
+        let name = |does: &serde_json::Value| does.as_object().unwrap().keys().next().unwrap().clone();
+        let outer = name(&does);
+        let name = &if outer == "trail" { name(&does[&outer]) } else { outer };
         verdicts.extend(meanings::rows(name, transaction, &actions, &case.given.state, case.precedence));
     }
     let mut effects = Effects::new();

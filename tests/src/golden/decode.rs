@@ -68,6 +68,14 @@ impl World {
         self.read.iter().filter(|(key, _)| of(key)).map(|(_, item)| item.clone()).collect()
     }
 
+    /// The keys of what had been read, of those items that are meant.
+    #[must_use]
+    pub fn keys_of(&self, meant: impl Fn(&Item) -> bool) -> Vec<Key> {
+        let text = |item: &Item, name| ledger_core::dynamo::read::text(item, name).unwrap().to_owned();
+        let key = |item: &Item| Key::stored(&self.tenant, &text(item, "uuid"), &text(item, "type")).unwrap();
+        self.read.values().filter(|item| meant(item)).map(key).collect()
+    }
+
     /// What is due to be credited to a merchant.
     #[must_use]
     pub fn uncredited(&self, merchant: MerchantId) -> Vec<Uncredited> {

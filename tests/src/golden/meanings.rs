@@ -141,8 +141,8 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
     let n = |number: &str| json!({ "N": number });
     let stale = "rejected stale_plan";
     Some(match (names::role(role), clause) {
-        ("marker", FREE) if does == "topup_event" => vec![(Old::Own, "marker_stands")],
-        ("marker", FREE) if matches!(does, "topup_claim" | "topup_refund") => {
+        ("marker", FREE) if matches!(does, "topup_event" | "told") => vec![(Old::Own, "marker_stands")],
+        ("marker", FREE) if matches!(does, "topup_claim" | "topup_refund" | "claimed") => {
             vec![(Old::Own, "in_flight"), (Old::OwnBut("fp", s(&"0".repeat(64))), "reused")]
         }
         ("marker", "#fence = :fence") => vec![(Old::With("fence", n("9")), "marker_stands")],
@@ -162,9 +162,16 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
             vec![(Old::With("points_taken_back", n("987654")), stale)]
         }
         ("refund", "#state = :seen_state") => vec![(Old::Gone, stale), (Old::With("state", s("else")), stale)],
-        ("clawback" | "crediting", NEW) => vec![(Old::Stands, stale)],
-        ("crediting", "#fence = :fence") => vec![(Old::Gone, stale), (Old::With("fence", n("9")), stale)],
-        ("crediting", "#lease_until = :seen_lease") => {
+        ("sealed", "attribute_not_exists(#sealed)") => {
+            vec![(Old::With("sealed", s("2026-11-20/1")), "rejected already_exists")]
+        }
+        ("sealed", "attribute_exists(#sealed)") => vec![(Old::Gone, stale), (Old::Without("sealed"), stale)],
+        ("sealing", "#segments = :segments") => vec![(Old::With("segments", n("98")), stale)],
+        ("seal", "#number = :seen") => vec![(Old::Gone, stale), (Old::With("number", n("98")), stale)],
+        ("journal", EXISTS) => vec![(Old::Gone, stale)],
+        ("clawback" | "crediting" | "trail" | "sealing" | "seal", NEW) => vec![(Old::Stands, stale)],
+        ("crediting" | "sealing", "#fence = :fence") => vec![(Old::Gone, stale), (Old::With("fence", n("9")), stale)],
+        ("crediting" | "sealing", "#lease_until = :seen_lease") => {
             vec![(Old::With("lease_until", s("2026-11-21T04:00:00.000Z")), stale)]
         }
         ("payment" | "refund", "attribute_not_exists(#credited_at)") => {

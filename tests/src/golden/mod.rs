@@ -6,6 +6,7 @@ pub mod build_crediting;
 mod build_hold;
 mod build_more;
 mod build_topup;
+pub mod build_trail;
 pub mod cases;
 pub mod command;
 pub mod command_hold;

@@ -26,6 +26,7 @@ mod topup_check;
 mod topup_events;
 mod topup_refund;
 mod topup_refund_events;
+mod trail;
 mod transfer;
 mod world;
 
@@ -80,6 +81,7 @@ pub fn all() -> Vec<Case> {
         crediting::cases(),
         holds::cases(),
         holds_ended::cases(),
+        trail::cases(),
     ]
     .into_iter()
     .flatten()

@@ -1,0 +1,189 @@
+//! The audit trail: records beside the transactions of operations that go outside, entries that are published,
+//! and the chain that seals all of it.
+
+use super::build::{Made, NoPlan};
+use super::build_topup::{self, Records};
+use super::command::{Does, FactJson, FlightStep, MarkerJson, Money, PspJson};
+use super::decode::World;
+use ledger_core::dynamo::Item;
+use ledger_core::events;
+use ledger_core::idempotency::{Answer, Claim, EventClaim, Flight};
+use ledger_core::keys::{self, Key, Shards, attr};
+use ledger_core::ops::topup::claim as topup_claim;
+use ledger_core::psp::{EventId, PspId};
+use ledger_core::sealing::{Lease, Sealable, SealedDay, Sealing, unmark};
+use ledger_core::time::{Timestamp, UtcDay};
+use ledger_core::trail::{Heard, Record};
+use ledger_core::transaction::Transaction;
+use serde::{Deserialize, Serialize};
+
+/// What is recorded, and what is sealed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's records, where they are described")]
+pub enum TrailDoes {
+    /// The claim of a top-up.
+    Claimed {
+        customer: String,
+        charge: Money,
+        psp: PspJson,
+    },
+    TakenOver {
+        marker: MarkerJson,
+    },
+    /// The request leaves once more; the sending before came to nothing.
+    SentAgain {
+        marker: MarkerJson,
+        attempt: String,
+        unknown: String,
+    },
+    /// Refused, after another sending of which nothing was heard.
+    Refused {
+        marker: MarkerJson,
+        burnt: bool,
+        unknown: String,
+        code: String,
+    },
+    /// The answer lands.
+    Landed {
+        marker: MarkerJson,
+        fact: FactJson,
+        topup: String,
+    },
+    /// An event is brought to the books.
+    Told {
+        event: String,
+        kind: String,
+        fact: FactJson,
+        topup: String,
+    },
+    Canceling {
+        topup: String,
+    },
+    /// Every entry that is due to be published has been.
+    Published {},
+    Take {},
+    /// As many as fit of what is due of a day. `fence` is the token of whoever has the trail.
+    Seal {
+        fence: String,
+        day: String,
+    },
+    Release {
+        fence: String,
+        acts_until: String,
+    },
+    /// Marks that stand on what is sealed.
+    Unmark {},
+}
+
+pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Option<&Answer>)) -> Result<Made, NoPlan> {
+    let (tenant, now) = (&world.tenant, world.cx.now);
+    let flight = |marker: &MarkerJson| build_topup::flight_at(world, &build_topup::marker_key(world, marker)).unwrap();
+    let base = |does: &Does| match build_topup::make(world, does, given)? {
+        Made::Whole(transaction) => Ok::<Transaction, NoPlan>(transaction),
+        Made::Draft(_) | Made::Nothing => panic!("a whole transaction"),
+    };
+    let stepped = |marker: &MarkerJson, step| base(&Does::Flight { marker: marker.clone(), step });
+    let recorded = match does {
+        TrailDoes::Claimed { customer, charge, psp } => {
+            let whole =
+                base(&Does::TopupClaim { customer: customer.clone(), charge: charge.clone(), psp: psp.clone() })?;
+            let claim = given.0.expect("a claim");
+            let command =
+                topup_claim::Topup { customer: super::decode::customer(customer), charge: world.amount(charge)? };
+            let terms = build_topup::psp_terms(psp);
+            let call = topup_claim::plan(&command, claim, &world.terms(), &terms, &world.cx)?;
+            whole.recorded(Record::claimed(&Flight::begin(claim, &call).unwrap(), claim.actor))
+        }
+        TrailDoes::TakenOver { marker } => {
+            let seen = flight(marker);
+            let (next, _) = seen.take_over(now).unwrap().unwrap();
+            stepped(marker, FlightStep::TakeOver {})?.recorded(Record::taken_over(&seen, &next, now))
+        }
+        TrailDoes::SentAgain { marker, attempt, unknown } => {
+            let heard = [Heard::Unknown(unknown.clone())];
+            Transaction::record(Record::sent_again(&flight(marker), attempt.parse().unwrap(), &heard, now))
+        }
+        TrailDoes::Refused { marker, burnt, unknown, code } => {
+            let heard = [Heard::Unknown(unknown.clone()), Heard::Refused(code.clone()), Heard::Absent];
+            let (next, _) = flight(marker).fail_retryably(*burnt, now).unwrap();
+            let step = FlightStep::FailRetryably { burnt: *burnt };
+            stepped(marker, step)?.recorded(Record::answered(&next, &heard, now))
+        }
+        TrailDoes::Landed { marker, fact, topup } => {
+            let does = Does::TopupLanding { fact: fact.clone(), topup: topup.clone(), refund: None };
+            base(&does)?.recorded(Record::answered(&flight(marker), &[Heard::Done(object(fact))], now))
+        }
+        TrailDoes::Told { event, kind, fact, topup } => {
+            let (event_id, kind_of) = (event.clone(), kind.clone());
+            let does = Does::TopupEvent {
+                event: event_id,
+                kind: kind_of,
+                fact: fact.clone(),
+                topup: topup.clone(),
+                refund: None,
+            };
+            let record = Records::read(world, topup, None)?.topup;
+            let event = EventId::parse(event).unwrap();
+            let claim = EventClaim { tenant: tenant.clone(), event, kind: kind.clone(), now };
+            let operation = ledger_core::operation::Operation::Topup;
+            base(&does)?.recorded(Record::told(&record, operation, record.principal(), &object(fact), &claim))
+        }
+        TrailDoes::Canceling { topup } => {
+            Transaction::record(Record::canceling(tenant, &Records::read(world, topup, None)?.topup, now))
+        }
+        TrailDoes::Published {} => {
+            let due = |item: &Item| mark(item).is_some_and(|mark| keys::publish_mark(tenant, mark));
+            events::published(tenant, &world.keys_of(due), Shards::new(2).unwrap())
+        }
+        TrailDoes::Unmark {} => unmark(&world.keys_of(|item| mark(item).is_some() && item.contains_key("sealed"))),
+        TrailDoes::Take {} | TrailDoes::Seal { .. } | TrailDoes::Release { .. } => return Ok(seal(world, does)),
+    };
+    Ok(Made::Whole(recorded.unwrap()))
+}
+
+fn seal(world: &World, does: &TrailDoes) -> Made {
+    let (tenant, now) = (&world.tenant, world.cx.now);
+    let read = |key: &Key| world.get(key);
+    let sealing = read(&keys::sealing(tenant)).map(|item| Sealing::read(item).unwrap());
+    // The lease of whoever took the trail with this token.
+    let lease = |fence: &str| {
+        let fence: i64 = fence.parse::<i64>().unwrap() - 1;
+        let before = Sealing { fence, lease_until: Timestamp::from_millis(0), ..sealing.clone().unwrap() };
+        Lease::take(tenant, Some(&before), now).unwrap().expect("nobody holds it").0
+    };
+    Made::Whole(match does {
+        TrailDoes::Take {} => match Lease::take(tenant, sealing.as_ref(), now).unwrap() {
+            Some((_, transaction)) => transaction,
+            None => return Made::Nothing,
+        },
+        TrailDoes::Release { fence, acts_until } => {
+            lease(fence).release(Timestamp::parse(acts_until).unwrap(), now).unwrap()
+        }
+        TrailDoes::Seal { fence, day } => {
+            let day = UtcDay::parse(day).unwrap();
+            let sealed = read(&keys::sealed_day(tenant, day)).map(|item| SealedDay::read(item).unwrap());
+            let waiting = world.keys_of(|_| true).into_iter().filter_map(|key| {
+                Sealable::read(tenant, world.must(&key)).unwrap().filter(|record| record.at().utc_day() == day)
+            });
+            let waiting: Vec<Sealable> = waiting.collect();
+            match lease(fence).batch(day, sealed.as_ref(), &waiting, now).unwrap() {
+                Some(batch) => batch.transaction().clone(),
+                None => return Made::Nothing,
+            }
+        }
+        other => panic!("built elsewhere: {other:?}"),
+    })
+}
+
+fn mark(item: &Item) -> Option<&str> {
+    ledger_core::dynamo::read::opt_text(item, attr::DUE_PK)
+}
+
+fn object(fact: &FactJson) -> PspId {
+    let (FactJson::Intent { id, .. }
+    | FactJson::Refund { id, .. }
+    | FactJson::Withdrawn { id, .. }
+    | FactJson::Reinstated { id, .. }) = fact;
+    PspId::parse(id).unwrap()
+}
