@@ -119,9 +119,9 @@ mod tests {
         assert_eq!(act.recorded(), Some(Recorded::Act));
         assert_eq!(step.recorded(), Some(Recorded::Step));
         assert_eq!((entry.born(), act.born(), step.born()), (act.born(), act.born(), None));
-        assert_eq!(entry.born().unwrap().utc_day().to_string(), "2024-12-02");
+        assert_eq!(entry.born().unwrap().utc_day().to_string(), "2024-12-03");
         let seal = seal(&tenant, entry.born().unwrap().utc_day(), 7);
-        assert_eq!((seal.sk(), seal.recorded()), ("SEAL#2024-12-02#00000007", None));
+        assert_eq!((seal.sk(), seal.recorded()), ("SEAL#2024-12-03#00000007", None));
         assert_eq!(sealing(&tenant).recorded(), None);
     }
 
