@@ -300,3 +300,6 @@ fn of_topup<'a>(tenant: &'a Tenant, topup: &TopupRecord, operation: Operation, p
     let partition = Partition::topup(tenant, topup.id);
     Whose { tenant, partition, resource: topup.id.uuid(), shards: topup.shards, operation, principal }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ mod quiet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::dynamo::{Item, Value};
-use ledger_tests::http::books::{Books, Row, text};
+use ledger_tests::http::books::{Books, Row, opt_text, text};
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::world::new_id;
 use ledger_tests::http::{Customer, World};
@@ -33,7 +33,11 @@ fn journal(books: &Books) -> Told {
 
 /// How many entries are still to be told.
 fn due(books: &Books) -> usize {
-    books.under("TXN#").filter(|(_, _, row)| row.contains_key("due_pk")).count()
+    let is_due = |row: &Row| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#publish#"));
+    // What has been told is due to be sealed.
+    let told = |row: &Row| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
+    assert!(books.under("TXN#").all(|(_, _, row)| is_due(row) || told(row) || !row.contains_key("due_pk")));
+    books.under("TXN#").filter(|(_, _, row)| is_due(row)).count()
 }
 
 /// All of the journal was told, nothing else, in order, and nothing is left to do.

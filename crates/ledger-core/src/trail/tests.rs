@@ -1,0 +1,104 @@
+use super::*;
+use crate::dynamo::{Condition, Update, read};
+use crate::ids::{CustomerId, TopupId, TransactionId};
+use crate::transaction::{Clause, MAX_ITEMS, RenderedAction};
+
+const ID: &str = "019a9000-0000-7000-8000-0000000000a1";
+
+fn tenant() -> Tenant {
+    Tenant::parse("demo").unwrap()
+}
+
+fn now() -> Timestamp {
+    Timestamp::parse("2026-11-21T03:00:00.000Z").unwrap()
+}
+
+fn record() -> Record {
+    let (tenant, id) = (tenant(), TopupId::parse(ID).unwrap());
+    let whose = Whose {
+        tenant: &tenant,
+        partition: Partition::topup(&tenant, id),
+        resource: id.uuid(),
+        shards: Shards::ONE,
+        operation: Operation::Topup,
+        principal: Principal::Customer(CustomerId::parse(ID).unwrap()),
+    };
+    Record::new(&whose, "moved", Actor::System, "x", now())
+}
+
+fn writing(role: Role, key: Key, update: Update) -> TransactItem {
+    let clause = Clause { condition: Condition::exists(attr::PK), failure: Failure::StalePlan };
+    TransactItem::update(role, key, update, vec![clause])
+}
+
+/// A transaction that moves a claim and a top-up on.
+fn moving() -> Vec<TransactItem> {
+    let topup = keys::topup(&tenant(), TopupId::parse(ID).unwrap());
+    let claim = keys::payment_code(&tenant(), CustomerId::parse(ID).unwrap());
+    vec![
+        writing(Role::Flight, claim, Update::new().set("state", "to", Value::s("FAILED_RETRY"))),
+        writing(Role::Topup, topup, Update::new().set("state", "to", Value::s("pending"))),
+    ]
+}
+
+fn journal() -> TransactItem {
+    let home = Partition::customer(&tenant(), CustomerId::parse(ID).unwrap());
+    let key = home.entry(TransactionId::parse(ID).unwrap());
+    writing(Role::Journal, key, Update::new().set("x", "x", Value::s("x")))
+}
+
+/// What a transaction says last.
+fn last(transaction: &Transaction) -> Item {
+    let last = transaction.items().last().unwrap();
+    assert_eq!(last.role(), Role::Trail);
+    let rendered = last.render().unwrap();
+    assert_eq!(rendered.condition.as_deref(), Some("attribute_not_exists(#uuid)"));
+    let RenderedAction::Put(item) = rendered.action else { panic!("a record is put") };
+    item
+}
+
+#[test]
+fn every_state_that_is_written_is_told() {
+    let whole = Transaction::unkeyed(moving()).unwrap();
+    let recorded = whole.clone().recorded(record()).unwrap();
+    assert_eq!(recorded.items().split_last().unwrap().1, whole.items(), "what was there stays as it was");
+    let item = last(&recorded);
+    let states = [("claim", "FAILED_RETRY"), ("topup", "pending")];
+    let states = states.map(|(of, state)| (of.to_owned(), Value::s(state)));
+    assert_eq!(read::opt_map(&item, "states"), Some(&Item::from(states)));
+    assert_eq!(read::text(&item, attr::DUE_PK), Ok("demo#due#seal#0"));
+    assert!(!item.contains_key(attr::TTL));
+}
+
+#[test]
+fn beside_an_entry_only_what_it_does_not_say() {
+    let mut items = moving();
+    items.push(journal());
+    let whole = Transaction::unkeyed(items).unwrap();
+    assert_eq!(whole.clone().recorded(record()).unwrap(), whole);
+    let heard = record().heard(&[Heard::Refused("card_declined".to_owned()), Heard::Absent]);
+    let item = last(&whole.recorded(heard).unwrap());
+    let heard = read::list(&item, "heard");
+    let Some(Value::M(refused)) = heard.first() else { panic!("{heard:?}") };
+    assert_eq!((heard.len(), read::text(refused, "code")), (2, Ok("card_declined")));
+}
+
+#[test]
+fn why_it_turned_back_is_told() {
+    let mut items = moving();
+    let settlement = keys::audit(&tenant(), crate::ids::AuditId::parse(ID).unwrap());
+    items.push(writing(Role::Settlement, settlement, Update::new().set("turned_back", "why", Value::s("kyc_refused"))));
+    let item = last(&Transaction::unkeyed(items).unwrap().recorded(record()).unwrap());
+    assert_eq!(read::text(&item, "why"), Ok("kyc_refused"));
+}
+
+#[test]
+fn a_full_transaction_has_no_room() {
+    let full = (0..MAX_ITEMS).map(|at| {
+        let id = format!("019a9000-0000-7000-8000-{at:012}");
+        let key = keys::topup(&tenant(), TopupId::parse(&id).unwrap());
+        writing(Role::Topup, key, Update::new().set("state", "to", Value::s("pending")))
+    });
+    let full = Transaction::unkeyed(full.collect()).unwrap();
+    assert_eq!(full.recorded(record()), Err(BuildError::TooManyItems(MAX_ITEMS + 1)));
+}
