@@ -174,7 +174,7 @@ async fn cell(rig: &Rig, write: usize, fault: Fault) {
             let books = world.books().await;
             let sealing = books.row(&format!("{}#tenant#root", world.tenant), "SEALING").cloned();
             let (segments, free) = (books.under("SEAL#").count(), victim.app.now().rfc3339());
-            sealing.is_some_and(|row| segments >= write.min(1) && (write < 2 || text(&row, "lease_until") <= &free))
+            sealing.is_some_and(|row| segments >= write.min(1) && (write < 2 || *text(&row, "lease_until") <= *free))
         };
         until("the write is done", done).await;
     }

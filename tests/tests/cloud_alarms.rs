@@ -16,7 +16,7 @@ const DEAD: &str = "ApproximateNumberOfMessagesVisible";
 /// What must be watched: why, alarm, namespace, metric, statistic, seconds, threshold, who is called.
 type Wanted = (&'static str, &'static str, &'static str, &'static str, &'static str, u64, &'static str, &'static str);
 
-const WANTED: [Wanted; 29] = [
+const WANTED: [Wanted; 30] = [
     ("conflicts in 5 minutes", "ConflictsAlarm", NAMESPACE, "TransactionConflict", "Sum", 300, "5", TICKET),
     ("the books break", "ReconciliationBreakAlarm", NAMESPACE, "ReconciliationBreak", "Sum", 60, "0", PAGE),
     ("two effects", "DuplicateEffectAlarm", NAMESPACE, "DuplicateEffect", "Sum", 60, "0", PAGE),

@@ -98,11 +98,7 @@ impl Record {
     /// What a holder has heard: alone if nothing follows from it, else beside what does.
     #[must_use]
     pub fn answered(flight: &Flight, heard: &[Heard], now: Timestamp) -> Self {
-        let record = Self::of_flight(flight, "answered", Actor::Stripe, LAST, now).heard(heard);
-        match flight.parked {
-            Some(why) => record.because(why.name()),
-            None => record,
-        }
+        Self::of_flight(flight, "answered", Actor::Stripe, LAST, now).heard(heard)
     }
 
     /// A fact about one of the provider's objects is brought to the books.
@@ -279,7 +275,10 @@ impl Transaction {
             Some((of.to_lowercase(), Value::s(item.text_written("state")?)))
         });
         let states = states.collect();
-        let why = self.items().iter().find_map(|item| item.text_written("turned_back"));
+        let why = self
+            .items()
+            .iter()
+            .find_map(|item| ["parked", "turned_back"].into_iter().find_map(|attribute| item.text_written(attribute)));
         let record = match why {
             Some(why) => record.because(why),
             None => record,

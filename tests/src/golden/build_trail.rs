@@ -106,9 +106,8 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
         }
         TrailDoes::Refused { marker, burnt, unknown, code } => {
             let heard = [Heard::Unknown(unknown.clone()), Heard::Refused(code.clone()), Heard::Absent];
-            let (next, _) = flight(marker).fail_retryably(*burnt, now).unwrap();
             let step = FlightStep::FailRetryably { burnt: *burnt };
-            stepped(marker, step)?.recorded(Record::answered(&next, &heard, now))
+            stepped(marker, step)?.recorded(Record::answered(&flight(marker), &heard, now))
         }
         TrailDoes::Landed { marker, fact, topup } => {
             let does = Does::TopupLanding { fact: fact.clone(), topup: topup.clone(), refund: None };

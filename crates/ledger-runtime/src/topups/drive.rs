@@ -255,7 +255,7 @@ impl Desk {
         now: Timestamp,
     ) -> Result<Driven, Problem> {
         let failed = failed.and_then(|(next, transaction)| {
-            let transaction = transaction.recorded(Record::answered(&next, heard, now))?;
+            let transaction = transaction.recorded(Record::answered(flight, heard, now))?;
             Ok((next, transaction))
         });
         let (next, transaction) = failed.map_err(|error| self.unbuilt(flight, &error))?;
