@@ -120,7 +120,7 @@ async fn what_another_has_sent_is_passed_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn marks_that_two_remove_are_removed_and_counted_nowhere() {
+async fn marks_that_two_move_are_moved_and_counted_nowhere() {
     let heard = minted(Duration::ZERO, 1);
     let conflict = || Step::Cancelled(reasons(1, 0, "TransactionConflict", None));
     let begin = || vec![page(&[(heard, true)]), page(&[(heard, true)])];
