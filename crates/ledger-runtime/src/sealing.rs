@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Shards};
 use ledger_core::operation::Operation;
-use ledger_core::sealing::{Lease, Sealable, SealedDay, Sealing, Setback, unmark};
+use ledger_core::sealing::{Lease, RECORDS_MAX, Sealable, SealedDay, Sealing, Setback, unmark};
 use ledger_core::time::{Timestamp, UtcDay};
 use ledger_core::transaction::{BuildError, Transaction};
 use serde::Serialize;
@@ -113,8 +113,9 @@ impl Run<'_> {
 
     /// The next records that are due, by their days, oldest first; none if there are no more.
     async fn next(&mut self, listed: &mut read::Listed) -> Result<BTreeMap<UtcDay, Vec<Sealable>>, Problem> {
-        let mut found = BTreeMap::<UtcDay, Vec<Sealable>>::new();
-        while found.is_empty() {
+        let (mut found, mut count) = (BTreeMap::<UtcDay, Vec<Sealable>>::new(), 0_usize);
+        // What a segment holds is worth a segment: not each shard by itself.
+        while count < RECORDS_MAX {
             let Some(page) = listed.next(self.app, &mut self.fault).await? else { break };
             if !page.sealed.is_empty() {
                 // A late publication has put a mark back on what is sealed.
@@ -123,6 +124,7 @@ impl Run<'_> {
                     let _ = self.write(&unmarked).await?;
                 }
             }
+            count = count.saturating_add(page.waiting.len());
             for record in page.waiting {
                 self.oldest = Some(self.oldest.map_or(record.at(), |oldest| oldest.min(record.at())));
                 found.entry(record.at().utc_day()).or_default().push(record);
