@@ -102,8 +102,8 @@ id! {
     AuditId;
     /// A merchant's settlement.
     SettlementId;
-    /// A request to send a bank file again.
-    ResendId;
+    /// A request about a settlement that was paid: to send its file again, or to book it as returned.
+    PayoutRequestId;
 }
 
 /// Reads a UUID in the hyphenated form only.

@@ -17,7 +17,7 @@ use uuid::Uuid;
 mod settlement;
 mod trail;
 
-pub use settlement::{payout_file_resend, settled, settlement, settling};
+pub use settlement::{payout_file_resend, payout_return, returned, settled, settlement, settling};
 pub use trail::{Recorded, publish_mark, seal, sealed_day, sealing, trail};
 
 /// Names of attributes that more than one file uses.

@@ -136,6 +136,12 @@ operations! {
     FileResendApprove = "file_resend_approve",
     /// A worker seals the audit trail; not keyed.
     Sealing = "sealing",
+    /// The payment provider's payout came back, and the merchant is owed it again; not keyed.
+    SettlementReturned = "settlement_returned",
+    /// Booking a transfer as returned by the bank is requested.
+    SettlementReturnRequest = "settlement_return_request",
+    /// Another person approves it, and the merchant is owed it again.
+    SettlementReturnApprove = "settlement_return_approve",
 }
 
 impl Operation {
@@ -144,7 +150,7 @@ impl Operation {
 
     /// The operations whose postings to a merchant move its balance item in their own transaction. To all
     /// others it is a projection, brought up to date by a worker.
-    pub const MOVING_MERCHANTS: [Self; 7] = [
+    pub const MOVING_MERCHANTS: [Self; 9] = [
         Self::SettlementHold,
         Self::SettlementRelease,
         Self::SettlementFee,
@@ -152,6 +158,8 @@ impl Operation {
         Self::SettlementHoldUndone,
         Self::SettlementReleaseUndone,
         Self::SettlementFeeUndone,
+        Self::SettlementReturned,
+        Self::SettlementReturnApprove,
     ];
 
     /// Reads a name.

@@ -15,7 +15,7 @@ use crate::request::RequestKey;
 use crate::secrets::SecretSource;
 use crate::settlement::{Kyc, PayoutFiles, Sagas, Settler};
 use crate::tenant::Records;
-use crate::topups::{Desk, Keeper, Provider};
+use crate::topups::{Desk, Keeper, Provider, ProviderAccess};
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, IdempotencyKey, KeyError, Window};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::operation::Operation;
@@ -34,14 +34,6 @@ pub struct App {
     kyc: Option<Arc<dyn Kyc>>,
     files: Option<Arc<dyn PayoutFiles>>,
     sagas: Option<Arc<dyn Sagas>>,
-}
-
-/// Whether there is a payment provider to ask, and how it is known.
-#[derive(Clone)]
-enum ProviderAccess {
-    None,
-    Given(Provider),
-    Kept(Arc<Keeper>),
 }
 
 struct Inner {
@@ -101,7 +93,7 @@ impl App {
     /// Where the tasks of settlements are run.
     #[must_use]
     pub fn settler(&self) -> Settler {
-        Settler::new(self.ledger().clone(), self.kyc.clone(), self.files.clone())
+        Settler::new(self.ledger().clone(), self.kyc.clone(), self.files.clone(), self.provider.clone())
     }
 
     /// Whoever runs the sagas of settlements; `None` if nobody is set up.
@@ -126,11 +118,7 @@ impl App {
 
     /// The payment provider, as its secrets were at most five minutes ago; `None` if none is set up.
     pub async fn provider_if_any(&self) -> Option<Provider> {
-        match &self.provider {
-            ProviderAccess::None => None,
-            ProviderAccess::Given(provider) => Some(provider.clone()),
-            ProviderAccess::Kept(keeper) => keeper.provider().await,
-        }
+        self.provider.provider().await
     }
 
     /// The payment provider, for what cannot do without.

@@ -142,6 +142,8 @@ metrics! {
     EntryPutAside,
     /// Age of the oldest record of the audit trail that the sealing worker found unsealed.
     SealingLag in Seconds,
+    /// A merchant's payout came back: its next settlement pays it.
+    PayoutReturned,
 }
 
 impl Metric {

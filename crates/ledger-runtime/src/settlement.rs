@@ -4,6 +4,7 @@
 mod collect;
 mod files;
 mod kyc;
+mod payout;
 mod runs;
 mod walk;
 
@@ -15,13 +16,14 @@ pub use walk::Ended;
 use crate::execute::{Attempt, Ledger};
 use crate::metrics::Metric;
 use crate::problem::Problem;
+use crate::topups::ProviderAccess;
 use ledger_core::account::TenantAccount;
 use ledger_core::bank::BankFile;
 use ledger_core::failure::Failure;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
-use ledger_core::ops::settlement::{self as rules, Move, Outcome, Settlement, Step, Task, TurnedBack};
+use ledger_core::ops::settlement::{self as rules, Destination, Move, Outcome, Settlement, Step, Task, TurnedBack};
 use ledger_core::trail::{Heard, Record};
 use ledger_core::transaction::{BuildError, Rejection, Transaction};
 use serde::{Deserialize, Serialize};
@@ -86,13 +88,19 @@ pub struct Settler {
     ledger: Ledger,
     kyc: Option<Arc<dyn Kyc>>,
     files: Option<Arc<dyn PayoutFiles>>,
+    provider: ProviderAccess,
 }
 
 impl Settler {
-    /// Over a ledger, somebody who checks merchants, and a place for the bank's files: a task that needs one
-    /// that is not there fails.
-    pub(crate) fn new(ledger: Ledger, kyc: Option<Arc<dyn Kyc>>, files: Option<Arc<dyn PayoutFiles>>) -> Self {
-        Self { ledger, kyc, files }
+    /// Over a ledger, somebody who checks merchants, a place for the bank's files, and the payment provider: a
+    /// task that needs one that is not there fails.
+    pub(crate) fn new(
+        ledger: Ledger,
+        kyc: Option<Arc<dyn Kyc>>,
+        files: Option<Arc<dyn PayoutFiles>>,
+        provider: ProviderAccess,
+    ) -> Self {
+        Self { ledger, kyc, files, provider }
     }
 
     /// Runs a task to its end.
@@ -130,7 +138,14 @@ impl Settler {
                         return Ok(Outcome::Wait);
                     }
                 }
-                Move::Pay => self.pay(at, &settlement).await?,
+                Move::Pay => match &settlement.destination {
+                    Destination::Bank(_) => self.pay(at, &settlement).await?,
+                    Destination::Stripe { .. } => {
+                        if !self.pay_out(at, &settlement).await? {
+                            return Ok(Outcome::Wait);
+                        }
+                    }
+                },
             }
         }
         Err(self.broken(at, "a task did not come to an end"))
@@ -147,9 +162,12 @@ impl Settler {
     }
 
     async fn read(&self, at: &SettlementRef) -> Result<Settlement, Problem> {
+        self.read_if_any(at).await?.ok_or_else(Problem::not_found)
+    }
+
+    async fn read_if_any(&self, at: &SettlementRef) -> Result<Option<Settlement>, Problem> {
         let key = keys::settlement(&at.tenant, at.merchant, at.id);
-        let item = self.ledger.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
-        Ok(Settlement::read(&item)?)
+        Ok(self.ledger.dynamo().get(&key).await?.as_ref().map(Settlement::read).transpose()?)
     }
 
     /// Asks whether the merchant may be paid, and writes the answer down. Not if there is none yet.

@@ -16,6 +16,7 @@ pub use facts::Applied;
 pub use parked::{Resolution, Resolved};
 pub(crate) use provider::Keeper;
 pub use provider::Provider;
+pub(crate) use provider::ProviderAccess;
 pub use recover::{Recovered, any_waits};
 
 use crate::execute::Ledger;
@@ -36,6 +37,11 @@ impl Desk {
     /// Over a ledger and a provider.
     pub(crate) fn new(ledger: Ledger, psp: impl Psp + 'static, terms: PspTerms) -> Self {
         Self { ledger, psp: Arc::new(psp), terms: Arc::new(terms) }
+    }
+
+    /// The provider itself.
+    pub(crate) fn psp(&self) -> &dyn Psp {
+        self.psp.as_ref()
     }
 
     /// Which ledger asks, and on whose account.

@@ -7,9 +7,11 @@ mod attention;
 mod audit;
 mod cards;
 mod customers;
+mod destination;
 mod grants;
 mod idempotency;
 mod merchants;
+mod payout_requests;
 mod settlements;
 mod terminals;
 mod topups;
@@ -29,8 +31,10 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(settlements::list))
         .routes(routes!(settlements::get))
         .routes(routes!(settlements::resume))
-        .routes(routes!(settlements::ask_resend))
-        .routes(routes!(settlements::approve_resend))
+        .routes(routes!(payout_requests::ask_resend))
+        .routes(routes!(payout_requests::approve_resend))
+        .routes(routes!(payout_requests::ask_return))
+        .routes(routes!(payout_requests::approve_return))
         .routes(routes!(cards::create))
         .routes(routes!(cards::get, cards::patch))
         .routes(routes!(terminals::create))

@@ -1,8 +1,8 @@
 //! `/v1/admin/merchants`: registering a merchant, looking at it, changing and suspending it.
 
+use crate::destination::DestinationBody;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::bank::{AccountKind, BankAccount, BankError, BankParts};
 use ledger_core::idempotency::{CanonicalRequest, Fields};
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::{Partition, Shards};
@@ -42,46 +42,9 @@ pub(crate) struct MerchantPatchBody {
     /// `suspended` stops payments, not refunds; `active` allows them again. Takes effect within a minute.
     status: Option<String>,
     /// Where it is paid from its next settlement on.
-    payout_destination: Option<PayoutBody>,
+    payout_destination: Option<DestinationBody>,
     /// Why; at most 140 characters.
     reason: Option<String>,
-}
-
-/// A bank account. Names are in katakana; they are kept half-width, as banks write them.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PayoutBody {
-    /// Four digits.
-    bank_code: String,
-    /// At most 15 characters.
-    bank_name: Option<String>,
-    /// Three digits.
-    branch_code: String,
-    /// At most 15 characters.
-    branch_name: Option<String>,
-    /// `ordinary`, `checking` or `savings`.
-    account_type: String,
-    /// Seven digits.
-    account_number: String,
-    /// At most 30 characters, where a voiced kana counts as two.
-    account_holder: String,
-}
-
-impl PayoutBody {
-    fn read(&self) -> Result<Destination, Problem> {
-        let words = "ordinary, checking or savings";
-        let parts = BankParts {
-            bank_code: &self.bank_code,
-            bank_name: self.bank_name.as_deref(),
-            branch_code: &self.branch_code,
-            branch_name: self.branch_name.as_deref(),
-            kind: request::word("payout_destination.account_type", &self.account_type, AccountKind::parse, words)?,
-            number: &self.account_number,
-            holder: &self.account_holder,
-        };
-        let wrong = |error: BankError| Problem::invalid_field("payout_destination", error);
-        BankAccount::new(&parts).map(Destination::Bank).map_err(wrong)
-    }
 }
 
 /// A merchant that has just been registered or changed.
@@ -151,7 +114,7 @@ pub(crate) async fn patch(
     let status = status.map(|word| request::word("status", word, MerchantStatus::parse, "active or suspended"));
     let status = status.transpose()?;
     let reason = request::memo("reason", body.reason.as_deref())?;
-    let destination = body.payout_destination.as_ref().map(PayoutBody::read).transpose()?;
+    let destination = body.payout_destination.as_ref().map(DestinationBody::read).transpose()?;
     let fields = Fields::new()
         .with_some("name", name.as_ref().map(FreeText::expose))
         .with_some("status", status.map(MerchantStatus::name))

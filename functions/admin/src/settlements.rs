@@ -1,16 +1,14 @@
-//! `/v1/admin/settlements` closes a merchant's period. What became of it, resuming one that stopped, and
-//! sending a bank file again, which needs two people, are under the merchant.
+//! `/v1/admin/settlements` closes a merchant's period. What became of it, and resuming one that stopped, are under
+//! the merchant.
 
 use axum::Json;
 use axum::extract::State;
 use ledger_core::idempotency::{CanonicalRequest, Claim, Fields};
-use ledger_core::ids::{MerchantId, ResendId, SettlementId};
+use ledger_core::ids::{MerchantId, SettlementId};
 use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
-use ledger_core::ops::settlement::resend::{self, Resend};
-use ledger_core::ops::settlement::{self, Open, Settlement, Settling};
+use ledger_core::ops::settlement::{self, Destination, Open, Settlement, Settling};
 use ledger_core::ops::{Context, MerchantTerms, merchant};
-use ledger_core::personal::FreeText;
 use ledger_core::time::BusinessDate;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
@@ -18,9 +16,8 @@ use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::request::{self, KeyedJson, PathOf};
-use ledger_runtime::settlement::SettlementRef;
 use ledger_runtime::views::{Page, SettlementView};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 /// A period to be closed.
@@ -38,25 +35,6 @@ pub(crate) struct SettlementBody {
 pub(crate) struct ResumeBody {
     /// At most 140 characters.
     reason: String,
-}
-
-/// Why a bank file is to be sent again.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ResendBody {
-    /// At most 140 characters.
-    note: String,
-}
-
-/// A request to send a bank file again.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ResendView {
-    resend_id: String,
-    settlement_id: String,
-    /// `pending` or `approved`.
-    status: String,
-    requested_by: String,
-    created_at: String,
 }
 
 /// Closes a merchant's period: what has been credited by now, and is in no settlement yet, is settled. The
@@ -96,11 +74,17 @@ async fn plan_open(
     let mut items = app.ledger().read_for(claim, &keys).await?.into_iter();
     let profile = items.next().flatten().ok_or(PlanError::Missing)?;
     let destination = merchant::destination(&profile)?;
+    // Asked for only by a merchant that is paid through it.
+    let provider = match &destination {
+        Some(Destination::Stripe { .. }) => app.provider_if_any().await,
+        Some(Destination::Bank(_)) | None => None,
+    };
     let settling = Settling::read(items.next().flatten().as_ref())?;
     let command = Open {
         tenant: who.tenant(),
         merchant: &MerchantTerms::read(&profile)?,
         destination: destination.as_ref(),
+        psp: provider.as_ref().map(|provider| provider.desk().terms()),
         settling: &settling,
         staff: who.staff_id(),
         pay_on,
@@ -169,79 +153,7 @@ pub(crate) async fn resume(
     Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
 }
 
-/// Asks for a settlement's bank file to be sent again. A bank pays a file as often as it gets it: nothing is
-/// sent until another person approves it.
-#[utoipa::path(post, path = "/v1/admin/merchants/{merchant_id}/settlements/{id}/resends", tag = "admin",
-    request_body = ResendBody,
-    params(("merchant_id" = String, Path, description = "The merchant"),
-        ("id" = String, Path, description = "The settlement"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Pending", body = ResendView),
-        (status = 400, description = "`invalid_request`; `wrong_state` unless it was paid by a file"),
-        (status = 404, description = "No such settlement")))]
-pub(crate) async fn ask_resend(
-    State(app): State<App>,
-    who: Admin,
-    PathOf((merchant, id)): PathOf<(String, String)>,
-    KeyedJson(key, body): KeyedJson<ResendBody>,
-) -> Result<Outcome, Problem> {
-    let (merchant, id) = ids(&merchant, &id)?;
-    let note: FreeText = request::reason("note", &body.note)?;
-    let path = format!("/v1/admin/merchants/{merchant}/settlements/{id}/resends");
-    let fields = Fields::new().with("note", note.expose());
-    let request = CanonicalRequest { method: "POST", path: path.clone(), fields };
-    let (claim, admission) = app.claim(&who, Operation::FileResendRequest, key, request).await?;
-    let plan = async |cx| {
-        let settlement = read(&app, &who, (merchant, id), &claim).await?;
-        Ok(resend::plan_request(who.tenant(), &settlement, who.staff_id(), &note, &cx)?)
-    };
-    let render = |resend: &Resend| created(format!("{path}/{}", resend.id), &ResendView::from(resend));
-    Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
-}
-
-/// Approves that a bank file is sent again, and sends it. Who asked cannot.
-#[utoipa::path(post, path = "/v1/admin/merchants/{merchant_id}/settlements/{id}/resends/{resend_id}/approve",
-    tag = "admin",
-    params(("merchant_id" = String, Path, description = "The merchant"),
-        ("id" = String, Path, description = "The settlement"),
-        ("resend_id" = String, Path, description = "The request"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Sent", body = ResendView),
-        (status = 400, description = "`wrong_state` if it has been decided on"),
-        (status = 403, description = "`four_eyes_required`"),
-        (status = 404, description = "No such request")))]
-pub(crate) async fn approve_resend(
-    State(app): State<App>,
-    who: Admin,
-    PathOf((merchant, id, resend)): PathOf<(String, String, String)>,
-    KeyedJson(key, request::Empty {}): KeyedJson<request::Empty>,
-) -> Result<Outcome, Problem> {
-    let (merchant, id) = ids(&merchant, &id)?;
-    let resend = ResendId::parse(&resend).map_err(|_| Problem::not_found())?;
-    let path = format!("/v1/admin/merchants/{merchant}/settlements/{id}/resends/{resend}/approve");
-    let request = CanonicalRequest { method: "POST", path, fields: Fields::new() };
-    let (claim, admission) = app.claim(&who, Operation::FileResendApprove, key, request).await?;
-    let key = keys::payout_file_resend(who.tenant(), merchant, resend);
-    let plan = async |cx| {
-        let items = app.ledger().read_for(&claim, std::slice::from_ref(&key)).await?;
-        let found = Resend::read(&items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;
-        if found.settlement != id {
-            return Err(PlanError::Missing);
-        }
-        Ok(resend::plan_approve(who.tenant(), &found, who.staff_id(), &cx)?)
-    };
-    let render = |resend: &Resend| ok(&ResendView::from(resend));
-    let outcome = app.ledger().perform(claim.clone(), admission, plan, render).await;
-    if outcome.status() == 200 {
-        // A replay puts it there as well: the approval may have been the last thing that somebody did.
-        let at = SettlementRef { tenant: who.tenant().clone(), merchant, id };
-        let settlement = app.settlement(who.tenant(), merchant, id).await?;
-        app.settler().resend(&at, &settlement, &resend.to_string()).await?;
-    }
-    Ok(outcome)
-}
-
-async fn read(
+pub(crate) async fn read(
     app: &App,
     who: &Admin,
     (merchant, id): (MerchantId, SettlementId),
@@ -251,19 +163,7 @@ async fn read(
     Ok(Settlement::read(&items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?)
 }
 
-fn ids(merchant: &str, id: &str) -> Result<(MerchantId, SettlementId), Problem> {
+pub(crate) fn ids(merchant: &str, id: &str) -> Result<(MerchantId, SettlementId), Problem> {
     let missing = |_| Problem::not_found();
     Ok((MerchantId::parse(merchant).map_err(missing)?, SettlementId::parse(id).map_err(missing)?))
-}
-
-impl From<&Resend> for ResendView {
-    fn from(resend: &Resend) -> Self {
-        Self {
-            resend_id: resend.id.to_string(),
-            settlement_id: resend.settlement.to_string(),
-            status: resend.state.clone(),
-            requested_by: resend.requested_by.to_string(),
-            created_at: resend.created_at.to_string(),
-        }
-    }
 }

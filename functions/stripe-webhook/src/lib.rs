@@ -6,7 +6,7 @@ use axum::extract::State;
 use http::HeaderMap;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
-use ledger_core::psp::{Event, Fact, Tags};
+use ledger_core::psp::{Event, Fact, Payout, PspId, Tags};
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::problem::Problem;
@@ -81,10 +81,17 @@ fn is_signed(provider: &Provider, app: &App, headers: &HeaderMap, body: &[u8]) -
 }
 
 async fn handle(app: &App, desk: &Desk, event: &Event) -> Result<&'static str, Problem> {
-    let Some(fact) = event.fact() else { return Ok("ignored") };
-    let Some(tags) = desk.tags_of(&fact, event.account.as_deref()).await? else {
-        app.metrics().count_of(Metric::EventForeign, None, Some(Operation::StripeEvent));
-        return Ok("foreign");
+    let (told, tenant) = match (event.fact(), event.payout()) {
+        (None, None) => return Ok("ignored"),
+        (Some(fact), _) => {
+            let Some(tags) = desk.tags_of(&fact, event.account.as_deref()).await? else { return Ok(foreign(app)) };
+            let tenant = tags.tenant.clone();
+            (Told::Topup(fact, tags), tenant)
+        }
+        (None, Some(payout)) => {
+            let Some(tags) = &payout.tags else { return Ok(foreign(app)) };
+            (Told::Payout(payout), tags.tenant.clone())
+        }
     };
     let terms = desk.terms();
     let odd = if event.livemode != terms.livemode {
@@ -95,10 +102,10 @@ async fn handle(app: &App, desk: &Desk, event: &Event) -> Result<&'static str, P
         None
     };
     if let Some(why) = odd {
-        return kept(desk, event, &fact, &tags, why).await;
+        return kept(desk, event, &told, &tenant, why).await;
     }
-    let count = |metric| app.metrics().count(metric, &tags.tenant, Operation::StripeEvent);
-    match desk.apply(&tags.tenant, &tags, &fact, &event.id, &event.kind).await? {
+    let count = |metric| app.metrics().count(metric, &tenant, Operation::StripeEvent);
+    match told.apply(app, desk, event, &tenant).await? {
         Applied::Done => {
             count(Metric::EventApplied);
             Ok("applied")
@@ -111,16 +118,53 @@ async fn handle(app: &App, desk: &Desk, event: &Event) -> Result<&'static str, P
             count(Metric::EventRepeated);
             Ok("behind")
         }
-        Applied::NoRecord => kept(desk, event, &fact, &tags, NO_RECORD).await,
-        Applied::Odd(oddity) => kept(desk, event, &fact, &tags, oddity.name()).await,
+        Applied::NoRecord => kept(desk, event, &told, &tenant, NO_RECORD).await,
+        Applied::Odd(oddity) => kept(desk, event, &told, &tenant, oddity.name()).await,
     }
+}
+
+/// What an event tells of ours.
+enum Told<'a> {
+    /// Of a top-up, its refund, or what was taken of it.
+    Topup(Fact, Tags),
+    /// Of a merchant's payout.
+    Payout(&'a Payout),
+}
+
+impl Told<'_> {
+    async fn apply(&self, app: &App, desk: &Desk, event: &Event, tenant: &Tenant) -> Result<Applied, Problem> {
+        match self {
+            Self::Topup(fact, tags) => desk.apply(tenant, tags, fact, &event.id, &event.kind).await,
+            Self::Payout(payout) => {
+                let seen = (tenant, *payout, event.account.as_deref());
+                app.settler().payout_told(seen, &event.id, &event.kind).await
+            }
+        }
+    }
+
+    fn object(&self) -> &PspId {
+        match self {
+            Self::Topup(fact, _) => fact.object(),
+            Self::Payout(payout) => &payout.id,
+        }
+    }
+}
+
+fn foreign(app: &App) -> &'static str {
+    app.metrics().count_of(Metric::EventForeign, None, Some(Operation::StripeEvent));
+    "foreign"
 }
 
 /// Ours, and yet not as our records have it: kept, alarmed, and to be delivered again until it agrees or
 /// a person dismisses it.
-async fn kept(desk: &Desk, event: &Event, fact: &Fact, tags: &Tags, why: &str) -> Result<&'static str, Problem> {
-    let tenant: &Tenant = &tags.tenant;
-    if desk.keep(tenant, event, Some(fact.object().to_string()), why).await? {
+async fn kept(
+    desk: &Desk,
+    event: &Event,
+    told: &Told<'_>,
+    tenant: &Tenant,
+    why: &str,
+) -> Result<&'static str, Problem> {
+    if desk.keep(tenant, event, Some(told.object().to_string()), why).await? {
         return Ok("dismissed");
     }
     Err(Problem::event_kept())

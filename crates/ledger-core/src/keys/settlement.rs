@@ -1,7 +1,7 @@
 //! The keys of a merchant's settlements, all in the merchant's partition.
 
 use super::{Key, Partition, sk};
-use crate::ids::{MerchantId, ResendId, SettlementId, Tenant};
+use crate::ids::{MerchantId, PayoutRequestId, SettlementId, Tenant};
 
 /// A settlement.
 #[must_use]
@@ -23,6 +23,18 @@ pub fn settled(tenant: &Tenant, merchant: MerchantId, id: SettlementId, batch: u
 
 /// A request to send the bank file of a settlement again.
 #[must_use]
-pub fn payout_file_resend(tenant: &Tenant, merchant: MerchantId, id: ResendId) -> Key {
+pub fn payout_file_resend(tenant: &Tenant, merchant: MerchantId, id: PayoutRequestId) -> Key {
     Partition::merchant(tenant, merchant).item(format!("RESEND#{id}"))
+}
+
+/// A request to book a transfer of a settlement as returned by the bank.
+#[must_use]
+pub fn payout_return(tenant: &Tenant, merchant: MerchantId, id: PayoutRequestId) -> Key {
+    Partition::merchant(tenant, merchant).item(format!("RETURN#{id}"))
+}
+
+/// What came back of a settlement that was paid: the merchant's next one takes it.
+#[must_use]
+pub fn returned(tenant: &Tenant, merchant: MerchantId, id: SettlementId) -> Key {
+    Partition::merchant(tenant, merchant).item(format!("RETURNED#{id}"))
 }

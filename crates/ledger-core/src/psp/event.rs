@@ -1,6 +1,6 @@
 //! What an event of the payment provider says about one of its objects, and nothing besides.
 
-use super::object::{Dispute, IntentStatus, PaymentIntent, PspId, PspRefund, RefundStatus, Tags};
+use super::object::{Dispute, IntentStatus, PaymentIntent, Payout, PayoutStatus, PspId, PspRefund, RefundStatus, Tags};
 use std::fmt;
 
 /// An event's id. A look at an object has one as well, made from what was seen.
@@ -31,11 +31,13 @@ pub enum Subject {
     Refund(PspRefund),
     /// A dispute.
     Dispute(Dispute),
+    /// A payout.
+    Payout(Payout),
     /// Something else.
     Other,
 }
 
-/// A fact that may change our books.
+/// A fact about a top-up that may change our books.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// A PaymentIntent looked like this.
@@ -69,7 +71,7 @@ impl fmt::Display for EventId {
 }
 
 impl Event {
-    /// The fact that it tells, or `None` where nothing of ours depends on it. Types that we do not
+    /// The fact about a top-up that it tells, or `None` where none of ours depends on it. Types that we do not
     /// know tell nothing: the provider adds some.
     #[must_use]
     pub fn fact(&self) -> Option<Fact> {
@@ -83,7 +85,16 @@ impl Event {
                 "charge.dispute.funds_reinstated" => Some(Fact::Reinstated(dispute.clone())),
                 _ => None,
             },
-            Subject::Intent(_) | Subject::Refund(_) | Subject::Other => None,
+            Subject::Intent(_) | Subject::Refund(_) | Subject::Payout(_) | Subject::Other => None,
+        }
+    }
+
+    /// The payout as it looked, if it tells of one.
+    #[must_use]
+    pub fn payout(&self) -> Option<&Payout> {
+        match &self.subject {
+            Subject::Payout(payout) => self.kind.starts_with("payout.").then_some(payout),
+            Subject::Intent(_) | Subject::Refund(_) | Subject::Dispute(_) | Subject::Other => None,
         }
     }
 }
@@ -137,5 +148,17 @@ impl Fact {
             Self::Reinstated(dispute) => (&dispute.id, "reinstated"),
         };
         EventId(PspId::joined("seen", id, word))
+    }
+}
+
+impl Payout {
+    /// The id under which a look at it has its effect.
+    #[must_use]
+    pub fn seen_as(&self) -> EventId {
+        let word = match self.status {
+            PayoutStatus::Sent => "sent",
+            PayoutStatus::Failed => "failed",
+        };
+        EventId(PspId::joined("seen", &self.id, word))
     }
 }

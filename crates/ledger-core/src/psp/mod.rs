@@ -6,7 +6,10 @@ mod object;
 mod request;
 
 pub use event::{Event, EventId, Fact, Subject};
-pub use object::{ClientSecret, Dispute, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, RefundStatus, Tags};
+pub use object::{
+    ClientSecret, Dispute, IntentStatus, PaymentIntent, Payout, PayoutStatus, PayoutTags, PspId, PspMoney, PspRefund,
+    RefundStatus, Tags,
+};
 pub use request::{PspKey, PspRequest, PspTerms, Step};
 
 #[cfg(test)]

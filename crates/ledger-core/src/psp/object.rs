@@ -1,6 +1,6 @@
 //! The provider's objects as they looked at one moment: an answer, a look-up, or an event's snapshot.
 
-use crate::ids::{RefundId, Tenant, TopupId};
+use crate::ids::{MerchantId, RefundId, SettlementId, Tenant, TopupId};
 use crate::money::{Amount, AssetSpec};
 use crate::personal::Masked;
 use std::fmt;
@@ -15,6 +15,10 @@ pub(super) mod tag {
     pub(in crate::psp) const TOPUP: &str = "ecopay_topup";
     /// The refund.
     pub(in crate::psp) const REFUND: &str = "ecopay_refund";
+    /// The merchant that is paid.
+    pub(in crate::psp) const MERCHANT: &str = "ecopay_merchant";
+    /// The settlement that it is paid for.
+    pub(in crate::psp) const SETTLEMENT: &str = "ecopay_settlement";
 }
 
 /// The provider's id of an object, such as `pi_3Q...`.
@@ -33,7 +37,7 @@ pub struct PspMoney {
     pub currency: String,
 }
 
-/// What our metadata on an object says.
+/// What our metadata on a PaymentIntent or a refund says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tags {
     /// Whose.
@@ -42,6 +46,17 @@ pub struct Tags {
     pub topup: TopupId,
     /// Of which refund, if it is one.
     pub refund: Option<RefundId>,
+}
+
+/// What our metadata on a payout says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PayoutTags {
+    /// Whose.
+    pub tenant: Tenant,
+    /// Who is paid.
+    pub merchant: MerchantId,
+    /// For which settlement.
+    pub settlement: SettlementId,
 }
 
 /// A PaymentIntent.
@@ -97,6 +112,30 @@ pub enum RefundStatus {
     /// It was paid out. It may fail even so.
     Succeeded,
     /// It was not paid out, or came back: failed or canceled; for good.
+    Failed,
+}
+
+/// A payout from the balance at the provider to an account outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payout {
+    /// Its id.
+    pub id: PspId,
+    /// How much.
+    pub amount: PspMoney,
+    /// Where it stands.
+    pub status: PayoutStatus,
+    /// Whether it is real money.
+    pub livemode: bool,
+    /// Our metadata, if we asked for it.
+    pub tags: Option<PayoutTags>,
+}
+
+/// Where a payout stands, as far as it matters to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayoutStatus {
+    /// It is on its way, or has arrived. It may come back even so.
+    Sent,
+    /// It did not arrive, or came back: failed or canceled; for good.
     Failed,
 }
 
@@ -163,6 +202,17 @@ impl RefundStatus {
     }
 }
 
+impl PayoutStatus {
+    /// Reads the provider's word. Whatever is not known is on its way.
+    #[must_use]
+    pub fn parse(word: &str) -> Self {
+        match word {
+            "failed" | "canceled" => Self::Failed,
+            _ => Self::Sent,
+        }
+    }
+}
+
 impl PspMoney {
     /// The amount in yen, which have no smaller unit. `None` for nothing, or another currency.
     #[must_use]
@@ -192,6 +242,21 @@ impl Tags {
                 Some(refund) => Some(RefundId::parse(refund).ok()?),
                 None => None,
             },
+        })
+    }
+}
+
+impl PayoutTags {
+    /// Reads metadata by name. `None` if it is not ours, or no payout's.
+    #[must_use]
+    pub fn read<'a>(ledger: &str, at: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
+        if !Tags::are_ours(ledger, &at) {
+            return None;
+        }
+        Some(Self {
+            tenant: Tenant::parse(at(tag::TENANT)?).ok()?,
+            merchant: MerchantId::parse(at(tag::MERCHANT)?).ok()?,
+            settlement: SettlementId::parse(at(tag::SETTLEMENT)?).ok()?,
         })
     }
 }

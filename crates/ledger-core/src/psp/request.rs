@@ -2,7 +2,8 @@
 //! what the request is for, never from who sends it or how often.
 
 use super::object::{PspId, tag};
-use crate::ids::{RefundId, Tenant, TopupId};
+use crate::dynamo::{Item, ItemError, Value, read};
+use crate::ids::{MerchantId, RefundId, SettlementId, Tenant, TopupId};
 use crate::money::Amount;
 use std::fmt;
 use uuid::Uuid;
@@ -18,6 +19,31 @@ pub struct PspTerms {
     pub account: Option<String>,
 }
 
+impl PspTerms {
+    /// Reads the terms, as they stand in a record that is kept with them.
+    ///
+    /// # Errors
+    /// [`ItemError`] if they do not look as [`PspTerms::item`] writes them.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            ledger: read::text(item, "ledger")?.to_owned(),
+            livemode: item.get("livemode") == Some(&Value::Bool(true)),
+            account: read::opt_text(item, "account").map(str::to_owned),
+        })
+    }
+
+    /// Their attributes.
+    #[must_use]
+    pub fn item(&self) -> Item {
+        let mut item = Item::from([
+            ("ledger".to_owned(), Value::s(&self.ledger)),
+            ("livemode".to_owned(), Value::Bool(self.livemode)),
+        ]);
+        item.extend(self.account.as_ref().map(|account| ("account".to_owned(), Value::s(account))));
+        item
+    }
+}
+
 /// A step of an operation that asks the payment provider for something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
@@ -27,6 +53,8 @@ pub enum Step {
     CancelIntent,
     /// Create a refund.
     CreateRefund,
+    /// Create a payout.
+    CreatePayout,
 }
 
 /// A request that the provider is sent, byte for byte the same each time.
@@ -48,7 +76,7 @@ pub struct PspKey(String);
 
 impl Step {
     /// Every step.
-    pub const ALL: [Self; 3] = [Self::CreateIntent, Self::CancelIntent, Self::CreateRefund];
+    pub const ALL: [Self; 4] = [Self::CreateIntent, Self::CancelIntent, Self::CreateRefund, Self::CreatePayout];
 
     /// Its name in keys and records.
     #[must_use]
@@ -57,6 +85,7 @@ impl Step {
             Self::CreateIntent => "create_intent",
             Self::CancelIntent => "cancel_intent",
             Self::CreateRefund => "create_refund",
+            Self::CreatePayout => "create_payout",
         }
     }
 
@@ -129,6 +158,27 @@ impl PspRequest {
             (&metadata(tag::REFUND), &refund.to_string()),
         ]);
         Self::of(Step::CreateRefund, "/v1/refunds".to_owned(), body, account)
+    }
+
+    /// Asks to pay `amount` yen of the balance at the provider to an account that is registered there.
+    #[must_use]
+    pub fn create_payout(
+        tenant: &Tenant,
+        (merchant, settlement): (MerchantId, SettlementId),
+        amount: &Amount,
+        to: &PspId,
+        terms: &PspTerms,
+    ) -> Self {
+        let body = form(&[
+            ("amount", &amount.text()),
+            ("currency", "jpy"),
+            ("destination", to.as_str()),
+            (&metadata(tag::LEDGER), &terms.ledger),
+            (&metadata(tag::TENANT), tenant.as_str()),
+            (&metadata(tag::MERCHANT), &merchant.to_string()),
+            (&metadata(tag::SETTLEMENT), &settlement.to_string()),
+        ]);
+        Self::of(Step::CreatePayout, "/v1/payouts".to_owned(), body, terms.account.as_deref())
     }
 
     fn of(step: Step, path: String, body: String, account: Option<&str>) -> Self {

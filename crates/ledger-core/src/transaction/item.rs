@@ -63,7 +63,7 @@ pub enum Role {
     Hold,
     /// A settlement, what is open of a merchant's, or which records one has taken.
     Settlement,
-    /// A request to send a bank file again.
+    /// A request to send a bank file again, or to book a transfer as returned.
     Resend,
     /// A record of a step of an operation that asks somebody outside.
     Trail,
@@ -73,6 +73,8 @@ pub enum Role {
     Seal,
     /// A record that is sealed.
     Sealed,
+    /// What came back of a settlement that was paid.
+    Returned,
 }
 
 /// A part of a condition, with what it means when it does not hold.

@@ -2,7 +2,7 @@
 //! whatever is not listed as one of the first two is the third.
 
 use futures::future::BoxFuture;
-use ledger_core::psp::{Fact, PaymentIntent, PspId, PspKey, PspRefund, PspRequest, Step};
+use ledger_core::psp::{Fact, PaymentIntent, Payout, PspId, PspKey, PspRefund, PspRequest, Step};
 use ledger_core::time::Timestamp;
 use uuid::Uuid;
 
@@ -71,6 +71,8 @@ pub enum PspObject {
     Intent(PaymentIntent),
     /// A refund.
     Refund(PspRefund),
+    /// A payout.
+    Payout(Payout),
 }
 
 /// An object to look up.
@@ -87,7 +89,7 @@ pub enum Lookup<'a> {
 pub struct Sought {
     /// By which step.
     pub step: Step,
-    /// The id of our top-up or refund in its metadata.
+    /// The id of our top-up, refund or settlement in its metadata.
     pub resource: Uuid,
     /// The PaymentIntent of a refund.
     pub intent: Option<PspId>,
@@ -115,15 +117,17 @@ impl PspObject {
         match self {
             Self::Intent(intent) => &intent.id,
             Self::Refund(refund) => &refund.id,
+            Self::Payout(payout) => &payout.id,
         }
     }
 
-    /// What it tells our books.
+    /// What it tells about a top-up, or `None` for a payout.
     #[must_use]
-    pub fn fact(self) -> Fact {
+    pub fn fact(self) -> Option<Fact> {
         match self {
-            Self::Intent(intent) => Fact::Intent(intent),
-            Self::Refund(refund) => Fact::Refund(refund),
+            Self::Intent(intent) => Some(Fact::Intent(intent)),
+            Self::Refund(refund) => Some(Fact::Refund(refund)),
+            Self::Payout(_) => None,
         }
     }
 }

@@ -10,7 +10,7 @@ mod transport;
 use super::port::{Lookup, Psp, PspObject, Sent, Sighting, Sought, Unknown};
 use crate::config::StripeConfig;
 use futures::future::BoxFuture;
-use ledger_core::psp::{PspKey, PspRequest, Step, Tags};
+use ledger_core::psp::{PspKey, PspRequest, Step};
 use std::fmt;
 use std::sync::Arc;
 use transport::{Answer, Call, Http, Timeouts};
@@ -94,6 +94,7 @@ impl Psp for Stripe {
         Box::pin(async move {
             match (sought.step, &sought.intent) {
                 (Step::CreateIntent, _) => self.list(sought, &find::intents(sought), account).await,
+                (Step::CreatePayout, _) => self.list(sought, &find::payouts(sought), account).await,
                 (Step::CreateRefund, Some(intent)) => self.list(sought, &find::refunds(intent), account).await,
                 (Step::CancelIntent, Some(intent)) => self.look(Lookup::Intent(intent), account).await,
                 (Step::CancelIntent | Step::CreateRefund, None) => {
@@ -102,14 +103,5 @@ impl Psp for Stripe {
                 }
             }
         })
-    }
-}
-
-impl PspObject {
-    fn tags(&self) -> Option<&Tags> {
-        match self {
-            Self::Intent(intent) => intent.tags.as_ref(),
-            Self::Refund(refund) => refund.tags.as_ref(),
-        }
     }
 }

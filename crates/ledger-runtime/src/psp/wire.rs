@@ -8,7 +8,8 @@ mod tests;
 use json::Json;
 use ledger_core::personal::Masked;
 use ledger_core::psp::{
-    Dispute, Event, EventId, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, RefundStatus, Subject, Tags,
+    Dispute, Event, EventId, IntentStatus, PaymentIntent, Payout, PayoutStatus, PayoutTags, PspId, PspMoney, PspRefund,
+    RefundStatus, Subject, Tags,
 };
 
 /// A body that is not what the provider writes.
@@ -70,10 +71,12 @@ pub fn event(bytes: &[u8], ledger: &str) -> Result<Event, WireError> {
         "payment_intent" if family(&["payment_intent."]) => Subject::Intent(read_intent(object, ledger)?),
         "refund" if family(&["refund.", "charge.refund."]) => Subject::Refund(read_refund(object, ledger)?),
         "dispute" if family(&["charge.dispute."]) => Subject::Dispute(read_dispute(object)?),
+        "payout" if family(&["payout."]) => Subject::Payout(read_payout(object, ledger)?),
         _ => Subject::Other,
     };
     let unknown = match &subject {
         Subject::Intent(intent) => intent.tags.is_none(),
+        Subject::Payout(payout) => payout.tags.is_none(),
         // Their PaymentIntent says whose they are.
         Subject::Refund(_) | Subject::Dispute(_) | Subject::Other => false,
     };
@@ -106,6 +109,14 @@ pub fn refund(bytes: &[u8], ledger: &str) -> Result<PspRefund, WireError> {
     read_refund(&Json::parse(bytes)?, ledger)
 }
 
+/// Reads a payout.
+///
+/// # Errors
+/// [`WireError`] names the field.
+pub fn payout(bytes: &[u8], ledger: &str) -> Result<Payout, WireError> {
+    read_payout(&Json::parse(bytes)?, ledger)
+}
+
 /// Reads a page of PaymentIntents.
 ///
 /// # Errors
@@ -120,6 +131,14 @@ pub fn intents(bytes: &[u8], ledger: &str) -> Result<Page<PaymentIntent>, WireEr
 /// [`WireError`] if any of them cannot be read: it might be the one that is looked for.
 pub fn refunds(bytes: &[u8], ledger: &str) -> Result<Page<PspRefund>, WireError> {
     page(bytes, |item| read_refund(item, ledger))
+}
+
+/// Reads a page of payouts.
+///
+/// # Errors
+/// [`WireError`] if any of them cannot be read: it might be the one that is looked for.
+pub fn payouts(bytes: &[u8], ledger: &str) -> Result<Page<Payout>, WireError> {
+    page(bytes, |item| read_payout(item, ledger))
 }
 
 /// Reads a refusal. Only its class must be there: the rest differs from one to the next.
@@ -183,6 +202,17 @@ fn read_dispute(object: &Json) -> Result<Dispute, WireError> {
     })
 }
 
+fn read_payout(object: &Json, ledger: &str) -> Result<Payout, WireError> {
+    object.is_a("payout")?;
+    Ok(Payout {
+        id: id(object)?,
+        amount: money(object)?,
+        status: PayoutStatus::parse(object.text("status")?),
+        livemode: object.flag("livemode")?,
+        tags: tags_by(object, |at| PayoutTags::read(ledger, at))?,
+    })
+}
+
 fn id(object: &Json) -> Result<PspId, WireError> {
     PspId::parse(object.text("id")?).ok_or(WireError::Field("id"))
 }
@@ -211,8 +241,16 @@ fn says_ours(object: &Json, ledger: &str) -> bool {
     metadata.is_some_and(|fields| Tags::are_ours(ledger, |name| fields.get(name).and_then(Json::as_text)))
 }
 
-/// Our metadata. All of it is text, whoever wrote it.
+/// Our metadata on a PaymentIntent or a refund.
 fn tags(object: &Json, ledger: &str) -> Result<Option<Tags>, WireError> {
+    tags_by(object, |at| Tags::read(ledger, at))
+}
+
+/// Our metadata, as it is read by name. All of it is text, whoever wrote it.
+fn tags_by<'a, T>(
+    object: &'a Json,
+    read: impl FnOnce(&dyn Fn(&str) -> Option<&'a str>) -> Option<T>,
+) -> Result<Option<T>, WireError> {
     let malformed = WireError::Field("metadata");
     let Some(metadata) = object.present("metadata")? else {
         return Ok(None);
@@ -221,5 +259,5 @@ fn tags(object: &Json, ledger: &str) -> Result<Option<Tags>, WireError> {
     if !fields.values().all(|value| value.as_text().is_some()) {
         return Err(malformed);
     }
-    Ok(Tags::read(ledger, |name| fields.get(name).and_then(Json::as_text)))
+    Ok(read(&|name: &str| fields.get(name).and_then(Json::as_text)))
 }

@@ -156,7 +156,9 @@ impl Desk {
         object: &PspObject,
         heard: &[Heard],
     ) -> Result<Driven, Problem> {
-        let fact = object.clone().fact();
+        let Some(fact) = object.clone().fact() else {
+            return Err(self.broken(flight, "a payout in the place of a top-up"));
+        };
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
             let Some(answer) = views::topup_answer(&records.topup, records.refund.as_ref(), object) else {

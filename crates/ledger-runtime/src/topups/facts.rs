@@ -90,7 +90,7 @@ impl Desk {
             return Ok(None);
         };
         match self.psp.look(Lookup::Intent(id), account).await {
-            Sighting::Found(object) => Ok(object.fact().tags().cloned()),
+            Sighting::Found(object) => Ok(object.fact().as_ref().and_then(Fact::tags).cloned()),
             Sighting::Absent => Ok(None),
             Sighting::Unknown => Err(Problem::outcome_unknown()),
         }
@@ -98,7 +98,7 @@ impl Desk {
 
     /// A look at one of our objects, brought to the books: for events that were lost.
     pub(super) async fn apply_seen(&self, tenant: &Tenant, tags: &Tags, object: PspObject) -> Result<Applied, Problem> {
-        let fact = object.fact();
+        let Some(fact) = object.fact() else { return Ok(Applied::Odd(Oddity::Object)) };
         let event = fact.seen_as();
         self.apply(tenant, tags, &fact, &event, "seen").await
     }
@@ -116,7 +116,7 @@ impl Desk {
                     Applied::Done | Applied::Repeated | Applied::NoRecord | Applied::Odd(_) => Ok(applied),
                 }
             }
-            Sighting::Found(PspObject::Refund(_)) | Sighting::Absent => Ok(Applied::Odd(Oddity::Object)),
+            Sighting::Found(PspObject::Refund(_) | PspObject::Payout(_)) | Sighting::Absent => Ok(Applied::Odd(Oddity::Object)),
             Sighting::Unknown => Err(Problem::outcome_unknown()),
         }
     }

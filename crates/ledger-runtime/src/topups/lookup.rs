@@ -26,6 +26,7 @@ impl Desk {
             Step::CreateRefund => {
                 records.refund.as_ref().and_then(|refund| refund.psp_refund.as_ref()).map(Lookup::Refund)
             }
+            Step::CreatePayout => None,
         };
         let account = flight.request.account.as_deref();
         let seen = match known {
@@ -43,7 +44,9 @@ fn fits(step: Step, object: &PspObject) -> bool {
     match (step, object) {
         (Step::CreateIntent | Step::CancelIntent, PspObject::Intent(_))
         | (Step::CreateRefund, PspObject::Refund(_)) => true,
-        (Step::CreateIntent | Step::CancelIntent, PspObject::Refund(_))
-        | (Step::CreateRefund, PspObject::Intent(_)) => false,
+        (Step::CreateIntent | Step::CancelIntent, PspObject::Refund(_) | PspObject::Payout(_))
+        | (Step::CreateRefund, PspObject::Intent(_) | PspObject::Payout(_))
+        // A settlement is no operation in flight.
+        | (Step::CreatePayout, PspObject::Intent(_) | PspObject::Refund(_) | PspObject::Payout(_)) => false,
     }
 }

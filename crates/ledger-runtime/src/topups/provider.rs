@@ -56,6 +56,28 @@ impl fmt::Debug for Provider {
     }
 }
 
+/// Whether there is a payment provider to ask, and how it is known.
+#[derive(Clone)]
+pub(crate) enum ProviderAccess {
+    /// There is none.
+    None,
+    /// It was set up at the start.
+    Given(Provider),
+    /// It is as a kept secret sets it up at any time.
+    Kept(Arc<Keeper>),
+}
+
+impl ProviderAccess {
+    /// The payment provider, as its secrets were at most five minutes ago; `None` if none is set up.
+    pub(crate) async fn provider(&self) -> Option<Provider> {
+        match self {
+            Self::None => None,
+            Self::Given(provider) => Some(provider.clone()),
+            Self::Kept(keeper) => keeper.provider().await,
+        }
+    }
+}
+
 /// Keeps a provider up to date with its secret.
 pub(crate) struct Keeper {
     source: Box<dyn SecretSource>,

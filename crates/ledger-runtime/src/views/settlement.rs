@@ -14,7 +14,8 @@ pub struct SettlementView {
     /// Whose.
     pub merchant_id: String,
     /// `collecting`, `held`, `verified`, `released`, `charged`, `paying`, `paid`, `carried` (nothing was to be
-    /// paid: the rest goes into the next one) or `undone` (it turned back: the next one takes its records).
+    /// paid: the rest goes into the next one), `undone` (it turned back: the next one takes its records) or
+    /// `returned` (it was paid, and the money came back: the next one pays it).
     pub status: String,
     /// Why it turns back, if it does: `kyc_refused`, `kyc_unanswered`, `payout_refused` or `step_failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,13 +43,19 @@ pub struct SettlementView {
     /// What is paid out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payable: Option<String>,
-    /// Where it is paid: bank, branch, and the end of the account's number.
+    /// Where it is paid: bank, branch, and the end of the account's number; or Stripe's id of the account.
     pub destination: String,
     /// On which day.
     pub pay_on: String,
     /// When it was paid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paid_at: Option<String>,
+    /// What the payout is called outside: the bank file's name, or Stripe's id of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payout_reference: Option<String>,
+    /// When it was known that the money had come back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returned_at: Option<String>,
     /// When the period was closed.
     pub created_at: String,
 }
@@ -60,6 +67,9 @@ pub struct AssetTotalsView {
     pub taken: String,
     /// What refunds took.
     pub refunded: String,
+    /// What was paid before and came back, if anything was: no fee is taken on it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub came_back: Option<String>,
     /// What the settlement before left, with its sign.
     pub carried_in: String,
 }
@@ -85,6 +95,8 @@ impl From<&Settlement> for SettlementView {
             destination: settlement.destination.shown(),
             pay_on: settlement.pay_on.to_string(),
             paid_at: settlement.paid_at.map(|at| at.to_string()),
+            payout_reference: settlement.payout_reference.clone(),
+            returned_at: settlement.returned_at.map(|at| at.to_string()),
             created_at: settlement.created_at.to_string(),
         }
     }
@@ -93,6 +105,7 @@ impl From<&Settlement> for SettlementView {
 impl From<&AssetTotals> for AssetTotalsView {
     fn from(totals: &AssetTotals) -> Self {
         let [taken, refunded, carried_in] = [&totals.taken, &totals.refunded, &totals.carried_in].map(Balance::text);
-        Self { taken, refunded, carried_in }
+        let came_back = totals.came_back.as_delta().map(|_| totals.came_back.text());
+        Self { taken, refunded, came_back, carried_in }
     }
 }

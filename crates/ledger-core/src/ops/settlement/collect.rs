@@ -2,10 +2,11 @@
 //! exactly one settlement because its stamp is conditional, and what a settlement adds up to is what its
 //! stamps added: both stand in one transaction.
 
-use super::record::{Settlement, refunded_attribute, taken_attribute};
+use super::record::{Settlement, came_back_attribute, refunded_attribute, taken_attribute};
+use super::returned::RETURNED_ID;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
-use crate::ids::{PaymentId, RefundId, SettlementId, Tenant};
+use crate::ids::{MerchantId, PaymentId, RefundId, SettlementId, Tenant};
 use crate::keys::{self, Key, Work, attr};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
@@ -16,15 +17,24 @@ use uuid::Uuid;
 /// The most records of one transaction: besides them it holds the settlement and the list of them.
 pub const RECORDS_MAX: usize = MAX_ITEMS - 2;
 
-/// A PAYMENT or REFUND record that a merchant is to be settled for.
+/// A record that a merchant is to be settled for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settleable {
-    /// Of which payment.
-    pub payment: PaymentId,
-    /// Which refund of it, if it is one.
-    pub refund: Option<RefundId>,
+    /// Which one.
+    pub source: Source,
     /// What it owes to the merchant, by asset.
     pub deltas: Vec<Delta>,
+}
+
+/// Which record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A payment.
+    Payment(PaymentId),
+    /// A refund of a payment.
+    Refund(PaymentId, RefundId),
+    /// What came back of an earlier settlement.
+    Returned(SettlementId),
 }
 
 impl Settleable {
@@ -33,41 +43,94 @@ impl Settleable {
     /// # Errors
     /// [`ItemError`] if it is none.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let refund = match read::opt_text(item, "refund_id") {
-            Some(_) => Some(read::parsed(item, "refund_id", RefundId::parse)?),
-            None => None,
+        let is = |name| read::opt_text(item, name).is_some();
+        let payment = || read::parsed(item, "payment_id", PaymentId::parse);
+        let source = if is(RETURNED_ID) {
+            Source::Returned(read::parsed(item, RETURNED_ID, SettlementId::parse)?)
+        } else if is("refund_id") {
+            Source::Refund(payment()?, read::parsed(item, "refund_id", RefundId::parse)?)
+        } else {
+            Source::Payment(payment()?)
         };
         let deltas = super::record::quantities(item, "merchant_delta")?;
         let deltas = deltas.values().filter_map(crate::money::Balance::as_delta).collect();
-        Ok(Self { payment: read::parsed(item, "payment_id", PaymentId::parse)?, refund, deltas })
+        Ok(Self { source, deltas })
     }
 
-    /// Its key.
+    /// Its key; a merchant is settled for its own records.
     #[must_use]
-    pub fn key(&self, tenant: &Tenant) -> Key {
-        match self.refund {
-            Some(refund) => keys::refund(tenant, self.payment, refund),
-            None => keys::payment(tenant, self.payment),
+    pub fn key(&self, tenant: &Tenant, merchant: MerchantId) -> Key {
+        match self.source {
+            Source::Payment(payment) => keys::payment(tenant, payment),
+            Source::Refund(payment, refund) => keys::refund(tenant, payment, refund),
+            Source::Returned(settlement) => keys::returned(tenant, merchant, settlement),
         }
     }
 
     fn id(&self) -> Uuid {
-        self.refund.map_or(self.payment.uuid(), RefundId::uuid)
+        match self.source {
+            Source::Payment(payment) => payment.uuid(),
+            Source::Refund(_, refund) => refund.uuid(),
+            Source::Returned(settlement) => settlement.uuid(),
+        }
     }
 
     fn role(&self) -> Role {
-        if self.refund.is_some() { Role::Refund } else { Role::Payment }
+        match self.source {
+            Source::Payment(_) => Role::Payment,
+            Source::Refund(..) => Role::Refund,
+            Source::Returned(_) => Role::Returned,
+        }
+    }
+
+    /// Of which sum of a settlement some of it is a part.
+    fn part(&self, delta: &Delta) -> Part {
+        match self.source {
+            Source::Payment(_) | Source::Refund(..) if delta.is_debit() => Part::Refunded,
+            Source::Payment(_) | Source::Refund(..) => Part::Taken,
+            Source::Returned(_) => Part::CameBack,
+        }
     }
 
     fn value(&self) -> Value {
-        let mut item = Item::from([
-            ("payment_id".to_owned(), Value::s(self.payment)),
-            ("merchant_delta".to_owned(), crate::transaction::changes(&self.deltas)),
-        ]);
-        if let Some(refund) = self.refund {
-            item.insert("refund_id".to_owned(), Value::s(refund));
-        }
+        let mut item = Item::from([("merchant_delta".to_owned(), crate::transaction::changes(&self.deltas))]);
+        let mut name = |name: &str, id: Value| item.insert(name.to_owned(), id);
+        match self.source {
+            Source::Payment(payment) => name("payment_id", Value::s(payment)),
+            Source::Refund(payment, refund) => {
+                name("payment_id", Value::s(payment));
+                name("refund_id", Value::s(refund))
+            }
+            Source::Returned(settlement) => name(RETURNED_ID, Value::s(settlement)),
+        };
         Value::M(item)
+    }
+}
+
+/// A sum of a settlement that grows with its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Taken,
+    Refunded,
+    CameBack,
+}
+
+impl Part {
+    fn attribute(self, asset: &Asset) -> String {
+        match self {
+            Self::Taken => taken_attribute(asset),
+            Self::Refunded => refunded_attribute(asset),
+            Self::CameBack => came_back_attribute(asset),
+        }
+    }
+
+    /// The sum with records more, or less. What was refunded counts as a positive quantity.
+    fn change(self, sum: Delta, more: bool) -> Delta {
+        let positive = match self {
+            Self::Taken | Self::CameBack => true,
+            Self::Refunded => false,
+        };
+        if positive == more { sum } else { sum.inverse() }
     }
 }
 
@@ -91,7 +154,7 @@ pub fn collect(
 ) -> Result<Transaction, BuildError> {
     let update = added(settlement, records, true)?;
     let mut items = vec![settlement.changed(tenant, update, now), listed(tenant, settlement, records, now)];
-    items.extend(records.iter().map(|record| stamped(tenant, settlement.id, record)));
+    items.extend(records.iter().map(|record| stamped(tenant, settlement, record)));
     Transaction::unkeyed(items)
 }
 
@@ -132,15 +195,11 @@ pub fn read_batch(item: &Item) -> Result<Vec<Settleable>, ItemError> {
 
 /// The totals with records more, or less.
 fn added(settlement: &Settlement, records: &[Settleable], more: bool) -> Result<Update, BuildError> {
-    let parts = records.iter().flat_map(|record| &record.deltas);
-    let sums = crate::account::net(parts.map(|delta| ((delta.asset().clone(), delta.is_debit()), delta)))?;
+    let parts = records.iter().flat_map(|record| record.deltas.iter().map(|delta| (record.part(delta), delta)));
+    let sums = crate::account::net(parts.map(|(part, delta)| ((delta.asset().clone(), part), delta)))?;
     let by_name: BTreeMap<String, Delta> = sums
         .into_iter()
-        .map(|((asset, debit), sum): ((Asset, bool), Delta)| {
-            let name = if debit { refunded_attribute(&asset) } else { taken_attribute(&asset) };
-            // What was refunded counts as a positive quantity.
-            (name, if debit == more { sum.inverse() } else { sum })
-        })
+        .map(|((asset, part), sum): ((Asset, Part), Delta)| (part.attribute(&asset), part.change(sum, more)))
         .collect();
     let count = i64::try_from(records.len()).unwrap_or(i64::MAX);
     let (batches, count) = if more {
@@ -166,12 +225,12 @@ fn listed(tenant: &Tenant, settlement: &Settlement, records: &[Settleable], now:
     TransactItem::put_new(Role::Settlement, key, item, Failure::StalePlan)
 }
 
-fn stamped(tenant: &Tenant, id: SettlementId, record: &Settleable) -> TransactItem {
+fn stamped(tenant: &Tenant, settlement: &Settlement, record: &Settleable) -> TransactItem {
     let guards = [Condition::exists(attr::PK), Condition::exists("credited_at"), Condition::absent("settlement_id")];
     let clauses = guards.map(|condition| Clause { condition, failure: Failure::WrongState });
     let update =
-        Update::new().set("settlement_id", "settlement", Value::s(id)).remove(attr::DUE_PK).remove(attr::DUE_SK);
-    TransactItem::update(record.role(), record.key(tenant), update, clauses.into())
+        Update::new().set("settlement_id", "settlement", Value::s(settlement.id)).remove(attr::DUE_PK).remove(attr::DUE_SK);
+    TransactItem::update(record.role(), record.key(tenant, settlement.merchant), update, clauses.into())
 }
 
 fn unstamped(tenant: &Tenant, settlement: &Settlement, record: &Settleable) -> TransactItem {
@@ -185,5 +244,5 @@ fn unstamped(tenant: &Tenant, settlement: &Settlement, record: &Settleable) -> T
         .set(attr::DUE_PK, "due_pk", Value::S(due))
         .set(attr::DUE_SK, "due_sk", Value::s(record.id()))
         .remove("settlement_id");
-    TransactItem::update(record.role(), record.key(tenant), update, vec![mine])
+    TransactItem::update(record.role(), record.key(tenant, settlement.merchant), update, vec![mine])
 }

@@ -3,7 +3,7 @@
 
 use crate::bank::Sender;
 use crate::dynamo::{Item, ItemError, Value, read};
-use crate::money::{Amount, AssetSpec, MoneyError, Rate};
+use crate::money::{Amount, AssetSpec, Balance, MoneyError, Rate};
 
 /// What a tenant has agreed with its merchants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,13 +34,18 @@ impl SettlementTerms {
         Self { fee_rate: Rate::ZERO, tax_rate: Rate::ZERO, sender: None }
     }
 
-    /// How `net` yen divide. Fee and tax together never take more than there is.
+    /// How `net` yen divide, of which `came_back` were charged when they were paid before. Fee and tax together
+    /// never take more than there is.
     ///
     /// # Errors
     /// [`MoneyError`] if the sums do not fit.
-    pub fn charge(&self, net: &Amount) -> Result<Charged, MoneyError> {
+    pub fn charge(&self, net: &Amount, came_back: &Balance) -> Result<Charged, MoneyError> {
         let down_to_the_yen = &AssetSpec::ECOPAY;
-        let fee = match net.at_rate(&self.fee_rate, down_to_the_yen)? {
+        let rated = match net.as_balance().checked_sub(came_back)?.as_amount() {
+            Some(charged) => charged.at_rate(&self.fee_rate, down_to_the_yen)?,
+            None => None,
+        };
+        let fee = match rated {
             Some(fee) => fee.at_most(&net.as_balance())?,
             None => None,
         };
@@ -91,10 +96,11 @@ impl SettlementTerms {
 mod tests {
     use super::*;
 
-    fn charged(net: &str, fee: &str, tax: &str) -> [String; 3] {
+    fn charged(net: &str, came_back: &str, fee: &str, tax: &str) -> [String; 3] {
+        let came_back = Balance::from_stored(crate::money::Asset::Ecopay, came_back).unwrap();
         let terms =
             SettlementTerms { fee_rate: Rate::parse(fee).unwrap(), tax_rate: Rate::parse(tax).unwrap(), sender: None };
-        let charged = terms.charge(&Amount::parse(&AssetSpec::ECOPAY, net).unwrap()).unwrap();
+        let charged = terms.charge(&Amount::parse(&AssetSpec::ECOPAY, net).unwrap(), &came_back).unwrap();
         [charged.fee, charged.tax, charged.payable].map(|part| part.map_or("0".to_owned(), |part| part.text()))
     }
 
@@ -110,7 +116,20 @@ mod tests {
             ("100", "0.95", "0.1", ["95", "5", "0"]),
             ("100", "2", "0.1", ["100", "0", "0"]),
         ] {
-            assert_eq!(charged(net, fee, tax), want, "{net} at {fee}, {tax}");
+            assert_eq!(charged(net, "0", fee, tax), want, "{net} at {fee}, {tax}");
+        }
+    }
+
+    #[test]
+    fn what_came_back_was_charged_before() {
+        for (net, came_back, want) in [
+            ("400000", "400000", ["0", "0", "400000"]),
+            ("400000", "0", ["6000", "600", "393400"]),
+            ("402000", "2000", ["6000", "600", "395400"]),
+            // What was refunded since comes out of it.
+            ("300", "2000", ["0", "0", "300"]),
+        ] {
+            assert_eq!(charged(net, came_back, "0.015", "0.1"), want, "{net} with {came_back}");
         }
     }
 }

@@ -5,28 +5,33 @@
 //! collecting -> held -> verified -> released -> charged -> paying -> paid
 //!      |         ^----------'           ^----------'  ^-------'        refused, and proven so
 //!      |-> carried                 nothing is to be paid
-//!      '-> undone                  turned back, and everything is given back
+//!      '-> undone                  turned back, and everything is given back    paid -> returned: it came back
 //! ```
 
 mod advance;
 mod asl;
+pub mod asked;
 mod collect;
+mod destination;
 mod fees;
 mod open;
 mod record;
-pub mod resend;
 mod resume;
+pub mod returned;
 pub mod saga;
+pub mod sending;
 mod steps;
 #[cfg(test)]
 mod tests;
 
 pub use advance::{Move, MoveError, next_move, started};
 pub use asl::{BROKEN, UNAVAILABLE, definition};
-pub use collect::{RECORDS_MAX, Settleable, collect, dropped, give_back, read_batch};
+pub use collect::{RECORDS_MAX, Settleable, Source, collect, dropped, give_back, read_batch};
+pub use destination::Destination;
 pub use fees::{Charged, SettlementTerms};
 pub use open::{Open, Settling, plan as plan_open};
-pub use record::{AssetTotals, Destination, Settlement, SettlementState, TurnedBack};
+pub use record::{AssetTotals, Settlement, SettlementState, TurnedBack};
 pub use resume::plan as plan_resume;
 pub use saga::{Compensation, Outcome, Step, Task};
+pub use sending::Sending;
 pub use steps::{paid, transfer, turn_back, verified};

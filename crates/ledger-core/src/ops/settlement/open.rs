@@ -1,7 +1,8 @@
 //! Closing a merchant's period: a settlement is opened, one at a time.
 
+use super::destination::Destination;
 use super::fees::SettlementTerms;
-use super::record::{AssetTotals, Destination, Settlement, SettlementState, quantities, quantities_value};
+use super::record::{AssetTotals, Settlement, SettlementState, quantities, quantities_value};
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::ids::{Actor, MerchantId, SettlementId, StaffId, Tenant};
@@ -10,6 +11,7 @@ use crate::money::{Asset, Balance};
 use crate::operation::Operation;
 use crate::ops::audit::Act;
 use crate::ops::{Context, MerchantTerms, PlanRefusal, TenantTerms};
+use crate::psp::PspTerms;
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
 use std::collections::BTreeMap;
@@ -32,6 +34,8 @@ pub struct Open<'a> {
     pub merchant: &'a MerchantTerms,
     /// Where the merchant is paid, as it was read.
     pub destination: Option<&'a Destination>,
+    /// Through which account of the payment provider it is paid, if there is one.
+    pub psp: Option<&'a PspTerms>,
     /// What is open, as it was read.
     pub settling: &'a Settling,
     /// Who closes it.
@@ -65,12 +69,18 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
     let destination =
         command.destination.ok_or_else(|| refused("has no payout destination: PATCH the merchant first"))?;
     let agreed = terms.settlement.clone().unwrap_or_else(SettlementTerms::free);
-    match destination {
+    let psp = match destination {
         Destination::Bank(_) if agreed.sender.is_none() => {
             return Err(refused("is paid by a bank file, and the tenant has no account to pay from"));
         }
-        Destination::Bank(_) => {}
-    }
+        Destination::Bank(_) => None,
+        Destination::Stripe { .. } if terms.topup.is_none() => {
+            return Err(refused("is paid through Stripe, and the tenant has no terms for that"));
+        }
+        Destination::Stripe { .. } => {
+            Some(command.psp.ok_or_else(|| refused("is paid through Stripe, which is not set up"))?.clone())
+        }
+    };
     if settling.open.is_some() {
         return Err(PlanRefusal::Refused(Failure::AlreadyExists));
     }
@@ -88,6 +98,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         pay_on: command.pay_on.unwrap_or_else(|| cx.now.business_date()),
         destination: destination.clone(),
         terms: agreed,
+        psp,
         records: 0,
         batches: 0,
         totals: settling.carry.iter().map(carried).collect(),
@@ -97,7 +108,10 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         fee: None,
         tax: None,
         payable: None,
+        sending: None,
         paid_at: None,
+        payout_reference: None,
+        returned_at: None,
         runs: 0,
         shards: merchant.shards,
         due_shards: terms.due_shards,

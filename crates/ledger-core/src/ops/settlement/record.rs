@@ -1,20 +1,21 @@
 //! The `SETTLEMENT#<id>` item: what a settlement took, what became of it, and where it stands.
 
+use super::destination::Destination;
 use super::fees::SettlementTerms;
-use crate::bank::BankAccount;
+use super::sending::Sending;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, SettlementId, StaffId, Tenant};
 use crate::keys::{self, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::ops::terms::{shards, stored_amount};
+use crate::psp::PspTerms;
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Role, TransactItem};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Where a settlement stands. Each state but the last three is left by one step, and entered again by what
-/// undoes it.
+/// Where a settlement stands. Each state before `Paid` is left by one step, and entered again by what undoes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SettlementState {
     /// Records are being stamped.
@@ -29,12 +30,14 @@ pub enum SettlementState {
     Charged,
     /// The payout may have left, or leaves. There is no way back but a proven refusal.
     Paying,
-    /// Paid; for good.
+    /// Paid; for good, unless it comes back.
     Paid,
     /// Nothing was to be paid: the rest goes into the next settlement; for good.
     Carried,
     /// It turned back: the next settlement takes its records; for good.
     Undone,
+    /// It was paid, and the money came back: the next settlement pays it; for good.
+    Returned,
 }
 
 /// Why a settlement turned back.
@@ -50,13 +53,6 @@ pub enum TurnedBack {
     StepFailed,
 }
 
-/// Where a merchant is paid.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Destination {
-    /// Its bank account, by a file for the tenant's bank.
-    Bank(BankAccount),
-}
-
 /// What one asset adds to a settlement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetTotals {
@@ -64,6 +60,8 @@ pub struct AssetTotals {
     pub taken: Balance,
     /// What refunds took, as a positive quantity.
     pub refunded: Balance,
+    /// What was paid before and came back. No fee is taken on it: it was then.
+    pub came_back: Balance,
     /// What the settlement before left, with its sign.
     pub carried_in: Balance,
 }
@@ -91,6 +89,8 @@ pub struct Settlement {
     pub destination: Destination,
     /// What was agreed when the period was closed.
     pub terms: SettlementTerms,
+    /// Through which account of the payment provider it is paid, if it is.
+    pub psp: Option<PspTerms>,
     /// How many records it has.
     pub records: u32,
     /// How many transactions took them.
@@ -109,8 +109,14 @@ pub struct Settlement {
     pub tax: Option<Amount>,
     /// What is paid out.
     pub payable: Option<Amount>,
+    /// How far asking the payment provider has come.
+    pub sending: Option<Sending>,
     /// When it was paid.
     pub paid_at: Option<Timestamp>,
+    /// What the payout is called outside: a file's name, or the payment provider's id.
+    pub payout_reference: Option<String>,
+    /// When it was known to have come back.
+    pub returned_at: Option<Timestamp>,
     /// How often its saga was started.
     pub runs: u32,
     /// Over how many shards its merchant's records are spread.
@@ -121,7 +127,7 @@ pub struct Settlement {
 
 impl SettlementState {
     /// Every state.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Collecting,
         Self::Held,
         Self::Verified,
@@ -131,6 +137,7 @@ impl SettlementState {
         Self::Paid,
         Self::Carried,
         Self::Undone,
+        Self::Returned,
     ];
 
     /// Its name.
@@ -146,14 +153,15 @@ impl SettlementState {
             Self::Paid => "paid",
             Self::Carried => "carried",
             Self::Undone => "undone",
+            Self::Returned => "returned",
         }
     }
 
-    /// Whether nothing changes any more.
+    /// Whether its saga has nothing left to do.
     #[must_use]
     pub const fn is_over(self) -> bool {
         match self {
-            Self::Paid | Self::Carried | Self::Undone => true,
+            Self::Paid | Self::Carried | Self::Undone | Self::Returned => true,
             Self::Collecting | Self::Held | Self::Verified | Self::Released | Self::Charged | Self::Paying => false,
         }
     }
@@ -181,53 +189,12 @@ impl TurnedBack {
     }
 }
 
-impl Destination {
-    /// Reads a stored destination.
-    ///
-    /// # Errors
-    /// [`ItemError`] if it does not look as [`Destination::item`] writes it.
-    pub fn read(item: &Item) -> Result<Self, ItemError> {
-        match read::text(item, "kind")? {
-            "bank" => BankAccount::read(item).map(Self::Bank),
-            _ => Err(ItemError { attribute: "kind".to_owned() }),
-        }
-    }
-
-    /// Its attributes.
-    #[must_use]
-    pub fn item(&self) -> Item {
-        match self {
-            Self::Bank(account) => {
-                let mut item = account.item();
-                item.insert("kind".to_owned(), Value::s("bank"));
-                item
-            }
-        }
-    }
-
-    /// All of it in one line, for what a key is bound to.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let item = self.item();
-        let parts = item.keys().filter_map(|name| Some(format!("{name}={}", read::opt_text(&item, name)?)));
-        parts.collect::<Vec<_>>().join(";")
-    }
-
-    /// It as it may be shown.
-    #[must_use]
-    pub fn shown(&self) -> String {
-        match self {
-            Self::Bank(account) => account.shown(),
-        }
-    }
-}
-
 impl AssetTotals {
     /// Nothing of an asset.
     #[must_use]
     pub fn zero(asset: &Asset) -> Self {
         let zero = || Balance::zero(asset.clone());
-        Self { taken: zero(), refunded: zero(), carried_in: zero() }
+        Self { taken: zero(), refunded: zero(), came_back: zero(), carried_in: zero() }
     }
 }
 
@@ -237,6 +204,10 @@ pub(super) fn taken_attribute(asset: &Asset) -> String {
 
 pub(super) fn refunded_attribute(asset: &Asset) -> String {
     format!("refunded_{}", asset.attribute_suffix())
+}
+
+pub(super) fn came_back_attribute(asset: &Asset) -> String {
+    format!("came_back_{}", asset.attribute_suffix())
 }
 
 impl Settlement {
@@ -273,6 +244,7 @@ impl Settlement {
             pay_on: read::parsed(item, "pay_on", BusinessDate::parse)?,
             destination: Destination::read(map("destination")?)?,
             terms: SettlementTerms::read(map("terms")?)?,
+            psp: read::opt_map(item, "psp").map(PspTerms::read).transpose()?,
             records: count("records")?,
             batches: count("batches")?,
             totals: totals(item)?,
@@ -282,7 +254,10 @@ impl Settlement {
             fee: yen("fee")?,
             tax: yen("tax")?,
             payable: yen("payable")?,
+            sending: Sending::read(item)?,
             paid_at: instant("paid_at")?,
+            payout_reference: read::opt_text(item, "payout_reference").map(str::to_owned),
+            returned_at: instant("returned_at")?,
             runs: count("runs")?,
             shards: shards(item, "shards")?,
             due_shards: shards(item, "due_shards")?,
@@ -292,7 +267,7 @@ impl Settlement {
     /// Its attributes when a period is closed, due to be run at once.
     pub(super) fn item(&self, tenant: &Tenant) -> Item {
         let carried = self.totals.iter().map(|(asset, totals)| (asset.clone(), totals.carried_in.clone())).collect();
-        Item::from([
+        let mut item = Item::from([
             ("settlement_id".to_owned(), Value::s(self.id)),
             ("merchant_id".to_owned(), Value::s(self.merchant)),
             ("state".to_owned(), Value::s(self.state)),
@@ -310,16 +285,26 @@ impl Settlement {
             ("due_shards".to_owned(), Value::int(self.due_shards.count().into())),
             (attr::DUE_PK.to_owned(), Value::S(self.due_partition(tenant))),
             (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
-        ])
+        ]);
+        item.extend(self.psp.as_ref().map(|psp| ("psp".to_owned(), Value::M(psp.item()))));
+        item
     }
 
-    /// What each asset comes to: taken, less refunded, and what the settlement before left.
+    /// What each asset comes to: taken, less refunded, what came back, and what the settlement before left.
     ///
     /// # Errors
     /// [`crate::money::MoneyError`] if a sum does not fit.
     pub fn nets(&self) -> Result<BTreeMap<Asset, Balance>, crate::money::MoneyError> {
-        let net = |totals: &AssetTotals| totals.taken.checked_sub(&totals.refunded)?.checked_plus(&totals.carried_in);
+        let net = |totals: &AssetTotals| {
+            let own = totals.taken.checked_sub(&totals.refunded)?;
+            own.checked_plus(&totals.came_back)?.checked_plus(&totals.carried_in)
+        };
         self.totals.iter().map(|(asset, totals)| Ok((asset.clone(), net(totals)?))).collect()
+    }
+
+    /// What was paid before and came back, in yen. A payout is in nothing else.
+    pub(super) fn came_back(&self) -> Balance {
+        self.totals.get(&Asset::Ecopay).map_or_else(|| Balance::zero(Asset::Ecopay), |totals| totals.came_back.clone())
     }
 
     /// The `due` index's partition of its runs.
@@ -331,20 +316,45 @@ impl Settlement {
     /// A change of it, guarded on where it was seen to stand and in which direction it was going. Whoever
     /// was overtaken looks again.
     pub(super) fn changed(&self, tenant: &Tenant, update: Update, now: Timestamp) -> TransactItem {
+        self.changed_if(tenant, Vec::new(), update, now)
+    }
+
+    /// The same, unless somebody has begun to ask the payment provider since.
+    pub(super) fn changed_as_sent(&self, tenant: &Tenant, update: Update, now: Timestamp) -> TransactItem {
+        let more = self.sending.iter().flat_map(Sending::as_seen).collect();
+        self.changed_if(tenant, more, update, now)
+    }
+
+    /// It is looked at: it is paid, and has not come back.
+    pub(super) fn still_paid(&self, tenant: &Tenant) -> TransactItem {
+        let condition = Condition::compare("state", Cmp::Eq, "paid", Value::s(SettlementState::Paid));
+        let clause = Clause { condition, failure: Failure::WrongState };
+        TransactItem::check(Role::Settlement, keys::settlement(tenant, self.merchant, self.id), vec![clause])
+    }
+
+    fn changed_if(&self, tenant: &Tenant, more: Vec<Clause>, update: Update, now: Timestamp) -> TransactItem {
         let stale = |condition| Clause { condition, failure: Failure::StalePlan };
         let direction = match self.turned_back {
             None => Condition::absent("turned_back"),
             Some(_) => Condition::exists("turned_back"),
         };
-        let clauses = vec![
+        let mut clauses = vec![
             stale(Condition::compare("state", Cmp::Eq, "seen_state", Value::s(self.state))),
             stale(Condition::compare("batches", Cmp::Eq, "seen_batches", Value::int(self.batches.into()))),
             stale(direction),
         ];
+        clauses.extend(more);
         let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
         TransactItem::update(Role::Settlement, keys::settlement(tenant, self.merchant, self.id), update, clauses)
     }
 }
+
+/// The sums that grow with each record, by the prefix of their attributes.
+const TOTALS: [(&str, fn(&mut AssetTotals) -> &mut Balance); 3] = [
+    ("taken_", |totals| &mut totals.taken),
+    ("refunded_", |totals| &mut totals.refunded),
+    ("came_back_", |totals| &mut totals.came_back),
+];
 
 fn totals(item: &Item) -> Result<BTreeMap<Asset, AssetTotals>, ItemError> {
     let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
@@ -353,19 +363,12 @@ fn totals(item: &Item) -> Result<BTreeMap<Asset, AssetTotals>, ItemError> {
         totals.entry(asset.clone()).or_insert_with(|| AssetTotals::zero(&asset)).carried_in = carried;
     }
     for (name, value) in item {
-        let (suffix, taken) = match (name.strip_prefix("taken_"), name.strip_prefix("refunded_")) {
-            (Some(suffix), _) => (suffix, true),
-            (None, Some(suffix)) => (suffix, false),
-            (None, None) => continue,
-        };
+        let found = TOTALS.into_iter().find_map(|(prefix, part)| Some((part, name.strip_prefix(prefix)?)));
+        let Some((part, suffix)) = found else { continue };
         let asset = Asset::from_attribute_suffix(suffix).map_err(|_| wrong(name))?;
         let sum = number(&asset, value).ok_or_else(|| wrong(name))?;
         let of_asset = totals.entry(asset.clone()).or_insert_with(|| AssetTotals::zero(&asset));
-        if taken {
-            of_asset.taken = sum;
-        } else {
-            of_asset.refunded = sum;
-        }
+        *part(of_asset) = sum;
     }
     Ok(totals)
 }

@@ -2,9 +2,11 @@
 //! in the books with it. The entry of a step has an id made from the settlement and the step, so that it can
 //! stand once only.
 
+use super::destination::Destination;
 use super::open::closed;
 use super::record::{Settlement, SettlementState, TurnedBack, quantities_value};
 use super::saga::{Compensation, Step, Task};
+use super::sending;
 use crate::account::{Account, Bucket, Posting, TenantAccount, net};
 use crate::dynamo::{Item, Update, Value};
 use crate::forms;
@@ -87,7 +89,7 @@ pub(super) fn undo_release(
 /// Fee and tax are taken.
 pub(super) fn fee(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let net = settlement.net.as_ref().ok_or(BuildError::Empty)?;
-    let charged = settlement.terms.charge(net)?;
+    let charged = settlement.terms.charge(net, &settlement.came_back())?;
     let text = |part: &Option<Amount>| Value::N(part.as_ref().map_or_else(|| "0".to_owned(), Amount::text));
     let update = to(Update::new(), SettlementState::Charged)
         .set("fee", "fee", text(&charged.fee))
@@ -107,6 +109,7 @@ pub(super) fn undo_fee(tenant: &Tenant, settlement: &Settlement, now: Timestamp)
 /// From now on the payout may have left.
 pub(super) fn pay(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let update = to(Update::new(), SettlementState::Paying).set("paying_at", "ua", Value::s(now));
+    let update = sending::begun(settlement, update, now);
     Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
 }
 
@@ -139,7 +142,8 @@ pub fn paid(
     step(tenant, settlement, Task::Do(Step::Payout), update, postings, more, now)
 }
 
-/// The settlement turns back. A payout that was refused has not left, and never will.
+/// The settlement turns back. A payout that was refused has not left, and never will, unless somebody has begun
+/// to send it since: then this is stale.
 ///
 /// # Errors
 /// [`BuildError`], which this form never gives.
@@ -153,7 +157,7 @@ pub fn turn_back(
     if settlement.state == SettlementState::Paying {
         update = to(update, SettlementState::Charged).remove("paying_at");
     }
-    Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
+    Transaction::unkeyed(vec![settlement.changed_as_sent(tenant, update, now)])
 }
 
 /// Everything is undone: the next settlement begins with what this one began with.
@@ -244,9 +248,15 @@ fn step(
         items.extend(forms::settle_merchant(tenant, settlement.merchant, asset, change, now));
     }
     items.extend(more);
-    let entry = (!postings.is_empty()).then(|| Entry {
-        id: TransactionId::of_step(settlement.id.uuid(), &task.name(), settlement.created_at),
-        home: merchant,
+    let entry = (!postings.is_empty()).then(|| entry(settlement, &task.name(), postings));
+    sealed(tenant, settlement, task, Draft { entry, items }, now)
+}
+
+/// The entry of what happens to a settlement once.
+pub(super) fn entry(settlement: &Settlement, what: &str, postings: Vec<Posting>) -> Entry {
+    Entry {
+        id: TransactionId::of_step(settlement.id.uuid(), what, settlement.created_at),
+        home: Account::Merchant(settlement.merchant),
         postings,
         references: Vec::new(),
         details: Item::from([
@@ -254,8 +264,7 @@ fn step(
             ("merchant_id".to_owned(), Value::s(settlement.merchant)),
         ]),
         due_shards: settlement.due_shards,
-    });
-    sealed(tenant, settlement, task, Draft { entry, items }, now)
+    }
 }
 
 /// A step under its own key, in the name of who closed the period.
@@ -307,7 +316,7 @@ fn operation(task: Task) -> Operation {
 /// `None` if nothing is to be paid, or there is nobody to pay from.
 #[must_use]
 pub fn transfer(settlement: &Settlement) -> Option<crate::bank::Transfer<'_>> {
-    let super::record::Destination::Bank(to) = &settlement.destination;
+    let Destination::Bank(to) = &settlement.destination else { return None };
     Some(crate::bank::Transfer {
         settlement: settlement.id,
         from: settlement.terms.sender.as_ref()?,

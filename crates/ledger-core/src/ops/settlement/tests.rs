@@ -41,6 +41,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         let totals = AssetTotals {
             taken: quantity(asset, taken),
             refunded: quantity(asset, refunded),
+            came_back: quantity(asset, "0"),
             carried_in: quantity(asset, carried),
         };
         ((*asset).clone(), totals)
@@ -60,6 +61,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
             tax_rate: Rate::parse("0.1").unwrap(),
             sender: Some(Sender::new(&SenderParts { code: "1234567890", account: parts() }).unwrap()),
         },
+        psp: None,
         records: 3,
         batches: 1,
         totals: totals.iter().map(of).collect(),
@@ -69,7 +71,10 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         fee: None,
         tax: None,
         payable: None,
+        sending: None,
         paid_at: None,
+        payout_reference: None,
+        returned_at: None,
         runs: 0,
         shards: Shards::ONE,
         due_shards: Shards::ONE,
@@ -120,7 +125,7 @@ fn scenario_six_is_paid_to_the_yen() {
     let want =
         ["merchant held ECOPAY -6000", "fees  ECOPAY 6000", "merchant held ECOPAY -600", "consumption_tax  ECOPAY 600"];
     assert_eq!(postings(&fee), want);
-    let charged = held.terms.charge(held.net.as_ref().unwrap()).unwrap();
+    let charged = held.terms.charge(held.net.as_ref().unwrap(), &quantity(&yen, "0")).unwrap();
     let charged = Settlement { state: S::Paying, fee: charged.fee, tax: charged.tax, payable: charged.payable, ..held };
     let paid = paid(&tenant(), &charged, (crate::account::TenantAccount::BankClearing, None), now()).unwrap();
     assert_eq!(postings(&paid), ["merchant held ECOPAY -393400", "bank_clearing  ECOPAY 393400"]);

@@ -62,6 +62,8 @@ pub enum Oddity {
     Livemode,
     /// A state that our record cannot be followed by.
     State,
+    /// Another account of the provider's than the one that was asked.
+    Account,
 }
 
 /// What is to happen: one transaction, under an event's marker or the one in flight.
@@ -88,6 +90,7 @@ impl Oddity {
             Self::Object => "object",
             Self::Livemode => "livemode",
             Self::State => "state",
+            Self::Account => "account",
         }
     }
 }

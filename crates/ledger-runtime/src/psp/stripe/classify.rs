@@ -68,6 +68,7 @@ fn object(step: Step, body: &[u8], ledger: &str) -> Result<PspObject, &'static s
             Err(_) => Err(unreadable),
         },
         Step::CreateRefund => wire::refund(body, ledger).map(PspObject::Refund).map_err(|_| unreadable),
+        Step::CreatePayout => wire::payout(body, ledger).map(PspObject::Payout).map_err(|_| unreadable),
     }
 }
 

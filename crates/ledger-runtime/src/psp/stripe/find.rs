@@ -15,11 +15,20 @@ pub(super) struct List {
     filter: String,
 }
 
-/// The PaymentIntents of the time in which ours was made. Stripe counts whole seconds.
+/// The PaymentIntents of the time in which ours was made.
 pub(super) fn intents(sought: &Sought) -> List {
+    List { path: "/v1/payment_intents", filter: made_between(sought) }
+}
+
+/// The payouts of the time in which ours was made.
+pub(super) fn payouts(sought: &Sought) -> List {
+    List { path: "/v1/payouts", filter: made_between(sought) }
+}
+
+/// Stripe counts whole seconds.
+fn made_between(sought: &Sought) -> String {
     let (since, until) = (sought.since.seconds(), sought.until.seconds());
-    let filter = format!("limit={PAGE_LEN}&created%5Bgte%5D={since}&created%5Blte%5D={until}");
-    List { path: "/v1/payment_intents", filter }
+    format!("limit={PAGE_LEN}&created%5Bgte%5D={since}&created%5Blte%5D={until}")
 }
 
 /// The refunds of a PaymentIntent.
@@ -70,13 +79,22 @@ fn page(step: Step, body: &[u8], ledger: &str) -> Result<Page<PspObject>, WireEr
     match step {
         Step::CreateIntent | Step::CancelIntent => wire::intents(body, ledger).map(|page| page.map(PspObject::Intent)),
         Step::CreateRefund => wire::refunds(body, ledger).map(|page| page.map(PspObject::Refund)),
+        Step::CreatePayout => wire::payouts(body, ledger).map(|page| page.map(PspObject::Payout)),
     }
 }
 
 /// Its metadata names our record.
 fn is_sought(sought: &Sought, object: &PspObject) -> bool {
-    object.tags().is_some_and(|tags| match sought.step {
+    let of_topup = match object {
+        PspObject::Intent(intent) => intent.tags.as_ref(),
+        PspObject::Refund(refund) => refund.tags.as_ref(),
+        PspObject::Payout(payout) => {
+            return payout.tags.as_ref().is_some_and(|tags| tags.settlement.uuid() == sought.resource);
+        }
+    };
+    of_topup.is_some_and(|tags| match sought.step {
         Step::CreateIntent | Step::CancelIntent => tags.refund.is_none() && tags.topup.uuid() == sought.resource,
         Step::CreateRefund => tags.refund.is_some_and(|refund| refund.uuid() == sought.resource),
+        Step::CreatePayout => false,
     })
 }

@@ -7,6 +7,7 @@ use super::transport::BODY_BYTES_MAX;
 use super::*;
 use crate::logging::tests::Lines;
 use crate::psp::port::{Outlook, PspRefusal};
+use ledger_core::psp::PspId;
 use ledger_core::ids::{RefundId, Tenant, TopupId};
 use ledger_core::money::{Amount, AssetSpec};
 use ledger_core::personal::Masked;

@@ -1,0 +1,194 @@
+//! What one person asks for and another approves, about a settlement that was paid by a bank file: to send the file
+//! again, for a bank pays a file as often as it gets it, or to book the transfer as returned by the bank.
+
+use super::destination::Destination;
+use super::record::{Settlement, SettlementState};
+use super::returned;
+use crate::account::TenantAccount;
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
+use crate::keys::{self, Key, attr};
+use crate::operation::Operation;
+use crate::ops::audit::Act;
+use crate::ops::{Context, PlanRefusal};
+use crate::personal::FreeText;
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// The file is sent again.
+    Resend,
+    /// The transfer is booked as returned: the merchant is owed it again.
+    Return,
+}
+
+/// A request. Its content never changes, its state does once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// For what.
+    pub wish: Wish,
+    /// Its id.
+    pub id: PayoutRequestId,
+    /// Whose settlement.
+    pub merchant: MerchantId,
+    /// Which settlement.
+    pub settlement: SettlementId,
+    /// Who asked.
+    pub requested_by: StaffId,
+    /// `pending` or `approved`.
+    pub state: String,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+}
+
+impl Wish {
+    /// The attribute of a request's id.
+    const fn id_attribute(self) -> &'static str {
+        match self {
+            Self::Resend => "resend_id",
+            Self::Return => "return_id",
+        }
+    }
+
+    /// The operation that asks for it.
+    #[must_use]
+    pub const fn request(self) -> Operation {
+        match self {
+            Self::Resend => Operation::FileResendRequest,
+            Self::Return => Operation::SettlementReturnRequest,
+        }
+    }
+
+    /// The operation that approves it.
+    #[must_use]
+    pub const fn approval(self) -> Operation {
+        match self {
+            Self::Resend => Operation::FileResendApprove,
+            Self::Return => Operation::SettlementReturnApprove,
+        }
+    }
+
+    /// Where a request stands.
+    #[must_use]
+    pub fn key(self, tenant: &Tenant, merchant: MerchantId, id: PayoutRequestId) -> Key {
+        match self {
+            Self::Resend => keys::payout_file_resend(tenant, merchant, id),
+            Self::Return => keys::payout_return(tenant, merchant, id),
+        }
+    }
+}
+
+impl Asked {
+    /// Reads a stored request.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(wish: Wish, item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            wish,
+            id: read::parsed(item, wish.id_attribute(), PayoutRequestId::parse)?,
+            merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
+            settlement: read::parsed(item, "settlement_id", SettlementId::parse)?,
+            requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
+            state: read::text(item, "state")?.to_owned(),
+            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+        })
+    }
+
+    fn act<'a>(&self, actor: Actor, operation: Operation) -> Act<'a> {
+        Act::new(actor, operation, format!("merchant:{}", self.merchant))
+            .with("settlement_id", self.settlement)
+            .with(self.wish.id_attribute(), self.id)
+    }
+}
+
+/// Asks for it. Nothing happens until another person approves it.
+///
+/// # Errors
+/// [`PlanRefusal`] unless the settlement is paid, by a file.
+pub fn plan_request(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    wish: Wish,
+    staff: StaffId,
+    note: &FreeText,
+    cx: &Context,
+) -> Result<Planned<Asked>, PlanRefusal> {
+    if !is_paid_by_file(settlement) {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let asked = Asked {
+        wish,
+        id: PayoutRequestId::new(cx.resource_id),
+        merchant: settlement.merchant,
+        settlement: settlement.id,
+        requested_by: staff,
+        state: "pending".to_owned(),
+        created_at: cx.now,
+    };
+    let mut item = Item::from([
+        (wish.id_attribute().to_owned(), Value::s(asked.id)),
+        ("merchant_id".to_owned(), Value::s(asked.merchant)),
+        ("settlement_id".to_owned(), Value::s(asked.settlement)),
+        ("requested_by".to_owned(), Value::s(asked.requested_by)),
+        ("state".to_owned(), Value::s(&asked.state)),
+        (attr::CREATED_AT.to_owned(), Value::s(asked.created_at)),
+    ]);
+    item.extend(crate::ops::memo_details(Some(note)));
+    let key = wish.key(tenant, asked.merchant, asked.id);
+    let act = asked.act(Actor::Staff(staff), wish.request()).because(Some(note));
+    let items = vec![TransactItem::put_new(Role::Resend, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: asked })
+}
+
+/// Approves a request, by another person than who asked, while the settlement is paid.
+///
+/// # Errors
+/// [`PlanRefusal`] unless the settlement is still paid, by a file.
+pub fn plan_approve(
+    tenant: &Tenant,
+    asked: &Asked,
+    settlement: &Settlement,
+    staff: StaffId,
+    cx: &Context,
+) -> Result<Planned<Asked>, PlanRefusal> {
+    if !is_paid_by_file(settlement) {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let update = Update::new()
+        .set("state", "approved", Value::s("approved"))
+        .set("decided_by", "me", Value::s(staff))
+        .set("decided_at", "now", Value::s(cx.now));
+    let clauses = vec![
+        forms::exists(),
+        Clause { condition: Condition::is_not("requested_by", "me", Value::s(staff)), failure: Failure::FourEyes },
+        Clause {
+            condition: Condition::compare("state", Cmp::Eq, "pending", Value::s("pending")),
+            failure: Failure::WrongState,
+        },
+    ];
+    let key = asked.wish.key(tenant, asked.merchant, asked.id);
+    let mut draft = match asked.wish {
+        Wish::Resend => Draft { entry: None, items: vec![settlement.still_paid(tenant)] },
+        Wish::Return => returned::back(tenant, settlement, TenantAccount::BankClearing, cx.now)
+            .ok_or(PlanRefusal::Refused(Failure::WrongState))?,
+    };
+    draft.items.insert(0, TransactItem::update(Role::Resend, key, update, clauses));
+    draft.items.push(asked.act(Actor::Staff(staff), asked.wish.approval()).record(tenant, cx));
+    let receipt = Asked { state: "approved".to_owned(), ..asked.clone() };
+    Ok(Planned { draft, receipt })
+}
+
+/// Whether a file may be sent again, or booked as returned.
+#[must_use]
+pub fn is_paid_by_file(settlement: &Settlement) -> bool {
+    let by_file = match &settlement.destination {
+        Destination::Bank(_) => true,
+        Destination::Stripe { .. } => false,
+    };
+    by_file && settlement.state == SettlementState::Paid && settlement.payable.is_some()
+}

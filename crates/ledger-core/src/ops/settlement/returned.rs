@@ -1,0 +1,146 @@
+//! Money that was paid out and came back: the merchant is owed it again, and its next settlement pays it. Either
+//! the payment provider says so, by an event or when it is looked at, or two people who have seen it on the bank's
+//! statement. It comes back once, whoever says so and however often: `paid -> returned` stands once.
+
+use super::destination::Destination;
+use super::record::{Settlement, SettlementState};
+use super::steps::entry;
+use crate::account::{Account, Posting, TenantAccount};
+use crate::dynamo::{Item, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, Principal, Tenant};
+use crate::keys::{self, Work, attr};
+use crate::money::Asset;
+use crate::operation::Operation;
+use crate::ops::topup::Oddity;
+use crate::psp::{Payout, PayoutStatus};
+use crate::time::Timestamp;
+use crate::transaction::{Draft, Provenance, Role, TransactItem};
+
+/// Of which settlement a record is what came back. It is not the one that the record is stamped with.
+pub(super) const RETURNED_ID: &str = "returned_settlement_id";
+
+/// What the payment provider's word on a payout means.
+#[derive(Clone, Debug)]
+pub enum Word {
+    /// Nothing that is not known: nothing to do.
+    Behind,
+    /// It has left, and that is not written down yet: [`super::paid`] comes first.
+    Ahead,
+    /// It contradicts our record: nothing is done, and a person must look.
+    Odd(Oddity),
+    /// It has come back: this is to happen.
+    Back(Box<Draft>),
+}
+
+/// How a payout contradicts the settlement that it is to be of, if it does.
+#[must_use]
+pub fn oddity(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: Option<&str>) -> Option<Oddity> {
+    let (Destination::Stripe { .. }, Some(psp)) = (&settlement.destination, &settlement.psp) else {
+        return Some(Oddity::Object);
+    };
+    if payout.livemode != psp.livemode {
+        return Some(Oddity::Livemode);
+    }
+    if account != psp.account.as_deref() {
+        return Some(Oddity::Account);
+    }
+    if payout.amount.yen().is_none() || payout.amount.yen() != settlement.payable {
+        return Some(Oddity::Amount);
+    }
+    let named = payout.tags.as_ref().is_some_and(|tags| {
+        tags.tenant == *tenant && tags.merchant == settlement.merchant && tags.settlement == settlement.id
+    });
+    let known = settlement.payout_reference.as_ref().is_none_or(|known| known == payout.id.as_str());
+    (!named || !known).then_some(Oddity::Object)
+}
+
+/// What a payout, as it looked, means for its settlement. `account` is the one that it was seen on.
+#[must_use]
+pub fn word(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    payout: &Payout,
+    account: Option<&str>,
+    now: Timestamp,
+) -> Word {
+    if let Some(oddity) = oddity(tenant, settlement, payout, account) {
+        return Word::Odd(oddity);
+    }
+    match (settlement.state, payout.status) {
+        (SettlementState::Paying | SettlementState::Paid, PayoutStatus::Sent) | (SettlementState::Returned, _) => {
+            Word::Behind
+        }
+        (SettlementState::Paying, PayoutStatus::Failed) => Word::Ahead,
+        (SettlementState::Paid, PayoutStatus::Failed) => {
+            match back(tenant, settlement, TenantAccount::StripeClearing, now) {
+                Some(draft) => Word::Back(Box::new(draft)),
+                None => Word::Odd(Oddity::Amount),
+            }
+        }
+        // Nothing was asked for, or it was refused for good.
+        (
+            SettlementState::Collecting
+            | SettlementState::Held
+            | SettlementState::Verified
+            | SettlementState::Released
+            | SettlementState::Charged
+            | SettlementState::Carried
+            | SettlementState::Undone,
+            PayoutStatus::Sent | PayoutStatus::Failed,
+        ) => Word::Odd(Oddity::State),
+    }
+}
+
+/// On whose behalf the entry of what came back is written.
+#[must_use]
+pub fn provenance(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Provenance {
+    Provenance {
+        tenant: tenant.clone(),
+        operation: Operation::SettlementReturned,
+        principal: Principal::Merchant(settlement.merchant),
+        actor: Actor::Stripe,
+        key: format!("settlement:{}:returned", settlement.id),
+        now,
+    }
+}
+
+/// What was paid from `clearing` is there again, and owed to the merchant: in its balance, and as a record that
+/// its next settlement takes. `None` if nothing was paid.
+pub(super) fn back(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    clearing: TenantAccount,
+    now: Timestamp,
+) -> Option<Draft> {
+    let (merchant, payable) = (settlement.merchant, settlement.payable.as_ref()?);
+    let update = Update::new().set("state", "to", Value::s(SettlementState::Returned)).set(
+        "returned_at",
+        "ua",
+        Value::s(now),
+    );
+    let owed = payable.credit();
+    let work = Work::Settle(merchant);
+    let due = keys::due_partition(tenant, work, keys::shard_of(settlement.id.uuid(), settlement.shards));
+    let record = Item::from([
+        (RETURNED_ID.to_owned(), Value::s(settlement.id)),
+        ("merchant_id".to_owned(), Value::s(merchant)),
+        ("merchant_delta".to_owned(), crate::transaction::changes(std::slice::from_ref(&owed))),
+        ("credited_at".to_owned(), Value::s(now)),
+        (attr::CREATED_AT.to_owned(), Value::s(now)),
+        (attr::DUE_PK.to_owned(), Value::S(due)),
+        (attr::DUE_SK.to_owned(), Value::s(settlement.id)),
+    ]);
+    let key = keys::returned(tenant, merchant, settlement.id);
+    let mut items = vec![
+        settlement.changed(tenant, update, now),
+        TransactItem::put_new(Role::Returned, key, record, Failure::StalePlan),
+    ];
+    items.extend(forms::settle_merchant(tenant, merchant, &Asset::Ecopay, (Some(&owed), None), now));
+    let postings = vec![
+        Posting::new(Account::Tenant(clearing), payable.debit()),
+        Posting::new(Account::Merchant(merchant), owed),
+    ];
+    Some(Draft { entry: Some(entry(settlement, "returned", postings)), items })
+}

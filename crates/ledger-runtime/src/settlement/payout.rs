@@ -1,0 +1,207 @@
+//! A settlement's payout through the payment provider: asked for under one key for as long as the provider knows
+//! it, looked for after that, and believed to be refused only when nothing can have left. What came back is owed
+//! to the merchant again.
+
+use super::{SettlementRef, Settler};
+use crate::execute::Attempt;
+use crate::metrics::Metric;
+use crate::problem::Problem;
+use crate::psp::{Outlook, PspObject, PspRefusal, Sent, Sighting, Sought};
+use crate::topups::{Applied, Desk};
+use ledger_core::account::TenantAccount;
+use ledger_core::failure::Failure;
+use ledger_core::idempotency::EventClaim;
+use ledger_core::ids::Tenant;
+use ledger_core::operation::Operation;
+use ledger_core::ops::settlement::returned::{self, Word};
+use ledger_core::ops::settlement::sending::{self, SEND_WITHIN};
+use ledger_core::ops::settlement::{self as rules, Settlement, TurnedBack};
+use ledger_core::psp::{EventId, Payout, PayoutStatus, Step};
+use ledger_core::retry;
+use ledger_core::transaction::Transaction;
+use std::time::Duration;
+
+/// By how much the provider's clock and ours may differ, twice over.
+const MARGIN: Duration = Duration::from_secs(20 * 60);
+
+impl Settler {
+    /// Sends the payout, or finds out what became of it. Not if only time will tell.
+    pub(super) async fn pay_out(&self, at: &SettlementRef, seen: &Settlement) -> Result<bool, Problem> {
+        let desk = self.desk(at, seen).await?;
+        let sending = seen.sending.ok_or_else(|| self.broken(at, "a payout that was never begun"))?;
+        let now = self.ledger.clock().now();
+        if !sending.may_send(now) {
+            return match self.find(&desk, at, seen).await {
+                Sighting::Found(object) => self.landed(at, seen, object).await,
+                Sighting::Absent if sending.is_quiet(now) => self.next_epoch(at, seen).await,
+                Sighting::Absent => Ok(false),
+                Sighting::Unknown => Err(self.unknown(at)),
+            };
+        }
+        let begun = sending::send(&at.tenant, seen, now);
+        let (mine, transaction) = begun.map_err(|error| self.broken(at, &error.to_string()))?;
+        if !self.write(at, &transaction).await? {
+            return Ok(true);
+        }
+        let (request, key) =
+            sending::request(&at.tenant, &mine).ok_or_else(|| self.broken(at, "there is nothing to pay out"))?;
+        // Asked right before: a process may have slept since it said that it sends.
+        let sent_at = self.ledger.clock().now();
+        if !sending.may_send(sent_at) || sent_at.since(now) > SEND_WITHIN || sent_at < now {
+            return Err(self.unknown(at));
+        }
+        match desk.psp().send(&request, &key).await {
+            Sent::Done(object) => self.landed(at, &mine, object).await,
+            Sent::Refused(refusal) => {
+                self.ledger.metrics().count(Metric::PspRefused, &at.tenant, Operation::SettlementRun);
+                // A refusal of the epoch's first sending is proof. After another the payout is looked for.
+                if sending.sends > 0 {
+                    match self.find(&desk, at, &mine).await {
+                        Sighting::Found(object) => return self.landed(at, &mine, object).await,
+                        Sighting::Absent if sending.is_quiet(sent_at) => {}
+                        Sighting::Absent => return Ok(false),
+                        Sighting::Unknown => return Err(self.unknown(at)),
+                    }
+                }
+                self.refused(at, &mine, &refusal).await
+            }
+            Sent::Unknown(unknown) if unknown.resend => Err(self.unknown(at)),
+            // The provider replays its own failure: only a look tells what became of it.
+            Sent::Unknown(_) => match self.find(&desk, at, &mine).await {
+                Sighting::Found(object) => self.landed(at, &mine, object).await,
+                Sighting::Absent if sending.is_listed(sent_at) && sending.is_quiet(sent_at) => {
+                    self.next_epoch(at, &mine).await
+                }
+                Sighting::Absent => Ok(false),
+                Sighting::Unknown => Err(self.unknown(at)),
+            },
+        }
+    }
+
+    /// What the payment provider's event says about a payout of ours, brought to the books under the event's own
+    /// marker and the guard of the settlement's state.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell: telling it again is safe.
+    pub async fn payout_told(
+        &self,
+        (tenant, payout, account): (&Tenant, &Payout, Option<&str>),
+        event: &EventId,
+        kind: &str,
+    ) -> Result<Applied, Problem> {
+        let Some(tags) = payout.tags.as_ref() else { return Ok(Applied::NoRecord) };
+        let at = SettlementRef { tenant: tenant.clone(), merchant: tags.merchant, id: tags.settlement };
+        for _ in 0..=retry::REPLANS {
+            let now = self.ledger.clock().now();
+            let Some(settlement) = self.read_if_any(&at).await? else { return Ok(Applied::NoRecord) };
+            let draft = match returned::word(tenant, &settlement, payout, account, now) {
+                Word::Behind => return Ok(Applied::Behind),
+                Word::Odd(oddity) => return Ok(Applied::Odd(oddity)),
+                Word::Ahead => {
+                    self.book(&at, &settlement, payout).await?;
+                    continue;
+                }
+                Word::Back(draft) => draft,
+            };
+            let claim = EventClaim { tenant: tenant.clone(), event: event.clone(), kind: kind.to_owned(), now };
+            let transaction =
+                Transaction::of_event(&draft, &claim, &returned::provenance(tenant, &settlement, now));
+            let transaction = self.built(&at, transaction)?;
+            match self.ledger.attempt(tenant, Operation::SettlementReturned, &transaction).await? {
+                Attempt::Applied => {
+                    self.ledger.metrics().count(Metric::PayoutReturned, tenant, Operation::SettlementReturned);
+                    tracing::warn!(%tenant, settlement = %at.id, "a payout came back");
+                    return Ok(Applied::Done);
+                }
+                Attempt::MarkerStands(_) => return Ok(Applied::Repeated),
+                Attempt::Rejected(rejection) if rejection.failure == Failure::StalePlan => {}
+                Attempt::Rejected(rejection) => return Err(self.rejected(&at, &rejection)),
+            }
+        }
+        Err(Problem::busy())
+    }
+
+    /// The provider has the payout: the settlement is paid, and if it has come back by now, it is owed again.
+    async fn landed(&self, at: &SettlementRef, settlement: &Settlement, object: PspObject) -> Result<bool, Problem> {
+        let payout = match object {
+            PspObject::Payout(payout) => payout,
+            PspObject::Intent(_) | PspObject::Refund(_) => {
+                return Err(self.broken(at, "the provider answered with another object than a payout"));
+            }
+        };
+        let account = settlement.psp.as_ref().and_then(|psp| psp.account.as_deref());
+        if let Some(oddity) = returned::oddity(&at.tenant, settlement, &payout, account) {
+            tracing::error!(settlement = %at.id, why = oddity.name(), "the provider's payout contradicts our record");
+            return Err(self.broken(at, "the provider's payout contradicts our record"));
+        }
+        self.book(at, settlement, &payout).await?;
+        match payout.status {
+            PayoutStatus::Sent => {}
+            PayoutStatus::Failed => {
+                self.payout_told((&at.tenant, &payout, account), &payout.seen_as(), "seen").await?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The payout has left: written down, unless somebody else has.
+    async fn book(&self, at: &SettlementRef, settlement: &Settlement, payout: &Payout) -> Result<(), Problem> {
+        let to = (TenantAccount::StripeClearing, Some(payout.id.as_str()));
+        let transaction = rules::paid(&at.tenant, settlement, to, self.ledger.clock().now());
+        self.write(at, &self.built(at, transaction)?).await.map(|_| ())
+    }
+
+    /// Nothing has left, and nothing will under this key.
+    async fn refused(&self, at: &SettlementRef, mine: &Settlement, refusal: &PspRefusal) -> Result<bool, Problem> {
+        tracing::warn!(settlement = %at.id, code = refusal.code, "a payout was refused");
+        match refusal.outlook {
+            Outlook::Final => {
+                let now = self.ledger.clock().now();
+                let back = rules::turn_back(&at.tenant, mine, TurnedBack::PayoutRefused, now);
+                self.write(at, &self.built(at, back)?).await.map(|_| true)
+            }
+            Outlook::MayPass { burnt } => {
+                if burnt {
+                    self.next_epoch(at, mine).await?;
+                }
+                Err(Problem::unavailable())
+            }
+        }
+    }
+
+    async fn next_epoch(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
+        let next = sending::next_epoch(&at.tenant, settlement, self.ledger.clock().now());
+        self.write(at, &self.built(at, next)?).await.map(|_| true)
+    }
+
+    /// What any epoch has made at the provider.
+    async fn find(&self, desk: &Desk, at: &SettlementRef, settlement: &Settlement) -> Sighting {
+        let since = settlement.sending.map_or(settlement.created_at, |sending| sending.since);
+        let sought = Sought {
+            step: Step::CreatePayout,
+            resource: at.id.uuid(),
+            intent: None,
+            since: since.minus(MARGIN),
+            until: self.ledger.clock().now().plus(MARGIN),
+        };
+        let account = settlement.psp.as_ref().and_then(|psp| psp.account.as_deref());
+        desk.psp().find(&sought, account).await
+    }
+
+    /// Where the provider is asked, as it was set up when the settlement was opened: with a key of the other mode
+    /// nothing of this settlement could be seen.
+    async fn desk(&self, at: &SettlementRef, settlement: &Settlement) -> Result<Desk, Problem> {
+        let provider = self.provider.provider().await;
+        let provider = provider.ok_or_else(|| self.broken(at, "Stripe is not set up, and a merchant is paid by it"))?;
+        let (desk, psp) = (provider.desk().clone(), settlement.psp.as_ref());
+        if psp.is_none_or(|psp| psp.livemode != desk.terms().livemode || psp.ledger != desk.terms().ledger) {
+            return Err(self.broken(at, "Stripe is set up otherwise than when the settlement was opened"));
+        }
+        Ok(desk)
+    }
+
+    fn unknown(&self, at: &SettlementRef) -> Problem {
+        self.ledger.metrics().count(Metric::PspUnknown, &at.tenant, Operation::SettlementRun);
+        Problem::outcome_unknown()
+    }
+}

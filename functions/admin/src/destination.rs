@@ -1,0 +1,105 @@
+//! Where a merchant is paid, as the operator says it.
+
+use ledger_core::bank::{AccountKind, BankAccount, BankError, BankParts};
+use ledger_core::ops::settlement::Destination;
+use ledger_core::psp::PspId;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::request;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+/// Where a merchant is paid: a bank account, unless it says otherwise.
+#[derive(Debug, ToSchema)]
+#[schema(as = DestinationBody)]
+#[serde(untagged)]
+pub(crate) enum DestinationBody {
+    /// By a file for the tenant's bank.
+    Bank(BankBody),
+    /// Through Stripe.
+    Stripe(StripeBody),
+}
+
+/// A bank account. Names are in katakana; they are kept half-width, as banks write them.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BankBody {
+    /// `bank`, or absent.
+    #[serde(rename = "kind")]
+    _kind: Option<String>,
+    /// Four digits.
+    bank_code: String,
+    /// At most 15 characters.
+    bank_name: Option<String>,
+    /// Three digits.
+    branch_code: String,
+    /// At most 15 characters.
+    branch_name: Option<String>,
+    /// `ordinary`, `checking` or `savings`.
+    account_type: String,
+    /// Seven digits.
+    account_number: String,
+    /// At most 30 characters, where a voiced kana counts as two.
+    account_holder: String,
+}
+
+/// An account that is registered at the account of Stripe through which the tenant is paid.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StripeBody {
+    /// `stripe`.
+    #[serde(rename = "kind")]
+    _kind: String,
+    /// Stripe's id of it: `ba_...` or `card_...`.
+    external_account: String,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    kind: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for DestinationBody {
+    /// By its kind, so that an unknown field is named.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let Kind { kind } = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+        match kind.as_deref() {
+            None | Some("bank") => serde_json::from_str(raw.get()).map(Self::Bank).map_err(D::Error::custom),
+            Some("stripe") => serde_json::from_str(raw.get()).map(Self::Stripe).map_err(D::Error::custom),
+            Some(_) => Err(D::Error::custom("a kind, expected bank or stripe")),
+        }
+    }
+}
+
+impl DestinationBody {
+    pub(crate) fn read(&self) -> Result<Destination, Problem> {
+        match self {
+            Self::Bank(bank) => bank.read(),
+            Self::Stripe(StripeBody { external_account, .. }) => {
+                let registered = |id: &PspId| ["ba_", "card_"].iter().any(|prefix| id.as_str().starts_with(prefix));
+                let id = PspId::parse(external_account).filter(registered);
+                let wrong = || Problem::invalid_field("payout_destination.external_account", "must be ba_... or card_...");
+                Ok(Destination::Stripe { external_account: id.ok_or_else(wrong)? })
+            }
+        }
+    }
+}
+
+impl BankBody {
+    fn read(&self) -> Result<Destination, Problem> {
+        let words = "ordinary, checking or savings";
+        let parts = BankParts {
+            bank_code: &self.bank_code,
+            bank_name: self.bank_name.as_deref(),
+            branch_code: &self.branch_code,
+            branch_name: self.branch_name.as_deref(),
+            kind: request::word("payout_destination.account_type", &self.account_type, AccountKind::parse, words)?,
+            number: &self.account_number,
+            holder: &self.account_holder,
+        };
+        let wrong = |error: BankError| Problem::invalid_field("payout_destination", error);
+        BankAccount::new(&parts).map(Destination::Bank).map_err(wrong)
+    }
+}
