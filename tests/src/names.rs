@@ -56,6 +56,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Sealing => "sealing",
         Role::Seal => "seal",
         Role::Sealed => "sealed",
+        Role::Returned => "returned",
     }
 }
 

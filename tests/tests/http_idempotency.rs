@@ -61,6 +61,8 @@ endpoints! {
     admin_settlements_resume = SettlementResume,
     admin_settlements_resends = ResendRequest,
     admin_settlements_resends_approve = ResendApprove,
+    admin_settlements_returns = ReturnRequest,
+    admin_settlements_returns_approve = ReturnApprove,
     customer_topups = Topup,
     admin_topups_refunds = TopupRefund,
     merchant_charges_authorized = Authorize,

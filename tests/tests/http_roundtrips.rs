@@ -230,6 +230,8 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::SettlementResume => "stuck settlement resumed",
         Endpoint::ResendRequest => "bank file asked for again",
         Endpoint::ResendApprove => "bank file approved to be sent again",
+        Endpoint::ReturnRequest => "transfer told to be returned",
+        Endpoint::ReturnApprove => "transfer booked as returned",
     };
     vec![name]
 }

@@ -32,6 +32,8 @@ use std::sync::Arc;
 
 /// How many transactions one task writes at most before it says that there is more.
 const BATCHES_MAX: u32 = 20;
+/// The task that payouts are.
+const PAYOUT: Task = Task::Do(Step::Payout);
 /// How often one task looks at most: it writes batches, is overtaken, or drops what others took.
 const MOVES_MAX: u32 = 200;
 
@@ -116,7 +118,10 @@ impl Settler {
             match next.map_err(|error| self.broken(at, &error.to_string()))? {
                 Move::Said(outcome) => return Ok(outcome),
                 Move::Write(transaction) => {
-                    if self.write_recorded((at, &settlement, task), *transaction, &[]).await? && task == Task::Stop {
+                    let what = if task == Task::Stop { "stopped" } else { "moved" };
+                    if self.write_recorded((at, &settlement, task), what, *transaction, &[]).await?
+                        && task == Task::Stop
+                    {
                         self.ledger.metrics().count(Metric::CompensationStuck, &at.tenant, Operation::SettlementRun);
                         tracing::error!(tenant = %at.tenant, settlement = %at.id, state = %settlement.state,
                             "a settlement stopped: a person must resume it");
@@ -196,7 +201,7 @@ impl Settler {
             }
         };
         let transaction = self.built(at, transaction)?;
-        self.write_recorded((at, settlement, task), transaction, &[heard]).await.map(|_| true)
+        self.write_recorded((at, settlement, task), "moved", transaction, &[heard]).await.map(|_| true)
     }
 
     /// Puts the file where the bank gets it, and books it as paid. A file that cannot be made was not sent.
@@ -216,7 +221,7 @@ impl Settler {
             }
         };
         let transaction = self.built(at, transaction)?;
-        self.write_recorded((at, settlement, Task::Do(Step::Payout)), transaction, &[heard]).await.map(|_| ())
+        self.write_recorded((at, settlement, PAYOUT), "moved", transaction, &[heard]).await.map(|_| ())
     }
 
     fn file(
@@ -243,14 +248,14 @@ impl Settler {
         }
     }
 
-    /// Writes a transition, with its record.
+    /// Writes a transition, with its record: what the task does by it, and what was heard that led to it.
     async fn write_recorded(
         &self,
         (at, settlement, task): (&SettlementRef, &Settlement, Task),
+        what: &'static str,
         transaction: Transaction,
         heard: &[Heard],
     ) -> Result<bool, Problem> {
-        let what = if task == Task::Stop { "stopped" } else { "moved" };
         let record = Record::of_task(&at.tenant, settlement, task, what, heard, self.ledger.clock().now());
         self.write(at, &self.built(at, transaction.recorded(record))?).await
     }

@@ -80,7 +80,8 @@ impl DestinationBody {
             Self::Stripe(StripeBody { external_account, .. }) => {
                 let registered = |id: &PspId| ["ba_", "card_"].iter().any(|prefix| id.as_str().starts_with(prefix));
                 let id = PspId::parse(external_account).filter(registered);
-                let wrong = || Problem::invalid_field("payout_destination.external_account", "must be ba_... or card_...");
+                let wrong =
+                    || Problem::invalid_field("payout_destination.external_account", "must be ba_... or card_...");
                 Ok(Destination::Stripe { external_account: id.ok_or_else(wrong)? })
             }
         }

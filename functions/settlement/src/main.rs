@@ -4,5 +4,5 @@ use ledger_runtime::lambda;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    lambda::tasks(&[lambda::kyc, lambda::payout_files], settlement::run).await
+    lambda::tasks(&[lambda::kyc, lambda::payout_files, lambda::stripe], settlement::run).await
 }

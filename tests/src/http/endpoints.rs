@@ -76,6 +76,8 @@ pub enum Endpoint {
     SettlementResume,
     ResendRequest,
     ResendApprove,
+    ReturnRequest,
+    ReturnApprove,
 }
 
 impl Stage {
@@ -112,7 +114,7 @@ impl Stage {
 
 impl Endpoint {
     /// Every endpoint.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 38] = [
         Self::Pay,
         Self::Transfer,
         Self::PaymentCode,
@@ -144,6 +146,8 @@ impl Endpoint {
         Self::SettlementResume,
         Self::ResendRequest,
         Self::ResendApprove,
+        Self::ReturnRequest,
+        Self::ReturnApprove,
         Self::Topup,
         Self::TopupRefund,
         Self::Authorize,
@@ -152,7 +156,7 @@ impl Endpoint {
     ];
 
     /// Those whose whole effect is one transaction of ours: they call no payment provider.
-    pub const WALLET: [Self; 34] = [
+    pub const WALLET: [Self; 36] = [
         Self::Pay,
         Self::Transfer,
         Self::PaymentCode,
@@ -187,6 +191,8 @@ impl Endpoint {
         Self::SettlementResume,
         Self::ResendRequest,
         Self::ResendApprove,
+        Self::ReturnRequest,
+        Self::ReturnApprove,
     ];
 
     /// Whether it calls the payment provider.
@@ -346,18 +352,10 @@ impl Endpoint {
                 let body = json!({"reason": "repaired"});
                 Prepared { status: 200, ..make(world, &path, &body).with_other("reason", "not repaired") }
             }
-            Self::ResendRequest => {
-                let path = settled(world, &STEPS.map(Task::Do)).await + "/resends";
-                make(world, &path, &json!({"note": "lost"})).with_other("note", "not lost")
-            }
-            Self::ResendApprove => {
-                let path = settled(world, &STEPS.map(Task::Do)).await + "/resends";
-                let ask = async || world.operator(&path, &json!({"note": "lost"})).await.text("/resend_id");
-                let approve = |id: String| format!("{path}/{id}/approve");
-                let (one, other) = (approve(ask().await), approve(ask().await));
-                let call = Call::post(&one, &world.second.who, &json!({})).key(new_key());
-                prepared(call, 200, 0).with_other_path(other)
-            }
+            Self::ResendRequest => asked(world, "resends").await,
+            Self::ResendApprove => approved(world, "resends", "/resend_id", 0).await,
+            Self::ReturnRequest => asked(world, "returns").await,
+            Self::ReturnApprove => approved(world, "returns", "/return_id", 1).await,
         }
     }
 }
@@ -375,6 +373,21 @@ async fn payable(world: &World) -> Merchant {
     let merchant = world.merchant().await;
     world.change(&format!("/v1/admin/merchants/{}", merchant.id), &settling::destination()).await;
     merchant
+}
+
+/// Something is asked for of a settlement that was paid by a file.
+async fn asked(world: &World, kind: &str) -> Prepared {
+    let path = format!("{}/{kind}", settled(world, &STEPS.map(Task::Do)).await);
+    make(world, &path, &json!({"note": "as the bank says"})).with_other("note", "as somebody says")
+}
+
+/// One of two such requests is approved.
+async fn approved(world: &World, kind: &str, id: &str, entries: usize) -> Prepared {
+    let path = format!("{}/{kind}", settled(world, &STEPS.map(Task::Do)).await);
+    let ask = async || world.operator(&path, &json!({"note": "as the bank says"})).await.text(id);
+    let [one, other] = [ask().await, ask().await].map(|id| format!("{path}/{id}/approve"));
+    let call = Call::post(&one, &world.second.who, &json!({})).key(new_key());
+    prepared(call, 200, entries).with_other_path(other)
 }
 
 /// The path of a settlement of a yen, of which these tasks have been run.

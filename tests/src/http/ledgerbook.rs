@@ -22,12 +22,13 @@ pub(super) struct Posted {
 
 /// What a topup, a refund of one and what the payment provider took of one write by its events: the
 /// operation of the entry, and that of the key under which the event may have been forestalled.
-const BY_EVENTS: [(&str, Option<&str>); 5] = [
+const BY_EVENTS: [(&str, Option<&str>); 6] = [
     ("topup", Some("topup")),
     ("topup_refund_paid", Some("topup_refund")),
     ("topup_refund_returned", Some("topup_refund")),
     ("clawback", None),
     ("clawback_returned", None),
+    ("settlement_returned", None),
 ];
 
 impl Books {

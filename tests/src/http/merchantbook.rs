@@ -41,7 +41,9 @@ impl Books {
             *held.entry(account.clone()).or_default() += opt_number(row, "held");
             *available.entry(account).or_default() += number(row, "balance");
         }
-        for (pk, sk, row) in self.rows_of_merchants().filter(|(_, _, row)| row.contains_key("merchant_delta")) {
+        // What came back is in the balance from the start, and then to be settled like all that is credited.
+        let records = self.rows_of_merchants().chain(self.under("RETURNED#"));
+        for (pk, sk, row) in records.filter(|(_, _, row)| row.contains_key("merchant_delta")) {
             let (merchant, credited) = (text(row, "merchant_id"), row.contains_key("credited_at"));
             let work = if credited { "settle" } else { "credit" };
             let due = opt_text(row, "due_pk").unwrap_or_default();

@@ -23,6 +23,10 @@ pub enum Mishap {
     Replayed,
     /// It is not sent; the provider refuses for a reason that may go away.
     MayPass,
+    /// It is not sent; the provider refuses for a reason that may go away, and keeps that under the key.
+    Burnt,
+    /// It is not sent; the provider refuses the request itself.
+    Refused,
 }
 
 /// A wire. Clones are the same one.
@@ -115,6 +119,10 @@ impl PspTap {
     }
 }
 
+fn refused(code: &str, outlook: Outlook) -> Sent {
+    Sent::Refused(PspRefusal { code: code.to_owned(), outlook, object: None })
+}
+
 impl Psp for PspTap {
     fn send<'a>(&'a self, request: &'a PspRequest, key: &'a PspKey) -> BoxFuture<'a, Sent> {
         Box::pin(async move {
@@ -136,11 +144,9 @@ impl Psp for PspTap {
                     unknown(true)
                 }
                 Some(Mishap::Replayed) => unknown(false),
-                Some(Mishap::MayPass) => Sent::Refused(PspRefusal {
-                    code: "api_key_expired".to_owned(),
-                    outlook: Outlook::MayPass { burnt: false },
-                    object: None,
-                }),
+                Some(Mishap::MayPass) => refused("api_key_expired", Outlook::MayPass { burnt: false }),
+                Some(Mishap::Burnt) => refused("balance_insufficient", Outlook::MayPass { burnt: true }),
+                Some(Mishap::Refused) => refused("resource_missing", Outlook::Final),
             }
         })
     }

@@ -20,32 +20,44 @@ impl Books {
 
     fn check_totals(&self, pk: &str, sk: &str, settlement: &Row) {
         let id = text(settlement, "settlement_id");
-        let mine = self.rows_of_merchants().filter(|(_, _, row)| opt_text(row, "settlement_id") == Some(id));
+        let all = self.rows_of_merchants().chain(self.under("RETURNED#"));
+        let mine = all.filter(|(_, _, row)| opt_text(row, "settlement_id") == Some(id));
         let mut sums = BTreeMap::<String, Decimal>::new();
         let mut count = 0;
-        for (record, _, row) in mine {
+        for (record, record_sk, row) in mine {
             assert!(row.contains_key("credited_at"), "{record}: settled before it was credited");
             assert!(!row.contains_key("due_pk"), "{record}: settled and still due");
             assert_eq!(text(row, "merchant_id"), kind_and_id(pk).1, "{record}: another merchant's settlement");
             count += 1;
             for (asset, delta) in merchant_delta(row) {
-                let side = if delta.is_sign_negative() { "refunded" } else { "taken" };
+                let side = match (record_sk.starts_with("RETURNED#"), delta.is_sign_negative()) {
+                    (true, false) => "came_back",
+                    (true, true) => panic!("{record} {record_sk}: less than nothing came back"),
+                    (false, true) => "refunded",
+                    (false, false) => "taken",
+                };
                 *sums.entry(format!("{side}_{}", asset.to_lowercase().replace('#', "_"))).or_default() += delta.abs();
             }
         }
         assert_eq!(number(settlement, "records"), count.into(), "{pk} {sk}: how many records");
-        let stored = settlement.keys().filter(|name| name.starts_with("taken_") || name.starts_with("refunded_"));
+        let sums_of = |name: &&String| ["taken_", "refunded_", "came_back_"].iter().any(|of| name.starts_with(of));
+        let stored = settlement.keys().filter(sums_of);
         let stored = stored.map(|name| (name.clone(), number(settlement, name)));
         let stored: BTreeMap<String, Decimal> = stored.filter(|(_, sum)| !sum.is_zero()).collect();
         assert_eq!(stored, sums, "{pk} {sk}: what its records add up to");
-        if text(settlement, "state") == "paid" && settlement.contains_key("payable") {
+        let paid = ["paid", "returned"].contains(&text(settlement, "state"));
+        if paid && settlement.contains_key("payable") {
             let parts = ["fee", "tax", "payable"].map(|part| number(settlement, part));
             assert_eq!(parts.iter().sum::<Decimal>(), number(settlement, "net"), "{pk} {sk}: how it divides");
         }
         assert!(!is_over(settlement) || !settlement.contains_key("due_pk"), "{pk} {sk}: over and due");
+        // What came back is owed again, once, and only if it did.
+        let back = self.row(pk, &format!("RETURNED#{id}")).map(|row| merchant_delta(row));
+        let want = (text(settlement, "state") == "returned").then(|| number(settlement, "payable"));
+        assert_eq!(back.map(|back| back["ECOPAY"]), want, "{pk} {sk}: what came back");
     }
 }
 
 fn is_over(settlement: &Row) -> bool {
-    ["paid", "carried", "undone"].contains(&text(settlement, "state"))
+    ["paid", "carried", "undone", "returned"].contains(&text(settlement, "state"))
 }

@@ -2,18 +2,22 @@
 //! everything outside answers as the test says.
 
 use super::books::Row;
+use super::psp_tap::PspTap;
 use super::tap::Tap;
+use super::topup_rig::Hand;
 use super::world::new_key;
-use super::{Answer, Call, Merchant, World, host};
+use super::{Answer, Call, Host, Merchant, World, host};
 use crate::cloud::gate;
 use futures::future::BoxFuture;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::ops::settlement::{Outcome, Step, Task};
 use ledger_local::settlement::{LocalFiles, LocalKyc};
+use ledger_local::stack::TABLE_DEFAULT;
+use ledger_local::stripe::Simulator;
 use ledger_runtime::app::App;
-use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::Counting;
 use ledger_runtime::problem::Problem;
+use ledger_runtime::psp::Stripe;
 use ledger_runtime::settlement::{Ended, Sagas, SettlementRef};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -39,32 +43,54 @@ pub struct Settling {
     pub counting: Counting,
     /// Which sagas it started.
     pub sagas: Noted,
+    /// The worker's wire to Stripe.
+    pub psp: PspTap,
+    /// The worker's clock.
+    pub hand: Hand,
+    /// The Stripe.
+    pub simulator: Simulator,
+    /// Where shops are paid.
+    destination: Value,
 }
 
 impl Settling {
     /// A shop that is paid by bank, of a tenant of its own.
     pub async fn new(tenant: &str) -> Self {
-        let world = World::new(tenant).await;
-        let (host, tap) = (host::shared(), Tap::default());
+        Self::on(host::shared(), tenant, destination()).await
+    }
+
+    /// A shop that is paid through Stripe, on a stack of its own: nothing is delivered but what a test delivers.
+    pub async fn by_stripe(tenant: &str) -> Self {
+        let shop = Self::on(Host::fresh(), tenant, registered()).await;
+        shop.world.hold_deliveries().await;
+        shop
+    }
+
+    async fn on(host: Arc<Host>, tenant: &str, destination: Value) -> Self {
+        let world = World::with_terms(host.clone(), tenant, |_| {}).await;
+        let (tap, hand) = (Tap::default(), Hand::default());
         let stack = host.stack();
-        let (app, counting) = tap.app(stack.dynamodb_url(), true, Clock::system(), stack.stripe()).await;
+        let psp = PspTap::over(Stripe::new(stack.stripe(), TABLE_DEFAULT).expect("a client of Stripe"));
+        let client = tap.client(stack.dynamodb_url(), true).await;
+        let (app, counting) = host::app_with(client, hand.clock(), stack.stripe(), psp.clone());
         // The operator's own function puts a file that is sent again where the stack's functions put files.
         let (kyc, files) = (LocalKyc::default(), stack.payouts().clone());
         let sagas = Noted::default();
         let app = app.with_kyc(Arc::new(kyc.clone())).with_payout_files(Arc::new(files.clone()));
         let app = app.with_sagas(Arc::new(sagas.clone()));
-        let merchant = Self::shop(&world).await;
-        Self { world, merchant, kyc, files, tap, app, counting, sagas }
+        let simulator = stack.simulator().expect("the simulator").clone();
+        let merchant = Self::shop(&world, &destination).await;
+        Self { world, merchant, kyc, files, tap, app, counting, sagas, psp, hand, simulator, destination }
     }
 
     /// Another shop from now on.
     pub async fn next_shop(&mut self) {
-        self.merchant = Self::shop(&self.world).await;
+        self.merchant = Self::shop(&self.world, &self.destination).await;
     }
 
-    async fn shop(world: &World) -> Merchant {
+    async fn shop(world: &World, destination: &Value) -> Merchant {
         let merchant = world.merchant().await;
-        world.change(&format!("/v1/admin/merchants/{}", merchant.id), &destination()).await;
+        world.change(&format!("/v1/admin/merchants/{}", merchant.id), destination).await;
         merchant
     }
 
@@ -161,6 +187,14 @@ impl Settling {
         row.and_then(|row| row.get(attribute)?.as_n().ok()).cloned().unwrap_or_else(|| "0".to_owned())
     }
 
+    /// The shop's payouts at Stripe.
+    #[must_use]
+    pub fn payouts(&self) -> Vec<Value> {
+        let mut all = self.simulator.payouts();
+        all.retain(|payout| payout["metadata"]["ecopay_merchant"] == self.merchant.id);
+        all
+    }
+
     /// Sends a request that must succeed.
     pub async fn good(&self, call: &Call) -> Answer {
         self.world.api.settle(call).await.good()
@@ -196,6 +230,12 @@ pub fn destination() -> Value {
         "bank_code": "0009", "bank_name": "ミツイスミトモ", "branch_code": "123", "branch_name": "アオバ",
         "account_type": "ordinary", "account_number": "1234567", "account_holder": "カ）ミドリショウテン",
     }})
+}
+
+/// An account that is registered at Stripe, as the operator sets it.
+#[must_use]
+pub fn registered() -> Value {
+    json!({"payout_destination": {"kind": "stripe", "external_account": "ba_1Midori"}})
 }
 
 /// Opens a merchant's settlement.

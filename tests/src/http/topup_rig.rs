@@ -115,7 +115,9 @@ impl Hand {
         self.0.store(by * 1000, Ordering::SeqCst);
     }
 
-    fn clock(&self) -> Clock {
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
         let (ahead, system) = (Arc::clone(&self.0), Clock::system());
         Clock::from_fn(move || {
             let by = ahead.load(Ordering::SeqCst);

@@ -78,7 +78,7 @@ fn keys_differ_by_resource_step_and_epoch() {
     all.dedup();
     assert_eq!(all.len(), count);
     assert!(all.iter().all(|key| key.len() <= 255), "the provider's limit");
-    assert_eq!(Step::parse("create_payout"), None);
+    assert_eq!(Step::parse("create_transfer"), None);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use futures::future::BoxFuture;
 use ledger_core::psp::{Fact, PaymentIntent, Payout, PspId, PspKey, PspRefund, PspRequest, Step};
 use ledger_core::time::Timestamp;
+use ledger_core::trail::Heard;
 use uuid::Uuid;
 
 /// A payment provider that dedupes on our keys. One that does not is not admitted.
@@ -108,6 +109,18 @@ pub enum Sighting {
     Absent,
     /// The provider did not tell.
     Unknown,
+}
+
+impl Sighting {
+    /// What is put on record of it.
+    #[must_use]
+    pub fn heard(&self) -> Heard {
+        match self {
+            Self::Found(object) => Heard::Found(object.id().clone()),
+            Self::Absent => Heard::Absent,
+            Self::Unknown => Heard::Unknown("look".to_owned()),
+        }
+    }
 }
 
 impl PspObject {

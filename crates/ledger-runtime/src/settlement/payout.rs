@@ -2,7 +2,7 @@
 //! it, looked for after that, and believed to be refused only when nothing can have left. What came back is owed
 //! to the merchant again.
 
-use super::{SettlementRef, Settler};
+use super::{PAYOUT, SettlementRef, Settler};
 use crate::execute::Attempt;
 use crate::metrics::Metric;
 use crate::problem::Problem;
@@ -18,6 +18,7 @@ use ledger_core::ops::settlement::sending::{self, SEND_WITHIN};
 use ledger_core::ops::settlement::{self as rules, Settlement, TurnedBack};
 use ledger_core::psp::{EventId, Payout, PayoutStatus, Step};
 use ledger_core::retry;
+use ledger_core::trail::{Heard, Record};
 use ledger_core::transaction::Transaction;
 use std::time::Duration;
 
@@ -30,17 +31,18 @@ impl Settler {
         let desk = self.desk(at, seen).await?;
         let sending = seen.sending.ok_or_else(|| self.broken(at, "a payout that was never begun"))?;
         let now = self.ledger.clock().now();
+        let mut heard = Vec::new();
         if !sending.may_send(now) {
-            return match self.find(&desk, at, seen).await {
-                Sighting::Found(object) => self.landed(at, seen, object).await,
-                Sighting::Absent if sending.is_quiet(now) => self.next_epoch(at, seen).await,
-                Sighting::Absent => Ok(false),
-                Sighting::Unknown => Err(self.unknown(at)),
+            return match self.find(&desk, at, seen, &mut heard).await {
+                Sighting::Found(object) => self.landed(at, seen, object, &heard).await,
+                Sighting::Absent if sending.is_quiet(now) => self.next_epoch(at, seen, &heard).await,
+                Sighting::Absent => self.waits(at, seen, &heard).await,
+                Sighting::Unknown => Err(self.unknown(at, seen, &heard).await),
             };
         }
         let begun = sending::send(&at.tenant, seen, now);
         let (mine, transaction) = begun.map_err(|error| self.broken(at, &error.to_string()))?;
-        if !self.write(at, &transaction).await? {
+        if !self.write_recorded((at, seen, PAYOUT), "sent", transaction, &[]).await? {
             return Ok(true);
         }
         let (request, key) =
@@ -48,33 +50,44 @@ impl Settler {
         // Asked right before: a process may have slept since it said that it sends.
         let sent_at = self.ledger.clock().now();
         if !sending.may_send(sent_at) || sent_at.since(now) > SEND_WITHIN || sent_at < now {
-            return Err(self.unknown(at));
+            return Err(self.unknown(at, &mine, &heard).await);
         }
         match desk.psp().send(&request, &key).await {
-            Sent::Done(object) => self.landed(at, &mine, object).await,
+            Sent::Done(object) => {
+                heard.push(Heard::Done(object.id().clone()));
+                self.landed(at, &mine, object, &heard).await
+            }
             Sent::Refused(refusal) => {
+                heard.push(Heard::Refused(refusal.code.clone()));
                 self.ledger.metrics().count(Metric::PspRefused, &at.tenant, Operation::SettlementRun);
-                // A refusal of the epoch's first sending is proof. After another the payout is looked for.
-                if sending.sends > 0 {
-                    match self.find(&desk, at, &mine).await {
-                        Sighting::Found(object) => return self.landed(at, &mine, object).await,
+                // A refusal of the epoch's first sending is proof. After another the payout is looked for, unless
+                // the refusal gives nothing back and leads to no other key.
+                let harmless = refusal.outlook == (Outlook::MayPass { burnt: false });
+                if sending.sends > 0 && !harmless {
+                    match self.find(&desk, at, &mine, &mut heard).await {
+                        Sighting::Found(object) => return self.landed(at, &mine, object, &heard).await,
                         Sighting::Absent if sending.is_quiet(sent_at) => {}
-                        Sighting::Absent => return Ok(false),
-                        Sighting::Unknown => return Err(self.unknown(at)),
+                        Sighting::Absent => return self.waits(at, &mine, &heard).await,
+                        Sighting::Unknown => return Err(self.unknown(at, &mine, &heard).await),
                     }
                 }
-                self.refused(at, &mine, &refusal).await
+                self.refused(at, &mine, &refusal, &heard).await
             }
-            Sent::Unknown(unknown) if unknown.resend => Err(self.unknown(at)),
-            // The provider replays its own failure: only a look tells what became of it.
-            Sent::Unknown(_) => match self.find(&desk, at, &mine).await {
-                Sighting::Found(object) => self.landed(at, &mine, object).await,
-                Sighting::Absent if sending.is_listed(sent_at) && sending.is_quiet(sent_at) => {
-                    self.next_epoch(at, &mine).await
+            Sent::Unknown(unknown) => {
+                heard.push(Heard::Unknown(unknown.why.to_owned()));
+                if unknown.resend {
+                    return Err(self.unknown(at, &mine, &heard).await);
                 }
-                Sighting::Absent => Ok(false),
-                Sighting::Unknown => Err(self.unknown(at)),
-            },
+                // The provider replays its own failure: only a look tells what became of it.
+                match self.find(&desk, at, &mine, &mut heard).await {
+                    Sighting::Found(object) => self.landed(at, &mine, object, &heard).await,
+                    Sighting::Absent if sending.is_listed(sent_at) && sending.is_quiet(sent_at) => {
+                        self.next_epoch(at, &mine, &heard).await
+                    }
+                    Sighting::Absent => self.waits(at, &mine, &heard).await,
+                    Sighting::Unknown => Err(self.unknown(at, &mine, &heard).await),
+                }
+            }
         }
     }
 
@@ -91,6 +104,7 @@ impl Settler {
     ) -> Result<Applied, Problem> {
         let Some(tags) = payout.tags.as_ref() else { return Ok(Applied::NoRecord) };
         let at = SettlementRef { tenant: tenant.clone(), merchant: tags.merchant, id: tags.settlement };
+        let told = [Heard::Told { event: event.to_string(), kind: kind.to_owned(), object: payout.id.clone() }];
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
             let Some(settlement) = self.read_if_any(&at).await? else { return Ok(Applied::NoRecord) };
@@ -98,15 +112,15 @@ impl Settler {
                 Word::Behind => return Ok(Applied::Behind),
                 Word::Odd(oddity) => return Ok(Applied::Odd(oddity)),
                 Word::Ahead => {
-                    self.book(&at, &settlement, payout).await?;
+                    self.book(&at, &settlement, payout, &told).await?;
                     continue;
                 }
                 Word::Back(draft) => draft,
             };
             let claim = EventClaim { tenant: tenant.clone(), event: event.clone(), kind: kind.to_owned(), now };
-            let transaction =
-                Transaction::of_event(&draft, &claim, &returned::provenance(tenant, &settlement, now));
-            let transaction = self.built(&at, transaction)?;
+            let transaction = Transaction::of_event(&draft, &claim, &returned::provenance(tenant, &settlement, now));
+            let record = Record::of_task(tenant, &settlement, PAYOUT, "told", &told, now);
+            let transaction = self.built(&at, transaction.and_then(|returned| returned.recorded(record)))?;
             match self.ledger.attempt(tenant, Operation::SettlementReturned, &transaction).await? {
                 Attempt::Applied => {
                     self.ledger.metrics().count(Metric::PayoutReturned, tenant, Operation::SettlementReturned);
@@ -122,7 +136,13 @@ impl Settler {
     }
 
     /// The provider has the payout: the settlement is paid, and if it has come back by now, it is owed again.
-    async fn landed(&self, at: &SettlementRef, settlement: &Settlement, object: PspObject) -> Result<bool, Problem> {
+    async fn landed(
+        &self,
+        at: &SettlementRef,
+        settlement: &Settlement,
+        object: PspObject,
+        heard: &[Heard],
+    ) -> Result<bool, Problem> {
         let payout = match object {
             PspObject::Payout(payout) => payout,
             PspObject::Intent(_) | PspObject::Refund(_) => {
@@ -132,9 +152,10 @@ impl Settler {
         let account = settlement.psp.as_ref().and_then(|psp| psp.account.as_deref());
         if let Some(oddity) = returned::oddity(&at.tenant, settlement, &payout, account) {
             tracing::error!(settlement = %at.id, why = oddity.name(), "the provider's payout contradicts our record");
+            self.note(at, settlement, heard).await;
             return Err(self.broken(at, "the provider's payout contradicts our record"));
         }
-        self.book(at, settlement, &payout).await?;
+        self.book(at, settlement, &payout, heard).await?;
         match payout.status {
             PayoutStatus::Sent => {}
             PayoutStatus::Failed => {
@@ -145,37 +166,72 @@ impl Settler {
     }
 
     /// The payout has left: written down, unless somebody else has.
-    async fn book(&self, at: &SettlementRef, settlement: &Settlement, payout: &Payout) -> Result<(), Problem> {
+    async fn book(
+        &self,
+        at: &SettlementRef,
+        settlement: &Settlement,
+        payout: &Payout,
+        heard: &[Heard],
+    ) -> Result<(), Problem> {
         let to = (TenantAccount::StripeClearing, Some(payout.id.as_str()));
         let transaction = rules::paid(&at.tenant, settlement, to, self.ledger.clock().now());
-        self.write(at, &self.built(at, transaction)?).await.map(|_| ())
+        let transaction = self.built(at, transaction)?;
+        self.write_recorded((at, settlement, PAYOUT), "moved", transaction, heard).await.map(|_| ())
     }
 
     /// Nothing has left, and nothing will under this key.
-    async fn refused(&self, at: &SettlementRef, mine: &Settlement, refusal: &PspRefusal) -> Result<bool, Problem> {
+    async fn refused(
+        &self,
+        at: &SettlementRef,
+        mine: &Settlement,
+        refusal: &PspRefusal,
+        heard: &[Heard],
+    ) -> Result<bool, Problem> {
         tracing::warn!(settlement = %at.id, code = refusal.code, "a payout was refused");
         match refusal.outlook {
             Outlook::Final => {
                 let now = self.ledger.clock().now();
-                let back = rules::turn_back(&at.tenant, mine, TurnedBack::PayoutRefused, now);
-                self.write(at, &self.built(at, back)?).await.map(|_| true)
+                let back = self.built(at, rules::turn_back(&at.tenant, mine, TurnedBack::PayoutRefused, now))?;
+                self.write_recorded((at, mine, PAYOUT), "moved", back, heard).await.map(|_| true)
             }
             Outlook::MayPass { burnt } => {
                 if burnt {
-                    self.next_epoch(at, mine).await?;
+                    self.next_epoch(at, mine, heard).await?;
+                } else {
+                    self.note(at, mine, heard).await;
                 }
                 Err(Problem::unavailable())
             }
         }
     }
 
-    async fn next_epoch(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
-        let next = sending::next_epoch(&at.tenant, settlement, self.ledger.clock().now());
-        self.write(at, &self.built(at, next)?).await.map(|_| true)
+    /// Nothing was made under this key, and nothing will be: another one is next.
+    async fn next_epoch(&self, at: &SettlementRef, settlement: &Settlement, heard: &[Heard]) -> Result<bool, Problem> {
+        let next = self.built(at, sending::next_epoch(&at.tenant, settlement, self.ledger.clock().now()))?;
+        self.write_recorded((at, settlement, PAYOUT), "next_key", next, heard).await.map(|_| true)
     }
 
-    /// What any epoch has made at the provider.
-    async fn find(&self, desk: &Desk, at: &SettlementRef, settlement: &Settlement) -> Sighting {
+    /// Only time will tell.
+    async fn waits(&self, at: &SettlementRef, settlement: &Settlement, heard: &[Heard]) -> Result<bool, Problem> {
+        self.note(at, settlement, heard).await;
+        Ok(false)
+    }
+
+    /// Puts down what was heard, where nothing is written that follows from it. Should it not get on record, the
+    /// sending stands there without an answer.
+    async fn note(&self, at: &SettlementRef, settlement: &Settlement, heard: &[Heard]) {
+        if heard.is_empty() {
+            return;
+        }
+        let now = self.ledger.clock().now();
+        let record = Record::of_task(&at.tenant, settlement, PAYOUT, "answered", heard, now);
+        if let Ok(noted) = self.built(at, Transaction::record(record)) {
+            let _ = self.ledger.attempt(&at.tenant, Operation::SettlementRun, &noted).await;
+        }
+    }
+
+    /// What any epoch has made at the provider; the look is heard.
+    async fn find(&self, desk: &Desk, at: &SettlementRef, settlement: &Settlement, heard: &mut Vec<Heard>) -> Sighting {
         let since = settlement.sending.map_or(settlement.created_at, |sending| sending.since);
         let sought = Sought {
             step: Step::CreatePayout,
@@ -185,7 +241,9 @@ impl Settler {
             until: self.ledger.clock().now().plus(MARGIN),
         };
         let account = settlement.psp.as_ref().and_then(|psp| psp.account.as_deref());
-        desk.psp().find(&sought, account).await
+        let seen = desk.psp().find(&sought, account).await;
+        heard.push(seen.heard());
+        seen
     }
 
     /// Where the provider is asked, as it was set up when the settlement was opened: with a key of the other mode
@@ -200,7 +258,8 @@ impl Settler {
         Ok(desk)
     }
 
-    fn unknown(&self, at: &SettlementRef) -> Problem {
+    async fn unknown(&self, at: &SettlementRef, settlement: &Settlement, heard: &[Heard]) -> Problem {
+        self.note(at, settlement, heard).await;
         self.ledger.metrics().count(Metric::PspUnknown, &at.tenant, Operation::SettlementRun);
         Problem::outcome_unknown()
     }

@@ -116,7 +116,9 @@ impl Desk {
                     Applied::Done | Applied::Repeated | Applied::NoRecord | Applied::Odd(_) => Ok(applied),
                 }
             }
-            Sighting::Found(PspObject::Refund(_) | PspObject::Payout(_)) | Sighting::Absent => Ok(Applied::Odd(Oddity::Object)),
+            Sighting::Found(PspObject::Refund(_) | PspObject::Payout(_)) | Sighting::Absent => {
+                Ok(Applied::Odd(Oddity::Object))
+            }
             Sighting::Unknown => Err(Problem::outcome_unknown()),
         }
     }

@@ -56,11 +56,7 @@ impl Desk {
         heard: &mut Vec<Heard>,
     ) -> Sighting {
         let seen = self.find(flight, records, now).await;
-        heard.push(match &seen {
-            Sighting::Found(object) => Heard::Found(object.id().clone()),
-            Sighting::Absent => Heard::Absent,
-            Sighting::Unknown => Heard::Unknown("look".to_owned()),
-        });
+        heard.push(seen.heard());
         seen
     }
 }

@@ -147,6 +147,7 @@ pub(crate) fn answer(topup: &TopupRecord, refund: Option<&TopupRefund>, object: 
             let view = TopupRefundView { status: "pending", ..TopupRefundView::from(refund) };
             Some(created(format!("/v1/admin/topups/{}", topup.id), &view))
         }
-        (None, PspObject::Refund(_) | PspObject::Payout(_)) | (Some(_), PspObject::Intent(_) | PspObject::Payout(_)) => None,
+        (None, PspObject::Refund(_) | PspObject::Payout(_))
+        | (Some(_), PspObject::Intent(_) | PspObject::Payout(_)) => None,
     }
 }

@@ -228,8 +228,10 @@ fn listed(tenant: &Tenant, settlement: &Settlement, records: &[Settleable], now:
 fn stamped(tenant: &Tenant, settlement: &Settlement, record: &Settleable) -> TransactItem {
     let guards = [Condition::exists(attr::PK), Condition::exists("credited_at"), Condition::absent("settlement_id")];
     let clauses = guards.map(|condition| Clause { condition, failure: Failure::WrongState });
-    let update =
-        Update::new().set("settlement_id", "settlement", Value::s(settlement.id)).remove(attr::DUE_PK).remove(attr::DUE_SK);
+    let update = Update::new()
+        .set("settlement_id", "settlement", Value::s(settlement.id))
+        .remove(attr::DUE_PK)
+        .remove(attr::DUE_SK);
     TransactItem::update(record.role(), record.key(tenant, settlement.merchant), update, clauses.into())
 }
 

@@ -9,8 +9,8 @@
 //! ```
 
 mod advance;
-mod asl;
 pub mod asked;
+mod asl;
 mod collect;
 mod destination;
 mod fees;

@@ -58,13 +58,7 @@ pub fn oddity(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account
 
 /// What a payout, as it looked, means for its settlement. `account` is the one that it was seen on.
 #[must_use]
-pub fn word(
-    tenant: &Tenant,
-    settlement: &Settlement,
-    payout: &Payout,
-    account: Option<&str>,
-    now: Timestamp,
-) -> Word {
+pub fn word(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: Option<&str>, now: Timestamp) -> Word {
     if let Some(oddity) = oddity(tenant, settlement, payout, account) {
         return Word::Odd(oddity);
     }
@@ -108,18 +102,10 @@ pub fn provenance(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> P
 
 /// What was paid from `clearing` is there again, and owed to the merchant: in its balance, and as a record that
 /// its next settlement takes. `None` if nothing was paid.
-pub(super) fn back(
-    tenant: &Tenant,
-    settlement: &Settlement,
-    clearing: TenantAccount,
-    now: Timestamp,
-) -> Option<Draft> {
+pub(super) fn back(tenant: &Tenant, settlement: &Settlement, clearing: TenantAccount, now: Timestamp) -> Option<Draft> {
     let (merchant, payable) = (settlement.merchant, settlement.payable.as_ref()?);
-    let update = Update::new().set("state", "to", Value::s(SettlementState::Returned)).set(
-        "returned_at",
-        "ua",
-        Value::s(now),
-    );
+    let update =
+        Update::new().set("state", "to", Value::s(SettlementState::Returned)).set("returned_at", "ua", Value::s(now));
     let owed = payable.credit();
     let work = Work::Settle(merchant);
     let due = keys::due_partition(tenant, work, keys::shard_of(settlement.id.uuid(), settlement.shards));
@@ -138,9 +124,7 @@ pub(super) fn back(
         TransactItem::put_new(Role::Returned, key, record, Failure::StalePlan),
     ];
     items.extend(forms::settle_merchant(tenant, merchant, &Asset::Ecopay, (Some(&owed), None), now));
-    let postings = vec![
-        Posting::new(Account::Tenant(clearing), payable.debit()),
-        Posting::new(Account::Merchant(merchant), owed),
-    ];
+    let postings =
+        vec![Posting::new(Account::Tenant(clearing), payable.debit()), Posting::new(Account::Merchant(merchant), owed)];
     Some(Draft { entry: Some(entry(settlement, "returned", postings)), items })
 }

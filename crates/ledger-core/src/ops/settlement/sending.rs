@@ -37,12 +37,12 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// Reads how far it has come; `None` if it has not begun.
+    /// Reads how far it has come; `None` if it has not begun, or has turned back.
     ///
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub(super) fn read(item: &Item) -> Result<Option<Self>, ItemError> {
-        if read::opt_number(item, "payout_epoch").is_none() {
+        if read::opt_number(item, "payout_epoch").is_none() || read::opt_text(item, "paying_at").is_none() {
             return Ok(None);
         }
         let count =
@@ -115,9 +115,8 @@ pub fn request(tenant: &Tenant, settlement: &Settlement) -> Option<(PspRequest, 
 pub fn send(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<(Settlement, Transaction), BuildError> {
     let sending = settlement.sending.ok_or(BuildError::Empty)?;
     let sends = sending.sends.saturating_add(1);
-    let update = Update::new()
-        .set("payout_sends", "sends", Value::int(sends.into()))
-        .set("payout_sent_at", "ua", Value::s(now));
+    let update =
+        Update::new().set("payout_sends", "sends", Value::int(sends.into())).set("payout_sent_at", "ua", Value::s(now));
     let transaction = Transaction::unkeyed(vec![settlement.changed_as_sent(tenant, update, now)])?;
     let sending = Sending { sends, sent_at: Some(now), ..sending };
     Ok((Settlement { sending: Some(sending), ..settlement.clone() }, transaction))
@@ -134,8 +133,9 @@ pub fn next_epoch(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> R
 }
 
 fn epoch(update: Update, epoch: u32, now: Timestamp) -> Update {
-    update
-        .set("payout_epoch", "epoch", Value::int(epoch.into()))
-        .set("payout_epoch_at", "ua", Value::s(now))
-        .set("payout_sends", "sends", Value::int(0))
+    update.set("payout_epoch", "epoch", Value::int(epoch.into())).set("payout_epoch_at", "ua", Value::s(now)).set(
+        "payout_sends",
+        "sends",
+        Value::int(0),
+    )
 }

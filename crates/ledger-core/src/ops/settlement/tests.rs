@@ -289,3 +289,82 @@ fn from_every_state_a_run_from_the_start_is_in_order() {
         }
     }
 }
+
+/// A settlement that Stripe pays, in its first epoch.
+fn by_stripe(state: S, sends: u32) -> Settlement {
+    let psp = crate::psp::PspTerms { ledger: "demo".to_owned(), livemode: false, account: None };
+    let destination = Destination::Stripe { external_account: crate::psp::PspId::parse("ba_1").unwrap() };
+    let payable = crate::money::Amount::parse(&crate::money::AssetSpec::ECOPAY, "2951").ok();
+    let sending = Some(Sending { since: now(), epoch: 1, epoch_at: now(), sends, sent_at: None });
+    Settlement { psp: Some(psp), destination, payable, sending, ..settlement(state, &[]) }
+}
+
+#[test]
+fn an_epoch_has_one_request_and_another_key_than_the_next() {
+    let first = by_stripe(S::Paying, 0);
+    let (request, key) = sending::request(&tenant(), &first).unwrap();
+    let want = "amount=2951&currency=jpy&destination=ba_1&metadata%5Becopay_ledger%5D=demo\
+                &metadata%5Becopay_tenant%5D=aoba\
+                &metadata%5Becopay_merchant%5D=019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5f\
+                &metadata%5Becopay_settlement%5D=019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
+    assert_eq!((request.path.as_str(), request.body.as_str()), ("/v1/payouts", want));
+    assert_eq!(key.as_str(), "ecopay-019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5e-create_payout-1");
+    let (sent, _) = sending::send(&tenant(), &first, now()).unwrap();
+    assert_eq!(sending::request(&tenant(), &sent), Some((request.clone(), key.clone())));
+    let next = Settlement { sending: first.sending.map(|sending| Sending { epoch: 2, ..sending }), ..first };
+    let (again, other) = sending::request(&tenant(), &next).unwrap();
+    assert_eq!((again == request, other == key), (true, false));
+    assert_eq!(sending::request(&tenant(), &settlement(S::Paying, &[])), None);
+}
+
+#[test]
+fn what_may_be_sent_and_what_is_believed_follows_the_clock() {
+    let hours = |count: u64| Duration::from_secs(count * 60 * 60);
+    let sending = by_stripe(S::Paying, 0).sending.unwrap();
+    for (at, may) in [(now(), true), (now().plus(hours(22)), true), (now().plus(hours(23)), false)] {
+        assert_eq!(sending.may_send(at), may, "{at}");
+    }
+    assert!(!sending.may_send(now().minus(hours(23))), "a clock that is behind");
+    assert!(sending.is_quiet(now()));
+    let sent = Sending { sent_at: Some(now()), ..sending };
+    assert!(!sent.is_quiet(now()) && sent.is_quiet(now().plus(Duration::from_secs(90))));
+    assert!(!sent.is_listed(now()) && sent.is_listed(now().plus(Duration::from_secs(600))));
+}
+
+#[test]
+fn a_payout_comes_back_only_of_what_was_paid() {
+    use super::returned::{Word, word};
+    use crate::psp::{Payout, PayoutStatus, PayoutTags, PspId, PspMoney};
+    let tags = |settlement: &Settlement| PayoutTags {
+        tenant: tenant(),
+        merchant: settlement.merchant,
+        settlement: settlement.id,
+    };
+    for state in S::ALL {
+        let settlement = by_stripe(state, 1);
+        let told = |status| {
+            let payout = Payout {
+                id: PspId::parse("po_1").unwrap(),
+                amount: PspMoney { minor: 2951, currency: "jpy".to_owned() },
+                status,
+                livemode: false,
+                tags: Some(tags(&settlement)),
+            };
+            match word(&tenant(), &settlement, &payout, None, now()) {
+                Word::Behind => "behind",
+                Word::Ahead => "ahead",
+                Word::Odd(oddity) => oddity.name(),
+                Word::Back(_) => "back",
+            }
+        };
+        let want = match state {
+            S::Paying => ("behind", "ahead"),
+            S::Paid => ("behind", "back"),
+            S::Returned => ("behind", "behind"),
+            S::Collecting | S::Held | S::Verified | S::Released | S::Charged | S::Carried | S::Undone => {
+                ("state", "state")
+            }
+        };
+        assert_eq!((told(PayoutStatus::Sent), told(PayoutStatus::Failed)), want, "{state}");
+    }
+}

@@ -7,11 +7,10 @@ use super::transport::BODY_BYTES_MAX;
 use super::*;
 use crate::logging::tests::Lines;
 use crate::psp::port::{Outlook, PspRefusal};
-use ledger_core::psp::PspId;
-use ledger_core::ids::{RefundId, Tenant, TopupId};
+use ledger_core::ids::{RefundId, SettlementId, Tenant, TopupId};
 use ledger_core::money::{Amount, AssetSpec};
 use ledger_core::personal::Masked;
-use ledger_core::psp::PspTerms;
+use ledger_core::psp::{PspId, PspTerms};
 use ledger_core::time::Timestamp;
 use serde_json::{Value, json};
 use server::{Reply, Server};
@@ -21,6 +20,7 @@ const LEDGER: &str = "demo-ledger";
 const API_KEY: &str = "sk_test_51Secret";
 const TOPUP: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 const REFUND: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f";
+const SETTLEMENT: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d60";
 const CREATED_FORM: &str = "amount=2000&currency=jpy&automatic_payment_methods%5Benabled%5D=true\
 &metadata%5Becopay_ledger%5D=demo-ledger&metadata%5Becopay_tenant%5D=demo\
 &metadata%5Becopay_topup%5D=019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
@@ -101,9 +101,10 @@ fn sought(step: Step) -> Sought {
     let resource = match step {
         Step::CreateIntent | Step::CancelIntent => topup().uuid(),
         Step::CreateRefund => RefundId::parse(REFUND).unwrap().uuid(),
+        Step::CreatePayout => SettlementId::parse(SETTLEMENT).unwrap().uuid(),
     };
     let intent = match step {
-        Step::CreateIntent => None,
+        Step::CreateIntent | Step::CreatePayout => None,
         Step::CancelIntent | Step::CreateRefund => PspId::parse("pi_1"),
     };
     let at = |text| Timestamp::parse(text).unwrap();

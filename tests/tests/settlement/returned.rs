@@ -1,0 +1,230 @@
+use ledger_core::ops::settlement::{Outcome, Step, Task};
+use ledger_runtime::settlement::{Ended, SettlementRef};
+use ledger_tests::http::Call;
+use ledger_tests::http::psp_tap::Mishap;
+use ledger_tests::http::settling::Settling;
+use ledger_tests::http::stripe::signed;
+use ledger_tests::http::world::{new_id, new_key};
+use serde_json::{Value, json};
+
+const PAYOUT: Task = Task::Do(Step::Payout);
+const KINDS: [&str; 3] = ["payout.created", "payout.paid", "payout.failed"];
+
+/// A settlement of 3,000 yen that was paid, with its payout.
+async fn paid(shop: &Settling) -> (SettlementRef, String) {
+    shop.take("3000").await;
+    shop.credit().await;
+    let at = shop.close().await;
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+    let payout = shop.payouts().pop().expect("a payout");
+    (at, payout["id"].as_str().expect("an id").to_owned())
+}
+
+/// The money is the merchant's again, once.
+async fn is_back(shop: &Settling, at: &SettlementRef) {
+    let view = shop.view(at).await;
+    assert_eq!((view["status"].clone(), view["returned_at"].is_string()), (json!("returned"), true), "{view}");
+    assert_eq!(shop.of_balance("ECOPAY", "balance").await, "2951");
+    let books = shop.world.check_books().await;
+    books.check_credited();
+}
+
+/// The next settlement pays what came back and what was taken since, with a fee on the latter alone.
+async fn is_paid_again(shop: &Settling) {
+    shop.take("1000").await;
+    shop.credit().await;
+    let next = shop.close().await;
+    assert_eq!(shop.walk(&next).await, Ended::Over);
+    let view = shop.view(&next).await;
+    let totals = json!({"taken": "1000", "refunded": "0", "came_back": "2951", "carried_in": "0"});
+    assert_eq!(view["totals"]["ECOPAY"], totals);
+    let told = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
+    assert_eq!(told, ["paid", "3951", "15", "1", "3935"]);
+    assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
+    shop.world.check_books().await;
+}
+
+async fn fail(shop: &Settling, payout: &str) {
+    let _ = shop.world.stripe(&format!("/payouts/{payout}/fail"), &json!({})).await;
+}
+
+#[tokio::test]
+async fn a_payout_that_failed_comes_back_once_in_every_order_of_its_events() {
+    let mut shop = Settling::by_stripe("back-orders").await;
+    for [a, b, c] in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        shop.next_shop().await;
+        let (at, payout) = paid(&shop).await;
+        let _ = shop.world.stripe(&format!("/payouts/{payout}/pay"), &json!({})).await;
+        fail(&shop, &payout).await;
+        for kind in [a, b, c, a, b, c] {
+            assert_eq!(shop.world.deliver(KINDS[kind], &payout).await, 200, "{}", KINDS[kind]);
+        }
+        is_back(&shop, &at).await;
+    }
+    is_paid_again(&shop).await;
+}
+
+#[tokio::test]
+async fn a_payout_that_failed_before_we_knew_that_it_had_left_comes_back_once() {
+    let mut shop = Settling::by_stripe("back-ahead").await;
+    for heard_first in [true, false] {
+        shop.next_shop().await;
+        shop.take("3000").await;
+        shop.credit().await;
+        let at = shop.close().await;
+        shop.psp.next_sends([Some(Mishap::LostAfter)]);
+        for step in [Step::Collect, Step::Hold, Step::Kyc, Step::Release, Step::Fee] {
+            assert_eq!(shop.run(&at, Task::Do(step)).await, Ok(Outcome::Next));
+        }
+        assert!(shop.run(&at, PAYOUT).await.is_err());
+        let payout = shop.payouts()[0]["id"].as_str().expect("an id").to_owned();
+        fail(&shop, &payout).await;
+        if heard_first {
+            assert_eq!(shop.world.deliver("payout.failed", &payout).await, 200);
+            is_back(&shop, &at).await;
+        }
+        assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Over));
+        assert_eq!(shop.world.deliver("payout.failed", &payout).await, 200);
+        assert_eq!(shop.walk(&at).await, Ended::Over);
+        is_back(&shop, &at).await;
+        assert_eq!(shop.payouts().len(), 1);
+    }
+    is_paid_again(&shop).await;
+}
+
+#[tokio::test]
+async fn a_failed_payout_that_is_found_by_a_look_comes_back() {
+    let shop = Settling::by_stripe("back-found").await;
+    shop.take("3000").await;
+    shop.credit().await;
+    let at = shop.close().await;
+    // Found in the list, where it has failed by now; its event never comes.
+    shop.psp.next_sends([Some(Mishap::LostAfter), Some(Mishap::Replayed)]);
+    for step in [Step::Collect, Step::Hold, Step::Kyc, Step::Release, Step::Fee] {
+        assert_eq!(shop.run(&at, Task::Do(step)).await, Ok(Outcome::Next));
+    }
+    assert!(shop.run(&at, PAYOUT).await.is_err());
+    fail(&shop, shop.payouts()[0]["id"].as_str().expect("an id")).await;
+    assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Over));
+    is_back(&shop, &at).await;
+}
+
+#[tokio::test]
+async fn events_side_by_side_move_the_money_once() {
+    let mut shop = Settling::by_stripe("back-parallel").await;
+    for _ in 0..3 {
+        shop.next_shop().await;
+        let (at, payout) = paid(&shop).await;
+        fail(&shop, &payout).await;
+        let event = shop.world.stripe_event("payout.failed", &payout).await;
+        // The same one, and others that say the same.
+        let events: Vec<Value> = (0..8)
+            .map(|n| {
+                let mut event = event.clone();
+                if n % 2 == 0 {
+                    event["id"] = json!(format!("evt_{}", new_id().replace('-', "")));
+                }
+                event
+            })
+            .collect();
+        let calls: Vec<Call> = events.iter().map(|event| signed(&event.to_string())).collect();
+        for answer in futures::future::join_all(calls.iter().map(|call| shop.world.api.settle(call))).await {
+            let _ = answer.good();
+        }
+        is_back(&shop, &at).await;
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_contradicts_us_is_kept_and_one_of_another_ledger_is_not() {
+    let shop = Settling::by_stripe("back-odd").await;
+    let (at, payout) = paid(&shop).await;
+    fail(&shop, &payout).await;
+    let event = shop.world.stripe_event("payout.failed", &payout).await;
+    let told = |change: &dyn Fn(&mut Value)| {
+        let mut event = event.clone();
+        event["id"] = json!(format!("evt_{}", new_id().replace('-', "")));
+        change(&mut event);
+        signed(&event.to_string())
+    };
+    let object = |name: &'static str, value: Value| {
+        told(&move |event: &mut Value| event["data"]["object"][name] = value.clone())
+    };
+    let metadata = |name: &'static str, value: String| {
+        told(&move |event: &mut Value| event["data"]["object"]["metadata"][name] = json!(value))
+    };
+    for odd in [
+        object("amount", json!(2950)),
+        object("currency", json!("usd")),
+        object("livemode", json!(true)),
+        object("id", json!("po_another")),
+        told(&|event| event["livemode"] = json!(true)),
+        told(&|event| event["account"] = json!("acct_1")),
+        metadata("ecopay_settlement", new_id()),
+        metadata("ecopay_merchant", new_id()),
+    ] {
+        let _ = shop.world.api.send(&odd).await.problem(503, "event_kept");
+    }
+    let foreign = metadata("ecopay_ledger", "another".to_owned());
+    assert_eq!(shop.world.api.send(&foreign).await.good().text("/status"), "foreign");
+    // A merchant's own payout, which we did not ask for.
+    let nobodys = object("metadata", json!({}));
+    assert_eq!(shop.world.api.send(&nobodys).await.good().text("/status"), "foreign");
+    assert_eq!(shop.view(&at).await["status"], "paid");
+    shop.world.check_books().await;
+    assert_eq!(shop.world.deliver("payout.failed", &payout).await, 200);
+    is_back(&shop, &at).await;
+}
+
+#[tokio::test]
+async fn a_transfer_that_the_bank_returned_is_booked_by_two_people_and_once() {
+    let shop = Settling::new("back-bank").await;
+    shop.take("3000").await;
+    shop.credit().await;
+    let at = shop.close().await;
+    let ask = || shop.about(&at, "returns", &json!({"note": "wrong account, by the statement of the 30th"}));
+    let _ = shop.world.api.settle(&ask()).await.problem(400, "wrong_state");
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+
+    let asked = async || shop.good(&ask()).await.text("/return_id");
+    let approve = |id: &str| {
+        let call = shop.about(&at, &format!("returns/{id}/approve"), &json!({}));
+        Call { who: shop.world.second.who.clone(), ..call }
+    };
+    let resend = shop.good(&shop.about(&at, "resends", &json!({"note": "lost"}))).await.text("/resend_id");
+    let (one, other) = (asked().await, asked().await);
+    let alone = Call { who: shop.world.operator.who.clone(), ..approve(&one) };
+    let _ = shop.world.api.settle(&alone.key(new_key())).await.problem(403, "four_eyes_required");
+    let _ = shop.world.api.settle(&approve(&new_id())).await.problem(404, "not_found");
+    assert_eq!(shop.view(&at).await["status"], "paid");
+
+    let approval = approve(&one);
+    let calls = [approval.clone(), approve(&one), approve(&other), approval.clone()];
+    let answers = futures::future::join_all(calls.iter().map(|call| shop.world.api.settle(call))).await;
+    assert!(answers.iter().any(|answer| answer.status == 200), "{answers:?}");
+    is_back(&shop, &at).await;
+    for call in [approve(&one), approve(&other), ask()] {
+        let _ = shop.world.api.settle(&call).await.problem(400, "wrong_state");
+    }
+    // What came back is not sent again, whoever asked before.
+    let again = shop.about(&at, &format!("resends/{resend}/approve"), &json!({}));
+    let again = Call { who: shop.world.second.who.clone(), ..again };
+    let _ = shop.world.api.settle(&again).await.problem(400, "wrong_state");
+    let books = shop.world.check_books().await;
+    assert_eq!(books.posted("bank_clearing", "ECOPAY"), 0.into());
+    is_paid_again(&shop).await;
+}
+
+#[tokio::test]
+async fn what_came_back_is_given_back_with_the_rest_if_a_settlement_turns_back() {
+    let shop = Settling::by_stripe("back-undone").await;
+    let (_, payout) = paid(&shop).await;
+    fail(&shop, &payout).await;
+    assert_eq!(shop.world.deliver("payout.failed", &payout).await, 200);
+    let next = shop.close().await;
+    shop.psp.next_sends([Some(Mishap::Refused)]);
+    assert_eq!(shop.walk(&next).await, Ended::Over);
+    assert_eq!(shop.view(&next).await["status"], "undone");
+    shop.world.check_books().await;
+    is_paid_again(&shop).await;
+}
