@@ -3,7 +3,9 @@
 
 use super::command::{Does, Money};
 use super::decode::{self, World};
-use super::{build_crediting, build_hold, build_more, build_topup, build_trail, vector::Given};
+use super::{
+    build_crediting, build_hold, build_more, build_settlement, build_topup, build_trail, vector::Given,
+};
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
@@ -232,6 +234,12 @@ fn make(
         | Does::TopupRefundCheck { .. }
         | Does::TopupOffer { .. } => return build_topup::make(world, does, given),
         Does::Crediting { merchant, step } => return Ok(build_crediting::make(world, merchant, step)),
+        Does::Settlement { merchant, settlement, step } => {
+            return build_settlement::step(world, merchant, settlement, step);
+        }
+        Does::SettlementAdmin { staff, does } => {
+            return build_settlement::make(world, StaffId::parse(staff).unwrap(), does);
+        }
         Does::Hold(does) => return Ok(Made::Draft(build_hold::make(world, does)?)),
         Does::Trail(does) => return build_trail::make(world, does, given),
     };

@@ -2,6 +2,7 @@
 //! Ids, times and randomness are given, so that one command always builds one request.
 
 use super::build_crediting::CreditingStep;
+use super::build_settlement::{SettlementDoes, SettlementStep};
 use super::build_trail::TrailDoes;
 use super::command_hold::HoldDoes;
 use serde::{Deserialize, Serialize};
@@ -362,6 +363,16 @@ pub enum Does {
     Hold(HoldDoes),
     // The audit trail.
     Trail(TrailDoes),
+    // Settlements, which are read from the state.
+    Settlement {
+        merchant: String,
+        settlement: String,
+        step: SettlementStep,
+    },
+    SettlementAdmin {
+        staff: String,
+        does: SettlementDoes,
+    },
 }
 
 /// What the deployment and the payment provider have agreed.

@@ -76,6 +76,11 @@ impl World {
         self.read.values().filter(|item| meant(item)).map(key).collect()
     }
 
+    /// Every item, as it was read.
+    pub fn items(&self) -> impl Iterator<Item = &Item> {
+        self.read.values()
+    }
+
     /// What is due to be credited to a merchant.
     #[must_use]
     pub fn uncredited(&self, merchant: MerchantId) -> Vec<Uncredited> {

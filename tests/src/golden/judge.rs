@@ -2,6 +2,7 @@
 //! And what the books must say after it: balances, journal and what merchants will be credited.
 
 use super::build::{Built, build};
+use super::command::Does;
 use super::vector::{Effects, Given, ReasonJson, Row, Vector};
 use crate::engine::{Contents, Table};
 use crate::{names, wire};
@@ -329,6 +330,23 @@ fn credited(before: &Contents, after: &Contents) -> (Sums, Sums) {
     (gained, flagged)
 }
 
+/// Changes of merchants' balances, and of what is put aside of them.
+fn merchant_changes(before: &Contents, after: &Contents) -> Sums {
+    let mut changes = Sums::new();
+    for ((pk, sk), item) in after {
+        let (Some((_, merchant)), Some(asset)) = (pk.split_once("#merchant#"), sk.strip_prefix("BALANCE#")) else {
+            continue;
+        };
+        let old = before.get(&(pk.clone(), sk.clone()));
+        for (attribute, name) in [("balance", asset.to_owned()), ("held", held(asset))] {
+            let number = |item: &Item| read::opt_number(item, attribute).map_or(Decimal::ZERO, |n| n.parse().unwrap());
+            changes.insert((format!("merchant:{merchant}"), name), number(item) - old.map_or(Decimal::ZERO, number));
+        }
+    }
+    changes.retain(|_, change| !change.is_zero());
+    changes
+}
+
 fn check_books(vector: &Vector, executed: &Executed) {
     let effects = as_sums(&vector.effects);
     let mut per_asset = BTreeMap::<&str, Decimal>::new();
@@ -343,9 +361,15 @@ fn check_books(vector: &Vector, executed: &Executed) {
     let effects: Sums = effects.into_iter().filter(|((_, asset), _)| !asset.starts_with(RESERVED)).collect();
     assert_eq!(posted(&executed.before, &executed.after), effects, "the journal");
     let merchants: Sums = effects.into_iter().filter(|((account, _), _)| account.starts_with("merchant:")).collect();
-    assert_eq!(merchant_work(&executed.before, &executed.after), merchants, "what merchants will be credited");
+    let work = merchant_work(&executed.before, &executed.after);
     let (gained, flagged) = credited(&executed.before, &executed.after);
-    assert_eq!(gained, flagged, "what merchants' balances gain, and the records that are flagged");
+    if matches!(vector.given.command.does, Does::Settlement { .. } | Does::SettlementAdmin { .. }) {
+        assert_eq!(merchant_changes(&executed.before, &executed.after), merchants, "what merchants' balances gain");
+        assert_eq!(work, flagged, "what is owed again is in the balance");
+    } else {
+        assert_eq!(work, merchants, "what merchants will be credited");
+        assert_eq!(gained, flagged, "what merchants' balances gain, and the records that are flagged");
+    }
     if executed.outcome != "applied" {
         assert_eq!(executed.before, executed.after, "a refused request changed the table");
     }

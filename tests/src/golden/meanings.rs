@@ -39,7 +39,9 @@ fn meanings(does: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
     let stale_points = matches!(does, "refund" | "topup_refund");
-    if let Some(rows) = outside(does, role, clause).or_else(|| held(role, clause)) {
+    if let Some(rows) =
+        settled(does, role, clause).or_else(|| outside(does, role, clause)).or_else(|| held(role, clause))
+    {
         return rows;
     }
     match (names::role(role), clause) {
@@ -131,6 +133,53 @@ fn held(role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
         ("payment", "#expires_at <= :now") => {
             vec![(Old::With("expires_at", at("2026-11-21T03:00:00.001Z")), "rejected stale_plan")]
         }
+        _ => return None,
+    })
+}
+
+/// The rows of one clause of a settlement.
+fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
+    if !matches!(does, "settlement" | "settlement_admin") {
+        return None;
+    }
+    let s = |text: &str| json!({ "S": text });
+    let n = |number: &str| json!({ "N": number });
+    let (stale, wrong) = ("rejected stale_plan", "rejected wrong_state");
+    Some(match (names::role(role), clause) {
+        ("marker", FREE) if does == "settlement" => vec![(Old::Own, "marker_stands")],
+        ("settlement", NEW) if does == "settlement" => vec![(Old::Stands, stale)],
+        ("returned", NEW) => vec![(Old::Stands, stale)],
+        ("settlement", "#state = :seen_state") => vec![(Old::Gone, stale), (Old::With("state", s("else")), stale)],
+        ("settlement", "#state = :paid") => vec![(Old::Gone, wrong), (Old::With("state", s("returned")), wrong)],
+        ("settlement", "#batches = :seen_batches") => vec![(Old::With("batches", n("99")), stale)],
+        ("settlement", "attribute_not_exists(#turned_back)") => {
+            vec![(Old::With("turned_back", s("step_failed")), stale)]
+        }
+        ("settlement", "attribute_exists(#turned_back)") => vec![(Old::Without("turned_back"), stale)],
+        ("settlement", "#payout_epoch = :seen_epoch") => vec![(Old::With("payout_epoch", n("9")), stale)],
+        ("settlement", "#payout_sends = :seen_sends") => vec![(Old::With("payout_sends", n("9")), stale)],
+        ("settlement", "attribute_not_exists(#given_back_at)") => {
+            vec![(Old::With("given_back_at", s("2026-11-20T00:00:00.000Z")), stale)]
+        }
+        ("settlement", "attribute_not_exists(#open)") => vec![(Old::Having("open", s("x")), "rejected already_exists")],
+        ("settlement", "attribute_not_exists(#carry)") => vec![(Old::Having("carry", json!({ "M": {} })), stale)],
+        ("settlement", "#carry = :seen_carry") => vec![(Old::With("carry", json!({ "M": {} })), stale)],
+        ("settlement", "#open = :mine") => vec![(Old::Gone, stale), (Old::With("open", s("another")), stale)],
+        ("payment" | "refund" | "returned", EXISTS) => vec![(Old::Gone, wrong)],
+        ("payment" | "refund" | "returned", "attribute_exists(#credited_at)") => {
+            vec![(Old::Without("credited_at"), wrong)]
+        }
+        ("payment" | "refund" | "returned", "attribute_not_exists(#settlement_id)") => {
+            vec![(Old::With("settlement_id", s("another")), wrong)]
+        }
+        ("payment" | "refund" | "returned", "#settlement_id = :settlement") => {
+            vec![(Old::Gone, wrong), (Old::With("settlement_id", s("another")), wrong)]
+        }
+        ("merchant_balance", "#held >= :set_aside") => vec![(Old::With("held", n("0")), wrong)],
+        ("resend", "(NOT #requested_by = :me)") => {
+            vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
+        }
+        ("resend", "#state = :pending") => vec![(Old::With("state", s("approved")), wrong)],
         _ => return None,
     })
 }

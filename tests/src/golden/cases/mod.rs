@@ -20,6 +20,8 @@ mod pay;
 mod rate;
 mod refund;
 mod refund_points;
+mod settlements;
+mod settlements_admin;
 mod setup;
 mod topup;
 mod topup_check;
@@ -82,6 +84,8 @@ pub fn all() -> Vec<Case> {
         holds::cases(),
         holds_ended::cases(),
         trail::cases(),
+        settlements::cases(),
+        settlements_admin::cases(),
     ]
     .into_iter()
     .flatten()

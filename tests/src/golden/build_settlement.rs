@@ -1,0 +1,202 @@
+//! The transactions of settlements: by tasks of the saga, by the payment provider's word, and by the operator.
+//! Each is decoded as its function would read it, and handed to its one builder.
+
+use super::build::{Made, NoPlan};
+use super::command::PspJson;
+use super::decode::{self, World};
+use ledger_core::account::TenantAccount;
+use ledger_core::idempotency::EventClaim;
+use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId};
+use ledger_core::keys::{self, Partition, attr};
+use ledger_core::ops::settlement::asked::{self, Asked, Wish};
+use ledger_core::ops::settlement::returned::{self, Word};
+use ledger_core::ops::settlement::{
+    self as rules, Move, Open, Settleable, Settlement, Settling, Task, TurnedBack, next_move, sending,
+};
+use ledger_core::ops::{MerchantTerms, PlanRefusal, merchant};
+use ledger_core::psp::{EventId, Payout, PayoutStatus, PayoutTags, PspId, PspMoney, PspTerms};
+use ledger_core::time::BusinessDate;
+use ledger_core::transaction::Transaction;
+use serde::{Deserialize, Serialize};
+
+/// Not there in the file if it is not there.
+type Maybe<T> = Option<T>;
+
+/// What a saga, or the payment provider's word, does. Settlements and records are read from the state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the steps are those of the core's saga, where they are described")]
+pub enum SettlementStep {
+    /// Whatever the task writes.
+    Task {
+        task: String,
+    },
+    /// All that is due.
+    Collect {},
+    GiveBack {},
+    Verified {
+        reference: String,
+    },
+    Send {},
+    NextEpoch {},
+    Paid {
+        clearing: String,
+        reference: String,
+    },
+    TurnBack {
+        why: String,
+    },
+    Started {},
+    Told {
+        event: String,
+        kind: String,
+        payout: String,
+        amount: String,
+        currency: String,
+        status: String,
+        livemode: bool,
+        account: Maybe<String>,
+    },
+}
+
+/// What the operator does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
+pub enum SettlementDoes {
+    Open { merchant: String, pay_on: Maybe<String>, psp: Maybe<PspJson> },
+    Resume { merchant: String, settlement: String, reason: String },
+    Ask { merchant: String, settlement: String, wish: String, note: String },
+    Approve { merchant: String, settlement: String, wish: String, request: String },
+}
+
+pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementStep) -> Result<Made, NoPlan> {
+    let (tenant, now) = (&world.tenant, world.cx.now);
+    let settlement = read(world, merchant, id);
+    let built = match step {
+        SettlementStep::Task { task } => {
+            let task = Task::parse(task).unwrap();
+            match next_move(tenant, &settlement, task, now) {
+                Ok(Move::Write(transaction)) => return Ok(Made::Whole(*transaction)),
+                Ok(Move::Said(outcome)) => return Err(NoPlan(format!("said {}", outcome.name()))),
+                Ok(other @ (Move::Collect | Move::GiveBack | Move::Check | Move::Pay)) => panic!("{other:?}"),
+                Err(error) => return Err(NoPlan(error.to_string())),
+            }
+        }
+        SettlementStep::Collect {} => {
+            let due = world.settleable(settlement.merchant);
+            rules::collect(tenant, &settlement, &due, now)
+        }
+        SettlementStep::GiveBack {} => {
+            let key = keys::settled(tenant, settlement.merchant, settlement.id, settlement.batches);
+            let records = rules::read_batch(world.must(&key)).unwrap();
+            rules::give_back(tenant, &settlement, &records, now)
+        }
+        SettlementStep::Verified { reference } => rules::verified(tenant, &settlement, reference, now),
+        SettlementStep::Send {} => sending::send(tenant, &settlement, now).map(|(_, transaction)| transaction),
+        SettlementStep::NextEpoch {} => sending::next_epoch(tenant, &settlement, now),
+        SettlementStep::Paid { clearing, reference } => {
+            let clearing = match clearing.as_str() {
+                "bank_clearing" => TenantAccount::BankClearing,
+                "stripe_clearing" => TenantAccount::StripeClearing,
+                other => panic!("not a clearing account: {other}"),
+            };
+            rules::paid(tenant, &settlement, (clearing, Some(reference)), now)
+        }
+        SettlementStep::TurnBack { why } => {
+            let why = TurnedBack::ALL.into_iter().find(|reason| reason.name() == why).unwrap();
+            rules::turn_back(tenant, &settlement, why, now)
+        }
+        SettlementStep::Started {} => rules::started(tenant, &settlement, now),
+        SettlementStep::Told { event, kind, payout, amount, currency, status, livemode, account } => {
+            let payout = Payout {
+                id: PspId::parse(payout).unwrap(),
+                amount: PspMoney { minor: amount.parse().unwrap(), currency: currency.clone() },
+                status: PayoutStatus::parse(status),
+                livemode: *livemode,
+                tags: Some(PayoutTags {
+                    tenant: tenant.clone(),
+                    merchant: settlement.merchant,
+                    settlement: settlement.id,
+                }),
+            };
+            let draft = match returned::word(tenant, &settlement, &payout, account.as_deref(), now) {
+                Word::Back(draft) => draft,
+                Word::Behind => return Err(NoPlan("behind".to_owned())),
+                Word::Ahead => return Err(NoPlan("ahead".to_owned())),
+                Word::Odd(oddity) => return Err(NoPlan(format!("odd {}", oddity.name()))),
+            };
+            let event = EventId::parse(event).unwrap();
+            let event = EventClaim { tenant: tenant.clone(), event, kind: kind.clone(), now };
+            Transaction::of_event(&draft, &event, &returned::provenance(tenant, &settlement, now))
+        }
+    };
+    Ok(Made::Whole(built.unwrap()))
+}
+
+pub(super) fn make(world: &World, staff: StaffId, does: &SettlementDoes) -> Result<Made, NoPlan> {
+    let (tenant, cx) = (&world.tenant, &world.cx);
+    let draft = match does {
+        SettlementDoes::Open { merchant, pay_on, psp } => {
+            let id = MerchantId::parse(merchant).unwrap();
+            let profile = world.must(&Partition::merchant(tenant, id).profile());
+            let destination = merchant::destination(profile).map_err(PlanRefusal::from)?;
+            let settling = Settling::read(world.get(&keys::settling(tenant, id))).map_err(PlanRefusal::from)?;
+            let psp = psp.as_ref().map(|psp| PspTerms {
+                ledger: psp.ledger.clone(),
+                livemode: psp.livemode,
+                account: psp.account.clone(),
+            });
+            let command = Open {
+                tenant,
+                merchant: &MerchantTerms::read(profile).map_err(PlanRefusal::from)?,
+                destination: destination.as_ref(),
+                psp: psp.as_ref(),
+                settling: &settling,
+                staff,
+                pay_on: pay_on.as_deref().map(|day| BusinessDate::parse(day).unwrap()),
+            };
+            rules::plan_open(&command, &world.terms(), cx)?.draft
+        }
+        SettlementDoes::Resume { merchant, settlement, reason } => {
+            let (settlement, reason) = (read(world, merchant, settlement), decode::text(reason));
+            let actor = ledger_core::ids::Actor::Staff(staff);
+            rules::plan_resume(tenant, &settlement, actor, Some(&reason), cx)?.draft
+        }
+        SettlementDoes::Ask { merchant, settlement, wish: of, note } => {
+            let (settlement, note) = (read(world, merchant, settlement), decode::text(note));
+            asked::plan_request(tenant, &settlement, wish(of), staff, &note, cx)?.draft
+        }
+        SettlementDoes::Approve { merchant, settlement, wish: of, request } => {
+            let settlement = read(world, merchant, settlement);
+            let key = wish(of).key(tenant, settlement.merchant, PayoutRequestId::parse(request).unwrap());
+            let request = Asked::read(wish(of), world.must(&key)).map_err(PlanRefusal::from)?;
+            asked::plan_approve(tenant, &request, &settlement, staff, cx)?.draft
+        }
+    };
+    Ok(Made::Draft(draft))
+}
+
+fn wish(name: &str) -> Wish {
+    match name {
+        "resend" => Wish::Resend,
+        "return" => Wish::Return,
+        other => panic!("nobody may wish for {other}"),
+    }
+}
+
+fn read(world: &World, merchant: &str, id: &str) -> Settlement {
+    let (merchant, id) = (MerchantId::parse(merchant).unwrap(), SettlementId::parse(id).unwrap());
+    Settlement::read(world.must(&keys::settlement(&world.tenant, merchant, id))).unwrap()
+}
+
+impl World {
+    /// What is due to be settled for a merchant.
+    fn settleable(&self, merchant: MerchantId) -> Vec<Settleable> {
+        let mark = format!("{}#due#settle#{merchant}#", self.tenant);
+        let is_due = |item: &&ledger_core::dynamo::Item| {
+            ledger_core::dynamo::read::opt_text(item, attr::DUE_PK).is_some_and(|due| due.starts_with(&mark))
+        };
+        self.items().filter(is_due).map(|item| Settleable::read(item).unwrap()).collect()
+    }
+}

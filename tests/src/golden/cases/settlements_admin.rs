@@ -1,0 +1,149 @@
+//! What the operator does about settlements: closing a period, resuming one that stopped, and what needs two people.
+
+use super::Case;
+use super::settlements::*;
+use super::world::*;
+use crate::golden::build_settlement::SettlementDoes;
+use crate::golden::command::{Does, PspJson};
+use serde_json::{Value as Json, json};
+
+const REQUEST: &str = "019a9600-0000-7000-8000-0000000000f2";
+
+fn does(
+    id: &'static str,
+    why: &'static str,
+    operation: &str,
+    (path, fields): (&str, Json),
+    does: SettlementDoes,
+) -> Case {
+    Case::new(id, why, Some(by_staff(operation, path, fields)), Does::SettlementAdmin { staff: STAFF.to_owned(), does })
+}
+
+fn opens(id: &'static str, why: &'static str) -> Case {
+    let request = ("/v1/admin/settlements", json!({ "merchant_id": MERCHANT }));
+    let psp = PspJson { ledger: "demo-ledger".to_owned(), livemode: false, account: Some("acct_1".to_owned()) };
+    let open = SettlementDoes::Open { merchant: MERCHANT.to_owned(), pay_on: None, psp: Some(psp) };
+    does(id, why, "settlement_open", request, open)
+}
+
+fn about(verb: &str) -> String {
+    format!("/v1/admin/merchants/{MERCHANT}/settlements/{SETTLEMENT}/{verb}")
+}
+
+fn asks(id: &'static str, why: &'static str, wish: &str, operation: &str) -> Case {
+    let ask = SettlementDoes::Ask {
+        merchant: MERCHANT.to_owned(),
+        settlement: SETTLEMENT.to_owned(),
+        wish: wish.to_owned(),
+        note: "as the bank says".to_owned(),
+    };
+    does(id, why, operation, (&about(&format!("{wish}s")), json!({ "note": "as the bank says" })), ask)
+}
+
+fn approves(id: &'static str, why: &'static str, wish: &str, operation: &str) -> Case {
+    let approve = SettlementDoes::Approve {
+        merchant: MERCHANT.to_owned(),
+        settlement: SETTLEMENT.to_owned(),
+        wish: wish.to_owned(),
+        request: REQUEST.to_owned(),
+    };
+    does(id, why, operation, (&about(&format!("{wish}s/{REQUEST}/approve")), json!({})), approve)
+}
+
+fn request(wish: &str, by: &str) -> Json {
+    let sk = format!("{}#{REQUEST}", wish.to_uppercase());
+    let item = item(
+        "merchant",
+        MERCHANT,
+        &sk,
+        json!({
+            "merchant_id": s(MERCHANT), "settlement_id": s(SETTLEMENT), "requested_by": s(by), "state": s("pending"),
+            "created_at": s(EARLIER), "memo": s("as the bank says"),
+        }),
+    );
+    with(item, &format!("{wish}_id"), s(REQUEST))
+}
+
+/// The terms with a rate, and an account to pay from.
+fn terms() -> Json {
+    let mut sender = bank();
+    sender["M"]["sender_code"] = s("1234567890");
+    let settlement = json!({ "M": { "fee_rate": n("0.015"), "tax_rate": n("0.1"), "sender": sender } });
+    with(config(), "settlement", settlement)
+}
+
+fn topping_up(config: Json) -> Json {
+    with(config, "topup", json!({ "M": { "points_rate": n("0.05"), "abandoned_after_s": n("86400") } }))
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let shop = |payout: Json| with(merchant(), "payout", payout);
+    let left = json!({ "M": { "ECOPAY": n("-1000"), "REGIONAL#yama": n("0.5") } });
+    let carry = item("merchant", MERCHANT, "SETTLING", json!({ "carry": left, "updated_at": s(EARLIER) }));
+    let resume = SettlementDoes::Resume {
+        merchant: MERCHANT.to_owned(),
+        settlement: SETTLEMENT.to_owned(),
+        reason: "the store is back".to_owned(),
+    };
+    let resumed = (about("resume"), json!({ "reason": "the store is back" }));
+    let back = [(OF_MERCHANT, "ECOPAY", "2951"), ("bank_clearing", "ECOPAY", "-2951")];
+    vec![
+        opens("settlement_open/first", "A merchant's first period is closed.").on([terms(), shop(bank())]).precedence(),
+        opens("settlement_open/carried", "The one before left something.").on([terms(), shop(bank()), carry]),
+        opens("settlement_open/by-stripe", "The merchant is paid through Stripe.")
+            .on([topping_up(terms()), shop(registered())]),
+        opens("settlement_open/by-stripe-not", "The tenant is not paid through Stripe.")
+            .on([terms(), shop(registered())])
+            .ends("invalid merchant_id: is paid through Stripe, and the tenant has no terms for that"),
+        opens("settlement_open/open", "One is open.")
+            .on([terms(), shop(bank()), open()])
+            .ends("refused already_exists"),
+        does(
+            "settlement_resume/stuck",
+            "A person has repaired it.",
+            "settlement_resume",
+            (&resumed.0, resumed.1),
+            resume,
+        )
+        .on([without(without(with(aside("held"), "stuck_at", s(EARLIER)), "due_pk"), "due_sk")]),
+        asks(
+            "settlement_resend/asked",
+            "One person asks for the file to be sent again.",
+            "resend",
+            "file_resend_request",
+        )
+        .on([paid("paid", "settlement.txt")]),
+        asks("settlement_resend/returned", "What came back is not sent again.", "resend", "file_resend_request")
+            .on([paid("returned", "settlement.txt")])
+            .ends("refused wrong_state"),
+        asks("settlement_resend/by-stripe", "There is no file.", "resend", "file_resend_request")
+            .on([by_stripe(paid("paid", PAYOUT))])
+            .ends("refused wrong_state"),
+        approves("settlement_resend/approved", "Another one approves it.", "resend", "file_resend_approve")
+            .on([paid("paid", "settlement.txt"), request("resend", OTHER_STAFF)]),
+        approves("settlement_resend/alone", "Who asked cannot.", "resend", "file_resend_approve")
+            .on([paid("paid", "settlement.txt"), request("resend", STAFF)])
+            .ends("rejected four_eyes by resend"),
+        asks(
+            "settlement_return/asked",
+            "One person has seen it on the statement.",
+            "return",
+            "settlement_return_request",
+        )
+        .on([paid("paid", "settlement.txt")]),
+        approves(
+            "settlement_return/approved",
+            "Another one has, too: it is owed again.",
+            "return",
+            "settlement_return_approve",
+        )
+        .on([paid("paid", "settlement.txt"), request("return", OTHER_STAFF), balance("ECOPAY", "100", "0")])
+        .moves(&back),
+        approves("settlement_return/alone", "Who asked cannot.", "return", "settlement_return_approve")
+            .on([paid("paid", "settlement.txt"), request("return", STAFF), balance("ECOPAY", "100", "0")])
+            .ends("rejected four_eyes by resend"),
+        approves("settlement_return/twice", "It came back before.", "return", "settlement_return_approve")
+            .on([paid("returned", "settlement.txt"), request("return", OTHER_STAFF)])
+            .ends("refused wrong_state"),
+    ]
+}
