@@ -86,7 +86,7 @@ async fn handle(app: &App, desk: &Desk, event: &Event) -> Result<&'static str, P
         (Some(fact), _) => {
             let Some(tags) = desk.tags_of(&fact, event.account.as_deref()).await? else { return Ok(foreign(app)) };
             let tenant = tags.tenant.clone();
-            (Told::Topup(fact, tags), tenant)
+            (Told::Topup(Box::new((fact, tags))), tenant)
         }
         (None, Some(payout)) => {
             let Some(tags) = &payout.tags else { return Ok(foreign(app)) };
@@ -126,7 +126,7 @@ async fn handle(app: &App, desk: &Desk, event: &Event) -> Result<&'static str, P
 /// What an event tells of ours.
 enum Told<'a> {
     /// Of a top-up, its refund, or what was taken of it.
-    Topup(Fact, Tags),
+    Topup(Box<(Fact, Tags)>),
     /// Of a merchant's payout.
     Payout(&'a Payout),
 }
@@ -134,7 +134,7 @@ enum Told<'a> {
 impl Told<'_> {
     async fn apply(&self, app: &App, desk: &Desk, event: &Event, tenant: &Tenant) -> Result<Applied, Problem> {
         match self {
-            Self::Topup(fact, tags) => desk.apply(tenant, tags, fact, &event.id, &event.kind).await,
+            Self::Topup(told) => desk.apply(tenant, &told.1, &told.0, &event.id, &event.kind).await,
             Self::Payout(payout) => {
                 let seen = (tenant, *payout, event.account.as_deref());
                 app.settler().payout_told(seen, &event.id, &event.kind).await
@@ -144,7 +144,7 @@ impl Told<'_> {
 
     fn object(&self) -> &PspId {
         match self {
-            Self::Topup(fact, _) => fact.object(),
+            Self::Topup(told) => told.0.object(),
             Self::Payout(payout) => &payout.id,
         }
     }

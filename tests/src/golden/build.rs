@@ -3,9 +3,7 @@
 
 use super::command::{Does, Money};
 use super::decode::{self, World};
-use super::{
-    build_crediting, build_hold, build_more, build_settlement, build_topup, build_trail, vector::Given,
-};
+use super::{build_crediting, build_hold, build_more, build_settlement, build_topup, build_trail, vector::Given};
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};

@@ -1,10 +1,10 @@
 //! Every endpoint that moves money or changes state, each with a request that will succeed, what it
 //! then does, and another request that must not pass under the same key.
 
+use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
-use super::{Call, Customer, Merchant, Terminal, World, parked, settling};
-use crate::cloud::gate;
+use super::{Call, Customer, Merchant, Terminal, World, parked};
 use ledger_core::ops::settlement::Task;
 use ledger_core::ops::settlement::saga::STEPS;
 use serde_json::{Value, json};
@@ -368,13 +368,6 @@ async fn kept_event(world: &World) -> String {
     event["id"].as_str().expect("an id").to_owned()
 }
 
-/// A merchant that is paid by bank.
-async fn payable(world: &World) -> Merchant {
-    let merchant = world.merchant().await;
-    world.change(&format!("/v1/admin/merchants/{}", merchant.id), &settling::destination()).await;
-    merchant
-}
-
 /// Something is asked for of a settlement that was paid by a file.
 async fn asked(world: &World, kind: &str) -> Prepared {
     let path = format!("{}/{kind}", settled(world, &STEPS.map(Task::Do)).await);
@@ -388,19 +381,6 @@ async fn approved(world: &World, kind: &str, id: &str, entries: usize) -> Prepar
     let [one, other] = [ask().await, ask().await].map(|id| format!("{path}/{id}/approve"));
     let call = Call::post(&one, &world.second.who, &json!({})).key(new_key());
     prepared(call, 200, entries).with_other_path(other)
-}
-
-/// The path of a settlement of a yen, of which these tasks have been run.
-async fn settled(world: &World, tasks: &[Task]) -> String {
-    let merchant = payable(world).await;
-    let customer = world.customer_with("1").await;
-    let _ = world.api.settle(&customer.pays(&merchant, "1")).await.good();
-    let _ = world.credit().await.expect("a whole run");
-    let at = settling::opened(world, &merchant).await;
-    for task in tasks {
-        let _ = gate::as_function("settlement", settlement::run(&world.app, &at, *task)).await.expect("a task");
-    }
-    format!("/v1/admin/merchants/{}/settlements/{}", merchant.id, at.id)
 }
 
 async fn rich(world: &World) -> Customer {

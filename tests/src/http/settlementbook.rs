@@ -52,7 +52,7 @@ impl Books {
         }
         assert!(!is_over(settlement) || !settlement.contains_key("due_pk"), "{pk} {sk}: over and due");
         // What came back is owed again, once, and only if it did.
-        let back = self.row(pk, &format!("RETURNED#{id}")).map(|row| merchant_delta(row));
+        let back = self.row(pk, &format!("RETURNED#{id}")).map(merchant_delta);
         let want = (text(settlement, "state") == "returned").then(|| number(settlement, "payable"));
         assert_eq!(back.map(|back| back["ECOPAY"]), want, "{pk} {sk}: what came back");
     }

@@ -238,6 +238,29 @@ pub fn registered() -> Value {
     json!({"payout_destination": {"kind": "stripe", "external_account": "ba_1Midori"}})
 }
 
+/// A merchant that is paid by bank.
+pub async fn payable(world: &World) -> Merchant {
+    let merchant = world.merchant().await;
+    world.change(&format!("/v1/admin/merchants/{}", merchant.id), &destination()).await;
+    merchant
+}
+
+/// The path of a settlement of a yen, of which these tasks have been run.
+///
+/// # Panics
+/// When one of them fails.
+pub async fn settled(world: &World, tasks: &[Task]) -> String {
+    let merchant = payable(world).await;
+    let customer = world.customer_with("1").await;
+    let _ = world.api.settle(&customer.pays(&merchant, "1")).await.good();
+    let _ = world.credit().await.expect("a whole run");
+    let at = opened(world, &merchant).await;
+    for task in tasks {
+        let _ = gate::as_function("settlement", settlement::run(&world.app, &at, *task)).await.expect("a task");
+    }
+    format!("/v1/admin/merchants/{}/settlements/{}", merchant.id, at.id)
+}
+
 /// Opens a merchant's settlement.
 pub async fn opened(world: &World, merchant: &Merchant) -> SettlementRef {
     let id = world.api.settle(&closing(world, merchant)).await.good().text("/settlement_id");

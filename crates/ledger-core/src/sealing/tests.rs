@@ -70,14 +70,10 @@ fn sealed(groups: &[(u32, u32)]) -> Rows {
     let mut rows = Rows::new();
     let (mut lease, take) = Lease::take(&tenant(), None, now()).unwrap().unwrap();
     apply(&mut rows, &take, |_| {});
-    let mut number = 0;
+    let mut numbers = 1..;
     for (segments, (day, count)) in (1_i64..).zip(groups) {
-        let records: Vec<Item> = (0..*count)
-            .map(|_| {
-                number += 1;
-                record(number, *day)
-            })
-            .collect();
+        let records: Vec<Item> =
+            numbers.by_ref().take(usize::try_from(*count).unwrap()).map(|number| record(number, *day)).collect();
         rows.extend(records.iter().map(|item| (key_of(item), item.clone())));
         let waiting: Vec<Sealable> =
             records.iter().map(|item| Sealable::read(&tenant(), item).unwrap().unwrap()).collect();

@@ -349,8 +349,11 @@ impl Settlement {
     }
 }
 
+/// Where a sum stands.
+type Sum = fn(&mut AssetTotals) -> &mut Balance;
+
 /// The sums that grow with each record, by the prefix of their attributes.
-const TOTALS: [(&str, fn(&mut AssetTotals) -> &mut Balance); 3] = [
+const TOTALS: [(&str, Sum); 3] = [
     ("taken_", |totals| &mut totals.taken),
     ("refunded_", |totals| &mut totals.refunded),
     ("came_back_", |totals| &mut totals.came_back),
