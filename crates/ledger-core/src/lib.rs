@@ -18,6 +18,7 @@ pub mod ops;
 pub mod personal;
 pub mod psp;
 pub mod rate;
+pub mod reconcile;
 pub mod retry;
 pub mod sealing;
 pub mod time;
