@@ -57,6 +57,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Seal => "seal",
         Role::Sealed => "sealed",
         Role::Returned => "returned",
+        Role::Reconciliation => "reconciliation",
     }
 }
 

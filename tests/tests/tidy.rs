@@ -80,7 +80,8 @@ fn one_file_reads_the_clock() {
 
 #[test]
 fn functions_scan_nothing_and_build_no_keys() {
-    nothing_in(&["crates", "functions"], &[".scan("], &[]);
+    nothing_in(&["crates", "functions"], &[".scan("], &["ledger-runtime/src/dynamo/scan.rs"]);
+    nothing_in(&["crates", "functions"], &[".scan_page("], &["ledger-runtime/src/reconcile/read.rs"]);
     nothing_in(
         &["functions", "crates/ledger-runtime/src"],
         &["BALANCE#\"", "TXN#\"", "\"PROFILE\"", "card_op_idem", "format!(\"{tenant}#"],

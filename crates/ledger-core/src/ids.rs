@@ -104,6 +104,10 @@ id! {
     SettlementId;
     /// A request about a settlement that was paid: to send its file again, or to book it as returned.
     PayoutRequestId;
+    /// A run of the reconciliation.
+    RunId;
+    /// A break that a run found.
+    FindingId;
 }
 
 /// Reads a UUID in the hyphenated form only.

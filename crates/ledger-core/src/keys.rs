@@ -14,9 +14,13 @@ use crate::psp::{EventId, PspId};
 use crate::time::Timestamp;
 use uuid::Uuid;
 
+mod due;
+mod reconciliation;
 mod settlement;
 mod trail;
 
+pub use due::{Work, credit_mark, due_from, due_partition, due_until};
+pub use reconciliation::{break_prefix, found_break, reconciliation, settled_prefix, topup_markers};
 pub use settlement::{payout_file_resend, payout_return, returned, settled, settlement, settling};
 pub use trail::{Recorded, publish_mark, seal, sealed_day, sealing, trail};
 
@@ -235,6 +239,10 @@ pub mod sk {
     pub const SEAL: &str = "SEAL#";
     /// How far each day of the audit trail is sealed.
     pub const SEALED: &str = "SEALED#";
+    /// Runs of the reconciliation.
+    pub const RECONCILIATION: &str = "RECONCILIATION#";
+    /// What came back of a settlement that was paid.
+    pub const RETURNED: &str = "RETURNED#";
 }
 
 /// A principal's idempotency marker.
@@ -343,68 +351,6 @@ pub fn rate(tenant: &Tenant, starts_at: Timestamp) -> Key {
 #[must_use]
 pub fn audit(tenant: &Tenant, id: AuditId) -> Key {
     Partition::tenant(tenant).item(format!("{}{id}", sk::AUDIT))
-}
-
-/// Work that stands in the index `due`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// A journal entry to publish.
-    Publish,
-    /// A record to add to its merchant's balance.
-    Credit(MerchantId),
-    /// A bulk grant to carry on.
-    Job,
-    /// An operation in flight whose holder may be gone, from the instant in its sort key on.
-    Flight,
-    /// A top-up or a refund to be looked at with the payment provider, from that instant on.
-    PspCheck,
-    /// An operation or an event that a person must look at.
-    Attention,
-    /// A credited record to be taken into its merchant's next settlement.
-    Settle(MerchantId),
-    /// Held money that its merchant may not capture any more, from the instant in its sort key on.
-    Hold,
-    /// A settlement whose saga is to be started, or started again.
-    Settlement,
-    /// A record of the audit trail to be sealed.
-    Seal,
-}
-
-/// The `due` index's partition of some work on one shard: `<tenant>#due#publish#3`.
-#[must_use]
-pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
-    match work {
-        Work::Publish => format!("{tenant}#due#publish#{shard}"),
-        Work::Credit(merchant) => format!("{tenant}#due#credit#{merchant}#{shard}"),
-        Work::Job => format!("{tenant}#due#job#{shard}"),
-        Work::Flight => format!("{tenant}#due#flight#{shard}"),
-        Work::PspCheck => format!("{tenant}#due#psp_check#{shard}"),
-        Work::Attention => format!("{tenant}#due#attention#{shard}"),
-        Work::Settle(merchant) => format!("{tenant}#due#settle#{merchant}#{shard}"),
-        Work::Hold => format!("{tenant}#due#hold#{shard}"),
-        Work::Settlement => format!("{tenant}#due#settlement#{shard}"),
-        Work::Seal => format!("{tenant}#due#seal#{shard}"),
-    }
-}
-
-/// The merchant and the shard of a partition of [`Work::Credit`]; `None` for any other work.
-#[must_use]
-pub fn credit_mark(tenant: &Tenant, due_partition: &str) -> Option<(MerchantId, u32)> {
-    let mark = due_partition.strip_prefix(tenant.as_str())?.strip_prefix("#due#credit#")?;
-    let (merchant, shard) = mark.split_once('#')?;
-    Some((MerchantId::parse(merchant).ok()?, shard.parse().ok()?))
-}
-
-/// The sort key of work that is due from an instant on: instants sort as their texts do.
-#[must_use]
-pub fn due_from(at: Timestamp, id: impl std::fmt::Display) -> String {
-    format!("{at}#{id}")
-}
-
-/// What sorts after all work that is due at `now`.
-#[must_use]
-pub fn due_until(now: Timestamp) -> String {
-    format!("{now}#~")
 }
 
 /// The `by_owner` index's partition of a merchant on one shard.

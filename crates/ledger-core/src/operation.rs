@@ -142,6 +142,10 @@ operations! {
     SettlementReturnRequest = "settlement_return_request",
     /// Another person approves it, and the merchant is owed it again.
     SettlementReturnApprove = "settlement_return_approve",
+    /// The operator asks for a reconciliation.
+    ReconciliationRequest = "reconciliation_request",
+    /// A worker reconciles; not keyed.
+    Reconcile = "reconcile",
 }
 
 impl Operation {

@@ -209,6 +209,7 @@ impl<'a> Seeder<'a> {
             delta: amount.credit(),
             reason: ReasonCode::Opening,
             note: text("opening balance of the demo")?,
+            finding: None,
         };
         let seed = Seed::new(Operation::AdjustmentRequest, 0);
         let id = AdjustmentId::new(seed.id(ID_RESOURCE));
@@ -221,6 +222,7 @@ impl<'a> Seeder<'a> {
             requested_by: self.staff,
             state: "pending".to_owned(),
             created_at: self.ledger.clock().now(),
+            finding: None,
         };
         let approve = |cx: Context| {
             adjustment_decide::plan(&self.tenant, self.second_staff, Decision::Approve, &adjustment, &self.terms, &cx)

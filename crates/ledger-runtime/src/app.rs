@@ -11,6 +11,7 @@ use crate::psp::Psp;
 use crate::publishing::EventSink;
 use crate::rate::Limiter;
 use crate::readback::MetricSource;
+use crate::reconcile::ReportFiles;
 use crate::request::RequestKey;
 use crate::secrets::SecretSource;
 use crate::settlement::{Kyc, PayoutFiles, Sagas, Settler};
@@ -34,6 +35,7 @@ pub struct App {
     kyc: Option<Arc<dyn Kyc>>,
     files: Option<Arc<dyn PayoutFiles>>,
     sagas: Option<Arc<dyn Sagas>>,
+    reports: Option<Arc<dyn ReportFiles>>,
 }
 
 struct Inner {
@@ -57,6 +59,7 @@ impl App {
             kyc: None,
             files: None,
             sagas: None,
+            reports: None,
         }
     }
 
@@ -88,6 +91,17 @@ impl App {
     #[must_use]
     pub fn with_sagas(self, sagas: Arc<dyn Sagas>) -> Self {
         Self { sagas: Some(sagas), ..self }
+    }
+
+    /// With a place for the reports of reconciliations.
+    #[must_use]
+    pub fn with_reports(self, reports: Arc<dyn ReportFiles>) -> Self {
+        Self { reports: Some(reports), ..self }
+    }
+
+    /// Where the reports of reconciliations are put, if there is such a place.
+    pub(crate) fn reports(&self) -> Option<&dyn ReportFiles> {
+        self.reports.as_deref()
     }
 
     /// Where the tasks of settlements are run.

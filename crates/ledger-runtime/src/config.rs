@@ -2,10 +2,12 @@
 //! name and an example.
 
 mod events;
+mod reconcile;
 mod settlement;
 mod stripe;
 
 pub use events::EventQueues;
+pub use reconcile::ReconcileAccess;
 pub use settlement::SettlementAccess;
 pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess, StripeConfig};
 
@@ -32,6 +34,8 @@ pub struct Config {
     pub events: Option<EventQueues>,
     /// Whoever has to do with settlements; each function knows those it needs.
     pub settlement: SettlementAccess,
+    /// How reconciliations are run.
+    pub reconcile: ReconcileAccess,
 }
 
 /// A variable that is missing or wrong.
@@ -76,7 +80,8 @@ impl Config {
         let (table, ledger) = (table.to_owned(), table.to_owned());
         let (log_filter, tenant_requests) = (LOG_DEFAULT.to_owned(), RequestRate::DEFAULT);
         let settlement = SettlementAccess::default();
-        Self { table, ledger, endpoint_url: None, log_filter, stripe: None, tenant_requests, settlement, events: None }
+        let (stripe, events, reconcile) = (None, None, ReconcileAccess::default());
+        Self { table, ledger, endpoint_url: None, log_filter, stripe, tenant_requests, settlement, events, reconcile }
     }
 
     /// From the process's environment.
@@ -116,7 +121,8 @@ impl Config {
         let (log_filter, tenant_requests) = (log_filter(set)?, tenant_requests(set)?);
         let (stripe, events) = (StripeAccess::from_vars(set)?, EventQueues::from_vars(set)?);
         let settlement = SettlementAccess::from_vars(set)?;
-        Ok(Self { table, ledger, endpoint_url, log_filter, stripe, tenant_requests, events, settlement })
+        let reconcile = ReconcileAccess::from_vars(set)?;
+        Ok(Self { table, ledger, endpoint_url, log_filter, stripe, tenant_requests, events, settlement, reconcile })
     }
 }
 

@@ -4,6 +4,7 @@
 mod connect;
 mod convert;
 mod reads;
+mod scan;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,7 @@ mod tests;
 pub(crate) use connect::scripted_client;
 pub use connect::{client, sdk_config};
 pub use reads::{QuerySpec, ReadError, Readable, SortKeys};
+pub use scan::{Scanned, Segment};
 
 use crate::config::Config;
 use crate::entropy::Entropy;

@@ -21,6 +21,7 @@ pub mod publishing;
 pub mod rate;
 pub mod readback;
 pub mod reads;
+pub mod reconcile;
 pub mod refunds;
 pub mod request;
 pub mod routing;

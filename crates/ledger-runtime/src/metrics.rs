@@ -144,6 +144,8 @@ metrics! {
     SealingLag in Seconds,
     /// A merchant's payout came back: its next settlement pays it.
     PayoutReturned,
+    /// A reconciliation came to its end, whatever it found.
+    Reconciled,
 }
 
 impl Metric {
@@ -183,6 +185,11 @@ impl Metrics {
     /// Counts one more, where tenant or operation may not be known.
     pub fn count_of(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>) {
         self.0.take(metric, tenant, operation, 1);
+    }
+
+    /// Counts so many more of an operation of a tenant, at once.
+    pub fn count_many(&self, metric: Metric, tenant: &Tenant, operation: Operation, count: u64) {
+        self.0.take(metric, Some(tenant), Some(operation), count);
     }
 
     /// Takes note of a duration, rounded down to the metric's unit.

@@ -5,5 +5,7 @@ pub mod signature;
 mod stripe;
 pub mod wire;
 
-pub use port::{Lookup, Outlook, Psp, PspObject, PspRefusal, Sent, Sighting, Sought, Unknown};
+pub use port::{
+    Listed, Listing, ListingKind, Lookup, Outlook, Psp, PspObject, PspRefusal, Sent, Sighting, Sought, Unknown,
+};
 pub use stripe::{Stripe, StripeError};

@@ -5,6 +5,7 @@
 mod call;
 mod drive;
 mod facts;
+mod listing;
 mod lookup;
 mod notes;
 mod parked;

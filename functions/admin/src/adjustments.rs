@@ -92,6 +92,7 @@ pub(crate) async fn create(
         delta,
         reason: request::word("reason_code", &body.reason_code, ReasonCode::parse, words)?,
         note: request::reason("note", &body.note)?,
+        finding: None,
     };
     let fields = Fields::new()
         .with("account", account)

@@ -52,6 +52,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
                 delta: decode::delta(delta),
                 reason: ReasonCode::parse(reason).unwrap(),
                 note: decode::text(note),
+                finding: None,
             };
             adjustment_request::plan(&command, cx)?.draft
         }

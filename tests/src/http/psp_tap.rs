@@ -3,7 +3,7 @@
 
 use futures::future::BoxFuture;
 use ledger_core::psp::{PspKey, PspRequest};
-use ledger_runtime::psp::{Lookup, Outlook, Psp, PspRefusal, Sent, Sighting, Sought, Unknown};
+use ledger_runtime::psp::{Listed, Listing, Lookup, Outlook, Psp, PspRefusal, Sent, Sighting, Sought, Unknown};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -161,6 +161,10 @@ impl Psp for PspTap {
         Box::pin(
             async move { if self.look_blindly() { Sighting::Unknown } else { self.inner.find(sought, account).await } },
         )
+    }
+
+    fn list<'a>(&'a self, what: &'a Listing, account: Option<&'a str>) -> BoxFuture<'a, Option<Listed>> {
+        Box::pin(async move { if self.look_blindly() { None } else { self.inner.list(what, account).await } })
     }
 }
 

@@ -158,6 +158,7 @@ fn adjustment(account: Account, delta: Delta) -> Adjustment {
         requested_by: staff(2),
         state: "pending".to_owned(),
         created_at: now(),
+        finding: None,
     }
 }
 
@@ -191,6 +192,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
         delta: yen(amount).debit(),
         reason: ReasonCode::Fraud,
         note: text("why"),
+        finding: None,
     };
     let pending = adjustment(Account::Customer(a), yen(amount).debit());
     let (t, m) = (tenant(), merchant().id);

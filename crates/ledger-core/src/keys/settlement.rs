@@ -36,5 +36,5 @@ pub fn payout_return(tenant: &Tenant, merchant: MerchantId, id: PayoutRequestId)
 /// What came back of a settlement that was paid: the merchant's next one takes it.
 #[must_use]
 pub fn returned(tenant: &Tenant, merchant: MerchantId, id: SettlementId) -> Key {
-    Partition::merchant(tenant, merchant).item(format!("RETURNED#{id}"))
+    Partition::merchant(tenant, merchant).item(format!("{}{id}", sk::RETURNED))
 }

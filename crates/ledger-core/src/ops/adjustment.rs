@@ -62,6 +62,8 @@ pub struct Adjustment {
     pub state: String,
     /// When it was asked for.
     pub created_at: Timestamp,
+    /// The break that it answers, `<run>/<id>`. It brings a balance back that something moved without an entry.
+    pub finding: Option<String>,
 }
 
 impl Adjustment {
@@ -80,12 +82,13 @@ impl Adjustment {
             requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
             state: read::text(item, "state")?.to_owned(),
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            finding: read::opt_text(item, "finding").map(str::to_owned),
         })
     }
 
     /// Its attributes when it is asked for.
     pub(super) fn item(&self) -> Item {
-        Item::from([
+        let mut item = Item::from([
             ("adjustment_id".to_owned(), Value::s(self.id)),
             ("account".to_owned(), Value::s(self.account)),
             ("asset".to_owned(), Value::s(self.delta.asset())),
@@ -94,6 +97,10 @@ impl Adjustment {
             ("requested_by".to_owned(), Value::s(self.requested_by)),
             ("state".to_owned(), Value::s(&self.state)),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
-        ])
+        ]);
+        if let Some(finding) = &self.finding {
+            item.insert("finding".to_owned(), Value::s(finding));
+        }
+        item
     }
 }

@@ -83,6 +83,14 @@ pub fn plan(
         } else {
             forms::credit(tenant, Role::Payee, account, &size, cx.now)
         });
+        let mut details = Item::from([
+            ("adjustment_id".to_owned(), Value::s(adjustment.id)),
+            ("reason_code".to_owned(), Value::s(adjustment.reason.name())),
+            ("requested_by".to_owned(), Value::s(adjustment.requested_by)),
+        ]);
+        if let Some(finding) = &adjustment.finding {
+            details.insert("finding".to_owned(), Value::s(finding));
+        }
         entry = Some(Entry {
             id: cx.transaction_id,
             home: account,
@@ -91,11 +99,7 @@ pub fn plan(
                 Posting::new(Account::Tenant(TenantAccount::Adjustments), delta.inverse()),
             ],
             references: Vec::new(),
-            details: Item::from([
-                ("adjustment_id".to_owned(), Value::s(adjustment.id)),
-                ("reason_code".to_owned(), Value::s(adjustment.reason.name())),
-                ("requested_by".to_owned(), Value::s(adjustment.requested_by)),
-            ]),
+            details,
             due_shards: terms.due_shards,
         });
     }

@@ -2,10 +2,10 @@
 
 use super::adjustment::{Adjustment, ReasonCode};
 use super::audit::Act;
-use super::{Context, PlanRefusal};
+use super::{Context, PlanRefusal, reconciliation};
 use crate::account::Account;
 use crate::failure::Failure;
-use crate::ids::{Actor, AdjustmentId, StaffId, Tenant};
+use crate::ids::{Actor, AdjustmentId, FindingId, RunId, StaffId, Tenant};
 use crate::keys;
 use crate::money::Delta;
 use crate::operation::Operation;
@@ -27,6 +27,8 @@ pub struct AdjustmentRequest {
     pub reason: ReasonCode,
     /// Why, in words.
     pub note: FreeText,
+    /// The break of a run that it answers, where it answers one.
+    pub finding: Option<(RunId, FindingId)>,
 }
 
 /// Stores the request as pending.
@@ -34,7 +36,7 @@ pub struct AdjustmentRequest {
 /// # Errors
 /// [`PlanRefusal::Invalid`] for an account without a balance of its own.
 pub fn plan(command: &AdjustmentRequest, cx: &Context) -> Result<Planned<Adjustment>, PlanRefusal> {
-    let AdjustmentRequest { tenant, staff, account, delta, reason, note } = command;
+    let AdjustmentRequest { tenant, staff, account, delta, reason, note, finding } = command;
     if !account.has_balance_item() {
         return Err(PlanRefusal::Invalid { field: "account", why: "must be a customer's or a card's" });
     }
@@ -46,6 +48,7 @@ pub fn plan(command: &AdjustmentRequest, cx: &Context) -> Result<Planned<Adjustm
         requested_by: *staff,
         state: "pending".to_owned(),
         created_at: cx.now,
+        finding: finding.map(|(run, id)| format!("{run}/{id}")),
     };
     let mut item = adjustment.item();
     item.extend(super::memo_details(Some(note)));
@@ -56,7 +59,8 @@ pub fn plan(command: &AdjustmentRequest, cx: &Context) -> Result<Planned<Adjustm
         .with("delta", delta.text())
         .with("asset", delta.asset());
     let key = keys::adjustment(tenant, adjustment.id);
-    let items =
+    let mut items =
         vec![TransactItem::put_new(Role::Adjustment, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
+    items.extend(finding.map(|(run, id)| reconciliation::answered(tenant, run, id, adjustment.id)));
     Ok(Planned { draft: Draft { entry: None, items }, receipt: adjustment })
 }

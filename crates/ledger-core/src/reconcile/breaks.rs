@@ -77,6 +77,10 @@ kinds! {
     ChargeDiffers = "charge_differs",
     /// The payment provider's refund is not what ours says.
     ProviderRefundDiffers = "provider_refund_differs",
+    /// The payment provider pays a merchant that no settlement pays, or otherwise than its settlement says.
+    PayoutDiffers = "payout_differs",
+    /// A settlement was paid by the payment provider, who knows nothing of it.
+    PayoutMissing = "payout_missing",
 }
 
 /// A break. It names what it is about by kinds and ids alone.

@@ -54,7 +54,10 @@ fn rank(kind: BreakKind) -> Option<u8> {
         | BreakKind::HeldDiffers
         | BreakKind::ReservedDiffers
         | BreakKind::SettlementDiffers => 3,
-        BreakKind::NegativeBalance | BreakKind::ExposureDiffers => 4,
+        BreakKind::NegativeBalance
+        | BreakKind::ExposureDiffers
+        | BreakKind::PayoutDiffers
+        | BreakKind::PayoutMissing => 4,
         BreakKind::ClaimStuck | BreakKind::EventUnsent | BreakKind::CreditOutstanding => return None,
     })
 }

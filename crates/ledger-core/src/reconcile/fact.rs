@@ -87,6 +87,8 @@ pub enum Fact {
         operation: String,
         /// A digest of its idempotency key.
         key: String,
+        /// Under which sort key.
+        at: String,
     },
     /// A transaction: something names it.
     Named {
@@ -157,6 +159,8 @@ pub enum Fact {
     Moved {
         /// Which.
         entry: String,
+        /// In whose partition: `customer:<id>`.
+        home: String,
         /// What it posts.
         delta: Nums,
     },
@@ -246,11 +250,28 @@ pub enum Fact {
         totals: Nums,
         /// Net, fee, tax and what is paid.
         parts: [Num; 4],
+        /// When the payment provider paid it; absent where it is paid by a file, or not yet.
+        provider_paid_at: Option<i64>,
     },
     /// A settlement: a record that is stamped with it.
     Stamped {
+        /// Whose it is: `merchant:<id>`.
+        merchant: String,
         /// What it owes the merchant.
         delta: Nums,
+        /// Whether it is what came back of a settlement before.
+        came_back: bool,
+    },
+    /// A settlement: the payment provider's payout for it.
+    PaidOut {
+        /// The provider's id.
+        id: String,
+        /// Whom it pays: `merchant:<id>`.
+        merchant: String,
+        /// How much, in yen.
+        amount: Num,
+        /// Whether it has failed, so that the money came back.
+        failed: bool,
     },
     /// A settlement: an entry of it.
     SettlementEntry {

@@ -51,7 +51,10 @@ fn names_and_lines_read_back() {
     for kind in BreakKind::ALL {
         assert_eq!(BreakKind::parse(kind.name()), Some(*kind));
     }
-    let facts = [posted(true, "-1.5", 7), Fact::Stamped { delta: nums(&[("REGIONAL#aoba", "3")]) }];
+    let facts = [
+        posted(true, "-1.5", 7),
+        Fact::Stamped { merchant: String::new(), delta: nums(&[("REGIONAL#aoba", "3")]), came_back: true },
+    ];
     for text in [
         format!("account/customer:{ID}/REGIONAL#aoba"),
         format!("transaction/{ID}"),
@@ -77,7 +80,7 @@ fn a_balance_is_the_sum_of_its_postings() {
     let (credit, debit) = (posted(false, "100", 5), posted(false, "-30", 6));
     assert!(of(&[credit.clone(), debit.clone(), stored("70", "0", "0", 6)]).is_empty());
     assert_eq!(of(&[credit.clone(), debit.clone(), stored("71", "0", "0", 6)]), ["balance_differs"]);
-    assert_eq!(of(&[credit.clone()]), ["balance_differs"], "no balance item");
+    assert_eq!(of(std::slice::from_ref(&credit)), ["balance_differs"], "no balance item");
     assert_eq!(of(&[credit.clone(), stored("100", "5", "0", 6)]), ["held_differs"]);
     let hold = [posted(false, "-30", 6), posted(true, "30", 6)];
     let held = [credit.clone(), hold[0].clone(), hold[1].clone(), stored("70", "30", "0", 6)];
@@ -114,8 +117,8 @@ fn a_wallet_gets_a_proposal_and_a_merchant_none() {
     }
 }
 
-fn entry(home: &str) -> Fact {
-    Fact::Entry { home: home.to_owned(), operation: "pay".to_owned(), key: "k".to_owned() }
+fn entry(home: &str, at: &str) -> Fact {
+    Fact::Entry { home: home.to_owned(), operation: "pay".to_owned(), key: "k".to_owned(), at: at.to_owned() }
 }
 
 fn named(home: Option<&str>, says: Option<(&str, &str)>) -> Fact {
@@ -126,14 +129,14 @@ fn named(home: Option<&str>, says: Option<(&str, &str)>) -> Fact {
 #[test]
 fn what_is_named_is_there_once() {
     let of = |facts: &[Fact]| kinds(&group(&format!("transaction/{ID}")), facts, &scope());
-    assert!(of(&[entry("customer:1")]).is_empty());
-    assert!(of(&[entry("customer:1"), named(Some("customer:1"), Some(("pay", "k")))]).is_empty());
+    assert!(of(&[entry("customer:1", "TXN#1")]).is_empty());
+    assert!(of(&[entry("customer:1", "TXN#1"), named(Some("customer:1"), Some(("pay", "k")))]).is_empty());
     assert_eq!(of(&[named(Some("customer:1"), None), named(None, None)]), ["entry_missing"]);
-    assert_eq!(of(&[entry("customer:1"), entry("customer:1")]), ["entry_doubled"]);
+    assert_eq!(of(&[entry("customer:1", "TXN#1"), entry("customer:1", "TXN#2")]), ["entry_doubled"]);
     for otherwise in
         [named(Some("customer:2"), None), named(None, Some(("refund", "k"))), named(None, Some(("pay", "l")))]
     {
-        assert_eq!(of(&[entry("customer:1"), otherwise]), ["entry_differs"]);
+        assert_eq!(of(&[entry("customer:1", "TXN#1"), otherwise]), ["entry_differs"]);
     }
 }
 
@@ -173,7 +176,7 @@ fn payment(state: &str, captured: &str, refundable: &str, held: bool) -> Fact {
 }
 
 fn moved(entry: &str, delta: &[(&str, &str)]) -> Fact {
-    Fact::Moved { entry: entry.to_owned(), delta: nums(delta) }
+    Fact::Moved { entry: entry.to_owned(), home: "customer:1".to_owned(), delta: nums(delta) }
 }
 
 fn returned(entry: &str, delta: &str, kind: &str) -> Fact {
@@ -210,7 +213,7 @@ fn a_hold_and_its_payment_tell_one_thing() {
     let authorized = payment("authorized", "", "", true);
     assert!(of(&[authorized.clone(), hold("authorized", "100"), moved("e", &[])]).is_empty());
     assert_eq!(of(&[hold("authorized", "100"), moved("e", &[])]), ["hold_without_payment"]);
-    assert_eq!(of(&[authorized.clone()]), ["hold_differs"]);
+    assert_eq!(of(std::slice::from_ref(&authorized)), ["hold_differs"]);
     assert_eq!(of(&[authorized.clone(), hold("canceled", "100")]), ["hold_differs"]);
     assert_eq!(of(&[authorized, hold("authorized", "99")]), ["hold_differs"]);
     assert_eq!(of(&[payment("captured", "100", "100", false), hold("captured", "100")]), ["hold_differs"]);
@@ -300,8 +303,11 @@ fn a_settlement_is_what_its_records_add_up_to() {
         records,
         totals: nums(&[("taken ECOPAY", taken), ("refunded ECOPAY", "20")]),
         parts: [num("80"), num("3"), num("1"), num("76")],
+        provider_paid_at: None,
     };
-    let stamped = |delta: &str| Fact::Stamped { delta: nums(&[("ECOPAY", delta)]) };
+    let merchant = || format!("merchant:{ID}");
+    let stamped =
+        |delta: &str| Fact::Stamped { merchant: merchant(), delta: nums(&[("ECOPAY", delta)]), came_back: false };
     let paid = |out: &str| Fact::SettlementEntry { operation: "settlement_payout".to_owned(), out: num(out) };
     let records = [stamped("60"), stamped("40"), stamped("-20")];
     let with = |rest: &[Fact]| of(&[&records[..], rest].concat());
@@ -312,6 +318,49 @@ fn a_settlement_is_what_its_records_add_up_to() {
     assert_eq!(with(&[settlement("paid", 3, "100")]), ["settlement_differs"], "never posted");
     assert_eq!(with(&[settlement("held", 3, "100"), paid("76")]), ["settlement_differs"], "posted and not paid");
     assert_eq!(with(&[]), ["settlement_differs"], "of no settlement");
+    let returned = || Fact::SettlementEntry { operation: "settlement_returned".to_owned(), out: Num::ZERO };
+    assert!(with(&[settlement("returned", 3, "100"), paid("76"), returned()]).is_empty());
+    assert_eq!(with(&[settlement("returned", 3, "100"), paid("76")]), ["settlement_differs"], "never given back");
+    assert_eq!(with(&[settlement("paid", 3, "100"), paid("76"), returned()]), ["settlement_differs"]);
+}
+
+#[test]
+fn what_the_provider_pays_merchants_is_what_settlements_say() {
+    let listed = Some((Timestamp::from_millis(0), Timestamp::from_millis(100)));
+    let asked = Scope { listed, ..scope() };
+    let merchant = || format!("merchant:{ID}");
+    let settlement = |state: &str| Fact::Settlement {
+        merchant: merchant(),
+        state: state.to_owned(),
+        records: 1,
+        totals: nums(&[("came_back ECOPAY", "76")]),
+        parts: [num("76"), Num::ZERO, Num::ZERO, num("76")],
+        provider_paid_at: Some(50),
+    };
+    let payout = |id: &str, amount: &str, failed: bool| Fact::PaidOut {
+        id: id.to_owned(),
+        merchant: merchant(),
+        amount: num(amount),
+        failed,
+    };
+    let paid = || Fact::SettlementEntry { operation: "settlement_payout".to_owned(), out: num("76") };
+    let returned = || Fact::SettlementEntry { operation: "settlement_returned".to_owned(), out: Num::ZERO };
+    let took = || Fact::Stamped { merchant: merchant(), delta: nums(&[("ECOPAY", "76")]), came_back: true };
+    let with =
+        |rest: &[Fact], scope: &Scope| kinds(&group(&format!("settlement/{ID}")), &[&[took()], rest].concat(), scope);
+    let one = || payout("po_1", "76", false);
+    assert!(with(&[settlement("paid"), paid(), one()], &asked).is_empty());
+    assert!(with(&[settlement("paid"), paid()], &scope()).is_empty(), "nobody was asked");
+    assert_eq!(with(&[settlement("paid"), paid()], &asked), ["payout_missing"]);
+    assert_eq!(with(&[settlement("paid"), paid(), payout("po_1", "76", true)], &asked), ["payout_missing"], "failed");
+    assert_eq!(with(&[settlement("paid"), paid(), payout("po_1", "77", false)], &asked), ["payout_differs"]);
+    assert_eq!(with(&[settlement("paid"), paid(), one(), payout("po_2", "76", false)], &asked), ["payout_differs"]);
+    assert!(with(&[settlement("paying"), one()], &asked).is_empty());
+    assert_eq!(with(&[settlement("charged"), one()], &asked), ["payout_differs"], "never asked for");
+    assert!(with(&[settlement("returned"), paid(), returned(), payout("po_1", "76", true)], &asked).is_empty());
+    assert_eq!(with(&[settlement("returned"), paid(), returned(), one()], &asked), ["payout_differs"], "it did not");
+    let alone = kinds(&group(&format!("settlement/{ID}")), &[one()], &asked);
+    assert_eq!(alone, ["payout_differs"], "of no settlement");
 }
 
 #[test]
@@ -393,14 +442,14 @@ proptest! {
         let merchant = Account::Merchant(MerchantId::parse(ID).unwrap());
         let read_at = Timestamp::from_millis(1_000).plus(Duration::from_millis(u64::try_from(read_after).unwrap()));
         let (mut sums, mut facts) = ([0_i64, 0], vec![]);
-        let timed = during.iter().enumerate().map(|(n, change)| (1_001 + i64::try_from(n).unwrap(), change));
+        let timed = during.iter().enumerate().map(|(n, change)| (1_001_i64.saturating_add(i64::try_from(n).unwrap()), change));
         for (at, (delta, held)) in before.iter().map(|change| (500, change)).chain(timed) {
             if at <= read_at.millis() {
-                sums[usize::from(*held)] += delta;
+                sums[usize::from(*held)] = sums[usize::from(*held)].saturating_add(*delta);
             }
             facts.push(posted(*held, &delta.to_string(), at));
         }
-        facts.push(stored(&(sums[0] + off).to_string(), &sums[1].to_string(), "0", read_at.millis()));
+        facts.push(stored(&sums[0].saturating_add(off).to_string(), &sums[1].to_string(), "0", read_at.millis()));
         let expected: Vec<&str> = if off == 0 { vec![] } else { vec!["balance_differs"] };
         prop_assert_eq!(kinds(&money_of(merchant), &facts, &scope()), expected);
     }

@@ -75,6 +75,8 @@ pub enum Role {
     Sealed,
     /// What came back of a settlement that was paid.
     Returned,
+    /// A run of the reconciliation, or a break that it found.
+    Reconciliation,
 }
 
 /// A part of a condition, with what it means when it does not hold.

@@ -310,7 +310,7 @@ fn met_a_write<R>(error: &SdkError<TransactGetItemsError, R>) -> bool {
     )
 }
 
-fn read_error<E: ProvideErrorMetadata, R>(error: SdkError<E, R>) -> ReadError {
+pub(super) fn read_error<E: ProvideErrorMetadata, R>(error: SdkError<E, R>) -> ReadError {
     match error {
         SdkError::ConstructionFailure(_) => ReadError::Refused("ConstructionFailure".to_owned()),
         SdkError::TimeoutError(_) => ReadError::Unavailable("Timeout".to_owned()),

@@ -18,6 +18,48 @@ pub trait Psp: Send + Sync {
     /// Looks for what a request made, by its metadata, in the provider's lists. `Absent` is said only
     /// when the whole list was read.
     fn find<'a>(&'a self, sought: &'a Sought, account: Option<&'a str>) -> BoxFuture<'a, Sighting>;
+
+    /// A page of everything of a kind that was made in a time, the newest first. `None` if the provider did not
+    /// tell.
+    fn list<'a>(&'a self, what: &'a Listing, account: Option<&'a str>) -> BoxFuture<'a, Option<Listed>>;
+}
+
+/// What is listed.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// Which objects.
+    pub kind: ListingKind,
+    /// Not made before this.
+    pub since: Timestamp,
+    /// Nor after this.
+    pub until: Timestamp,
+    /// After the last of the page before.
+    pub after: Option<PspId>,
+}
+
+/// Kinds of objects that are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListingKind {
+    /// PaymentIntents.
+    Intents,
+    /// Refunds.
+    Refunds,
+    /// Payouts.
+    Payouts,
+}
+
+impl ListingKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Intents, Self::Refunds, Self::Payouts];
+}
+
+/// A page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// What is on it.
+    pub objects: Vec<PspObject>,
+    /// Where the next one begins; `None` after the last.
+    pub next: Option<PspId>,
 }
 
 /// What a request came to.
@@ -83,6 +125,8 @@ pub enum Lookup<'a> {
     Intent(&'a PspId),
     /// A refund.
     Refund(&'a PspId),
+    /// A payout.
+    Payout(&'a PspId),
 }
 
 /// What a request would have made.

@@ -7,7 +7,7 @@ mod find;
 mod tests;
 mod transport;
 
-use super::port::{Lookup, Psp, PspObject, Sent, Sighting, Sought, Unknown};
+use super::port::{Listed, Listing, ListingKind, Lookup, Psp, PspObject, Sent, Sighting, Sought, Unknown};
 use crate::config::StripeConfig;
 use futures::future::BoxFuture;
 use ledger_core::psp::{PspKey, PspRequest, Step};
@@ -82,6 +82,7 @@ impl Psp for Stripe {
             let path = match at {
                 Lookup::Intent(id) => format!("/v1/payment_intents/{id}"),
                 Lookup::Refund(id) => format!("/v1/refunds/{id}"),
+                Lookup::Payout(id) => format!("/v1/payouts/{id}"),
             };
             match self.get(&path, "", account).await {
                 Ok(answer) => classify::seen(at, &answer, &self.ledger),
@@ -93,9 +94,9 @@ impl Psp for Stripe {
     fn find<'a>(&'a self, sought: &'a Sought, account: Option<&'a str>) -> BoxFuture<'a, Sighting> {
         Box::pin(async move {
             match (sought.step, &sought.intent) {
-                (Step::CreateIntent, _) => self.list(sought, &find::intents(sought), account).await,
-                (Step::CreatePayout, _) => self.list(sought, &find::payouts(sought), account).await,
-                (Step::CreateRefund, Some(intent)) => self.list(sought, &find::refunds(intent), account).await,
+                (Step::CreateIntent, _) => self.look_through(sought, &find::intents(sought), account).await,
+                (Step::CreatePayout, _) => self.look_through(sought, &find::payouts(sought), account).await,
+                (Step::CreateRefund, Some(intent)) => self.look_through(sought, &find::refunds(intent), account).await,
                 (Step::CancelIntent, Some(intent)) => self.look(Lookup::Intent(intent), account).await,
                 (Step::CancelIntent | Step::CreateRefund, None) => {
                     tracing::error!(step = sought.step.name(), resource = %sought.resource, "no intent to look at");
@@ -103,5 +104,9 @@ impl Psp for Stripe {
                 }
             }
         })
+    }
+
+    fn list<'a>(&'a self, what: &'a Listing, account: Option<&'a str>) -> BoxFuture<'a, Option<Listed>> {
+        Box::pin(self.list_page(what, account))
     }
 }

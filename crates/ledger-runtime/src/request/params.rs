@@ -6,8 +6,8 @@ use crate::problem::Problem;
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use ledger_core::ids::{
-    AdjustmentId, AuditId, CardId, CustomerId, IdError, JobId, MerchantId, PaymentId, RefundId, SettlementId, StaffId,
-    TerminalId, TopupId, TransactionId, least_born_at,
+    AdjustmentId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, RefundId, RunId,
+    SettlementId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
 };
 use ledger_core::time::UtcDay;
 use serde::de::DeserializeOwned;
@@ -70,6 +70,8 @@ parse_id!(
     TerminalId,
     TopupId,
     TransactionId,
+    RunId,
+    FindingId,
     SettlementId
 );
 

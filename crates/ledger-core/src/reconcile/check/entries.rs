@@ -10,7 +10,7 @@ pub(super) fn transaction(tenant: &Tenant, id: TransactionId, facts: &[Fact]) ->
     let finding = |kind| Finding::new(tenant, kind, &subject);
     let (mut entries, mut names) = (Vec::new(), Vec::new());
     for fact in facts {
-        if let Fact::Entry { home, operation, key } = fact {
+        if let Fact::Entry { home, operation, key, .. } = fact {
             entries.push((home, operation, key));
         } else if let Fact::Named { by, home, says } = fact {
             names.push((by, home, says));

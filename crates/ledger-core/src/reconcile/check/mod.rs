@@ -65,11 +65,13 @@ impl Folded {
     pub fn findings(mut self, scope: &Scope) -> Vec<Finding> {
         if let State::Few(facts) = &mut self.state {
             facts.sort();
+            // An item that was read twice says nothing new.
+            facts.dedup();
         }
         let tenant = &self.group.tenant;
         match (&self.group.subject, &self.state) {
             (Subject::Account(account, asset), State::Account(sums)) => sums.check(tenant, *account, asset, scope),
-            (Subject::Settlement(id), State::Settlement(sums)) => sums.check(tenant, *id),
+            (Subject::Settlement(id), State::Settlement(sums)) => sums.check(tenant, *id, scope),
             (Subject::Transaction(id), State::Few(facts)) => entries::transaction(tenant, *id, facts),
             (Subject::Once(_), State::Few(facts)) => entries::once(tenant, facts),
             (Subject::Payment(id), State::Few(facts)) => payment::check(tenant, *id, facts),

@@ -13,6 +13,7 @@ struct Known<'a> {
     returned: Vec<(&'a str, &'a str, &'a str, &'a Nums)>,
     hold: Option<(&'a str, &'a str, &'a Nums)>,
     moved: BTreeMap<&'a str, &'a Nums>,
+    homes: BTreeSet<&'a str>,
 }
 
 struct Record<'a> {
@@ -33,6 +34,7 @@ pub(super) fn check(tenant: &Tenant, id: PaymentId, facts: &[Fact]) -> Vec<Findi
     let finding = |kind| Finding::new(tenant, kind, &subject);
     let Some(record) = &known.record else {
         let entries = known.moved.keys().map(|entry| format!("transaction:{entry}"));
+        let entries = entries.chain(known.homes.iter().map(|home| (*home).to_owned()));
         return vec![match known.hold {
             Some((state, payer, _)) => finding(BreakKind::HoldWithoutPayment)
                 .expected("a payment")
@@ -69,8 +71,9 @@ impl<'a> Known<'a> {
                 known.returned.push((id, kind, entry, delta));
             } else if let Fact::Hold { state, payer, held } = fact {
                 known.hold = Some((state, payer, held));
-            } else if let Fact::Moved { entry, delta } = fact {
+            } else if let Fact::Moved { entry, home, delta } = fact {
                 known.moved.insert(entry, delta);
+                known.homes.insert(home);
             }
         }
         known
@@ -133,7 +136,7 @@ fn credited(record: &Record<'_>, known: &Known<'_>, finding: impl Fn(BreakKind) 
     let mut moved = known.moved.clone();
     let mut findings = Vec::new();
     let mut differs = |entry: &str, expected: &Nums, found: &Nums| {
-        let by = [format!("transaction:{entry}"), format!("merchant:{}", record.merchant)];
+        let by = [format!("transaction:{entry}"), format!("merchant:{}", record.merchant), record.payer.to_owned()];
         findings.push(finding(BreakKind::CreditDiffers).expected(shown(expected)).found(shown(found)).by(by));
     };
     if record.delta != record.captured {

@@ -1,13 +1,16 @@
 //! Balances and settlements.
 
-use super::{At, Told, wrong};
+use super::{At, Told, nums, wrong};
 use crate::account::Account;
-use crate::ids::{CardId, CustomerId, MerchantId};
+use crate::dynamo::read;
+use crate::ids::{CardId, CustomerId, MerchantId, SettlementId};
 use crate::keys::{attr, sk};
 use crate::money::{Amount, Asset};
-use crate::ops::settlement::Settlement;
+use crate::ops::crediting::merchant_delta;
+use crate::ops::settlement::{Destination, Settlement};
 use crate::reconcile::breaks::BreakKind;
 use crate::reconcile::fact::{Fact, Num, Nums, Subject};
+use crate::time::Timestamp;
 
 /// A customer's or a merchant's balance of an asset. A merchant's may be below zero: refunds take what is not
 /// there any more.
@@ -58,7 +61,8 @@ pub(super) fn settlement(at: &At<'_>) -> Told {
     let settlement = Settlement::read(at.item)?;
     let mut totals = Nums::new();
     for (asset, of_asset) in &settlement.totals {
-        for (side, sum) in [("taken", &of_asset.taken), ("refunded", &of_asset.refunded)] {
+        let sides = [("taken", &of_asset.taken), ("refunded", &of_asset.refunded), ("came_back", &of_asset.came_back)];
+        for (side, sum) in sides {
             if sum.as_delta().is_some() {
                 totals.insert(format!("{side} {asset}"), Num(sum.value()));
             }
@@ -71,6 +75,21 @@ pub(super) fn settlement(at: &At<'_>) -> Told {
         records: settlement.records.into(),
         totals,
         parts: [yen(&settlement.net), yen(&settlement.fee), yen(&settlement.tax), yen(&settlement.payable)],
+        provider_paid_at: match settlement.destination {
+            Destination::Stripe { .. } => settlement.paid_at.map(Timestamp::millis),
+            Destination::Bank(_) => None,
+        },
     };
     Ok(vec![at.fact(Subject::Settlement(settlement.id), fact)])
+}
+
+/// What came back of a settlement that was paid: its entry gave it to the merchant, and another settlement takes it.
+pub(super) fn returned(at: &At<'_>) -> Told {
+    let merchant = Account::Merchant(MerchantId::parse(at.id).map_err(|_| wrong(attr::PK))?).to_string();
+    let delta = nums(&merchant_delta(at.item)?);
+    if !at.item.contains_key("settlement_id") {
+        return Ok(Vec::new());
+    }
+    let settlement = read::parsed(at.item, "settlement_id", SettlementId::parse)?;
+    Ok(vec![at.fact(Subject::Settlement(settlement), Fact::Stamped { merchant, delta, came_back: true })])
 }

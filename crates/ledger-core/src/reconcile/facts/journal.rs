@@ -22,7 +22,12 @@ pub(super) fn entry(at: &At<'_>) -> Told {
     let (id, millis) = (entry.id.to_string(), entry.created_at.millis());
     let mut said = vec![at.fact(
         Subject::Transaction(entry.id),
-        Fact::Entry { home: at.owner(), operation: entry.operation.clone(), key: key_digest.clone() },
+        Fact::Entry {
+            home: at.owner(),
+            operation: entry.operation.clone(),
+            key: key_digest.clone(),
+            at: at.sk.to_owned(),
+        },
     )];
     if let Some(unbalanced) = unbalanced(at, &entry) {
         said.push(unbalanced);
@@ -69,9 +74,18 @@ fn unbalanced(at: &At<'_>, entry: &JournalEntry) -> Option<Said> {
     Some(at.broken(finding.found(found).by(accounts).by([at.owner()])))
 }
 
+/// An entry that answers a break takes back what moved a balance without an entry, so that the balance is again
+/// the sum of all others.
+fn answers_a_break(at: &At<'_>) -> bool {
+    at.item.contains_key("finding")
+}
+
 /// What it posts to accounts that have a balance item of their own; to a merchant by a settlement only, for
 /// everything else a merchant's balance follows from records.
 fn posted(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
+    if answers_a_break(at) {
+        return Ok(Vec::new());
+    }
     let moves_merchants = Operation::MOVING_MERCHANTS.contains(&operation);
     let own = entry.postings.iter().filter(|posting| match posting.account {
         Account::Customer(_) | Account::Card(_) => true,
@@ -102,7 +116,10 @@ fn of_records(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
     let mut said = Vec::new();
     match entry.payment_id {
         Some(payment) => {
-            said.push(at.fact(Subject::Payment(payment), Fact::Moved { entry: id.clone(), delta: to_merchants }));
+            said.push(at.fact(
+                Subject::Payment(payment),
+                Fact::Moved { entry: id.clone(), home: at.owner(), delta: to_merchants },
+            ));
         }
         None if !by_settlement && !to_merchants.is_empty() => {
             let odd = at.finding(BreakKind::CreditDiffers, format!("transaction:{id}"));

@@ -5,7 +5,7 @@ mod journal;
 mod outside;
 mod payments;
 
-pub use outside::{of_intent, of_refund};
+pub use outside::{of_intent, of_payout, of_refund};
 
 use super::breaks::{BreakKind, Finding};
 use super::fact::{Fact, Group, Num, Nums, Subject};
@@ -88,6 +88,7 @@ impl At<'_> {
             "customer" | "merchant" if is(sk::BALANCE) => books::balance(self),
             "card" if self.sk == "card" => books::card(self),
             "merchant" if is(sk::SETTLEMENT) => books::settlement(self),
+            "merchant" if is(sk::RETURNED) => books::returned(self),
             "tenant" if is(ADJUSTMENT) => journal::adjustment(self),
             "stripe_event" if self.sk == "event" => journal::event(self),
             "payment" if self.sk == "PAYMENT" => payments::payment(self),

@@ -1,10 +1,11 @@
 //! Top-ups, their refunds, what the payment provider took by itself, and its own objects.
 
 use super::{At, Said, Told};
+use crate::account::Account;
 use crate::ids::{Tenant, TopupId};
 use crate::money::{Amount, Asset};
 use crate::ops::topup::{Clawback, TopupRecord, TopupRefund, TopupState};
-use crate::psp::{IntentStatus, PaymentIntent, PspMoney, PspRefund, RefundStatus};
+use crate::psp::{IntentStatus, PaymentIntent, Payout, PayoutStatus, PspMoney, PspRefund, RefundStatus};
 use crate::reconcile::fact::{Fact, Group, Num, Subject};
 use rust_decimal::Decimal;
 
@@ -81,6 +82,23 @@ pub fn of_refund(tenant: &Tenant, refund: &PspRefund) -> Option<Said> {
         amount: yen(*minor, currency),
     };
     Some(Said::Fact(Group { tenant: tenant.clone(), subject: Subject::Topup(tags.topup) }, fact))
+}
+
+/// What a payout of the provider's says that we asked for. Nothing, if it is not a tenant's of ours.
+#[must_use]
+pub fn of_payout(tenant: &Tenant, payout: &Payout) -> Option<Said> {
+    let tags = payout.tags.as_ref().filter(|tags| tags.tenant == *tenant)?;
+    let PspMoney { minor, currency } = &payout.amount;
+    let fact = Fact::PaidOut {
+        id: payout.id.to_string(),
+        merchant: Account::Merchant(tags.merchant).to_string(),
+        amount: yen(*minor, currency),
+        failed: match payout.status {
+            PayoutStatus::Sent => false,
+            PayoutStatus::Failed => true,
+        },
+    };
+    Some(Said::Fact(Group { tenant: tenant.clone(), subject: Subject::Settlement(tags.settlement) }, fact))
 }
 
 /// Yen have no smaller unit. Of another currency it is nothing, which no amount of ours is.

@@ -96,7 +96,10 @@ fn credit(at: &At<'_>, subject: &str, merchant: MerchantId, deltas: &[Delta]) ->
     }
     if at.item.contains_key("settlement_id") {
         let settlement = read::parsed(at.item, "settlement_id", SettlementId::parse)?;
-        said.push(at.fact(Subject::Settlement(settlement), Fact::Stamped { delta: nums(deltas) }));
+        said.push(at.fact(
+            Subject::Settlement(settlement),
+            Fact::Stamped { merchant: Account::Merchant(merchant).to_string(), delta: nums(deltas), came_back: false },
+        ));
     }
     Ok(said)
 }

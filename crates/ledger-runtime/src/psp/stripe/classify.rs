@@ -42,6 +42,7 @@ pub(super) fn seen(at: Lookup<'_>, answer: &Answer, ledger: &str) -> Sighting {
     let (id, read) = match at {
         Lookup::Intent(id) => (id, wire::intent(&answer.body, ledger).map(PspObject::Intent)),
         Lookup::Refund(id) => (id, wire::refund(&answer.body, ledger).map(PspObject::Refund)),
+        Lookup::Payout(id) => (id, wire::payout(&answer.body, ledger).map(PspObject::Payout)),
     };
     match (answer.status, read) {
         (200, Ok(object)) if object.id() == id => Sighting::Found(object),

@@ -1,9 +1,10 @@
 //! Looks in Stripe's lists for what a request may have made. Its absence is said only of lists that
 //! were read to their end.
 
-use super::{PspObject, Sighting, Sought, Stripe};
+use super::{Listed, Listing, ListingKind, PspObject, Sighting, Sought, Stripe};
 use crate::psp::wire::{self, Page, WireError};
 use ledger_core::psp::{PspId, Step};
+use ledger_core::time::Timestamp;
 
 /// Five thousand objects. Whoever has more in the time asked for has to look by hand.
 const PAGES_MAX: usize = 50;
@@ -17,18 +18,17 @@ pub(super) struct List {
 
 /// The PaymentIntents of the time in which ours was made.
 pub(super) fn intents(sought: &Sought) -> List {
-    List { path: "/v1/payment_intents", filter: made_between(sought) }
+    List { path: "/v1/payment_intents", filter: made_between(sought.since, sought.until) }
 }
 
 /// The payouts of the time in which ours was made.
 pub(super) fn payouts(sought: &Sought) -> List {
-    List { path: "/v1/payouts", filter: made_between(sought) }
+    List { path: "/v1/payouts", filter: made_between(sought.since, sought.until) }
 }
 
 /// Stripe counts whole seconds.
-fn made_between(sought: &Sought) -> String {
-    let (since, until) = (sought.since.seconds(), sought.until.seconds());
-    format!("limit={PAGE_LEN}&created%5Bgte%5D={since}&created%5Blte%5D={until}")
+fn made_between(since: Timestamp, until: Timestamp) -> String {
+    format!("limit={PAGE_LEN}&created%5Bgte%5D={}&created%5Blte%5D={}", since.seconds(), until.seconds())
 }
 
 /// The refunds of a PaymentIntent.
@@ -38,8 +38,29 @@ pub(super) fn refunds(intent: &PspId) -> List {
 }
 
 impl Stripe {
+    /// One page of a list; `None` if it cannot be read, or says that more follows nothing.
+    pub(super) async fn list_page(&self, what: &Listing, account: Option<&str>) -> Option<Listed> {
+        let (path, step) = match what.kind {
+            ListingKind::Intents => ("/v1/payment_intents", Step::CreateIntent),
+            ListingKind::Refunds => ("/v1/refunds", Step::CreateRefund),
+            ListingKind::Payouts => ("/v1/payouts", Step::CreatePayout),
+        };
+        let mut query = made_between(what.since, what.until);
+        if let Some(after) = &what.after {
+            query.push_str(&format!("&starting_after={after}"));
+        }
+        let answer = self.get(path, &query, account).await.ok().filter(|answer| answer.status == 200)?;
+        let page = page(step, &answer.body, &self.ledger).ok()?;
+        let last = page.data.last().map(|last| last.id().clone());
+        match (page.has_more, last) {
+            (false, _) => Some(Listed { objects: page.data, next: None }),
+            (true, Some(last)) => Some(Listed { objects: page.data, next: Some(last) }),
+            (true, None) => None,
+        }
+    }
+
     /// Reads a list to its end and picks what is sought.
-    pub(super) async fn list(&self, sought: &Sought, list: &List, account: Option<&str>) -> Sighting {
+    pub(super) async fn look_through(&self, sought: &Sought, list: &List, account: Option<&str>) -> Sighting {
         let mut found: Option<PspObject> = None;
         let mut after: Option<PspId> = None;
         for _ in 0..PAGES_MAX {

@@ -1,0 +1,390 @@
+//! A run of the reconciliation: who asked for it, who is at it, and what it came to. One worker is at a run at
+//! a time, by a lease with a fencing token; a run whose worker is gone is run again from the start.
+
+mod found;
+
+pub use found::FoundBreak;
+pub(super) use found::answered;
+
+use super::audit::Act;
+use super::{Context, PlanRefusal};
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::ids::{Actor, FindingId, RunId, StaffId, Tenant, TransactionId};
+use crate::keys::{self, Work, attr};
+use crate::operation::Operation;
+use crate::reconcile::{BreakKind, Finding};
+use crate::time::{BusinessDate, Timestamp};
+use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// How long a worker may be silent before another takes its run over.
+pub const LEASE: Duration = Duration::from_secs(120);
+/// The night's run begins at three in the morning, in Japan.
+const NIGHT: Duration = Duration::from_secs(3 * 60 * 60);
+/// The most breaks of one transaction.
+pub const BREAKS_MAX: usize = 50;
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// Nobody is at it.
+    Requested,
+    /// Somebody is at it.
+    Running,
+    /// Everything was read, and there is no break.
+    Clean,
+    /// There are breaks.
+    Breaks,
+    /// There is no break, but something could not be looked at in one moment.
+    Unsettled,
+    /// It cannot be brought to its end.
+    Failed,
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// Where it stands.
+    pub state: RunState,
+    /// Who asked for it; `None` for a night's.
+    pub requested_by: Option<StaffId>,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// The token of whoever is at it: how often it was taken.
+    pub fence: i64,
+    /// Until when that one is taken to be alive.
+    pub lease_until: Timestamp,
+    /// When that one began.
+    pub began_at: Option<Timestamp>,
+    /// When it was over.
+    pub finished_at: Option<Timestamp>,
+    /// What it came to, or has come to so far.
+    pub tally: Tally,
+}
+
+/// What a run counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Items of the tenant that were read.
+    pub items: i64,
+    /// Read units that were used.
+    pub units: i64,
+    /// What was suspected at first, and read again.
+    pub suspects: i64,
+    /// Breaks by kind.
+    pub breaks: BTreeMap<BreakKind, i64>,
+    /// Suspicions that could not be looked at in one moment.
+    pub unsettled: i64,
+    /// Breaks that are stored one by one.
+    pub stored: i64,
+    /// Whether the payment provider was asked: `listed`, `none` is set up, or `unknown`.
+    pub provider: String,
+    /// Where the report was put, if it was.
+    pub file: Option<String>,
+}
+
+impl RunState {
+    const ALL: [Self; 6] = [Self::Requested, Self::Running, Self::Clean, Self::Breaks, Self::Unsettled, Self::Failed];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Running => "running",
+            Self::Clean => "clean",
+            Self::Breaks => "breaks",
+            Self::Unsettled => "unsettled",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Whether nothing changes any more.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        match self {
+            Self::Requested | Self::Running => false,
+            Self::Clean | Self::Breaks | Self::Unsettled | Self::Failed => true,
+        }
+    }
+}
+
+impl fmt::Display for RunState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Run {
+    fn new(id: RunId, requested_by: Option<StaffId>, now: Timestamp) -> Self {
+        Self {
+            id,
+            state: RunState::Requested,
+            requested_by,
+            created_at: now,
+            fence: 0,
+            lease_until: now,
+            began_at: None,
+            finished_at: None,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Reads a stored run.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let instant = |name: &str| match read::opt_text(item, name) {
+            Some(text) => Timestamp::parse(text).map(Some).map_err(|_| wrong(name)),
+            None => Ok(None),
+        };
+        let count = |name: &str| read::opt_int(item, name).unwrap_or_default();
+        let mut breaks = BTreeMap::new();
+        for (name, value) in read::opt_map(item, "breaks").into_iter().flatten() {
+            let kind = BreakKind::parse(name).ok_or_else(|| wrong("breaks"))?;
+            let Value::N(number) = value else { return Err(wrong("breaks")) };
+            breaks.insert(kind, number.parse().map_err(|_| wrong("breaks"))?);
+        }
+        let state = read::text(item, "state")?;
+        Ok(Self {
+            id: read::parsed(item, "run_id", RunId::parse)?,
+            state: RunState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
+            requested_by: match read::opt_text(item, "requested_by") {
+                Some(_) => Some(read::parsed(item, "requested_by", StaffId::parse)?),
+                None => None,
+            },
+            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            fence: read::int(item, "fence")?,
+            lease_until: read::parsed(item, "lease_until", Timestamp::parse)?,
+            began_at: instant("began_at")?,
+            finished_at: instant("finished_at")?,
+            tally: Tally {
+                items: count("items"),
+                units: count("units"),
+                suspects: count("suspects"),
+                breaks,
+                unsettled: count("unsettled"),
+                stored: count("stored"),
+                provider: read::opt_text(item, "provider").unwrap_or_default().to_owned(),
+                file: read::opt_text(item, "file").map(str::to_owned),
+            },
+        })
+    }
+
+    fn item(&self, tenant: &Tenant) -> Item {
+        let mut item = Item::from([
+            ("run_id".to_owned(), Value::s(self.id)),
+            ("state".to_owned(), Value::s(self.state)),
+            ("fence".to_owned(), Value::int(self.fence)),
+            ("lease_until".to_owned(), Value::s(self.lease_until)),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::DUE_PK.to_owned(), Value::S(due_partition(tenant))),
+            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
+        ]);
+        if let Some(staff) = self.requested_by {
+            item.insert("requested_by".to_owned(), Value::s(staff));
+        }
+        item
+    }
+
+    /// Takes a run that nobody is at. `None` while somebody else is, or if it is over. Of two that take it at
+    /// once one fails with `StalePlan`.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn take(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
+        let is_free = match self.state {
+            RunState::Requested => true,
+            RunState::Running => self.lease_until <= now,
+            RunState::Clean | RunState::Breaks | RunState::Unsettled | RunState::Failed => false,
+        };
+        if !is_free {
+            return Ok(None);
+        }
+        let taken = Self {
+            state: RunState::Running,
+            fence: self.fence.saturating_add(1),
+            lease_until: now.plus(LEASE),
+            began_at: Some(now),
+            tally: Tally::default(),
+            ..self.clone()
+        };
+        let update = taken.alive(Update::new(), now).set("began_at", "now", Value::s(now));
+        let update = update.set("fence", "to_fence", Value::int(taken.fence));
+        let update = update.set("state", "state", Value::s(taken.state));
+        Ok(Some((taken, self.changed(tenant, update, Vec::new())?)))
+    }
+
+    /// Says that the worker is alive, and how far it has come.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn progress(&self, tenant: &Tenant, tally: &Tally, now: Timestamp) -> Result<Transaction, BuildError> {
+        let update = self.alive(Update::new(), now).set("items", "items", Value::int(tally.items));
+        self.changed(tenant, update.set("units", "units", Value::int(tally.units)), Vec::new())
+    }
+
+    /// Stores some of the breaks, numbered from `first` on, at most [`BREAKS_MAX`].
+    ///
+    /// # Errors
+    /// [`BuildError`] for too many.
+    pub fn store(
+        &self,
+        tenant: &Tenant,
+        first: usize,
+        breaks: &[Finding],
+        now: Timestamp,
+    ) -> Result<Transaction, BuildError> {
+        let numbered = breaks.iter().enumerate();
+        let items = numbered.map(|(at, found)| {
+            let id = self.finding_id(first.saturating_add(at));
+            TransactItem::put(
+                Role::Reconciliation,
+                keys::found_break(tenant, self.id, id),
+                found::stored(id, found),
+                vec![],
+            )
+        });
+        self.changed(tenant, self.alive(Update::new(), now), items.collect())
+    }
+
+    /// The run is over.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn finish(
+        &self,
+        tenant: &Tenant,
+        state: RunState,
+        tally: &Tally,
+        now: Timestamp,
+    ) -> Result<Transaction, BuildError> {
+        let breaks = tally.breaks.iter().map(|(kind, count)| (kind.name().to_owned(), Value::int(*count)));
+        let mut update = Update::new()
+            .set("state", "state", Value::s(state))
+            .set("finished_at", "now", Value::s(now))
+            .set("items", "items", Value::int(tally.items))
+            .set("units", "units", Value::int(tally.units))
+            .set("suspects", "suspects", Value::int(tally.suspects))
+            .set("breaks", "breaks", Value::M(breaks.collect()))
+            .set("unsettled", "unsettled", Value::int(tally.unsettled))
+            .set("stored", "stored", Value::int(tally.stored))
+            .set("provider", "provider", Value::s(&tally.provider))
+            .remove(attr::DUE_PK)
+            .remove(attr::DUE_SK);
+        if let Some(file) = &tally.file {
+            update = update.set("file", "file", Value::s(file));
+        }
+        self.changed(tenant, update, Vec::new())
+    }
+
+    /// Its breaks' ids: in their order, and the same whoever stores them.
+    #[must_use]
+    pub fn finding_id(&self, number: usize) -> FindingId {
+        let after = Duration::from_millis(u64::try_from(number).unwrap_or(u64::MAX));
+        let step = TransactionId::of_step(self.id.uuid(), &format!("break/{number}"), self.created_at.plus(after));
+        FindingId::new(step.uuid())
+    }
+
+    fn alive(&self, update: Update, now: Timestamp) -> Update {
+        update.set("lease_until", "lease_until", Value::s(now.plus(LEASE)))
+    }
+
+    /// A change that only the holder of this token can write.
+    fn changed(&self, tenant: &Tenant, update: Update, more: Vec<TransactItem>) -> Result<Transaction, BuildError> {
+        let mine = Condition::compare("fence", Cmp::Eq, "fence", Value::int(self.fence));
+        let clause = Clause { condition: mine, failure: Failure::StalePlan };
+        let key = keys::reconciliation(tenant, self.id);
+        let mut items = vec![TransactItem::update(Role::Reconciliation, key, update, vec![clause])];
+        items.extend(more);
+        Transaction::unkeyed(items)
+    }
+}
+
+/// The `due` index's partition of runs: there is one a night, and what people ask for.
+#[must_use]
+pub fn due_partition(tenant: &Tenant) -> String {
+    keys::due_partition(tenant, Work::Reconciliation, 0)
+}
+
+/// A person asks for a run.
+///
+/// # Errors
+/// None; the signature is that of every builder.
+pub fn plan(tenant: &Tenant, staff: StaffId, cx: &Context) -> Result<Planned<Run>, PlanRefusal> {
+    let run = Run::new(RunId::new(cx.resource_id), Some(staff), cx.now);
+    let key = keys::reconciliation(tenant, run.id);
+    let act = Act::new(Actor::Staff(staff), Operation::ReconciliationRequest, format!("reconciliation:{}", run.id));
+    let items = vec![
+        TransactItem::put_new(Role::Reconciliation, key, run.item(tenant), Failure::AlreadyExists),
+        act.record(tenant, cx),
+    ];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: run })
+}
+
+/// The run of the night that has begun: one a day, whoever starts it. `None` before it has.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn of_the_night(tenant: &Tenant, now: Timestamp) -> Result<Option<(Run, Transaction)>, BuildError> {
+    let date = now.business_date();
+    if now.minus(NIGHT).business_date() != date {
+        return Ok(None);
+    }
+    let run = Run::new(night_id(date, now), None, now);
+    let key = keys::reconciliation(tenant, run.id);
+    let item = TransactItem::put_new(Role::Reconciliation, key, run.item(tenant), Failure::AlreadyExists);
+    Ok(Some((run, Transaction::unkeyed(vec![item])?)))
+}
+
+/// One id for one day. It sorts by the day's beginning.
+fn night_id(date: BusinessDate, now: Timestamp) -> RunId {
+    let begin = Timestamp::parse(&format!("{date}T00:00:00+09:00")).unwrap_or(now);
+    RunId::new(TransactionId::of_step(Uuid::nil(), &format!("reconciliation/{date}"), begin).uuid())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_night_has_one_run() {
+        let tenant = Tenant::parse("demo").unwrap();
+        let of = |text: &str| of_the_night(&tenant, at(text)).unwrap().map(|(run, _)| run.id);
+        assert_eq!(of("2026-11-21T17:59:59Z"), None, "before three in Japan");
+        let first = of("2026-11-21T18:00:00Z");
+        assert!(first.is_some());
+        assert_eq!(of("2026-11-22T14:59:59Z"), first);
+        let next = of("2026-11-22T18:00:00Z");
+        assert!(next > first);
+    }
+
+    #[test]
+    fn a_run_is_taken_by_one_and_again_after_its_lease() {
+        let tenant = Tenant::parse("demo").unwrap();
+        let now = at("2026-11-21T18:00:00Z");
+        let run = Run::new(RunId::parse(ID).unwrap(), None, now);
+        let (taken, _) = run.take(&tenant, now).unwrap().unwrap();
+        assert_eq!((taken.fence, taken.state), (1, RunState::Running));
+        assert!(taken.take(&tenant, now).unwrap().is_none());
+        let (again, _) = taken.take(&tenant, now.plus(LEASE)).unwrap().unwrap();
+        assert_eq!(again.fence, 2);
+        let over = Run { state: RunState::Clean, ..again };
+        assert!(over.take(&tenant, now.plus(LEASE).plus(LEASE)).unwrap().is_none());
+        assert!(run.finding_id(0) < run.finding_id(1) && run.finding_id(9) < run.finding_id(10));
+    }
+}

@@ -1,0 +1,110 @@
+//! A break as a run stores it, `BREAK#<run>#<id>` in the tenant's partition.
+
+use crate::account::Account;
+use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{AdjustmentId, FindingId, RunId, Tenant};
+use crate::keys;
+use crate::money::{Asset, Delta};
+use crate::reconcile::{BreakKind, Finding};
+use crate::transaction::{Clause, Role, TransactItem};
+
+/// A break as a run stored it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundBreak {
+    /// Its id.
+    pub id: FindingId,
+    /// What is wrong.
+    pub kind: BreakKind,
+    /// Of what.
+    pub subject: String,
+    /// In which asset.
+    pub asset: Option<Asset>,
+    /// What should be.
+    pub expected: String,
+    /// What is.
+    pub found: String,
+    /// Ids of the items that say so.
+    pub evidence: Vec<String>,
+    /// The subject of the break that explains it.
+    pub follows: Option<String>,
+    /// What an adjustment would add.
+    pub proposed: Option<Delta>,
+    /// The adjustment that was asked for, if one was.
+    pub adjustment: Option<AdjustmentId>,
+}
+
+/// A break is answered by one adjustment: what is rejected is asked for again after the next run.
+pub(in crate::ops) fn answered(tenant: &Tenant, run: RunId, id: FindingId, by: AdjustmentId) -> TransactItem {
+    let once = Clause { condition: Condition::absent("adjustment_id"), failure: Failure::AlreadyExists };
+    let update = Update::new().set("adjustment_id", "adjustment", Value::s(by));
+    TransactItem::update(Role::Reconciliation, keys::found_break(tenant, run, id), update, vec![forms::exists(), once])
+}
+
+pub(super) fn stored(id: FindingId, found: &Finding) -> Item {
+    let mut item = Item::from([
+        ("finding_id".to_owned(), Value::s(id)),
+        ("kind".to_owned(), Value::s(found.kind.name())),
+        ("subject".to_owned(), Value::s(&found.subject)),
+        ("expected".to_owned(), Value::s(&found.expected)),
+        ("found".to_owned(), Value::s(&found.found)),
+        ("evidence".to_owned(), Value::L(found.evidence.iter().map(Value::s).collect())),
+    ]);
+    if let Some(asset) = &found.asset {
+        item.insert("asset".to_owned(), Value::s(asset));
+    }
+    if let Some(follows) = &found.follows {
+        item.insert("follows".to_owned(), Value::s(follows));
+    }
+    if let Some(proposal) = &found.proposal {
+        item.insert("proposed".to_owned(), Value::N(proposal.delta.text()));
+    }
+    item
+}
+
+impl FoundBreak {
+    /// Reads a stored break.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let asset = match read::opt_text(item, "asset") {
+            Some(_) => Some(read::parsed(item, "asset", Asset::parse)?),
+            None => None,
+        };
+        let evidence = read::list(item, "evidence").iter().map(|id| match id {
+            Value::S(id) => Ok(id.clone()),
+            Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => Err(wrong("evidence")),
+        });
+        let proposed = match (read::opt_number(item, "proposed"), &asset) {
+            (Some(number), Some(asset)) => {
+                Some(Delta::from_stored(asset.clone(), number).map_err(|_| wrong("proposed"))?)
+            }
+            (Some(_), None) => return Err(wrong("asset")),
+            (None, _) => None,
+        };
+        Ok(Self {
+            id: read::parsed(item, "finding_id", FindingId::parse)?,
+            kind: BreakKind::parse(read::text(item, "kind")?).ok_or_else(|| wrong("kind"))?,
+            subject: read::text(item, "subject")?.to_owned(),
+            expected: read::text(item, "expected")?.to_owned(),
+            found: read::text(item, "found")?.to_owned(),
+            evidence: evidence.collect::<Result<_, _>>()?,
+            follows: read::opt_text(item, "follows").map(str::to_owned),
+            proposed,
+            adjustment: match read::opt_text(item, "adjustment_id") {
+                Some(_) => Some(read::parsed(item, "adjustment_id", AdjustmentId::parse)?),
+                None => None,
+            },
+            asset,
+        })
+    }
+
+    /// Whose balance an adjustment would change.
+    #[must_use]
+    pub fn account(&self) -> Option<Account> {
+        self.proposed.as_ref().and(Account::parse(&self.subject).ok())
+    }
+}

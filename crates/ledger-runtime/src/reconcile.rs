@@ -1,0 +1,361 @@
+//! Reconciliation: the whole table is read, each item's facts are sorted by what they are about, and what does
+//! not fit is looked at again before anybody is told. A run is at one worker at a time; one whose worker is gone
+//! is begun again, for it changes nothing but its own record.
+
+mod confirm;
+mod gather;
+mod read;
+mod report;
+mod spill;
+
+pub use report::{ReportFiles, S3Reports, line};
+pub use spill::Spill;
+
+use crate::app::App;
+use crate::dynamo::{QuerySpec, SortKeys};
+use crate::metrics::Metric;
+use crate::problem::Problem;
+use crate::psp::PspObject;
+use crate::topups::Desk;
+use confirm::Verdict;
+use http::StatusCode;
+use ledger_core::failure::Failure;
+use ledger_core::ids::Tenant;
+use ledger_core::keys;
+use ledger_core::operation::Operation;
+use ledger_core::ops::reconciliation::{self, BREAKS_MAX, Run, RunState, Tally};
+use ledger_core::reconcile::{
+    BreakKind, Finding, Group, Limits, Said, Scope, explain, of_intent, of_payout, of_refund,
+};
+use ledger_core::transaction::{BuildError, Transaction};
+use read::{Read, unkept};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How often a run says how far it has come.
+const TOLD: Duration = Duration::from_secs(10);
+/// How many runs are looked at that are due.
+const RUNS: usize = 10;
+/// How often a run is begun before it is given up.
+const BEGINS_MAX: i64 = 5;
+
+/// How a run goes about it.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How many segments of the table are read side by side.
+    pub segments: u16,
+    /// How many read units a second may be used.
+    pub units_per_second: u64,
+    /// Into how many parts the groups are divided: memory holds one of them.
+    pub parts: u16,
+    /// Where facts are kept while they are sorted.
+    pub directory: PathBuf,
+    /// How late work may be.
+    pub limits: Limits,
+    /// For how long back the payment provider is asked.
+    pub provider_since: Duration,
+    /// The pause before it is looked again whether two sides that talk to each other agree by now.
+    pub patience: Duration,
+    /// How long an index may be behind.
+    pub index_lag: Duration,
+    /// How many suspicions are looked at again.
+    pub suspects_max: usize,
+    /// How many breaks are stored one by one.
+    pub stored_max: usize,
+    /// After which time a run gives up.
+    pub longest: Duration,
+    /// Whether the night's run is begun as well.
+    pub nightly: bool,
+}
+
+impl Settings {
+    /// As a function runs it.
+    #[must_use]
+    pub fn of(app: &App) -> Self {
+        Self {
+            segments: 4,
+            units_per_second: app.config().reconcile.units_per_second,
+            parts: 32,
+            directory: std::env::temp_dir(),
+            limits: Limits::default(),
+            provider_since: Duration::from_secs(7 * 24 * 60 * 60),
+            patience: Duration::from_secs(2),
+            index_lag: Duration::from_secs(1),
+            suspects_max: 5_000,
+            stored_max: 1_000,
+            longest: Duration::from_secs(13 * 60),
+            nightly: true,
+        }
+    }
+}
+
+/// What a call did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Reconciled {
+    /// Runs that it brought to their end.
+    pub runs: usize,
+    /// Breaks that they found.
+    pub breaks: i64,
+}
+
+/// Runs what is due to a tenant: what somebody asked for, and the night's run.
+///
+/// # Errors
+/// 503 if the store did not tell; a later call begins the run again. 500 if a run cannot be brought to its end.
+pub async fn run_due(app: &App, tenant: &Tenant, settings: &Settings) -> Result<Reconciled, Problem> {
+    let desk = app.provider_if_any().await.map(|provider| provider.desk().clone());
+    let this = Reconciler { app, tenant, settings, desk };
+    let mut done = Reconciled::default();
+    for run in this.due().await? {
+        if let Some(breaks) = this.run(run).await? {
+            done.runs = done.runs.saturating_add(1);
+            done.breaks = done.breaks.saturating_add(breaks);
+        }
+    }
+    Ok(done)
+}
+
+struct Reconciler<'a> {
+    app: &'a App,
+    tenant: &'a Tenant,
+    settings: &'a Settings,
+    desk: Option<Desk>,
+}
+
+impl Reconciler<'_> {
+    async fn due(&self) -> Result<Vec<Run>, Problem> {
+        let mut runs = Vec::new();
+        if self.settings.nightly {
+            runs.extend(self.night().await?);
+        }
+        let query = QuerySpec::due(reconciliation::due_partition(self.tenant), SortKeys::All).limit(RUNS);
+        for listed in self.app.dynamo().query(&query).await? {
+            let listed = Run::read(&listed)?;
+            // An index is behind.
+            if let Some(run) = self.get(&keys::reconciliation(self.tenant, listed.id)).await? {
+                runs.push(Run::read(&run)?);
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The night's run, if it is this call that begins it.
+    async fn night(&self) -> Result<Option<Run>, Problem> {
+        let night = reconciliation::of_the_night(self.tenant, self.app.now()).map_err(|error| self.unbuilt(&error))?;
+        let Some((run, begun)) = night else { return Ok(None) };
+        if self.get(&keys::reconciliation(self.tenant, run.id)).await?.is_some() {
+            return Ok(None);
+        }
+        match self.app.ledger().apply(self.tenant, Operation::Reconcile, &begun).await {
+            Ok(()) => Ok(Some(run)),
+            // Somebody else was first.
+            Err(error) if error.failure() == Some(Failure::AlreadyExists) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Brings a run to its end, if nobody else is at it, and says how many breaks it found.
+    async fn run(&self, seen: Run) -> Result<Option<i64>, Problem> {
+        let taken = seen.take(self.tenant, self.app.now()).map_err(|error| self.unbuilt(&error))?;
+        let Some((run, transaction)) = taken else { return Ok(None) };
+        if !self.write(&transaction).await? {
+            return Ok(None);
+        }
+        let mut tally = Tally::default();
+        let ended = if run.fence > BEGINS_MAX {
+            tracing::error!(tenant = %self.tenant, run = %run.id, "a run was begun too often");
+            Err(Problem::internal())
+        } else {
+            self.reconcile(&run, &mut tally).await
+        };
+        let (state, findings) = match ended {
+            Ok(findings) => (stands(&tally), findings),
+            // Without the store nothing is known: the run is begun again.
+            Err(problem) if problem.status() != StatusCode::INTERNAL_SERVER_ERROR => return Err(problem),
+            Err(_) => (RunState::Failed, Vec::new()),
+        };
+        tally.file = self.report(&run, (state, &tally), &findings).await;
+        let finish = run.finish(self.tenant, state, &tally, self.app.now()).map_err(|error| self.unbuilt(&error))?;
+        if !self.write(&finish).await? {
+            return Ok(None);
+        }
+        self.count(&run, &tally);
+        if state == RunState::Failed {
+            return Err(Problem::internal());
+        }
+        Ok(Some(tally.breaks.values().fold(0, |sum, count| sum.saturating_add(*count))))
+    }
+
+    async fn reconcile(&self, run: &Run, tally: &mut Tally) -> Result<Vec<Finding>, Problem> {
+        let (now, began) = (self.app.now(), Instant::now());
+        let until = began.checked_add(self.settings.longest).unwrap_or(began);
+        let name = format!("reconciliation-{}-{}", run.id, run.fence);
+        let spill = Spill::new(&self.settings.directory, &name, self.settings.parts);
+        let mut spill = spill.map_err(|error| unkept(&error))?;
+        let mut scope = Scope { began_at: now, at_one_moment: false, listed: None };
+        // First, so that what the provider has told of is in the table when it is read.
+        self.ask_provider(&mut spill, &mut scope, tally).await?;
+        let jitter = self.app.ledger().entropy().jitter();
+        let (dynamo, tenant, settings) = (self.app.dynamo(), self.tenant, self.settings);
+        let read = Read { dynamo, tenant, settings, now, until, jitter };
+        let mut last = began;
+        let told = async |tally: &Tally| self.tell(run, tally, &mut last).await;
+        let items = read.all(&mut spill, tally, told).await?;
+        let mut groups = BTreeMap::<Group, Vec<Finding>>::new();
+        let mut suspects = items.len();
+        for part in 0..spill.parts() {
+            for (group, finding) in spill.check(part, &scope).map_err(|error| unkept(&error))? {
+                suspects = suspects.saturating_add(1);
+                if suspects <= self.settings.suspects_max {
+                    groups.entry(group).or_default().push(finding);
+                }
+            }
+            self.tell(run, tally, &mut last).await?;
+        }
+        drop(spill);
+        tally.suspects = i64::try_from(suspects).unwrap_or(i64::MAX);
+        let left = suspects.saturating_sub(self.settings.suspects_max);
+        tally.unsettled = tally.unsettled.saturating_add(i64::try_from(left).unwrap_or(i64::MAX));
+        let mut verdicts = Vec::new();
+        for suspect in items.into_iter().take(self.settings.suspects_max) {
+            verdicts.push(self.confirm_item(suspect).await?);
+            self.tell(run, tally, &mut last).await?;
+        }
+        for (group, suspects) in groups {
+            verdicts.extend(self.confirm(&group, suspects, &scope).await?);
+            self.tell(run, tally, &mut last).await?;
+        }
+        let findings = concluded(verdicts, tally);
+        self.store(run, tally, &findings).await?;
+        Ok(findings)
+    }
+
+    /// What the payment provider has of the last days.
+    async fn ask_provider(&self, spill: &mut Spill, scope: &mut Scope, tally: &mut Tally) -> Result<(), Problem> {
+        "none".clone_into(&mut tally.provider);
+        let Some(desk) = &self.desk else { return Ok(()) };
+        let since = scope.began_at.minus(self.settings.provider_since);
+        let take = |object: PspObject| {
+            let said = match &object {
+                PspObject::Intent(intent) => of_intent(self.tenant, intent),
+                PspObject::Refund(refund) => of_refund(self.tenant, refund),
+                PspObject::Payout(payout) => of_payout(self.tenant, payout),
+            };
+            match said {
+                Some(Said::Fact(group, fact)) => spill.add(&group, &fact),
+                Some(Said::Break(_)) | None => Ok(()),
+            }
+        };
+        // Whole seconds are the provider's.
+        let until = scope.began_at.plus(Duration::from_secs(1));
+        if desk.list_all(since, until, take).await.map_err(|error| unkept(&error))? {
+            scope.listed = Some((since, scope.began_at));
+            "listed".clone_into(&mut tally.provider);
+        } else {
+            tracing::warn!(tenant = %self.tenant, "the payment provider did not list what it has");
+            "unknown".clone_into(&mut tally.provider);
+            // What was not compared is not known to be right.
+            tally.unsettled = tally.unsettled.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// Says how far the run has come, now and then. Whoever has lost it stops.
+    async fn tell(&self, run: &Run, tally: &Tally, last: &mut Instant) -> Result<(), Problem> {
+        if last.elapsed() < TOLD {
+            return Ok(());
+        }
+        *last = Instant::now();
+        let told = run.progress(self.tenant, tally, self.app.now()).map_err(|error| self.unbuilt(&error))?;
+        if self.write(&told).await? { Ok(()) } else { Err(Problem::busy()) }
+    }
+
+    async fn store(&self, run: &Run, tally: &mut Tally, findings: &[Finding]) -> Result<(), Problem> {
+        let stored = findings.get(..self.settings.stored_max).unwrap_or(findings);
+        let mut first = 0_usize;
+        for some in stored.chunks(BREAKS_MAX) {
+            let written = run.store(self.tenant, first, some, self.app.now()).map_err(|error| self.unbuilt(&error))?;
+            if !self.write(&written).await? {
+                return Err(Problem::busy());
+            }
+            first = first.saturating_add(some.len());
+        }
+        tally.stored = i64::try_from(first).unwrap_or(i64::MAX);
+        Ok(())
+    }
+
+    /// The report for machines. The run's record tells the same, so one that could not be put fails nothing.
+    async fn report(&self, run: &Run, ended: (RunState, &Tally), findings: &[Finding]) -> Option<String> {
+        let reports = self.app.reports()?;
+        let name = report::name(self.tenant, run);
+        let lines = report::lines(self.tenant, run, ended, findings, self.app.now());
+        match reports.put(&name, lines).await {
+            Ok(()) => Some(name),
+            Err(why) => {
+                tracing::error!(tenant = %self.tenant, run = %run.id, why, "a report could not be put");
+                None
+            }
+        }
+    }
+
+    fn count(&self, run: &Run, tally: &Tally) {
+        let metrics = self.app.metrics();
+        for (kind, count) in &tally.breaks {
+            tracing::error!(tenant = %self.tenant, run = %run.id, kind = kind.name(), count, "the books do not agree");
+            let count = u64::try_from(*count).unwrap_or_default();
+            metrics.count_many(Metric::ReconciliationBreak, self.tenant, Operation::Reconcile, count);
+            if matches!(kind, BreakKind::DuplicateEffect | BreakKind::EntryDoubled) {
+                metrics.count_many(Metric::DuplicateEffect, self.tenant, Operation::Reconcile, count);
+            }
+            if *kind == BreakKind::NegativeBalance {
+                metrics.count_many(Metric::NegativeBalance, self.tenant, Operation::Reconcile, count);
+            }
+        }
+        metrics.count(Metric::Reconciled, self.tenant, Operation::Reconcile);
+    }
+
+    /// Whether a change of the run was written: not if somebody else has it by now.
+    async fn write(&self, transaction: &Transaction) -> Result<bool, Problem> {
+        match self.app.ledger().apply(self.tenant, Operation::Reconcile, transaction).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.failure() == Some(Failure::StalePlan) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn unbuilt(&self, error: &BuildError) -> Problem {
+        self.app.ledger().broken(self.tenant, Operation::Reconcile, &error.to_string())
+    }
+}
+
+/// The breaks, first those that others follow from.
+fn concluded(verdicts: Vec<Verdict>, tally: &mut Tally) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for verdict in verdicts {
+        match verdict {
+            Verdict::Break(finding) => findings.push(finding),
+            Verdict::Fine => {}
+            Verdict::Unsettled => tally.unsettled = tally.unsettled.saturating_add(1),
+        }
+    }
+    explain(&mut findings);
+    findings.sort_by_cached_key(|finding| (finding.follows.clone(), finding.kind, finding.subject.clone()));
+    for finding in &findings {
+        let count = tally.breaks.entry(finding.kind).or_default();
+        *count = count.saturating_add(1);
+    }
+    findings
+}
+
+fn stands(tally: &Tally) -> RunState {
+    if !tally.breaks.is_empty() {
+        RunState::Breaks
+    } else if tally.unsettled > 0 {
+        RunState::Unsettled
+    } else {
+        RunState::Clean
+    }
+}

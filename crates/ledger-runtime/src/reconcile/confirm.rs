@@ -1,0 +1,149 @@
+//! A suspicion is confirmed by reading what it is about again, twice, until both reads say the same: then all of
+//! it stood so at one moment, the one between the reads. What does not hold still is no break: it is reported
+//! as unsettled.
+
+use super::Reconciler;
+use super::gather::{Gather, Stopped};
+use crate::execute::Attempt;
+use crate::problem::Problem;
+use futures::future::BoxFuture;
+use ledger_core::account::Account;
+use ledger_core::ids::MerchantId;
+use ledger_core::keys::Partition;
+use ledger_core::operation::Operation;
+use ledger_core::ops::crediting::{Crediting, Lease};
+use ledger_core::reconcile::{BreakKind, Fact, Finding, Group, Said, Scope, Subject, fold, of_item};
+use ledger_core::retry;
+
+/// How often a group is read again that changes.
+const TRIES: u32 = 6;
+/// How often a merchant is asked for that is being credited.
+const TAKE_TRIES: u32 = 8;
+
+/// What a second look came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is so: as it was seen last.
+    Break(Finding),
+    /// It is not so, or not any more.
+    Fine,
+    /// It did not hold still.
+    Unsettled,
+}
+
+impl Reconciler<'_> {
+    /// Looks again at one item.
+    pub(super) async fn confirm_item(&self, suspect: Finding) -> Result<Verdict, Problem> {
+        let Some(key) = &suspect.seen_at else { return Ok(Verdict::Break(suspect)) };
+        let Some(item) = self.get(key).await? else { return Ok(Verdict::Fine) };
+        let said = of_item(&item, self.app.now(), self.settings.limits).into_iter();
+        let again = said.filter_map(|said| match said {
+            Said::Break(finding) => Some(finding),
+            Said::Fact(..) => None,
+        });
+        Ok(again.into_iter().find(|finding| finding.is_again(&suspect)).map_or(Verdict::Fine, Verdict::Break))
+    }
+
+    /// Looks again at everything that is suspected of one group.
+    pub(super) async fn confirm(
+        &self,
+        group: &Group,
+        suspects: Vec<Finding>,
+        scope: &Scope,
+    ) -> Result<Vec<Verdict>, Problem> {
+        if let Subject::Once(_) = group.subject {
+            return Ok(suspects.into_iter().map(Verdict::Break).collect());
+        }
+        let evidence = suspects.iter().flat_map(|finding| finding.evidence.iter().cloned()).collect();
+        // What the provider has told is on its way to us, and the other way round: that takes a moment.
+        let waits = suspects.iter().any(|finding| {
+            matches!(
+                finding.kind,
+                BreakKind::ChargeWithoutCredit | BreakKind::CreditWithoutCharge | BreakKind::ProviderRefundDiffers
+            )
+        });
+        let scope = Scope { at_one_moment: true, ..*scope };
+        let mut tries = 0;
+        loop {
+            let Some(facts) = self.at_one_moment(group, &evidence).await? else {
+                return Ok(vec![Verdict::Unsettled; suspects.len()]);
+            };
+            let found = fold(group, facts, &scope);
+            if !waits || found.is_empty() || tries >= TRIES {
+                let verdict = |suspect: Finding| {
+                    let again = found.iter().find(|finding| finding.is_again(&suspect));
+                    again.map_or(Verdict::Fine, |finding| {
+                        // What was found otherwise leads to it as well.
+                        let mut finding = finding.clone();
+                        finding.evidence.extend(suspect.evidence);
+                        Verdict::Break(finding)
+                    })
+                };
+                return Ok(suspects.into_iter().map(verdict).collect());
+            }
+            tries = tries.saturating_add(1);
+            tokio::time::sleep(self.settings.patience).await;
+        }
+    }
+
+    /// The facts of a group as they stood at one moment; `None` if they did not hold still.
+    async fn at_one_moment(
+        &self,
+        group: &Group,
+        evidence: &std::collections::BTreeSet<String>,
+    ) -> Result<Option<Vec<Fact>>, Problem> {
+        let twice: BoxFuture<'_, Result<Option<Vec<Fact>>, Problem>> = Box::pin(async move {
+            let mut last = None;
+            for tries in 0..TRIES {
+                if tries > 1 {
+                    tokio::time::sleep(retry::backoff(tries, self.app.ledger().entropy().jitter())).await;
+                }
+                match Gather::facts(self, group, evidence).await {
+                    Ok(facts) if last.as_ref() == Some(&facts) => return Ok(Some(facts)),
+                    Ok(facts) => last = Some(facts),
+                    Err(Stopped::Unsettled) => return Ok(None),
+                    Err(Stopped::Problem(problem)) => return Err(problem),
+                }
+            }
+            Ok(None)
+        });
+        match &group.subject {
+            // Whoever credits it would not let it hold still, and an index is behind for a moment.
+            Subject::Account(Account::Merchant(merchant), _) => {
+                let Some(lease) = self.hold(*merchant).await? else { return Ok(None) };
+                tokio::time::sleep(self.settings.index_lag).await;
+                let facts = twice.await;
+                self.let_go(&lease).await?;
+                facts
+            }
+            Subject::Account(Account::Customer(_) | Account::Card(_) | Account::Tenant(_), _)
+            | Subject::Transaction(_)
+            | Subject::Once(_)
+            | Subject::Payment(_)
+            | Subject::Topup(_)
+            | Subject::Settlement(_) => twice.await,
+        }
+    }
+
+    /// A merchant that nobody credits until it is let go, or until the lease is over.
+    async fn hold(&self, merchant: MerchantId) -> Result<Option<Lease>, Problem> {
+        let key = Partition::merchant(self.tenant, merchant).crediting();
+        for tries in 0..TAKE_TRIES {
+            let seen = self.get(&key).await?.as_ref().map(Crediting::read).transpose()?;
+            let taken = Lease::take(self.tenant, merchant, seen.as_ref(), self.app.now());
+            if let Some((lease, transaction)) = taken.map_err(|_| Problem::internal())? {
+                match self.app.ledger().attempt(self.tenant, Operation::Reconcile, &transaction).await? {
+                    Attempt::Applied => return Ok(Some(lease)),
+                    Attempt::Rejected(_) | Attempt::MarkerStands(_) => {}
+                }
+            }
+            tokio::time::sleep(retry::backoff(tries, self.app.ledger().entropy().jitter())).await;
+        }
+        Ok(None)
+    }
+
+    async fn let_go(&self, lease: &Lease) -> Result<(), Problem> {
+        let released = lease.release(self.app.now()).map_err(|_| Problem::internal())?;
+        self.app.ledger().attempt(self.tenant, Operation::Reconcile, &released).await.map(|_| ())
+    }
+}

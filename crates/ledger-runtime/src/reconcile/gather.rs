@@ -1,0 +1,294 @@
+//! Everything that says something of one group, read directly: the items that a suspicion is about.
+
+use super::Reconciler;
+use crate::dynamo::{QuerySpec, SortKeys};
+use crate::problem::Problem;
+use crate::psp::{Lookup, PspObject, Sighting};
+use ledger_core::account::Account;
+use ledger_core::dynamo::{Item, read};
+use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TopupId, TransactionId};
+use ledger_core::keys::{self, Key, Partition, attr, sk};
+use ledger_core::money::Asset;
+use ledger_core::ops::settlement::read_batch;
+use ledger_core::psp::PspId;
+use ledger_core::reconcile::{Fact, Group, Said, Subject, of_intent, of_item, of_payout, of_refund};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many items one suspicion may take: whoever has more cannot be looked at in one moment.
+const ITEMS_MAX: usize = 20_000;
+/// How many items are asked for at a time.
+const PAGE: usize = 500;
+
+/// What was read for one group. It is all there is, or `None` is given instead.
+pub(super) struct Gather<'a> {
+    of: &'a Reconciler<'a>,
+    evidence: &'a BTreeSet<String>,
+    /// By key, so that nothing counts twice.
+    items: BTreeMap<(String, String), Item>,
+    facts: Vec<Fact>,
+}
+
+/// Why something cannot be gathered.
+pub(super) enum Stopped {
+    /// There is too much of it, or somebody does not tell.
+    Unsettled,
+    /// The store did not answer.
+    Problem(Problem),
+}
+
+impl From<Problem> for Stopped {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl<'a> Gather<'a> {
+    /// The facts of a group, sorted, as they are read now.
+    pub(super) async fn facts(
+        of: &'a Reconciler<'a>,
+        group: &Group,
+        evidence: &'a BTreeSet<String>,
+    ) -> Result<Vec<Fact>, Stopped> {
+        let mut this = Self { of, evidence, items: BTreeMap::new(), facts: Vec::new() };
+        match &group.subject {
+            Subject::Account(Account::Merchant(merchant), asset) => this.merchant(*merchant, asset).await?,
+            Subject::Account(account, asset) => this.wallet(*account, asset).await?,
+            Subject::Transaction(id) => this.entry(*id).await?,
+            Subject::Payment(id) => this.payment(*id).await?,
+            Subject::Topup(id) => this.topup(*id).await?,
+            Subject::Settlement(id) => this.settlement(*id).await?,
+            // Entries never change: what was read of them is so.
+            Subject::Once(_) => {}
+        }
+        let now = of.app.now();
+        let mut facts = this.facts;
+        for item in this.items.values() {
+            for said in of_item(item, now, of.settings.limits) {
+                if let Said::Fact(other, fact) = said
+                    && other == *group
+                {
+                    facts.push(fact);
+                }
+            }
+        }
+        facts.sort();
+        Ok(facts)
+    }
+
+    /// A wallet or a card: its own entries, those that others wrote about it, and what holds or reserves.
+    async fn wallet(&mut self, account: Account, asset: &Asset) -> Result<(), Stopped> {
+        let tenant = self.of.tenant;
+        let Some(partition) = Partition::account(tenant, account) else { return Ok(()) };
+        let balance = match account {
+            Account::Card(id) => keys::card(tenant, id),
+            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => partition.balance(asset),
+        };
+        self.all_of(&partition, sk::TXN).await?;
+        let entries: Vec<&Item> = self.items.values().collect();
+        let mut wanted: Vec<Key> = entries.iter().filter_map(|entry| self.of.held_by(entry)).collect();
+        let references = self.query(&partition, sk::TXNREF).await?;
+        wanted.extend(references.iter().filter_map(|reference| self.of.entry_of(reference)));
+        let markers = self.query(&partition, &keys::topup_markers()).await?;
+        let topups = markers.iter().filter_map(|marker| read::parsed(marker, "topup_id", TopupId::parse).ok());
+        wanted.extend(topups.map(|topup| keys::topup(tenant, topup)));
+        for id in self.evidence {
+            wanted.extend(self.named(id, "payment", PaymentId::parse).map(|id| keys::hold(tenant, id)));
+            wanted.extend(self.named(id, "topup", TopupId::parse).map(|id| keys::topup(tenant, id)));
+        }
+        wanted.push(balance);
+        self.get(wanted).await
+    }
+
+    /// A merchant: its balance, everything that was credited, and what settlements moved.
+    async fn merchant(&mut self, merchant: MerchantId, asset: &Asset) -> Result<(), Stopped> {
+        let tenant = self.of.tenant;
+        let partition = Partition::merchant(tenant, merchant);
+        self.all_of(&partition, sk::TXN).await?;
+        let shards = self.of.app.merchant(tenant, merchant).await?.shards;
+        let mut wanted = vec![partition.balance(asset)];
+        for shard in 0..shards.count() {
+            let list = QuerySpec::by_owner(keys::owner_partition(tenant, merchant, shard), SortKeys::All);
+            let listed = self.pages(&list, attr::OWNER_SK).await?;
+            wanted.extend(listed.iter().filter_map(|item| self.of.key_of(item)));
+        }
+        self.get(wanted).await
+    }
+
+    /// An entry, wherever somebody says that it stands.
+    async fn entry(&mut self, id: TransactionId) -> Result<(), Stopped> {
+        let homes = self.evidence.iter().filter_map(|home| Account::parse(home).ok());
+        let homes = homes.filter_map(|home| Partition::account(self.of.tenant, home));
+        let mut wanted: Vec<Key> = homes.map(|home| home.entry(id)).collect();
+        // A refund names its entry without its place, which is with who paid.
+        for id_of in self.evidence {
+            if let Some(payment) = self.named(id_of, "payment", PaymentId::parse) {
+                let record = self.of.get(&keys::payment(self.of.tenant, payment)).await?;
+                let payer = record.and_then(|record| read::parsed(&record, "payer", Account::parse).ok());
+                let home = payer.and_then(|payer| Partition::account(self.of.tenant, payer));
+                wanted.extend(home.map(|home| home.entry(id)));
+            }
+        }
+        self.get(wanted).await
+    }
+
+    /// A payment: its partition, and the entries that it and its refunds name.
+    async fn payment(&mut self, id: PaymentId) -> Result<(), Stopped> {
+        let tenant = self.of.tenant;
+        let partition = keys::payment(tenant, id).partition();
+        self.all_of(&partition, "").await?;
+        let payers = self.items.values().filter_map(|item| read::parsed(item, "payer", Account::parse).ok());
+        let named = self.evidence.iter().filter_map(|home| Account::parse(home).ok());
+        let homes: Vec<Partition> = payers.chain(named).filter_map(|home| Partition::account(tenant, home)).collect();
+        let entries =
+            self.items.values().filter_map(|item| read::parsed(item, "transaction_id", TransactionId::parse).ok());
+        let told = self.evidence.iter().filter_map(|id| self.named(id, "transaction", TransactionId::parse));
+        let entries: BTreeSet<TransactionId> = entries.chain(told).collect();
+        let wanted = homes.iter().flat_map(|home| entries.iter().map(|entry| home.entry(*entry)));
+        let wanted = wanted.collect();
+        self.get(wanted).await
+    }
+
+    /// A top-up: its partition, its customer's entries about it, and the provider's objects.
+    async fn topup(&mut self, id: TopupId) -> Result<(), Stopped> {
+        let tenant = self.of.tenant;
+        let partition = keys::topup(tenant, id).partition();
+        self.all_of(&partition, "").await?;
+        let mut objects = BTreeSet::new();
+        for item in self.items.values() {
+            for (name, is_refund) in [("payment_intent", false), ("psp_refund", true)] {
+                let known = read::opt_text(item, name).and_then(PspId::parse);
+                objects.extend(known.map(|known| (known, is_refund)));
+            }
+        }
+        let told = self.evidence.iter().filter(|id| id.starts_with("pi_")).filter_map(|id| PspId::parse(id));
+        objects.extend(told.map(|intent| (intent, false)));
+        let customers =
+            self.items.values().filter_map(|item| Some(format!("customer:{}", read::opt_text(item, "customer_id")?)));
+        let customers: BTreeSet<String> = customers.chain(self.evidence.iter().cloned()).collect();
+        for account in customers.iter().filter_map(|customer| Account::parse(customer).ok()) {
+            if let Some(home) = Partition::account(tenant, account) {
+                self.all_of(&home, sk::TXN).await?;
+            }
+        }
+        let Some(desk) = &self.of.desk else { return Ok(()) };
+        for (object, is_refund) in objects {
+            let said =
+                match desk.look_at(if is_refund { Lookup::Refund(&object) } else { Lookup::Intent(&object) }).await {
+                    Sighting::Found(PspObject::Intent(intent)) => of_intent(tenant, &intent),
+                    Sighting::Found(PspObject::Refund(refund)) => of_refund(tenant, &refund),
+                    Sighting::Found(PspObject::Payout(payout)) => of_payout(tenant, &payout),
+                    Sighting::Absent => None,
+                    Sighting::Unknown => return Err(Stopped::Unsettled),
+                };
+            if let Some(Said::Fact(_, fact)) = said {
+                self.facts.push(fact);
+            }
+        }
+        Ok(())
+    }
+
+    /// A settlement: its record, its lists of records with those records, and its merchant's entries.
+    async fn settlement(&mut self, id: SettlementId) -> Result<(), Stopped> {
+        let tenant = self.of.tenant;
+        let merchants = self.evidence.iter().filter_map(|id| Account::parse(id).ok());
+        for account in merchants {
+            let Account::Merchant(merchant) = account else { continue };
+            let partition = Partition::merchant(tenant, merchant);
+            self.all_of(&partition, sk::TXN).await?;
+            let mut wanted = vec![keys::settlement(tenant, merchant, id)];
+            for list in self.query(&partition, &keys::settled_prefix(id)).await? {
+                let records = read_batch(&list).map_err(Problem::from)?;
+                wanted.extend(records.iter().map(|record| record.key(tenant, merchant)));
+            }
+            self.get(wanted).await?;
+        }
+        let Some(desk) = &self.of.desk else { return Ok(()) };
+        let payouts = self.evidence.iter().filter(|id| id.starts_with("po_")).filter_map(|id| PspId::parse(id));
+        let told = self.items.values().filter_map(|item| PspId::parse(read::opt_text(item, "payout_reference")?));
+        for payout in payouts.chain(told).filter(|id| id.as_str().starts_with("po_")).collect::<BTreeSet<PspId>>() {
+            let said = match desk.look_at(Lookup::Payout(&payout)).await {
+                Sighting::Found(PspObject::Payout(payout)) => of_payout(tenant, &payout),
+                Sighting::Found(PspObject::Intent(_) | PspObject::Refund(_)) | Sighting::Unknown => {
+                    return Err(Stopped::Unsettled);
+                }
+                Sighting::Absent => None,
+            };
+            if let Some(Said::Fact(_, fact)) = said {
+                self.facts.push(fact);
+            }
+        }
+        Ok(())
+    }
+
+    fn named<T, E>(&self, text: &str, kind: &str, parse: impl FnOnce(&str) -> Result<T, E>) -> Option<T> {
+        parse(text.strip_prefix(kind)?.strip_prefix(':')?).ok()
+    }
+
+    /// Takes every item of a partition whose sort key begins so.
+    async fn all_of(&mut self, partition: &Partition, prefix: &str) -> Result<(), Stopped> {
+        let items = self.query(partition, prefix).await?;
+        self.take(items)
+    }
+
+    async fn query(&self, partition: &Partition, prefix: &str) -> Result<Vec<Item>, Stopped> {
+        let sort_keys = if prefix.is_empty() { SortKeys::All } else { SortKeys::Prefix(prefix.to_owned()) };
+        self.pages(&QuerySpec::partition(partition, sort_keys), attr::SK).await
+    }
+
+    /// Everything that a query asks for, page by page.
+    async fn pages(&self, query: &QuerySpec, by: &str) -> Result<Vec<Item>, Stopped> {
+        let (mut items, mut after) = (Vec::new(), None);
+        loop {
+            let query = query.clone().after(after.take()).limit(PAGE);
+            let page = self.of.app.dynamo().query_readable(&query).await.map_err(Problem::from)?;
+            let is_last = page.len() < PAGE;
+            after = page.last().and_then(|last| read::opt_text(&last.item, by).map(str::to_owned));
+            items.extend(page.into_iter().map(|readable| readable.item));
+            if items.len() > ITEMS_MAX {
+                return Err(Stopped::Unsettled);
+            }
+            if is_last {
+                return Ok(items);
+            }
+        }
+    }
+
+    async fn get(&mut self, wanted: Vec<Key>) -> Result<(), Stopped> {
+        if wanted.len() > ITEMS_MAX {
+            return Err(Stopped::Unsettled);
+        }
+        let items = self.of.app.dynamo().get_many(&wanted).await.map_err(Problem::from)?;
+        self.take(items.into_iter().flatten().collect())
+    }
+
+    fn take(&mut self, items: Vec<Item>) -> Result<(), Stopped> {
+        for item in items {
+            let text = |name| read::opt_text(&item, name).unwrap_or_default().to_owned();
+            self.items.insert((text(attr::PK), text(attr::SK)), item);
+        }
+        if self.items.len() > ITEMS_MAX { Err(Stopped::Unsettled) } else { Ok(()) }
+    }
+}
+
+impl Reconciler<'_> {
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<Item>, Problem> {
+        Ok(self.app.dynamo().get(key).await?)
+    }
+
+    fn key_of(&self, item: &Item) -> Option<Key> {
+        Key::stored(self.tenant, read::opt_text(item, attr::PK)?, read::opt_text(item, attr::SK)?)
+    }
+
+    /// The entry that a reference names.
+    fn entry_of(&self, reference: &Item) -> Option<Key> {
+        let home = read::parsed(reference, "home", Account::parse).ok()?;
+        let id = read::parsed(reference, "transaction_id", TransactionId::parse).ok()?;
+        Some(Partition::account(self.tenant, home)?.entry(id))
+    }
+
+    /// What holds, where an entry belongs to a payment.
+    fn held_by(&self, entry: &Item) -> Option<Key> {
+        let payment = read::parsed(entry, "payment_id", PaymentId::parse).ok()?;
+        entry.contains_key("payment_status").then(|| keys::hold(self.tenant, payment))
+    }
+}
