@@ -181,7 +181,7 @@ fn everything_is_called_by_something() {
         };
         called.insert(function.binary, by);
     }
-    let workers = ["crediting", "jobs", "outbox"].map(|name| (name.to_owned(), "a queue"));
+    let workers = ["crediting", "jobs", "outbox", "reconcile"].map(|name| (name.to_owned(), "a queue"));
     let expected = faces.map(|name| (name.to_owned(), "routes")).into_iter().chain(workers);
     let expected = expected.chain([("token-claims".to_owned(), "the pool")]);
     let expected = expected.chain([("settlement".to_owned(), "the state machine")]);

@@ -232,6 +232,8 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::ResendApprove => "bank file approved to be sent again",
         Endpoint::ReturnRequest => "transfer told to be returned",
         Endpoint::ReturnApprove => "transfer booked as returned",
+        Endpoint::ReconciliationRequest => "reconciliation asked for",
+        Endpoint::BreakAdjustment => "break's adjustment requested",
     };
     vec![name]
 }

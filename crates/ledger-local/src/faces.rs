@@ -3,6 +3,7 @@
 
 use crate::demo::Demo;
 use crate::events::LocalEvents;
+use crate::reports::LocalReports;
 use crate::seed::{self, SeedError};
 use crate::settlement::{self, LocalFiles, LocalKyc, LocalSagas};
 use aws_sdk_dynamodb::Client;
@@ -20,6 +21,7 @@ use ledger_runtime::execute::Ledger;
 use ledger_runtime::lambda::Due;
 use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::psp::{Stripe, StripeError};
+use ledger_runtime::reconcile::Settings;
 use ledger_runtime::routing;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +41,8 @@ const CREDIT_EVERY: Duration = Duration::from_millis(500);
 const PUBLISH_EVERY: Duration = Duration::from_millis(500);
 /// How often operations in flight are recovered.
 const RECOVER_EVERY: Duration = Duration::from_secs(5);
+/// How often it is looked for reconciliations that somebody asked for.
+const RECONCILE_EVERY: Duration = Duration::from_secs(1);
 
 const ABOUT: &str = "Amounts are decimal strings, times RFC 3339 in UTC, ids UUIDs. Errors are RFC 9457 \
 problem documents with a stable `code`. Requests that change something carry an `Idempotency-Key`. \
@@ -82,6 +86,8 @@ pub struct Backend {
     pub kyc: LocalKyc,
     /// Where the bank's files go.
     pub payouts: LocalFiles,
+    /// Where reports of reconciliations go.
+    pub reports: LocalReports,
 }
 
 /// Functions that are ready for requests.
@@ -119,6 +125,7 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     tokio::spawn(credit(app.clone(), demo.tenant.clone()));
     tokio::spawn(recover(app.clone(), demo.tenant.clone()));
     tokio::spawn(publish(app.clone(), demo.tenant.clone()));
+    tokio::spawn(reconcile(app.clone(), demo.tenant.clone()));
     let (router, openapi) = routes(&app).split_for_parts();
     let beside = settlement::dev_router(app.settler(), backend.kyc);
     Ok(Mounted { faces: routing::finish(router, app), openapi: completed(openapi), demo, beside })
@@ -143,6 +150,7 @@ fn without_stripe(backend: &Backend) -> App {
         .with_metric_source(counting)
         .with_event_sink(backend.events.clone());
     let app = app.with_kyc(Arc::new(backend.kyc.clone())).with_payout_files(Arc::new(backend.payouts.clone()));
+    let app = app.with_reports(Arc::new(backend.reports.clone()));
     let sagas = LocalSagas::new(app.settler());
     app.with_sagas(Arc::new(sagas))
 }
@@ -173,6 +181,7 @@ pub fn openapi_json() -> String {
         events: LocalEvents::in_memory(),
         kyc: LocalKyc::default(),
         payouts: LocalFiles::default(),
+        reports: LocalReports::default(),
     };
     let document = completed(routes(&without_stripe(&backend)).into_openapi());
     document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
@@ -231,6 +240,21 @@ async fn publish(app: App, tenant: String) {
         ticks.tick().await;
         if let Err(problem) = outbox::publish_due(&app, &due).await {
             tracing::warn!(code = problem.code(), "journal entries were not published");
+        }
+    }
+}
+
+/// What one more schedule does on AWS: runs the reconciliations that somebody asked for. A stack that is started
+/// for an hour has no nights.
+async fn reconcile(app: App, tenant: String) {
+    let Ok(tenant) = Tenant::parse(&tenant) else { return };
+    let due = Due::everything(tenant);
+    let settings = Settings { nightly: false, ..Settings::of(&app) };
+    let mut ticks = tokio::time::interval(RECONCILE_EVERY);
+    loop {
+        ticks.tick().await;
+        if let Err(problem) = reconcile::run_as(&app, &due, &settings).await {
+            tracing::warn!(code = problem.code(), "a reconciliation did not come to its end");
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod gateway;
 pub mod issuer;
 mod private_file;
 mod problem;
+pub mod reports;
 pub mod seed;
 pub mod settlement;
 pub mod stack;

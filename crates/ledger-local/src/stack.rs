@@ -7,6 +7,7 @@ use crate::events::{EventsError, LocalEvents};
 use crate::faces::{self, Backend, MountError, Mounted};
 use crate::gateway::{self, Parts};
 use crate::issuer::{Issuer, IssuerError};
+use crate::reports::LocalReports;
 use crate::settlement::{LocalFiles, LocalKyc};
 use crate::stripe::{Simulator, SimulatorConfig, SimulatorError};
 use crate::table::{self, TableError};
@@ -31,6 +32,8 @@ const WEBHOOK_PATH: &str = "/v1/webhooks/stripe";
 const SIMULATOR_FILE: &str = "stripe.json";
 /// The directory of the bank's files, beside the other state.
 const PAYOUTS: &str = "payouts";
+/// The directory of the reports of reconciliations, beside the other state.
+const REPORTS: &str = "reconciliation";
 /// Requests that run longer than this at a stop are cut off; their callers retry with their keys.
 const STOP_GRACE: Duration = Duration::from_secs(10);
 
@@ -293,6 +296,7 @@ where
         None => LocalEvents::in_memory(),
     };
     let (simulator, stripe) = simulator(stripe, state_directory.as_deref(), url)?;
+    let reports = state_directory.as_ref().map(|directory| LocalReports::in_directory(directory.join(REPORTS)));
     let payouts = state_directory.map(|directory| LocalFiles::in_directory(directory.join(PAYOUTS)));
     let (kyc, payouts) = (LocalKyc::default(), payouts.unwrap_or_default());
     let backend = Backend {
@@ -305,6 +309,7 @@ where
         events: events.clone(),
         kyc: kyc.clone(),
         payouts: payouts.clone(),
+        reports: reports.unwrap_or_default(),
     };
     Ok(Prepared { issuer, simulator, stripe, events, kyc, payouts, mounted: mount(backend).await? })
 }

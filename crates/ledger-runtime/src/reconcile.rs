@@ -7,6 +7,7 @@ mod gather;
 mod read;
 mod report;
 mod spill;
+mod views;
 
 pub use report::{ReportFiles, S3Reports, line};
 pub use spill::Spill;
@@ -28,7 +29,7 @@ use ledger_core::reconcile::{
     BreakKind, Finding, Group, Limits, Said, Scope, explain, of_intent, of_payout, of_refund,
 };
 use ledger_core::transaction::{BuildError, Transaction};
-use read::{Read, unkept};
+use read::{Reading, unkept};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -105,8 +106,12 @@ pub struct Reconciled {
 ///
 /// # Errors
 /// 503 if the store did not tell; a later call begins the run again. 500 if a run cannot be brought to its end.
-pub async fn run_due(app: &App, tenant: &Tenant, settings: &Settings) -> Result<Reconciled, Problem> {
-    let desk = app.provider_if_any().await.map(|provider| provider.desk().clone());
+pub async fn run_due(
+    app: &App,
+    desk: Option<&Desk>,
+    tenant: &Tenant,
+    settings: &Settings,
+) -> Result<Reconciled, Problem> {
     let this = Reconciler { app, tenant, settings, desk };
     let mut done = Reconciled::default();
     for run in this.due().await? {
@@ -122,7 +127,8 @@ struct Reconciler<'a> {
     app: &'a App,
     tenant: &'a Tenant,
     settings: &'a Settings,
-    desk: Option<Desk>,
+    /// Where the payment provider is asked, if one is set up.
+    desk: Option<&'a Desk>,
 }
 
 impl Reconciler<'_> {
@@ -190,8 +196,7 @@ impl Reconciler<'_> {
     }
 
     async fn reconcile(&self, run: &Run, tally: &mut Tally) -> Result<Vec<Finding>, Problem> {
-        let (now, began) = (self.app.now(), Instant::now());
-        let until = began.checked_add(self.settings.longest).unwrap_or(began);
+        let now = self.app.now();
         let name = format!("reconciliation-{}-{}", run.id, run.fence);
         let spill = Spill::new(&self.settings.directory, &name, self.settings.parts);
         let mut spill = spill.map_err(|error| unkept(&error))?;
@@ -199,11 +204,13 @@ impl Reconciler<'_> {
         // First, so that what the provider has told of is in the table when it is read.
         self.ask_provider(&mut spill, &mut scope, tally).await?;
         let jitter = self.app.ledger().entropy().jitter();
-        let (dynamo, tenant, settings) = (self.app.dynamo(), self.tenant, self.settings);
-        let read = Read { dynamo, tenant, settings, now, until, jitter };
-        let mut last = began;
-        let told = async |tally: &Tally| self.tell(run, tally, &mut last).await;
-        let items = read.all(&mut spill, tally, told).await?;
+        let whose = (self.app.dynamo(), self.tenant);
+        let mut reading = Reading::new(whose, self.settings, now, jitter);
+        let mut last = Instant::now();
+        while reading.next(&mut spill, tally).await? {
+            self.tell(run, tally, &mut last).await?;
+        }
+        let items = reading.findings;
         let mut groups = BTreeMap::<Group, Vec<Finding>>::new();
         let mut suspects = items.len();
         for part in 0..spill.parts() {
@@ -236,7 +243,7 @@ impl Reconciler<'_> {
     /// What the payment provider has of the last days.
     async fn ask_provider(&self, spill: &mut Spill, scope: &mut Scope, tally: &mut Tally) -> Result<(), Problem> {
         "none".clone_into(&mut tally.provider);
-        let Some(desk) = &self.desk else { return Ok(()) };
+        let Some(desk) = self.desk else { return Ok(()) };
         let since = scope.began_at.minus(self.settings.provider_since);
         let take = |object: PspObject| {
             let said = match &object {

@@ -5,6 +5,7 @@ mod balance;
 mod directory;
 mod history;
 mod payment;
+mod reconciliation;
 mod settlement;
 mod topup;
 
@@ -12,6 +13,7 @@ pub use balance::{BalanceView, MetricsView};
 pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView};
 pub use history::{HistoryView, OperationView, Page};
 pub use payment::{PaymentDetail, PaymentView, RefundView};
+pub use reconciliation::{FindingView, RunView};
 pub use settlement::{AssetTotalsView, SettlementView};
 pub(crate) use topup::answer as topup_answer;
 pub use topup::{TopupCreatedView, TopupRefundView, TopupView};

@@ -1,5 +1,5 @@
 //! The operator's face: customers, merchants, cards, terminals, grants, adjustments, settlements,
-//! top-ups, what waits for a person, audit and its seals, rollout.
+//! reconciliations, top-ups, what waits for a person, audit and its seals, rollout.
 //! Every path is under `/v1/admin`; every change stands in the audit trail with who made it.
 
 mod adjustments;
@@ -12,6 +12,7 @@ mod grants;
 mod idempotency;
 mod merchants;
 mod payout_requests;
+mod reconciliation;
 mod settlements;
 mod terminals;
 mod topups;
@@ -46,6 +47,10 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(adjustments::get))
         .routes(routes!(adjustments::approve))
         .routes(routes!(adjustments::reject))
+        .routes(routes!(reconciliation::list))
+        .routes(routes!(reconciliation::create))
+        .routes(routes!(reconciliation::get))
+        .routes(routes!(reconciliation::answer))
         .routes(routes!(topups::get))
         .routes(routes!(topups::refund))
         .routes(routes!(topups::get_refund))

@@ -4,7 +4,7 @@
 use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
-use super::{Call, Customer, Merchant, Terminal, World, parked};
+use super::{Call, Customer, Merchant, Terminal, World, breaks, parked};
 use ledger_core::ops::settlement::Task;
 use ledger_core::ops::settlement::saga::STEPS;
 use serde_json::{Value, json};
@@ -78,6 +78,8 @@ pub enum Endpoint {
     ResendApprove,
     ReturnRequest,
     ReturnApprove,
+    ReconciliationRequest,
+    BreakAdjustment,
 }
 
 impl Stage {
@@ -114,7 +116,7 @@ impl Stage {
 
 impl Endpoint {
     /// Every endpoint.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 40] = [
         Self::Pay,
         Self::Transfer,
         Self::PaymentCode,
@@ -153,10 +155,12 @@ impl Endpoint {
         Self::Authorize,
         Self::Capture,
         Self::Void,
+        Self::ReconciliationRequest,
+        Self::BreakAdjustment,
     ];
 
     /// Those whose whole effect is one transaction of ours: they call no payment provider.
-    pub const WALLET: [Self; 36] = [
+    pub const WALLET: [Self; 38] = [
         Self::Pay,
         Self::Transfer,
         Self::PaymentCode,
@@ -193,6 +197,8 @@ impl Endpoint {
         Self::ResendApprove,
         Self::ReturnRequest,
         Self::ReturnApprove,
+        Self::ReconciliationRequest,
+        Self::BreakAdjustment,
     ];
 
     /// Whether it calls the payment provider.
@@ -344,11 +350,11 @@ impl Endpoint {
                 prepared(merchant.voids(&payment), 200, 1).with_other("reason", "sold out")
             }
             Self::SettlementOpen => {
-                let body = json!({"merchant_id": payable(world).await.id});
+                let body = json!({"merchant_id": settling::payable(world).await.id});
                 make(world, "/v1/admin/settlements", &body).with_other("pay_on", "2026-12-01")
             }
             Self::SettlementResume => {
-                let path = settled(world, &[Task::Stop]).await + "/resume";
+                let path = settling::settled(world, &[Task::Stop]).await + "/resume";
                 let body = json!({"reason": "repaired"});
                 Prepared { status: 200, ..make(world, &path, &body).with_other("reason", "not repaired") }
             }
@@ -356,6 +362,11 @@ impl Endpoint {
             Self::ResendApprove => approved(world, "resends", "/resend_id", 0).await,
             Self::ReturnRequest => asked(world, "returns").await,
             Self::ReturnApprove => approved(world, "returns", "/return_id", 1).await,
+            Self::ReconciliationRequest => make(world, "/v1/admin/reconciliation/runs", &json!({})),
+            Self::BreakAdjustment => {
+                let (path, body) = (breaks::adjustment_path(world).await, json!({"note": "looked at"}));
+                make(world, &path, &body).with_other("note", "not looked at")
+            }
         }
     }
 }

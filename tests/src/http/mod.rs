@@ -3,6 +3,7 @@
 
 pub mod answer;
 pub mod books;
+pub mod breaks;
 pub mod call;
 pub mod chance;
 pub mod endpoints;

@@ -43,7 +43,7 @@ pub struct Deployed {
 }
 
 /// Every function. One that is not here is neither started by the tests nor measured.
-pub const FUNCTIONS: [Deployed; 10] = [
+pub const FUNCTIONS: [Deployed; 11] = [
     http("customer", "customer-payment"),
     http("merchant", "merchant-payments"),
     http("admin", "admin-attention"),
@@ -53,6 +53,7 @@ pub const FUNCTIONS: [Deployed; 10] = [
     worker("outbox", "outbox-schedule"),
     worker("crediting", "crediting-schedule"),
     task("settlement", "settlement-collect"),
+    worker("reconcile", "reconcile-schedule"),
     trigger("token-claims", "token-claims-cognito"),
 ];
 

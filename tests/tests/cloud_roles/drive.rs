@@ -1,6 +1,7 @@
 //! Drives everything that the functions do: each operation of the document with a success, the workers with
 //! work to do, Stripe's events, and the ways on which a function asks its store for more than usual.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::ops::settlement::{Compensation, Step, Task};
 use ledger_local::faces::FACES;
 use ledger_tests::cloud::gate;
@@ -38,6 +39,7 @@ pub(crate) async fn everything() {
     let _ = stage.world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
     settlements(&stage).await;
     assert!(stage.world.seal().await.expect("a whole run").records > 0);
+    reconciliations(&stage).await;
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
     in_flight().await;
@@ -45,7 +47,9 @@ pub(crate) async fn everything() {
 
 /// What each function asks of its store before its first event.
 async fn starts(world: &World) {
-    for name in FACES.map(|(name, _)| name).into_iter().chain(["jobs", "outbox", "crediting", "settlement"]) {
+    for name in
+        FACES.map(|(name, _)| name).into_iter().chain(["jobs", "outbox", "crediting", "settlement", "reconcile"])
+    {
         gate::as_function(name, world.app.dynamo().warm_up()).await.expect("the store is there");
     }
 }
@@ -126,6 +130,26 @@ async fn settlements(stage: &Stage) {
     ] {
         let _ = world.api.send(&Call::get(&path, who)).await.good();
     }
+}
+
+/// A reconciliation of books with breaks of each kind of group, each of which is looked at again, and what can be
+/// looked at of it.
+async fn reconciliations(stage: &Stage) {
+    let Stage { world, merchant, .. } = stage;
+    let customer = world.customer_with("1000").await;
+    let _ = world.api.settle(&customer.pays(merchant, "100")).await.good();
+    let _ = world.credit().await.expect("a whole run");
+    let books = world.books().await;
+    for (kind, id) in [("customer", &customer.id), ("merchant", &merchant.id)] {
+        let pk = format!("{}#{kind}#{id}", world.tenant);
+        let mut row = books.row(&pk, "BALANCE#ECOPAY").expect("a balance").clone();
+        row.insert("balance".to_owned(), AttributeValue::N("7".to_owned()));
+        world.plant(row).await;
+    }
+    let report = world.reconciled().await;
+    assert_eq!(report["status"], "breaks", "{report}");
+    assert!(world.reconcile_as(|settings| settings.nightly = true).await.is_ok());
+    let _ = world.api.send(&Call::get("/v1/admin/reconciliation", &world.operator.who)).await.good();
 }
 
 /// The key and the transaction of a payment.

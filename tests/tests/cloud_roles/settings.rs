@@ -132,6 +132,7 @@ fn functions_know_what_they_may_read() {
         for (name, words) in [
             ("KYC_URL", "lambda::kyc"),
             ("PAYOUT_BUCKET", "lambda::payout_files"),
+            ("RECONCILIATION_BUCKET", "lambda::reports"),
             ("SETTLEMENT_STATE_MACHINE", "lambda::sagas"),
         ] {
             let links = super::rules::code_says(&function.binary, &[words]);

@@ -16,13 +16,14 @@ type Asked = BTreeMap<&'static str, BTreeSet<Request>>;
 /// An action on a resource.
 type Use = (String, String);
 
-const DATA: [&str; 7] = [
+const DATA: [&str; 8] = [
     "dynamodb:BatchGetItem",
     "dynamodb:ConditionCheckItem",
     "dynamodb:DeleteItem",
     "dynamodb:GetItem",
     "dynamodb:PutItem",
     "dynamodb:Query",
+    "dynamodb:Scan",
     "dynamodb:UpdateItem",
 ];
 /// What every function needs to say what it does.
@@ -38,7 +39,7 @@ const PUT_FILE: &str = "s3:PutObject <PayoutBucket.Arn>/*";
 const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
 
 /// What the local stack has no like of, and no test can see: function, and action and resource.
-const BESIDE: [(&str, &[&str]); 10] = [
+const BESIDE: [(&str, &[&str]); 11] = [
     ("customer", &[KEY, SECRET]),
     ("merchant", &[KEY]),
     ("admin", &[KEY, SECRET, "cloudwatch:GetMetricData *", GET_FILE, PUT_FILE]),
@@ -86,6 +87,17 @@ const BESIDE: [(&str, &[&str]); 10] = [
         ],
     ),
     ("settlement", &[KEY, "secretsmanager:GetSecretValue <KycSecret>", GET_FILE, PUT_FILE]),
+    (
+        "reconcile",
+        &[
+            KEY,
+            SECRET,
+            PUT_FILE,
+            "sqs:DeleteMessage <ReconcileQueue.Arn>",
+            "sqs:GetQueueAttributes <ReconcileQueue.Arn>",
+            "sqs:ReceiveMessage <ReconcileQueue.Arn>",
+        ],
+    ),
     ("token-claims", &[]),
 ];
 

@@ -7,6 +7,7 @@ use crate::config::StripeAccess;
 use crate::psp::Stripe;
 use crate::publishing::SqsSink;
 use crate::readback::CloudWatch;
+use crate::reconcile::S3Reports;
 use crate::secrets::SecretsManager;
 use crate::settlement::{HttpKyc, S3Files, StateMachine};
 use aws_config::SdkConfig;
@@ -64,6 +65,15 @@ pub fn kyc(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
 pub fn payout_files(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
     let Some(bucket) = app.config().settlement.bucket.clone() else { return Ok(app) };
     Ok(app.with_payout_files(Arc::new(S3Files::new(sdk, &bucket))))
+}
+
+/// The bucket of the reports of reconciliations, if the environment names one.
+///
+/// # Errors
+/// None.
+pub fn reports(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
+    let Some(bucket) = app.config().reconcile.bucket.clone() else { return Ok(app) };
+    Ok(app.with_reports(Arc::new(S3Reports::new(sdk, &bucket))))
 }
 
 /// The state machine that runs the sagas of settlements, if the environment names one.

@@ -170,7 +170,7 @@ impl<'a> Gather<'a> {
                 self.all_of(&home, sk::TXN).await?;
             }
         }
-        let Some(desk) = &self.of.desk else { return Ok(()) };
+        let Some(desk) = self.of.desk else { return Ok(()) };
         for (object, is_refund) in objects {
             let said =
                 match desk.look_at(if is_refund { Lookup::Refund(&object) } else { Lookup::Intent(&object) }).await {

@@ -2,10 +2,11 @@
 
 use super::Settings;
 use super::spill::Spill;
-use crate::dynamo::{Dynamo, ReadError, Segment};
+use crate::dynamo::{Dynamo, ReadError, Readable, Scanned, Segment};
 use crate::problem::Problem;
+use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
-use ledger_core::dynamo::ItemError;
+use ledger_core::dynamo::Value;
 use ledger_core::ids::Tenant;
 use ledger_core::ops::reconciliation::Tally;
 use ledger_core::reconcile::{Finding, Said, of_item};
@@ -17,84 +18,92 @@ use tokio::time::Instant;
 /// How often a page is asked for again that the store did not give.
 const TRIES: u32 = 6;
 
-/// What a whole read gave beside the facts.
-pub(super) struct Read<'a> {
-    pub(super) dynamo: &'a Dynamo,
-    pub(super) tenant: &'a Tenant,
-    pub(super) settings: &'a Settings,
-    pub(super) now: Timestamp,
-    pub(super) until: Instant,
-    pub(super) jitter: u32,
+/// A read of the whole table, some of its pages under way.
+pub(super) struct Reading<'a> {
+    dynamo: &'a Dynamo,
+    tenant: &'a Tenant,
+    settings: &'a Settings,
+    now: Timestamp,
+    began: Instant,
+    jitter: u32,
+    pages: FuturesUnordered<BoxFuture<'static, Result<Scanned, Problem>>>,
+    /// What is wrong with single items.
+    pub(super) findings: Vec<Finding>,
 }
 
-impl Read<'_> {
-    /// Reads everything of the tenant, and tells after each page how far it has come. Facts go to `spill`; what
-    /// is wrong with single items is returned.
-    pub(super) async fn all(
-        &self,
-        spill: &mut Spill,
-        tally: &mut Tally,
-        mut told: impl AsyncFnMut(&Tally) -> Result<(), Problem>,
-    ) -> Result<Vec<Finding>, Problem> {
-        let began = Instant::now();
-        let mut findings = Vec::new();
-        let segments = Segment::all(self.settings.segments).into_iter();
-        let mut pages: FuturesUnordered<_> = segments.map(|segment| self.page(segment)).collect();
-        while let Some(page) = pages.next().await {
-            let page = page?;
-            if Instant::now() >= self.until {
-                tracing::error!(tenant = %self.tenant, "the table is too large for one run: reconcile its export");
-                return Err(Problem::internal());
+impl<'a> Reading<'a> {
+    /// From the beginning.
+    pub(super) fn new(
+        (dynamo, tenant): (&'a Dynamo, &'a Tenant),
+        settings: &'a Settings,
+        now: Timestamp,
+        jitter: u32,
+    ) -> Self {
+        let (pages, findings) = (FuturesUnordered::new(), Vec::new());
+        let this = Self { dynamo, tenant, settings, now, began: Instant::now(), jitter, pages, findings };
+        for segment in Segment::all(settings.segments) {
+            this.pages.push(this.page(segment));
+        }
+        this
+    }
+
+    /// Takes the next page of the tenant's items: facts go to `spill`. `false` after the last.
+    pub(super) async fn next(&mut self, spill: &mut Spill, tally: &mut Tally) -> Result<bool, Problem> {
+        let Some(page) = self.pages.next().await else { return Ok(false) };
+        let page = page?;
+        if self.began.elapsed() >= self.settings.longest {
+            tracing::error!(tenant = %self.tenant, "the table is too large for one run: reconcile its export");
+            return Err(Problem::internal());
+        }
+        tally.units = tally.units.saturating_add(i64::try_from(page.units).unwrap_or(i64::MAX));
+        for readable in &page.items {
+            tally.items = tally.items.saturating_add(1);
+            for said in of_item(&without_odd(readable), self.now, self.settings.limits) {
+                match said {
+                    Said::Fact(group, fact) => spill.add(&group, &fact).map_err(|error| unkept(&error))?,
+                    Said::Break(finding) => self.findings.push(finding),
+                }
             }
-            tally.units = tally.units.saturating_add(i64::try_from(page.units).unwrap_or(i64::MAX));
-            for readable in &page.items {
-                tally.items = tally.items.saturating_add(1);
-                let said = match readable.whole() {
-                    Ok(item) => of_item(item, self.now, self.settings.limits),
-                    Err(odd) => unreadable(&readable.item, &odd, self.now, self.settings),
-                };
-                for said in said {
-                    match said {
-                        Said::Fact(group, fact) => spill.add(&group, &fact).map_err(|error| unkept(&error))?,
-                        Said::Break(finding) => findings.push(finding),
+        }
+        tokio::time::sleep_until(self.due(tally)).await;
+        if let Some(next) = page.next {
+            self.pages.push(self.page(next));
+        }
+        Ok(true)
+    }
+
+    fn page(&self, segment: Segment) -> BoxFuture<'static, Result<Scanned, Problem>> {
+        let (dynamo, tenant, jitter) = (self.dynamo.clone(), self.tenant.clone(), self.jitter);
+        Box::pin(async move {
+            let mut tries = 0;
+            loop {
+                match dynamo.scan_page(&segment, &tenant).await {
+                    Ok(page) => return Ok(page),
+                    Err(ReadError::Throttled | ReadError::Unavailable(_)) if tries < TRIES => {
+                        tries = tries.saturating_add(1);
+                        tokio::time::sleep(retry::backoff(tries, jitter)).await;
                     }
+                    Err(error) => return Err(error.into()),
                 }
             }
-            told(tally).await?;
-            self.pace(began, tally).await;
-            pages.extend(page.next.map(|segment| self.page(segment)));
-        }
-        Ok(findings)
+        })
     }
 
-    async fn page(&self, segment: Segment) -> Result<crate::dynamo::Scanned, Problem> {
-        let mut tries = 0;
-        loop {
-            match self.dynamo.scan_page(&segment, self.tenant).await {
-                Ok(page) => return Ok(page),
-                Err(ReadError::Throttled | ReadError::Unavailable(_)) if tries < TRIES => {
-                    tries = tries.saturating_add(1);
-                    tokio::time::sleep(retry::backoff(tries, self.jitter)).await;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    /// Waits until what was read may have been read.
-    async fn pace(&self, began: Instant, tally: &Tally) {
+    /// When what was read may have been read.
+    fn due(&self, tally: &Tally) -> Instant {
         let units = u64::try_from(tally.units).unwrap_or_default();
         let due_ms = units.saturating_mul(1000).checked_div(self.settings.units_per_second.max(1)).unwrap_or_default();
-        let due = began.checked_add(Duration::from_millis(due_ms)).unwrap_or(began);
-        tokio::time::sleep_until(due).await;
+        self.began.checked_add(Duration::from_millis(due_ms)).unwrap_or(self.began)
     }
 }
 
-/// An attribute of a kind that we never write: nothing else of the item is believed.
-fn unreadable(item: &ledger_core::dynamo::Item, odd: &ItemError, now: Timestamp, settings: &Settings) -> Vec<Said> {
-    let mut item = item.clone();
-    item.insert(odd.attribute.clone(), ledger_core::dynamo::Value::Bool(false));
-    of_item(&item, now, settings.limits)
+/// An attribute of a kind that we never write says nothing: whoever needs it finds it unreadable.
+fn without_odd(readable: &Readable) -> ledger_core::dynamo::Item {
+    let mut item = readable.item.clone();
+    if let Some(odd) = &readable.odd {
+        item.insert(odd.attribute.clone(), Value::Bool(false));
+    }
+    item
 }
 
 pub(super) fn unkept(error: &std::io::Error) -> Problem {

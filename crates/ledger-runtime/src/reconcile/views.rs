@@ -1,0 +1,84 @@
+//! Runs and their breaks, read back for the operator.
+
+use crate::app::App;
+use crate::cursor::Cursor;
+use crate::dynamo::{QuerySpec, SortKeys};
+use crate::problem::Problem;
+use crate::request;
+use crate::views::{FindingView, Page, RunView};
+use ledger_core::ids::{FindingId, RunId, Tenant};
+use ledger_core::keys::{self, Partition, sk};
+use ledger_core::ops::reconciliation::{FoundBreak, Run};
+
+impl App {
+    /// A tenant's reconciliations, newest first.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn reconciliations(&self, tenant: &Tenant, page: request::Page) -> Result<Page<RunView>, Problem> {
+        let prefix = sk::RECONCILIATION;
+        let query = QuerySpec::partition(&Partition::tenant(tenant), SortKeys::Prefix(prefix.to_owned()))
+            .newest_first()
+            .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
+            .limit(page.limit.saturating_add(1));
+        let mut runs = Vec::new();
+        for item in self.dynamo().query(&query).await? {
+            runs.push(Run::read(&item)?);
+        }
+        let next_cursor = cut(&mut runs, page.limit, |run| Cursor::after(run.id.uuid()));
+        Ok(Page { items: runs.iter().map(RunView::from).collect(), next_cursor })
+    }
+
+    /// A reconciliation.
+    ///
+    /// # Errors
+    /// 404 if there is none, 503 if the store did not tell.
+    pub async fn reconciliation(&self, tenant: &Tenant, id: RunId) -> Result<Run, Problem> {
+        let item = self.dynamo().get(&keys::reconciliation(tenant, id)).await?.ok_or_else(Problem::not_found)?;
+        Ok(Run::read(&item)?)
+    }
+
+    /// The breaks of a reconciliation, in their order.
+    ///
+    /// # Errors
+    /// 404 if there is no such run, 503 if the store did not tell.
+    pub async fn breaks(
+        &self,
+        tenant: &Tenant,
+        id: RunId,
+        page: request::Page,
+    ) -> Result<(Run, Page<FindingView>), Problem> {
+        let run = self.reconciliation(tenant, id).await?;
+        let prefix = keys::break_prefix(id);
+        let query = QuerySpec::partition(&Partition::tenant(tenant), SortKeys::Prefix(prefix.clone()))
+            .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
+            .limit(page.limit.saturating_add(1));
+        // One that was begun twice may have left more.
+        let end = run.finding_id(usize::try_from(run.tally.stored).unwrap_or_default());
+        let mut found = Vec::new();
+        for item in self.dynamo().query(&query).await? {
+            let of = FoundBreak::read(&item)?;
+            if run.state.is_over() && of.id < end {
+                found.push(of);
+            }
+        }
+        let next_cursor = cut(&mut found, page.limit, |found| Cursor::after(found.id.uuid()));
+        Ok((run, Page { items: found.iter().map(FindingView::from).collect(), next_cursor }))
+    }
+
+    /// One break of a reconciliation.
+    ///
+    /// # Errors
+    /// 404 if there is none, 503 if the store did not tell.
+    pub async fn found_break(&self, tenant: &Tenant, run: RunId, id: FindingId) -> Result<FoundBreak, Problem> {
+        let item = self.dynamo().get(&keys::found_break(tenant, run, id)).await?.ok_or_else(Problem::not_found)?;
+        Ok(FoundBreak::read(&item)?)
+    }
+}
+
+/// Cuts what is more than a page, and says where the next one begins.
+fn cut<T>(all: &mut Vec<T>, limit: usize, cursor: impl Fn(&T) -> Cursor) -> Option<String> {
+    let more = all.len() > limit;
+    all.truncate(limit);
+    all.last().filter(|_| more).map(|last| cursor(last).to_string())
+}

@@ -1,0 +1,77 @@
+//! Reconciliations: running one, what it found, and a break that a run has found as it is stored.
+
+use super::world::new_id;
+use super::{Call, World};
+use crate::cloud::gate;
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::reconcile::Limits;
+use ledger_runtime::lambda::Due;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::reconcile::{Reconciled, Settings};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+impl World {
+    /// One call of the worker that reconciles, which does not wait long for anybody.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn reconcile(&self) -> Result<Reconciled, Problem> {
+        self.reconcile_as(|_| {}).await
+    }
+
+    /// The same, with other settings.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn reconcile_as(&self, change: impl FnOnce(&mut Settings)) -> Result<Reconciled, Problem> {
+        let mut settings = Settings {
+            units_per_second: 1_000_000,
+            patience: Duration::from_millis(50),
+            index_lag: Duration::from_millis(50),
+            limits: Limits::default(),
+            nightly: false,
+            ..Settings::of(&self.app)
+        };
+        change(&mut settings);
+        let due = Due::everything(self.slug());
+        gate::as_function("reconcile", reconcile::run_as(&self.app, &due, &settings)).await
+    }
+
+    /// Asks for a run, runs it, and shows its report.
+    ///
+    /// # Panics
+    /// When it is not run to its end.
+    pub async fn reconciled(&self) -> Value {
+        let id = self.operator("/v1/admin/reconciliation/runs", &json!({})).await.text("/run_id");
+        for _ in 0..50 {
+            let _ = self.reconcile().await.expect("a whole run");
+            let path = format!("/v1/admin/reconciliation/runs/{id}?limit=100");
+            let report = self.api.send(&Call::get(&path, &self.operator.who)).await.good().json();
+            if !["requested", "running"].contains(&report["status"].as_str().expect("a status")) {
+                return report;
+            }
+        }
+        panic!("{id} is never over")
+    }
+}
+
+/// A break of a run, as it is stored: a wallet with one yen too many. The path that asks for its adjustment.
+pub(super) async fn adjustment_path(world: &World) -> String {
+    let (run, id, customer) = (new_id(), new_id(), world.customer().await);
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let row = [
+        ("uuid", text(&format!("{}#tenant#root", world.tenant))),
+        ("type", text(&format!("BREAK#{run}#{id}"))),
+        ("finding_id", text(&id)),
+        ("kind", text("balance_differs")),
+        ("subject", text(&format!("customer:{}", customer.id))),
+        ("asset", text("ECOPAY")),
+        ("expected", text("0")),
+        ("found", text("1")),
+        ("evidence", AttributeValue::L(Vec::new())),
+        ("proposed", AttributeValue::N("-1".to_owned())),
+    ];
+    world.plant(row.map(|(name, value)| (name.to_owned(), value)).into()).await;
+    format!("/v1/admin/reconciliation/runs/{run}/findings/{id}/adjustment")
+}

@@ -1,0 +1,7 @@
+//! Reconciliation: what is planted is found and named, what is healthy is left in peace, under live load too,
+//! and a run is run once, by whoever comes first.
+#![cfg(feature = "stack")]
+
+mod load;
+mod planted;
+mod runs;

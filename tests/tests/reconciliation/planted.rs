@@ -1,0 +1,263 @@
+//! Breaks that are written past the ledger: each is found, by its name, and nothing else is.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::ids::TransactionId;
+use ledger_core::time::Timestamp;
+use ledger_tests::http::World;
+use ledger_tests::http::books::{Books, Row, text};
+use ledger_tests::http::endpoints::Stage;
+use ledger_tests::http::world::new_id;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+type Found = BTreeSet<(String, String)>;
+
+fn n(number: &str) -> AttributeValue {
+    AttributeValue::N(number.to_owned())
+}
+
+fn s(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+/// Books with something of everything in them, in order.
+async fn stage(tenant: &str) -> Stage {
+    let stage = Stage::set(World::alone(tenant).await).await;
+    let (customer, payment) = stage.paid("1000").await;
+    let _ = stage.world.api.settle(&stage.merchant.refunds(&payment, "300")).await.good();
+    let _ = stage.paid_by_card("100").await;
+    stage.world.grant(&customer, "POINT", "50").await;
+    let other = stage.world.customer().await;
+    let _ = stage.world.api.settle(&customer.sends(&other, "10")).await.good();
+    let _ = stage.held("500").await;
+    let (_, captured) = stage.held("500").await;
+    let _ = stage.world.api.settle(&stage.merchant.captures(&captured, Some("300"))).await.good();
+    let topup = stage.world.paid_topup(&other, "5000").await;
+    let refund = stage.world.api.settle(&topup.refund(&stage.world, "500")).await.good().text("/refund_id");
+    stage.world.until(&format!("/v1/admin/topups/{}/refunds/{refund}", topup.id), "succeeded").await;
+    let _ = stage.world.topup(&other, "700").await;
+    let _ = stage.world.credit().await.expect("a whole run");
+    stage
+}
+
+/// The kinds and subjects of the breaks that follow from no other.
+fn roots(report: &Value) -> Found {
+    all(report, |finding| finding.get("follows").is_none())
+}
+
+fn all(report: &Value, which: impl Fn(&Value) -> bool) -> Found {
+    let findings = report["findings"]["items"].as_array().expect("findings").iter();
+    let named = |finding: &Value| ["kind", "subject"].map(|name| finding[name].as_str().expect("a text").to_owned());
+    findings.filter(|finding| which(finding)).map(|finding| named(finding).into()).collect()
+}
+
+fn found(kind: &str, subject: &str) -> Found {
+    BTreeSet::from([(kind.to_owned(), subject.to_owned())])
+}
+
+async fn with(world: &World, row: &Row, change: impl FnOnce(&mut Row)) {
+    let mut row = row.clone();
+    change(&mut row);
+    world.plant(row).await;
+}
+
+#[expect(clippy::disallowed_methods, reason = "what the ledger never deletes must be planted past it")]
+async fn remove(world: &World, row: &Row) {
+    let key = ["uuid", "type"].map(|name| (name.to_owned(), row[name].clone()));
+    let table = ledger_local::stack::TABLE_DEFAULT;
+    let gone = world.table().delete_item().table_name(table).set_key(Some(key.into())).send().await;
+    let _ = gone.unwrap_or_else(|error| panic!("the row does not go: {error:?}"));
+}
+
+fn entry<'a>(books: &'a Books, operation: &str) -> (&'a str, &'a Row) {
+    let mut entries = books.under("TXN#").filter(|(_, _, row)| text(row, "operation") == operation);
+    let (pk, _, row) = entries.next().unwrap_or_else(|| panic!("no entry of {operation}"));
+    (pk, row)
+}
+
+fn owner(pk: &str) -> String {
+    let mut parts = pk.splitn(3, '#').skip(1);
+    format!("{}:{}", parts.next().expect("a kind"), parts.next().expect("an id"))
+}
+
+#[tokio::test]
+async fn what_is_in_order_is_clean() {
+    let stage = stage("in-order").await;
+    stage.world.check_books().await;
+    let report = stage.world.reconciled().await;
+    assert_eq!((&report["status"], &report["provider"]), (&json!("clean"), &json!("listed")), "{report}");
+    assert!(report["items_read"].as_i64() > Some(50), "{report}");
+}
+
+/// One break after the other in the same books, each put right again before the next.
+#[tokio::test]
+async fn each_planted_break_is_found_and_named() {
+    let stage = stage("planted").await;
+    let world = &stage.world;
+    let books = world.books().await;
+    let reported = async |why: &str| {
+        let report = world.reconciled().await;
+        assert_eq!(report["status"], "breaks", "{why}: {report}");
+        report
+    };
+
+    // A balance off by one.
+    let (pk, pay) = entry(&books, "pay");
+    let balance = books.row(pk, "BALANCE#ECOPAY").expect("a balance");
+    with(world, balance, |row| {
+        row.insert("balance".to_owned(), n("7777"));
+    })
+    .await;
+    let report = reported("off").await;
+    assert_eq!(roots(&report), found("balance_differs", &owner(pk)));
+    world.plant(balance.clone()).await;
+
+    // A merchant's balance off by one.
+    let merchant_pk = format!("{}#merchant#{}", world.tenant, stage.merchant.id);
+    let balance = books.row(&merchant_pk, "BALANCE#ECOPAY").expect("a balance");
+    with(world, balance, |row| {
+        row.insert("balance".to_owned(), n("1"));
+    })
+    .await;
+    assert_eq!(roots(&reported("merchant").await), found("balance_differs", &owner(&merchant_pk)));
+    world.plant(balance.clone()).await;
+
+    // An entry missing.
+    remove(world, pay).await;
+    let id = text(pay, "transaction_id");
+    let report = reported("missing").await;
+    assert_eq!(roots(&report), found("entry_missing", &format!("transaction:{id}")));
+    assert!(all(&report, |_| true).contains(&("balance_differs".to_owned(), owner(pk))), "{report}");
+    assert!(report["findings"]["items"].as_array().unwrap().iter().all(|found| found.get("proposed").is_none()));
+    world.plant(pay.clone()).await;
+
+    // One doubled, under the same key and another id.
+    let double = TransactionId::of_step(Uuid::nil(), "double", Timestamp::from_millis(0)).to_string();
+    let twin = {
+        let mut twin = pay.clone();
+        twin.insert("transaction_id".to_owned(), s(&double));
+        twin.insert("type".to_owned(), s(&format!("TXN#{double}")));
+        twin
+    };
+    world.plant(twin.clone()).await;
+    let report = reported("doubled").await;
+    let kinds: BTreeSet<String> = roots(&report).into_iter().map(|(kind, _)| kind).collect();
+    assert_eq!(kinds, BTreeSet::from(["duplicate_effect".to_owned()]), "{report}");
+    remove(world, &twin).await;
+
+    // A hold without its payment.
+    let held = |row: &&Row| text(row, "state") == "authorized";
+    let (_, _, payment) = books.under("PAYMENT").find(|(_, _, row)| held(row)).expect("one is held");
+    remove(world, payment).await;
+    let id = text(payment, "payment_id");
+    assert_eq!(roots(&reported("hold").await), found("hold_without_payment", &format!("payment:{id}")));
+    world.plant(payment.clone()).await;
+
+    // What a payment may give back.
+    let captured = |row: &&Row| text(row, "state") == "captured";
+    let (_, _, payment) = books.under("PAYMENT").find(|(_, _, row)| captured(row)).expect("one is captured");
+    with(world, payment, |row| {
+        row.insert("refundable_ecopay".to_owned(), n("1"));
+    })
+    .await;
+    let id = text(payment, "payment_id");
+    assert_eq!(roots(&reported("remainder").await), found("payment_differs", &format!("payment:{id}")));
+    world.plant(payment.clone()).await;
+
+    // An entry that does not sum to zero.
+    let mut bent = pay.clone();
+    let mut postings = pay["postings"].as_l().expect("postings").clone();
+    let mut first = postings[0].as_m().expect("a posting").clone();
+    first.insert("delta".to_owned(), n("-999"));
+    postings[0] = AttributeValue::M(first);
+    bent.insert("postings".to_owned(), AttributeValue::L(postings));
+    world.plant(bent).await;
+    let id = text(pay, "transaction_id");
+    assert_eq!(roots(&reported("unbalanced").await), found("unbalanced_entry", &format!("transaction:{id}")));
+    world.plant(pay.clone()).await;
+
+    // A stuck claim: the marker of a top-up, in flight since long ago.
+    let (_, _, marker) = books.under("card_op_idem#topup#").next().expect("a marker");
+    let stuck = {
+        let mut stuck = marker.clone();
+        stuck.insert("state".to_owned(), s("IN_FLIGHT"));
+        stuck.insert("due_sk".to_owned(), s(&format!("2020-01-01T00:00:00.000Z#{}", new_id())));
+        stuck
+    };
+    world.plant(stuck).await;
+    let subject = format!("{} marker of topup", owner(text(marker, "uuid")));
+    assert_eq!(roots(&reported("stuck").await), found("claim_stuck", &subject));
+    world.plant(marker.clone()).await;
+
+    // An item that nobody can read.
+    with(world, payment, |row| {
+        row.insert("state".to_owned(), n("1"));
+    })
+    .await;
+    let kinds: BTreeSet<String> = roots(&reported("unreadable").await).into_iter().map(|(kind, _)| kind).collect();
+    assert!(kinds.contains("unreadable_item"), "{kinds:?}");
+    world.plant(payment.clone()).await;
+
+    let report = world.reconciled().await;
+    assert_eq!(report["status"], "clean", "everything was put right: {report}");
+}
+
+/// A Stripe charge that was never credited, and a credit that nobody paid.
+#[tokio::test]
+async fn the_payment_provider_and_the_books_are_compared_both_ways() {
+    let stage = Stage::set(World::alone("both-ways").await).await;
+    let world = &stage.world;
+    world.hold_deliveries().await;
+    let customer = world.customer().await;
+    let unheard = world.topup(&customer, "700").await;
+    let _ = world.stripe(&format!("/payment_intents/{}/succeed", unheard.intent), &json!({})).await;
+    let report = world.reconciled().await;
+    assert_eq!(roots(&report), found("charge_without_credit", &format!("topup:{}", unheard.id)), "{report}");
+    // The worker hears of it, and all is well.
+    assert_eq!(world.deliver("payment_intent.succeeded", &unheard.intent).await, 200);
+    assert_eq!(world.reconciled().await["status"], "clean");
+    // Our record says another charge than was made.
+    let books = world.books().await;
+    let row = books.row(&format!("{}#topup#{}", world.tenant, unheard.id), "TOPUP").expect("a top-up");
+    with(world, row, |row| {
+        row.insert("charge".to_owned(), n("701"));
+        row.insert("refundable".to_owned(), n("701"));
+    })
+    .await;
+    let report = world.reconciled().await;
+    assert_eq!(roots(&report), found("charge_differs", &format!("topup:{}", unheard.id)), "{report}");
+}
+
+/// A proposal is asked for once, approved by another, and answers the break.
+#[tokio::test]
+async fn a_proposed_adjustment_takes_two_people_and_answers_the_break() {
+    let stage = stage("proposed").await;
+    let world = &stage.world;
+    let books = world.books().await;
+    let (pk, _) = entry(&books, "pay");
+    let balance = books.row(pk, "BALANCE#ECOPAY").expect("a balance");
+    let number = |name: &str| balance[name].as_n().expect("a number").parse::<i64>().expect("whole yen");
+    let (was, exposure) = (number("balance"), number("exposure"));
+    with(world, balance, |row| {
+        row.insert("balance".to_owned(), n(&(was + 1).to_string()));
+        row.insert("exposure".to_owned(), n(&(exposure + 1).to_string()));
+    })
+    .await;
+    let report = world.reconciled().await;
+    let finding = &report["findings"]["items"][0];
+    assert_eq!((&finding["kind"], &finding["proposed"]), (&json!("balance_differs"), &json!("-1")), "{report}");
+    let [run, id] = [&report["run_id"], &finding["finding_id"]].map(|id| id.as_str().expect("an id"));
+    let path = format!("/v1/admin/reconciliation/runs/{run}/findings/{id}/adjustment");
+    let asked = world.operator(&path, &json!({"note": "counted twice"})).await;
+    assert_eq!(world.books().await.entries_of("adjustment_approve"), books.entries_of("adjustment_approve"));
+    let again = ledger_tests::http::Call::post(&path, &world.operator.who, &json!({"note": "again"}));
+    let _ = world.api.send(&again.key(new_id())).await.problem(409, "already_exists");
+    let approve = format!("/v1/admin/adjustments/{}/approve", asked.text("/adjustment_id"));
+    let own = ledger_tests::http::Call::post(&approve, &world.operator.who, &json!({})).key(new_id());
+    let _ = world.api.send(&own).await.problem(403, "four_eyes_required");
+    let other = ledger_tests::http::Call::post(&approve, &world.second.who, &json!({})).key(new_id());
+    let _ = world.api.settle(&other).await.good();
+    let report = world.reconciled().await;
+    assert_eq!(report["status"], "clean", "{report}");
+}

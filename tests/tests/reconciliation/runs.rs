@@ -1,0 +1,55 @@
+//! Runs: asked for once, run once, told of, and begun again by the next worker if one dies.
+
+use ledger_core::ids::Tenant;
+use ledger_runtime::metrics::Metric;
+use ledger_tests::http::{Call, World};
+use serde_json::json;
+use std::sync::Arc;
+
+#[tokio::test]
+async fn two_workers_run_what_is_due_once() {
+    let world = World::alone("runs").await;
+    let _ = world.customer_with("100").await;
+    let id = world.operator("/v1/admin/reconciliation/runs", &json!({})).await.text("/run_id");
+    let (one, two) = tokio::join!(world.reconcile(), world.reconcile());
+    assert_eq!(one.expect("a whole run").runs + two.expect("a whole run").runs, 1);
+    let get = async |path: &str| world.api.send(&Call::get(path, &world.operator.who)).await.good().json();
+    let run = get(&format!("/v1/admin/reconciliation/runs/{id}")).await;
+    assert_eq!(run["status"], "clean", "{run}");
+    assert_eq!(world.reconcile().await.expect("a whole run").runs, 0, "it is over");
+    let list = get("/v1/admin/reconciliation").await;
+    assert_eq!(list["items"][0]["run_id"], id.as_str(), "{list}");
+    let nothing = format!("/v1/admin/reconciliation/runs/{}", ledger_tests::http::world::new_id());
+    let _ = world.api.send(&Call::get(&nothing, &world.operator.who)).await.problem(404, "not_found");
+}
+
+#[tokio::test]
+async fn the_night_has_one_run_and_a_report_for_machines() {
+    let world = World::alone("night").await;
+    let reports = ledger_local::reports::LocalReports::default();
+    let customer = world.customer_with("100").await;
+    let pk = format!("night#customer#{}", customer.id);
+    let mut row = world.books().await.row(&pk, "BALANCE#ECOPAY").expect("a balance").clone();
+    row.insert("balance".to_owned(), aws_sdk_dynamodb::types::AttributeValue::N("-1".to_owned()));
+    world.plant(row).await;
+    let tenant = Tenant::parse("night").expect("a slug");
+    let app = world.app.clone().with_reports(Arc::new(reports.clone()));
+    let mut settings = ledger_runtime::reconcile::Settings::of(&app);
+    settings.units_per_second = 1_000_000;
+    let due = ledger_runtime::lambda::Due::everything(tenant);
+    let run =
+        async || ledger_tests::cloud::gate::as_function("reconcile", reconcile::run_as(&app, &due, &settings)).await;
+    // Before three in the morning there is none to be had: somebody asks.
+    let _ = world.operator("/v1/admin/reconciliation/runs", &json!({})).await;
+    let done = run().await.expect("a whole run");
+    assert!(done.breaks >= 3, "{done:?}");
+    assert_eq!(run().await.expect("nothing to do").runs, 0);
+    let kept = reports.kept();
+    let (name, lines) = kept.iter().next().expect("a report");
+    assert!(name.starts_with("night/reconciliation-"), "{name}");
+    let lines: Vec<serde_json::Value> =
+        String::from_utf8_lossy(lines).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines[0]["status"], "breaks");
+    assert!(lines.iter().any(|line| line["kind"] == "negative_balance"), "{lines:?}");
+    assert!(Metric::ALL.contains(&Metric::Reconciled));
+}
