@@ -68,6 +68,8 @@ endpoints! {
     merchant_charges_authorized = Authorize,
     merchant_payments_capture = Capture,
     merchant_payments_void = Void,
+    admin_reconciliation_runs = ReconciliationRequest,
+    admin_findings_adjustment = BreakAdjustment,
 }
 
 async fn every_promise(endpoint: Endpoint) {

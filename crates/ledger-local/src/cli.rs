@@ -43,6 +43,15 @@ pub enum Command {
     Audit(AuditSub),
     /// Print the OpenAPI document, as it is kept in openapi.json.
     Openapi,
+    /// Reconcile a table's export to S3, and print a line of JSON for each break.
+    Reconcile {
+        /// The export's directory: the one that holds manifest-files.json and data.
+        #[arg(long, value_name = "DIR")]
+        export: PathBuf,
+        /// Into how many parts the work is divided: memory holds one of them.
+        #[arg(long, default_value_t = 64)]
+        parts: u16,
+    },
     /// Print the state machine of settlements, as it is kept in functions/settlement/saga.asl.json.
     Saga,
 }

@@ -10,6 +10,7 @@ pub mod demo;
 mod dev;
 pub mod engine;
 pub mod events;
+pub mod export;
 pub mod faces;
 pub mod gateway;
 pub mod issuer;

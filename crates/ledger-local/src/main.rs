@@ -4,9 +4,11 @@
 use clap::Parser;
 use ledger_local::banner::{self, Banner};
 use ledger_local::cli::{self, AuditSub, Cli, Command, RunArgs, TenantSub, TerminalArgs, TerminalCommand};
+use ledger_local::export::{self, ExportCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
 use ledger_local::{audit_command, faces, seed, tenant_command, terminal_command, terms_file};
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
                 print(faces::openapi_json().trim_end());
                 ExitCode::SUCCESS
             }
+            Some(Command::Reconcile { export, parts }) => reconcile(export, parts),
             Some(Command::Saga) => {
                 print(ledger_core::ops::settlement::definition().trim_end());
                 ExitCode::SUCCESS
@@ -112,6 +115,20 @@ async fn terminal(args: TerminalArgs) -> ExitCode {
         Ok((text, good)) => {
             print(&text);
             if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+/// Fails if there is a break, so that a script can tell.
+fn reconcile(directory: PathBuf, parts: u16) -> ExitCode {
+    match export::reconcile(&ExportCommand { directory, parts, temporary: std::env::temp_dir() }) {
+        Ok(exported) => {
+            for finding in &exported.findings {
+                print(&ledger_runtime::reconcile::line(finding).to_string());
+            }
+            print(&format!("{} items, {} breaks", exported.items, exported.findings.len()));
+            if exported.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => failed(&error),
     }
