@@ -343,7 +343,7 @@ fn concluded(verdicts: Vec<Verdict>, tally: &mut Tally) -> Vec<Finding> {
     let mut findings = Vec::new();
     for verdict in verdicts {
         match verdict {
-            Verdict::Break(finding) => findings.push(finding),
+            Verdict::Break(finding) => findings.push(*finding),
             Verdict::Fine => {}
             Verdict::Unsettled => tally.unsettled = tally.unsettled.saturating_add(1),
         }

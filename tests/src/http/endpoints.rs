@@ -350,11 +350,11 @@ impl Endpoint {
                 prepared(merchant.voids(&payment), 200, 1).with_other("reason", "sold out")
             }
             Self::SettlementOpen => {
-                let body = json!({"merchant_id": settling::payable(world).await.id});
+                let body = json!({"merchant_id": payable(world).await.id});
                 make(world, "/v1/admin/settlements", &body).with_other("pay_on", "2026-12-01")
             }
             Self::SettlementResume => {
-                let path = settling::settled(world, &[Task::Stop]).await + "/resume";
+                let path = settled(world, &[Task::Stop]).await + "/resume";
                 let body = json!({"reason": "repaired"});
                 Prepared { status: 200, ..make(world, &path, &body).with_other("reason", "not repaired") }
             }

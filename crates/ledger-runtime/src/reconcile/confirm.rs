@@ -24,24 +24,28 @@ const TAKE_TRIES: u32 = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It is so: as it was seen last.
-    Break(Finding),
+    Break(Box<Finding>),
     /// It is not so, or not any more.
     Fine,
     /// It did not hold still.
     Unsettled,
 }
 
+fn confirmed(finding: Finding) -> Verdict {
+    Verdict::Break(Box::new(finding))
+}
+
 impl Reconciler<'_> {
     /// Looks again at one item.
     pub(super) async fn confirm_item(&self, suspect: Finding) -> Result<Verdict, Problem> {
-        let Some(key) = &suspect.seen_at else { return Ok(Verdict::Break(suspect)) };
+        let Some(key) = &suspect.seen_at else { return Ok(confirmed(suspect)) };
         let Some(item) = self.get(key).await? else { return Ok(Verdict::Fine) };
         let said = of_item(&item, self.app.now(), self.settings.limits).into_iter();
         let again = said.filter_map(|said| match said {
             Said::Break(finding) => Some(finding),
             Said::Fact(..) => None,
         });
-        Ok(again.into_iter().find(|finding| finding.is_again(&suspect)).map_or(Verdict::Fine, Verdict::Break))
+        Ok(again.into_iter().find(|finding| finding.is_again(&suspect)).map_or(Verdict::Fine, confirmed))
     }
 
     /// Looks again at everything that is suspected of one group.
@@ -52,7 +56,7 @@ impl Reconciler<'_> {
         scope: &Scope,
     ) -> Result<Vec<Verdict>, Problem> {
         if let Subject::Once(_) = group.subject {
-            return Ok(suspects.into_iter().map(Verdict::Break).collect());
+            return Ok(suspects.into_iter().map(confirmed).collect());
         }
         let evidence = suspects.iter().flat_map(|finding| finding.evidence.iter().cloned()).collect();
         // What the provider has told is on its way to us, and the other way round: that takes a moment.
@@ -76,7 +80,7 @@ impl Reconciler<'_> {
                         // What was found otherwise leads to it as well.
                         let mut finding = finding.clone();
                         finding.evidence.extend(suspect.evidence);
-                        Verdict::Break(finding)
+                        confirmed(finding)
                     })
                 };
                 return Ok(suspects.into_iter().map(verdict).collect());
