@@ -4,6 +4,8 @@
 #[cfg(feature = "stack")]
 pub mod binaries;
 #[cfg(feature = "stack")]
+pub mod bulk;
+#[cfg(feature = "stack")]
 pub mod cloud;
 pub mod engine;
 pub mod golden;

@@ -28,6 +28,14 @@ impl Model {
         Arc::make_mut(&mut self.items).insert(primary_key(&item), Arc::new(item));
     }
 
+    /// Takes the items out that `which` names.
+    pub fn take(&mut self, which: impl Fn(&PrimaryKey) -> bool) -> Vec<Item> {
+        let (gone, kept) = std::mem::take(Arc::make_mut(&mut self.items)).into_iter().partition(|(key, _)| which(key));
+        self.items = Arc::new(kept);
+        let gone: BTreeMap<PrimaryKey, Arc<Item>> = gone;
+        gone.into_values().map(Arc::unwrap_or_clone).collect()
+    }
+
     /// An item.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<&Item> {

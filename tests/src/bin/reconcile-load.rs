@@ -1,0 +1,82 @@
+//! Makes books of so many transactions, reconciles them as `cargo run -- reconcile --export` does, and says how
+//! long that took and how much memory. Each size is reconciled by a process of its own.
+
+use clap::Parser;
+use ledger_local::export::{ExportCommand, reconcile};
+use ledger_tests::bulk;
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// How a reconciliation grows with the books.
+#[derive(Debug, Parser)]
+struct Options {
+    /// How many transactions; several sizes are measured one after the other.
+    #[arg(long, value_delimiter = ',', default_value = "1000000")]
+    transactions: Vec<u64>,
+    /// Where exports are written, and removed again.
+    #[arg(long, default_value = "target/reconcile-load")]
+    directory: PathBuf,
+    /// Into how many parts the facts are sorted: memory holds one.
+    #[arg(long, default_value_t = 256)]
+    parts: u16,
+    /// Reconcile what is in the directory, and nothing else.
+    #[arg(long, hide = true)]
+    only: bool,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let done = if options.only { only(&options) } else { measure(&options) };
+    done.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn measure(options: &Options) -> io::Result<ExitCode> {
+    println!("{:>12} {:>12} {:>10} {:>12} {:>10}", "transactions", "items", "made in s", "checked in s", "peak MiB");
+    for wanted in &options.transactions {
+        let _ = fs::remove_dir_all(&options.directory);
+        let began = Instant::now();
+        let mut told = 0;
+        let (transactions, items) = bulk::write(&options.directory, *wanted, |done| {
+            if done / 100_000 > told {
+                told = done / 100_000;
+                eprintln!("{done} of {wanted} made");
+            }
+        })?;
+        print!("{transactions:>12} {items:>12} {:>10}", began.elapsed().as_secs());
+        io::stdout().flush()?;
+        let mut checking = Command::new(std::env::current_exe()?);
+        let parts = options.parts.to_string();
+        checking.args(["--only", "--parts", &parts, "--directory"]).arg(&options.directory);
+        if !checking.status()?.success() {
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    fs::remove_dir_all(&options.directory)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn only(options: &Options) -> io::Result<ExitCode> {
+    let began = Instant::now();
+    let temporary = options.directory.join("temporary");
+    let command = ExportCommand { directory: options.directory.clone(), parts: options.parts, temporary };
+    let done = reconcile(&command).map_err(io::Error::other)?;
+    let peak = peak_kib().map_or_else(|| "?".to_owned(), |kib| (kib / 1024).to_string());
+    println!(" {:>12} {peak:>10}", began.elapsed().as_secs());
+    for finding in done.findings.iter().take(10) {
+        println!("{finding:?}");
+    }
+    Ok(if done.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The most memory that this process has had, where the system tells.
+fn peak_kib() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
+}

@@ -1,0 +1,275 @@
+//! Customers who are given money, pay three merchants and get some of it back, and merchants who are credited.
+
+use super::EACH;
+use crate::model::Model;
+use ledger_core::account::Account;
+use ledger_core::dynamo::{Item, read};
+use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TransactionId};
+use ledger_core::keys::{Partition, Shards};
+use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
+use ledger_core::operation::Operation;
+use ledger_core::ops::adjustment::ReasonCode;
+use ledger_core::ops::crediting::{Crediting, Lease, Uncredited};
+use ledger_core::ops::{
+    self, AssetTerms, Co2Terms, Context, KeyPhase, MerchantTerms, Parts, PaymentRecord, SpentPoints, TenantTerms,
+};
+use ledger_core::personal::FreeText;
+use ledger_core::time::Timestamp;
+use ledger_core::transaction::{Draft, Transaction};
+use uuid::{Builder, Uuid};
+
+const MERCHANTS: u128 = 3;
+/// What a customer is given, in yen: more than all payments come to.
+const GIVEN: u64 = 100_000;
+/// Every so manieth payment is given back in part.
+const BACK: u64 = 6;
+
+/// The books, of which all but one customer's and the merchants' rows have been taken.
+#[derive(Debug)]
+pub struct Ledger {
+    model: Model,
+    tenant: Tenant,
+    terms: TenantTerms,
+    merchants: Vec<MerchantTerms>,
+    now: Timestamp,
+    ids: u128,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Ledger {
+    /// Merchants, and nobody who pays them yet.
+    ///
+    /// # Panics
+    /// Never: its constants are right.
+    #[must_use]
+    pub fn new() -> Self {
+        let now = Timestamp::parse("2026-11-21T03:00:00Z").expect("an instant");
+        let mut ledger = Self {
+            model: Model::new(),
+            tenant: Tenant::parse("bulk").expect("a slug"),
+            terms: terms(),
+            merchants: Vec::new(),
+            now,
+            ids: 0,
+        };
+        for number in 1..=MERCHANTS {
+            let id = MerchantId::new(ledger.id());
+            let name = format!("Merchant {number}");
+            ledger.merchants.push(MerchantTerms { id, name, open: true, shards: Shards::new(4).expect("few") });
+        }
+        ledger
+    }
+
+    /// Of which instant the books are.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// One customer more, with all of its transactions; how many they are.
+    ///
+    /// # Panics
+    /// When a transaction is refused: then a builder is wrong, or this.
+    pub fn customer(&mut self) -> u64 {
+        let customer = self.open();
+        self.give(customer);
+        let mut done = 1;
+        let mut payments = 0;
+        while done < EACH {
+            let payment = self.pay(customer, 100 + payments % 900, usize::try_from(payments % 3).expect("few"));
+            payments += 1;
+            done += 1;
+            if payments % BACK == 0 {
+                self.refund(&payment, usize::try_from((payments - 1) % 3).expect("few"));
+                done += 1;
+            }
+        }
+        self.credit();
+        done
+    }
+
+    /// The rows of whom is not a merchant.
+    pub fn take_customer(&mut self) -> Vec<Item> {
+        let merchants = format!("{}#merchant#", self.tenant);
+        self.model.take(|(pk, _)| !pk.starts_with(&merchants))
+    }
+
+    /// All other rows.
+    pub fn take_rest(&mut self) -> Vec<Item> {
+        self.model.take(|_| true)
+    }
+
+    fn open(&mut self) -> CustomerId {
+        let command = ops::customer_open::CustomerOpen {
+            tenant: self.tenant.clone(),
+            actor: Actor::Staff(staff(1)),
+            customer: None,
+            name: text("Bulk"),
+            email: None,
+            phone: None,
+        };
+        let cx = self.cx();
+        let plan = ops::customer_open::plan(&command, &self.terms, &cx).expect("it can be opened");
+        self.write(&plan.draft, Principal::Staff(staff(1)), Operation::CustomerOpen);
+        plan.receipt.customer
+    }
+
+    fn give(&mut self, customer: CustomerId) {
+        let command = ops::adjustment_request::AdjustmentRequest {
+            tenant: self.tenant.clone(),
+            staff: staff(1),
+            account: Account::Customer(customer),
+            delta: yen(GIVEN).credit(),
+            reason: ReasonCode::Correction,
+            note: text("bulk"),
+            finding: None,
+        };
+        let asked = ops::adjustment_request::plan(&command, &self.cx()).expect("it can be asked for");
+        self.write(&asked.draft, Principal::Staff(staff(1)), Operation::AdjustmentRequest);
+        let (approve, cx) = (ops::adjustment_decide::Decision::Approve, self.cx());
+        let decided = ops::adjustment_decide::plan(&self.tenant, staff(2), approve, &asked.receipt, &self.terms, &cx);
+        let decided = decided.expect("it can be approved");
+        self.write(&decided.draft, Principal::Staff(staff(2)), Operation::AdjustmentApprove);
+    }
+
+    fn pay(&mut self, customer: CustomerId, amount: u64, merchant: usize) -> PaymentRecord {
+        let command = ops::pay::Pay {
+            tenant: self.tenant.clone(),
+            customer,
+            merchant: self.merchants[merchant].clone(),
+            parts: Parts::split(yen(amount), None, Vec::new(), &self.terms).expect("parts"),
+            memo: None,
+        };
+        let cx = self.cx();
+        let plan = ops::pay::plan(&command, &self.terms, &cx).expect("it can be paid");
+        let written = self.write(&plan.draft, Principal::Customer(customer), Operation::Pay);
+        let key = written.items().iter().find(|item| item.key().sk() == "PAYMENT").expect("a payment").key();
+        PaymentRecord::read(self.model.get(key).expect("it is written")).expect("as it is written")
+    }
+
+    fn refund(&mut self, payment: &PaymentRecord, merchant: usize) {
+        let (of, cx) = (self.merchants[merchant].clone(), self.cx());
+        let Account::Customer(payer) = payment.payer else { panic!("a customer paid") };
+        let points = self.model.get(&Partition::customer(&self.tenant, payer).balance(&Asset::Point));
+        let points = points.map_or("0", |item| read::number(item, "balance").expect("a balance")).to_owned();
+        let points = ledger_core::money::Balance::from_stored(Asset::Point, &points).expect("a number");
+        let command = ops::refund::Refund {
+            tenant: &self.tenant,
+            merchant: &of,
+            payment,
+            amount: Some(&yen(40)),
+            points: Some(&points),
+            reason: None,
+            reference: None,
+        };
+        let plan = ops::refund::plan(&command, &self.terms, &cx).expect("it can be refunded");
+        self.write(&plan.draft, Principal::Merchant(of.id), Operation::Refund);
+    }
+
+    /// Credits the merchants with what the last customer's records owe them.
+    fn credit(&mut self) {
+        for merchant in self.merchants.clone() {
+            let due = self.model.iter().filter_map(|(_, item)| Uncredited::read(&self.tenant, item).expect("readable"));
+            let due: Vec<Uncredited> = due.filter(|record| record.merchant() == merchant.id).collect();
+            let key = Partition::merchant(&self.tenant, merchant.id).crediting();
+            let seen = self.model.get(&key).map(|item| Crediting::read(item).expect("as it is written"));
+            let (lease, taken) =
+                Lease::take(&self.tenant, merchant.id, seen.as_ref(), self.now).expect("a form").expect("it is free");
+            self.execute(&taken);
+            let batch = lease.batch(&due, self.now).expect("a form").expect("records");
+            assert_eq!(batch.records(), due.len(), "one batch is enough");
+            self.execute(batch.transaction());
+            self.execute(&lease.release(self.now).expect("a form"));
+        }
+    }
+
+    fn write(&mut self, draft: &Draft, principal: Principal, operation: Operation) -> Transaction {
+        let actor = match principal {
+            Principal::Customer(id) => Actor::Customer(id),
+            Principal::Staff(id) => Actor::Staff(id),
+            Principal::Merchant(_) => Actor::MerchantStaff(staff(3)),
+            Principal::Terminal(id) => Actor::Terminal(id),
+        };
+        let claim = Claim {
+            tenant: self.tenant.clone(),
+            principal,
+            actor,
+            operation,
+            key: IdempotencyKey::parse(&self.id().to_string()).expect("a key"),
+            request: CanonicalRequest { method: "POST", path: "/v1/bulk".to_owned(), fields: Fields::new() },
+            window: Window::of(operation),
+            now: self.now,
+        };
+        let body = "{\"bulk\":true}".to_owned();
+        let answer = Answer { status: 201, content_type: "application/json".to_owned(), location: None, body };
+        let transaction = Transaction::seal(draft, &claim, &answer).expect("it can be sealed");
+        self.execute(&transaction);
+        transaction
+    }
+
+    fn execute(&mut self, transaction: &Transaction) {
+        self.model.execute(transaction.items()).unwrap_or_else(|why| panic!("{transaction:?}: {why:?}"));
+    }
+
+    fn cx(&mut self) -> Context {
+        self.ids += 4;
+        let number = self.ids;
+        Context {
+            now: self.now,
+            transaction_id: TransactionId::new(self.id_of(number)),
+            resource_id: self.id_of(number + 1),
+            audit_id: AuditId::new(self.id_of(number + 2)),
+            secret: [7; 16],
+        }
+    }
+
+    fn id(&mut self) -> Uuid {
+        self.ids += 4;
+        self.id_of(self.ids)
+    }
+
+    /// A UUIDv7 of this instant, whose other bits are the number, spread so that hashes of it are.
+    fn id_of(&self, number: u128) -> Uuid {
+        let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).to_be_bytes();
+        let bytes: [u8; 10] = spread[..10].try_into().expect("ten bytes");
+        Builder::from_unix_timestamp_millis(u64::try_from(self.now.millis()).expect("after 1970"), &bytes).into_uuid()
+    }
+}
+
+fn staff(number: u128) -> StaffId {
+    StaffId::new(Uuid::from_u128(number))
+}
+
+fn yen(units: u64) -> Amount {
+    Amount::parse(&AssetSpec::ECOPAY, &units.to_string()).expect("yen")
+}
+
+fn text(of: &str) -> FreeText {
+    FreeText::parse(of, 140).expect("a text")
+}
+
+fn terms() -> TenantTerms {
+    let rate = |text: &str| Rate::parse(text).expect("a rate");
+    let asset =
+        |spec: AssetSpec| (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true });
+    TenantTerms {
+        key_phase: KeyPhase::Mandatory,
+        assets: [AssetSpec::ECOPAY, AssetSpec::POINT].map(asset).into(),
+        co2: Co2Terms { rate: rate("0.01"), source: "bulk".to_owned(), version: "1".to_owned() },
+        points_rate: rate("0.01"),
+        card_cap: yen(1),
+        card_bonus_rate: Rate::ZERO,
+        spent_points: SpentPoints::Deduct,
+        due_shards: Shards::new(16).expect("few"),
+        topup: None,
+        requests_per_second: None,
+        hold_hours: None,
+        settlement: None,
+    }
+}
