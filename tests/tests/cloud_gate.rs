@@ -19,15 +19,15 @@ async fn a_call_needs_the_role_of_its_function() {
     let tenant = slug(&world);
     let query = QuerySpec::partition(&Partition::tenant(&tenant), SortKeys::All);
     let query = || world.app.dynamo().query(&query);
-    // The worker of jobs has no business in a partition; the operator's face lists the audit there.
-    let denied = gate::as_function("jobs", query()).await;
+    // Who credits has no business in a partition; the operator's face lists the audit there.
+    let denied = gate::as_function("crediting", query()).await;
     assert_eq!(denied, Err(ReadError::Refused("AccessDeniedException".to_owned())));
     assert!(gate::as_function("admin", query()).await.is_ok());
     assert!(gate::as_test(query()).await.is_ok());
     let refused = gate::record().refused;
-    assert!(refused.iter().any(|line| line.starts_with("jobs: Query: dynamodb:Query on ")), "{refused:?}");
+    assert!(refused.iter().any(|line| line.starts_with("crediting: Query: dynamodb:Query on ")), "{refused:?}");
     // A function that the template does not have may do nothing.
-    let nobody = gate::as_function("settlement", query()).await;
+    let nobody = gate::as_function("nobody", query()).await;
     assert_eq!(nobody, Err(ReadError::Refused("AccessDeniedException".to_owned())));
 }
 

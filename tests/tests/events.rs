@@ -99,7 +99,8 @@ fn every_golden_entry_is_told_as_the_schema_says() {
         }
     }
     assert!(operations.len() > 12, "{operations:?}");
-    let all = ["adjustment_id", "merchant_id", "payment_id", "refund_id", "topup_id", "transaction_id"];
+    let all =
+        ["adjustment_id", "merchant_id", "payment_id", "refund_id", "settlement_id", "topup_id", "transaction_id"];
     assert_eq!(links, all.map(str::to_owned).into());
 }
 

@@ -28,7 +28,8 @@ fn operations_and_schemas_are_distinct() {
     for file in ledger_tests::sources(&["functions", "crates/ledger-runtime/src"]) {
         let text = std::fs::read_to_string(&file).unwrap();
         for (at, _) in text.match_indices("ToSchema)]") {
-            let name = text[at..].split("struct ").nth(1).and_then(|rest| rest.split([' ', '<', '{']).next()).unwrap();
+            let mut words = text[at..].split_whitespace().skip_while(|word| !["struct", "enum"].contains(word));
+            let name = words.nth(1).and_then(|rest| rest.split(['<', '{']).next()).unwrap();
             assert!(types.insert(name.to_owned()), "{name} is the name of two schemas ({})", file.display());
         }
     }

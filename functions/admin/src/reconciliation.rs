@@ -105,13 +105,13 @@ pub(crate) async fn answer(
     let missing = |_| Problem::not_found();
     let (run, finding) = (RunId::parse(&run).map_err(missing)?, FindingId::parse(&finding).map_err(missing)?);
     let note: FreeText = request::reason("note", &body.note)?;
-    let found = app.found_break(who.tenant(), run, finding).await?;
-    let none = || Problem::invalid_field("finding_id", "is a break that no adjustment answers");
-    let (account, delta) = (found.account().ok_or_else(none)?, found.proposed.clone().ok_or_else(none)?);
     let path = format!("/v1/admin/reconciliation/runs/{run}/findings/{finding}/adjustment");
     let fields = Fields::new().with("note", note.expose());
     let request = CanonicalRequest { method: "POST", path, fields };
     let (claim, admission) = app.claim(&who, Operation::AdjustmentRequest, key, request).await?;
+    let found = app.found_break(who.tenant(), run, finding).await?;
+    let none = || Problem::invalid_field("finding_id", "is a break that no adjustment answers");
+    let (account, delta) = (found.account().ok_or_else(none)?, found.proposed.clone().ok_or_else(none)?);
     let ask = AdjustmentRequest {
         tenant: who.tenant().clone(),
         staff: who.staff_id(),

@@ -86,7 +86,7 @@ const BESIDE: [(&str, &[&str]); 11] = [
             "dynamodb:ListStreams <table>/stream/*",
         ],
     ),
-    ("settlement", &[KEY, "secretsmanager:GetSecretValue <KycSecret>", GET_FILE, PUT_FILE]),
+    ("settlement", &[KEY, SECRET, "secretsmanager:GetSecretValue <KycSecret>", GET_FILE, PUT_FILE]),
     (
         "reconcile",
         &[
