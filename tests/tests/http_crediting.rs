@@ -120,7 +120,7 @@ async fn dies(victim: &Actor, scene: &Scene, shop: &Shop, (write, batches): (i64
             crediting.is_some_and(|crediting| match write {
                 0 => true,
                 write if write <= batches => crediting.version == write,
-                _ => crediting.lease_until <= victim.app.now(),
+                _ => crediting.holder.lease_until <= victim.app.now(),
             })
         })
         .await;

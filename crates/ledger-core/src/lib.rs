@@ -12,6 +12,7 @@ pub mod forms;
 pub mod idempotency;
 pub mod ids;
 pub mod keys;
+pub mod lease;
 pub mod money;
 pub mod operation;
 pub mod ops;

@@ -171,7 +171,7 @@ impl Reconciler<'_> {
             return Ok(None);
         }
         let mut tally = Tally::default();
-        let ended = if run.fence > BEGINS_MAX {
+        let ended = if run.holder.fence > BEGINS_MAX {
             tracing::error!(tenant = %self.tenant, run = %run.id, "a run was begun too often");
             Err(Problem::internal())
         } else {
@@ -197,7 +197,7 @@ impl Reconciler<'_> {
 
     async fn reconcile(&self, run: &Run, tally: &mut Tally) -> Result<Vec<Finding>, Problem> {
         let now = self.app.now();
-        let name = format!("reconciliation-{}-{}", run.id, run.fence);
+        let name = format!("reconciliation-{}-{}", run.id, run.holder.fence);
         let spill = Spill::new(&self.settings.directory, &name, self.settings.parts);
         let mut spill = spill.map_err(|error| unkept(&error))?;
         let mut scope = Scope { began_at: now, at_one_moment: false, listed: None };

@@ -4,6 +4,7 @@ use super::build::Made;
 use super::decode::World;
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::Partition;
+use ledger_core::lease::Holder;
 use ledger_core::ops::crediting::{Crediting, Lease};
 use ledger_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,6 @@ pub(super) fn make(world: &World, merchant: &str, step: &CreditingStep) -> Made 
 /// The lease of whoever took the merchant with this token.
 fn lease(world: &World, merchant: MerchantId, fence: &str) -> Lease {
     let fence: i64 = fence.parse().unwrap();
-    let before = Crediting { fence: fence - 1, lease_until: Timestamp::from_millis(0), version: 0 };
+    let before = Crediting { holder: Holder { fence: fence - 1, lease_until: Timestamp::from_millis(0) }, version: 0 };
     Lease::take(&world.tenant, merchant, Some(&before), world.cx.now).unwrap().expect("nobody holds it").0
 }

@@ -9,6 +9,7 @@ use ledger_core::dynamo::Item;
 use ledger_core::events;
 use ledger_core::idempotency::{Answer, Claim, EventClaim, Flight};
 use ledger_core::keys::{self, Key, Shards, attr};
+use ledger_core::lease::Holder;
 use ledger_core::ops::topup::claim as topup_claim;
 use ledger_core::psp::{EventId, PspId};
 use ledger_core::sealing::{Lease, Sealable, SealedDay, Sealing, unmark};
@@ -148,7 +149,8 @@ fn seal(world: &World, does: &TrailDoes) -> Made {
     // The lease of whoever took the trail with this token.
     let lease = |fence: &str| {
         let fence: i64 = fence.parse::<i64>().unwrap() - 1;
-        let before = Sealing { fence, lease_until: Timestamp::from_millis(0), ..sealing.clone().unwrap() };
+        let before =
+            Sealing { holder: Holder { fence, lease_until: Timestamp::from_millis(0) }, ..sealing.clone().unwrap() };
         Lease::take(tenant, Some(&before), now).unwrap().expect("nobody holds it").0
     };
     Made::Whole(match does {

@@ -10,6 +10,7 @@ use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Principal, Tenant, TopupId};
 use crate::keys::{self, Key, Shards, Work, attr};
+use crate::lease::{self, Holder};
 use crate::operation::Operation;
 use crate::ops::topup::PlannedCall;
 use crate::psp::{PspKey, PspRequest};
@@ -273,8 +274,8 @@ impl Flight {
     #[must_use]
     pub fn land(&self, answer: &Answer, refused: bool, now: Timestamp) -> TransactItem {
         let mine = vec![
-            Clause { condition: fenced(self.fence), failure: Failure::AlreadyExists },
-            Clause { condition: in_phase(Phase::InFlight), failure: Failure::AlreadyExists },
+            Clause { failure: Failure::AlreadyExists, ..lease::held(self.fence.into()) },
+            in_phase(Phase::InFlight, Failure::AlreadyExists),
         ];
         self.answered(Role::Marker, answer, refused, now, mine)
     }
@@ -363,26 +364,18 @@ impl Flight {
 
     /// The token is still ours, and nothing has landed.
     fn held_clauses(&self) -> Vec<Clause> {
-        [fenced(self.fence), in_phase(Phase::InFlight)]
-            .map(|condition| Clause { condition, failure: Failure::StalePlan })
-            .into()
+        vec![lease::held(self.fence.into()), in_phase(Phase::InFlight, Failure::StalePlan)]
     }
 
     /// It is as it was seen: the same token, in the same phase, and its lease not renewed.
     fn seen_clauses(&self) -> Vec<Clause> {
-        let lease = Condition::compare("lease_until", Cmp::Eq, "seen_lease", Value::s(self.lease_until));
-        [fenced(self.fence), in_phase(self.phase), lease]
-            .map(|condition| Clause { condition, failure: Failure::StalePlan })
-            .into()
+        let [fence, lease] = Holder { fence: self.fence.into(), lease_until: self.lease_until }.as_seen();
+        vec![fence, in_phase(self.phase, Failure::StalePlan), lease]
     }
 }
 
-fn fenced(fence: u32) -> Condition {
-    Condition::compare("fence", Cmp::Eq, "fence", Value::int(fence.into()))
-}
-
-fn in_phase(phase: Phase) -> Condition {
-    Condition::compare("state", Cmp::Eq, "phase", Value::s(phase.name()))
+fn in_phase(phase: Phase, failure: Failure) -> Clause {
+    Clause { condition: Condition::compare("state", Cmp::Eq, "phase", Value::s(phase.name())), failure }
 }
 
 /// `30 s x 2^(times - 1)`, at most a quarter of an hour.

@@ -1,13 +1,14 @@
 //! Crediting a merchant: records of payments and refunds are added to its balances, each exactly once.
 //! One worker does it at a time, by a lease with a fencing token; whoever has lost the token writes nothing.
 
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, PaymentId, RefundId, Tenant};
 use crate::keys::{self, Key, Partition, attr};
+use crate::lease::{self, Holder};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, Clause, MAX_ITEMS, Rejection, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, MAX_ITEMS, Rejection, Role, TransactItem, Transaction};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -129,10 +130,8 @@ pub fn is_credited(item: &Item) -> bool {
 /// Who credits a merchant, as its item says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crediting {
-    /// The token of whoever took it last.
-    pub fence: i64,
-    /// Until when that one is taken to be alive.
-    pub lease_until: Timestamp,
+    /// Who has it.
+    pub holder: Holder,
     /// How often balances have been credited: while it stays, they have not changed by crediting.
     pub version: i64,
 }
@@ -143,11 +142,7 @@ impl Crediting {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        Ok(Self {
-            fence: read::int(item, "fence")?,
-            lease_until: read::parsed(item, "lease_until", Timestamp::parse)?,
-            version: read::int(item, "version")?,
-        })
+        Ok(Self { holder: Holder::read(item)?, version: read::int(item, "version")? })
     }
 }
 
@@ -172,28 +167,21 @@ impl Lease {
         now: Timestamp,
     ) -> Result<Option<(Self, Transaction)>, BuildError> {
         let key = Partition::merchant(tenant, merchant).crediting();
-        let until = Value::s(now.plus(LEASE));
-        let stale = |condition| Clause { condition, failure: Failure::StalePlan };
-        let (fence, item) = match seen {
+        let (holder, item) = match seen {
             None => {
-                let first = Item::from([
-                    ("fence".to_owned(), Value::int(1)),
-                    ("lease_until".to_owned(), until),
-                    ("version".to_owned(), Value::int(0)),
-                ]);
-                (1, TransactItem::put(Role::Crediting, key, first, vec![stale(Condition::absent(attr::PK))]))
+                let first = Holder { fence: 1, lease_until: now.plus(LEASE) };
+                let mut attributes = Item::from(first.attributes());
+                attributes.insert("version".to_owned(), Value::int(0));
+                (first, TransactItem::put_new(Role::Crediting, key, attributes, Failure::StalePlan))
             }
-            Some(seen) if now < seen.lease_until => return Ok(None),
             Some(seen) => {
-                let fence = seen.fence.saturating_add(1);
-                let update =
-                    Update::new().set("fence", "to_fence", Value::int(fence)).set("lease_until", "lease_until", until);
-                let lease = Condition::compare("lease_until", Cmp::Eq, "seen_lease", Value::s(seen.lease_until));
-                let clauses = vec![stale(fenced(seen.fence)), stale(lease)];
-                (fence, TransactItem::update(Role::Crediting, key, update, clauses))
+                let Some(next) = seen.holder.next(LEASE, now) else { return Ok(None) };
+                let update = next.taken(Update::new());
+                (next, TransactItem::update(Role::Crediting, key, update, seen.holder.as_seen().into()))
             }
         };
-        Ok(Some((Self { tenant: tenant.clone(), merchant, fence }, Transaction::unkeyed(vec![item])?)))
+        let this = Self { tenant: tenant.clone(), merchant, fence: holder.fence };
+        Ok(Some((this, Transaction::unkeyed(vec![item])?)))
     }
 
     /// Lets the merchant go: anybody may take it at once.
@@ -201,7 +189,7 @@ impl Lease {
     /// # Errors
     /// [`BuildError`], which this form never gives.
     pub fn release(&self, now: Timestamp) -> Result<Transaction, BuildError> {
-        Transaction::unkeyed(vec![self.held(Update::new().set("lease_until", "lease_until", Value::s(now)))])
+        Transaction::unkeyed(vec![self.held(lease::alive(Update::new(), now))])
     }
 
     /// As many of the first records as fit into one transaction; `None` if there are none. It also says that
@@ -214,11 +202,7 @@ impl Lease {
         if records.is_empty() {
             return Ok(None);
         }
-        let alive = Update::new().set("lease_until", "lease_until", Value::s(now.plus(LEASE))).add(
-            "version",
-            "one",
-            Value::int(1),
-        );
+        let alive = lease::alive(Update::new(), now.plus(LEASE)).add("version", "one", Value::int(1));
         let whose = (&self.tenant, self.merchant);
         let transaction = Transaction::projected(self.held(alive), whose, records, now)?;
         Ok(Some(Batch { transaction, records: records.len() }))
@@ -226,14 +210,9 @@ impl Lease {
 
     /// A change of the merchant's item that only the holder of this token can write.
     fn held(&self, update: Update) -> TransactItem {
-        let mine = Clause { condition: fenced(self.fence), failure: Failure::StalePlan };
         let key = Partition::merchant(&self.tenant, self.merchant).crediting();
-        TransactItem::update(Role::Crediting, key, update, vec![mine])
+        TransactItem::update(Role::Crediting, key, update, vec![lease::held(self.fence)])
     }
-}
-
-fn fenced(fence: i64) -> Condition {
-    Condition::compare("fence", Cmp::Eq, "fence", Value::int(fence))
 }
 
 /// The longest beginning for which one action each, one for each asset and the holder's are not too many.

@@ -8,14 +8,15 @@ pub(super) use found::answered;
 
 use super::audit::Act;
 use super::{Context, PlanRefusal};
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::ids::{Actor, FindingId, RunId, StaffId, Tenant, TransactionId};
 use crate::keys::{self, Work, attr};
+use crate::lease::{self, Holder};
 use crate::operation::Operation;
 use crate::reconcile::{BreakKind, Finding};
 use crate::time::{BusinessDate, Timestamp};
-use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, Draft, Planned, Role, TransactItem, Transaction};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -56,10 +57,8 @@ pub struct Run {
     pub requested_by: Option<StaffId>,
     /// When it was asked for.
     pub created_at: Timestamp,
-    /// The token of whoever is at it: how often it was taken.
-    pub fence: i64,
-    /// Until when that one is taken to be alive.
-    pub lease_until: Timestamp,
+    /// Who is at it: the token says how often it was taken.
+    pub holder: Holder,
     /// When that one began.
     pub began_at: Option<Timestamp>,
     /// When it was over.
@@ -128,8 +127,7 @@ impl Run {
             state: RunState::Requested,
             requested_by,
             created_at: now,
-            fence: 0,
-            lease_until: now,
+            holder: Holder { fence: 0, lease_until: now },
             began_at: None,
             finished_at: None,
             tally: Tally::default(),
@@ -162,8 +160,7 @@ impl Run {
                 None => None,
             },
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            fence: read::int(item, "fence")?,
-            lease_until: read::parsed(item, "lease_until", Timestamp::parse)?,
+            holder: Holder::read(item)?,
             began_at: instant("began_at")?,
             finished_at: instant("finished_at")?,
             tally: Tally {
@@ -183,12 +180,11 @@ impl Run {
         let mut item = Item::from([
             ("run_id".to_owned(), Value::s(self.id)),
             ("state".to_owned(), Value::s(self.state)),
-            ("fence".to_owned(), Value::int(self.fence)),
-            ("lease_until".to_owned(), Value::s(self.lease_until)),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::DUE_PK.to_owned(), Value::S(due_partition(tenant))),
             (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
         ]);
+        item.extend(self.holder.attributes());
         if let Some(staff) = self.requested_by {
             item.insert("requested_by".to_owned(), Value::s(staff));
         }
@@ -201,26 +197,17 @@ impl Run {
     /// # Errors
     /// [`BuildError`], which this form never gives.
     pub fn take(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
-        let is_free = match self.state {
-            RunState::Requested => true,
-            RunState::Running => self.lease_until <= now,
-            RunState::Clean | RunState::Breaks | RunState::Unsettled | RunState::Failed => false,
-        };
-        if !is_free {
+        if self.state.is_over() {
             return Ok(None);
         }
-        let taken = Self {
-            state: RunState::Running,
-            fence: self.fence.saturating_add(1),
-            lease_until: now.plus(LEASE),
-            began_at: Some(now),
-            tally: Tally::default(),
-            ..self.clone()
-        };
-        let update = taken.alive(Update::new(), now).set("began_at", "now", Value::s(now));
-        let update = update.set("fence", "to_fence", Value::int(taken.fence));
-        let update = update.set("state", "state", Value::s(taken.state));
-        Ok(Some((taken, self.changed(tenant, update, Vec::new())?)))
+        let Some(holder) = self.holder.next(LEASE, now) else { return Ok(None) };
+        let state = RunState::Running;
+        let taken = Self { state, holder, began_at: Some(now), tally: Tally::default(), ..self.clone() };
+        let update =
+            holder.taken(Update::new()).set("began_at", "now", Value::s(now)).set("state", "state", Value::s(state));
+        let key = keys::reconciliation(tenant, self.id);
+        let item = TransactItem::update(Role::Reconciliation, key, update, self.holder.as_seen().into());
+        Ok(Some((taken, Transaction::unkeyed(vec![item])?)))
     }
 
     /// Says that the worker is alive, and how far it has come.
@@ -228,7 +215,7 @@ impl Run {
     /// # Errors
     /// [`BuildError`], which this form never gives.
     pub fn progress(&self, tenant: &Tenant, tally: &Tally, now: Timestamp) -> Result<Transaction, BuildError> {
-        let update = self.alive(Update::new(), now).set("items", "items", Value::int(tally.items));
+        let update = alive(now).set("items", "items", Value::int(tally.items));
         self.changed(tenant, update.set("units", "units", Value::int(tally.units)), Vec::new())
     }
 
@@ -253,7 +240,7 @@ impl Run {
                 vec![],
             )
         });
-        self.changed(tenant, self.alive(Update::new(), now), items.collect())
+        self.changed(tenant, alive(now), items.collect())
     }
 
     /// The run is over.
@@ -294,19 +281,18 @@ impl Run {
         FindingId::new(step.uuid())
     }
 
-    fn alive(&self, update: Update, now: Timestamp) -> Update {
-        update.set("lease_until", "lease_until", Value::s(now.plus(LEASE)))
-    }
-
     /// A change that only the holder of this token can write.
     fn changed(&self, tenant: &Tenant, update: Update, more: Vec<TransactItem>) -> Result<Transaction, BuildError> {
-        let mine = Condition::compare("fence", Cmp::Eq, "fence", Value::int(self.fence));
-        let clause = Clause { condition: mine, failure: Failure::StalePlan };
         let key = keys::reconciliation(tenant, self.id);
-        let mut items = vec![TransactItem::update(Role::Reconciliation, key, update, vec![clause])];
+        let mine = vec![lease::held(self.holder.fence)];
+        let mut items = vec![TransactItem::update(Role::Reconciliation, key, update, mine)];
         items.extend(more);
         Transaction::unkeyed(items)
     }
+}
+
+fn alive(now: Timestamp) -> Update {
+    lease::alive(Update::new(), now.plus(LEASE))
 }
 
 /// The `due` index's partition of runs: there is one a night, and what people ask for.
@@ -379,10 +365,10 @@ mod tests {
         let now = at("2026-11-21T18:00:00Z");
         let run = Run::new(RunId::parse(ID).unwrap(), None, now);
         let (taken, _) = run.take(&tenant, now).unwrap().unwrap();
-        assert_eq!((taken.fence, taken.state), (1, RunState::Running));
+        assert_eq!((taken.holder.fence, taken.state), (1, RunState::Running));
         assert!(taken.take(&tenant, now).unwrap().is_none());
         let (again, _) = taken.take(&tenant, now.plus(LEASE)).unwrap().unwrap();
-        assert_eq!(again.fence, 2);
+        assert_eq!(again.holder.fence, 2);
         let over = Run { state: RunState::Clean, ..again };
         assert!(over.take(&tenant, now.plus(LEASE).plus(LEASE)).unwrap().is_none());
         assert!(run.finding_id(0) < run.finding_id(1) && run.finding_id(9) < run.finding_id(10));

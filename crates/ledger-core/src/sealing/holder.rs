@@ -6,6 +6,7 @@ use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, attr};
+use crate::lease::{self, Holder};
 use crate::time::{Timestamp, UtcDay};
 use crate::transaction::{BuildError, Clause, MAX_ITEMS, Rejection, Role, TransactItem, Transaction};
 use std::time::Duration;
@@ -20,10 +21,8 @@ pub const RECORDS_MAX: usize = MAX_ITEMS - BESIDE;
 /// Who seals a tenant's trail and how far its chain goes, as its item says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealing {
-    /// The token of whoever took it last.
-    pub fence: i64,
-    /// Until when that one is taken to be alive.
-    pub lease_until: Timestamp,
+    /// Who has it.
+    pub holder: Holder,
     /// How many segments there are.
     pub segments: i64,
     /// The last segment of the chain.
@@ -66,13 +65,11 @@ impl Sealing {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let at = |name: &str| read::parsed(item, name, Timestamp::parse);
         Ok(Self {
-            fence: read::int(item, "fence")?,
-            lease_until: at("lease_until")?,
+            holder: Holder::read(item)?,
             segments: read::int(item, "segments")?,
             last: read::opt_map(item, "last").map(Link::read).transpose()?,
-            acts_until: at("acts_until")?,
+            acts_until: read::parsed(item, "acts_until", Timestamp::parse)?,
         })
     }
 }
@@ -89,35 +86,26 @@ impl Lease {
         now: Timestamp,
     ) -> Result<Option<(Self, Transaction)>, BuildError> {
         let key = keys::sealing(tenant);
-        let until = Value::s(now.plus(LEASE));
-        let stale = |condition| Clause { condition, failure: Failure::StalePlan };
-        let is = |name: &'static str, as_: &'static str, value| stale(Condition::compare(name, Cmp::Eq, as_, value));
-        let (fence, item) = match seen {
+        let (holder, item) = match seen {
             None => {
-                let first = Item::from([
-                    ("fence".to_owned(), Value::int(1)),
-                    ("lease_until".to_owned(), until),
-                    ("segments".to_owned(), Value::int(0)),
-                    ("acts_until".to_owned(), Value::s(Timestamp::from_millis(0))),
-                ]);
-                (1, TransactItem::put(Role::Sealing, key, first, vec![stale(Condition::absent(attr::PK))]))
+                let first = Holder { fence: 1, lease_until: now.plus(LEASE) };
+                let mut attributes = Item::from(first.attributes());
+                attributes.insert("segments".to_owned(), Value::int(0));
+                attributes.insert("acts_until".to_owned(), Value::s(Timestamp::from_millis(0)));
+                (first, TransactItem::put_new(Role::Sealing, key, attributes, Failure::StalePlan))
             }
-            Some(seen) if now < seen.lease_until => return Ok(None),
             Some(seen) => {
-                let fence = seen.fence.saturating_add(1);
-                let update =
-                    Update::new().set("fence", "to_fence", Value::int(fence)).set("lease_until", "lease_until", until);
-                let clauses = vec![
-                    is("fence", "fence", Value::int(seen.fence)),
-                    is("segments", "segments", Value::int(seen.segments)),
-                    is("lease_until", "seen_lease", Value::s(seen.lease_until)),
-                ];
-                (fence, TransactItem::update(Role::Sealing, key, update, clauses))
+                let Some(next) = seen.holder.next(LEASE, now) else { return Ok(None) };
+                let segments = Condition::compare("segments", Cmp::Eq, "segments", Value::int(seen.segments));
+                let chain = Clause { condition: segments, failure: Failure::StalePlan };
+                let [fence, lease] = seen.holder.as_seen();
+                let update = next.taken(Update::new());
+                (next, TransactItem::update(Role::Sealing, key, update, vec![fence, chain, lease]))
             }
         };
         let last = seen.and_then(|seen| seen.last.clone());
         let acts_until = seen.map_or(Timestamp::from_millis(0), |seen| seen.acts_until);
-        let lease = Self { tenant: tenant.clone(), fence, last, acts_until };
+        let lease = Self { tenant: tenant.clone(), fence: holder.fence, last, acts_until };
         Ok(Some((lease, Transaction::unkeyed(vec![item])?)))
     }
 
@@ -133,11 +121,7 @@ impl Lease {
     /// # Errors
     /// [`BuildError`], which this form never gives.
     pub fn release(&self, acts_until: Timestamp, now: Timestamp) -> Result<Transaction, BuildError> {
-        let update = Update::new().set("lease_until", "lease_until", Value::s(now)).set(
-            "acts_until",
-            "acts_until",
-            Value::s(acts_until),
-        );
+        let update = lease::alive(Update::new(), now).set("acts_until", "acts_until", Value::s(acts_until));
         Transaction::unkeyed(vec![self.held(update)])
     }
 
@@ -160,10 +144,11 @@ impl Lease {
         let number = sealed.map_or(0, |day| day.last.number).saturating_add(1);
         let segment = Segment::of(&self.tenant, (day, number), self.last.clone(), records, now);
         let link = segment.link.clone();
-        let alive = Update::new()
-            .set("lease_until", "lease_until", Value::s(now.plus(LEASE)))
-            .set("last", "last", Value::M(link.item()))
-            .add("segments", "one", Value::int(1));
+        let alive = lease::alive(Update::new(), now.plus(LEASE)).set("last", "last", Value::M(link.item())).add(
+            "segments",
+            "one",
+            Value::int(1),
+        );
         let mut items = vec![self.held(alive), segment.put(&self.tenant), self.counted(&link, sealed, records.len())];
         items.extend(records.iter().map(|record| record.stamped(&link)));
         let next = Self { last: Some(link), ..self.clone() };
@@ -186,9 +171,7 @@ impl Lease {
 
     /// A change of the trail's item that only the holder of this token can write.
     fn held(&self, update: Update) -> TransactItem {
-        let fenced = Condition::compare("fence", Cmp::Eq, "fence", Value::int(self.fence));
-        let mine = Clause { condition: fenced, failure: Failure::StalePlan };
-        TransactItem::update(Role::Sealing, keys::sealing(&self.tenant), update, vec![mine])
+        TransactItem::update(Role::Sealing, keys::sealing(&self.tenant), update, vec![lease::held(self.fence)])
     }
 }
 

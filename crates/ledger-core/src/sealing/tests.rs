@@ -5,6 +5,7 @@ use super::*;
 use crate::dynamo::{Item, Value};
 use crate::ids::Tenant;
 use crate::keys::{self, Key, attr};
+use crate::lease::Holder;
 use crate::time::{Timestamp, UtcDay};
 use crate::transaction::{RenderedAction, Transaction};
 use proptest::prelude::*;
@@ -250,7 +251,8 @@ fn as_many_as_fit_and_no_more() {
     let batch = lease.batch(day("2026-11-20"), None, &waiting, now()).unwrap().unwrap();
     assert_eq!((batch.records(), batch.transaction().items().len()), (RECORDS_MAX, 100));
     assert_eq!(lease.batch(day("2026-11-20"), None, &[], now()).unwrap(), None);
-    let held = Sealing { fence: 1, lease_until: now().plus(LEASE), segments: 0, last: None, acts_until: now() };
+    let holder = Holder { fence: 1, lease_until: now().plus(LEASE) };
+    let held = Sealing { holder, segments: 0, last: None, acts_until: now() };
     assert_eq!(Lease::take(&tenant(), Some(&held), now()).unwrap(), None);
     assert!(Lease::take(&tenant(), Some(&held), now().plus(LEASE)).unwrap().is_some());
 }

@@ -143,7 +143,7 @@ fn a_projection_needs_its_holders_token() {
     let projected = |holder| Transaction::projected(holder, (&tenant(), merchant(1)), &records, now());
     let key = || Partition::merchant(&tenant(), merchant(1)).crediting();
     let alive = || Update::new().add("version", "one", Value::int(1));
-    let mine = || vec![Clause { condition: fenced(1), failure: Failure::StalePlan }];
+    let mine = || vec![lease::held(1)];
     assert!(projected(TransactItem::update(Role::Crediting, key(), alive(), mine())).is_ok());
     let unguarded = TransactItem::update(Role::Crediting, key(), alive(), Vec::new());
     assert_eq!(projected(unguarded), Err(BuildError::Unfenced(Role::Crediting)));
@@ -160,7 +160,7 @@ fn a_projection_needs_its_holders_token() {
 
 #[test]
 fn a_merchant_is_taken_once_its_holder_is_silent() {
-    let seen = Crediting { fence: 4, lease_until: now(), version: 9 };
+    let seen = Crediting { holder: Holder { fence: 4, lease_until: now() }, version: 9 };
     let taken = |at| Lease::take(&tenant(), merchant(1), Some(&seen), at).unwrap().map(|(lease, _)| lease.fence);
     assert_eq!(taken(now().minus(Duration::from_millis(1))), None);
     assert_eq!(taken(now()), Some(5));
