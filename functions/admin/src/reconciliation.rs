@@ -7,7 +7,7 @@ use axum::extract::State;
 use ledger_core::idempotency::{CanonicalRequest, Fields};
 use ledger_core::ids::{FindingId, RunId};
 use ledger_core::operation::Operation;
-use ledger_core::ops::adjustment::ReasonCode;
+use ledger_core::ops::adjustment::{Answered, ReasonCode};
 use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
 use ledger_core::ops::reconciliation::{self, Run};
 use ledger_core::personal::FreeText;
@@ -109,7 +109,7 @@ pub(crate) async fn answer(
     let fields = Fields::new().with("note", note.expose());
     let request = CanonicalRequest { method: "POST", path, fields };
     let (claim, admission) = app.claim(&who, Operation::AdjustmentRequest, key, request).await?;
-    let found = app.found_break(who.tenant(), run, finding).await?;
+    let (of, found) = app.found_break(who.tenant(), run, finding).await?;
     let none = || Problem::invalid_field("finding_id", "is a break that no adjustment answers");
     let (account, delta) = (found.account().ok_or_else(none)?, found.proposed.clone().ok_or_else(none)?);
     let ask = AdjustmentRequest {
@@ -119,7 +119,7 @@ pub(crate) async fn answer(
         delta,
         reason: ReasonCode::Reconciliation,
         note,
-        finding: Some((run, finding)),
+        finding: Some(Answered { run, finding, compared_at: of.began_at.unwrap_or(of.created_at) }),
     };
     let plan = async |cx| Ok(adjustment_request::plan(&ask, &cx)?);
     Ok(app

@@ -3,7 +3,8 @@
 
 use super::command::{Does, Money};
 use super::decode::{self, World};
-use super::{build_crediting, build_hold, build_more, build_settlement, build_topup, build_trail, vector::Given};
+use super::vector::Given;
+use super::{build_crediting, build_hold, build_more, build_reconcile, build_settlement, build_topup, build_trail};
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
@@ -238,6 +239,7 @@ fn make(
         Does::SettlementAdmin { staff, does } => {
             return build_settlement::make(world, StaffId::parse(staff).unwrap(), does);
         }
+        Does::Reconcile(does) => return build_reconcile::make(world, does),
         Does::Hold(does) => return Ok(Made::Draft(build_hold::make(world, does)?)),
         Does::Trail(does) => return build_trail::make(world, does, given),
     };

@@ -2,6 +2,7 @@
 //! Ids, times and randomness are given, so that one command always builds one request.
 
 use super::build_crediting::CreditingStep;
+use super::build_reconcile::ReconcileDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
 use super::build_trail::TrailDoes;
 use super::command_hold::HoldDoes;
@@ -363,6 +364,7 @@ pub enum Does {
     Hold(HoldDoes),
     // The audit trail.
     Trail(TrailDoes),
+    Reconcile(ReconcileDoes),
     // Settlements, which are read from the state.
     Settlement {
         merchant: String,

@@ -219,8 +219,16 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("seal", "#number = :seen") => vec![(Old::Gone, stale), (Old::With("number", n("98")), stale)],
         ("journal", EXISTS) => vec![(Old::Gone, stale)],
         ("clawback" | "crediting" | "trail" | "sealing" | "seal", NEW) => vec![(Old::Stands, stale)],
-        ("crediting" | "sealing", "#fence = :fence") => vec![(Old::Gone, stale), (Old::With("fence", n("9")), stale)],
-        ("crediting" | "sealing", "#lease_until = :seen_lease") => {
+        ("payer" | "payee", "(attribute_not_exists(#corrected_at) OR #corrected_at < :compared_at)") => {
+            vec![(Old::With("corrected_at", s("2026-11-21T02:00:00.000Z")), "rejected wrong_state")]
+        }
+        ("reconciliation", "attribute_not_exists(#adjustment_id)") => {
+            vec![(Old::With("adjustment_id", s("another")), "rejected already_exists")]
+        }
+        ("crediting" | "sealing" | "reconciliation", "#fence = :fence") => {
+            vec![(Old::Gone, stale), (Old::With("fence", n("9")), stale)]
+        }
+        ("crediting" | "sealing" | "reconciliation", "#lease_until = :seen_lease") => {
             vec![(Old::With("lease_until", s("2026-11-21T04:00:00.000Z")), stale)]
         }
         ("payment" | "refund", "attribute_not_exists(#credited_at)") => {

@@ -5,6 +5,7 @@ pub mod build;
 pub mod build_crediting;
 mod build_hold;
 mod build_more;
+pub mod build_reconcile;
 pub mod build_settlement;
 mod build_topup;
 pub mod build_trail;

@@ -60,8 +60,22 @@ impl World {
 pub(super) async fn adjustment_path(world: &World) -> String {
     let (run, id, customer) = (new_id(), new_id(), world.customer().await);
     let text = |text: &str| AttributeValue::S(text.to_owned());
+    let tenant = text(&format!("{}#tenant#root", world.tenant));
+    // A break's id is as old as its run: this run's are of later.
+    let at = text("2099-01-01T00:00:00.000Z");
+    let of_run = [
+        ("uuid", tenant.clone()),
+        ("type", text(&format!("RECONCILIATION#{run}"))),
+        ("run_id", text(&run)),
+        ("state", text("breaks")),
+        ("fence", AttributeValue::N("1".to_owned())),
+        ("lease_until", at.clone()),
+        ("created_at", at.clone()),
+        ("began_at", at),
+        ("stored", AttributeValue::N("1".to_owned())),
+    ];
     let row = [
-        ("uuid", text(&format!("{}#tenant#root", world.tenant))),
+        ("uuid", tenant),
         ("type", text(&format!("BREAK#{run}#{id}"))),
         ("finding_id", text(&id)),
         ("kind", text("balance_differs")),
@@ -72,6 +86,7 @@ pub(super) async fn adjustment_path(world: &World) -> String {
         ("evidence", AttributeValue::L(Vec::new())),
         ("proposed", AttributeValue::N("-1".to_owned())),
     ];
+    world.plant(of_run.map(|(name, value)| (name.to_owned(), value)).into()).await;
     world.plant(row.map(|(name, value)| (name.to_owned(), value)).into()).await;
     format!("/v1/admin/reconciliation/runs/{run}/findings/{id}/adjustment")
 }

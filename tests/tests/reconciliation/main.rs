@@ -4,5 +4,6 @@
 
 mod export;
 mod load;
+mod payouts;
 mod planted;
 mod runs;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-type Found = BTreeSet<(String, String)>;
+pub(crate) type Found = BTreeSet<(String, String)>;
 
 fn n(number: &str) -> AttributeValue {
     AttributeValue::N(number.to_owned())
@@ -42,28 +42,28 @@ async fn stage(tenant: &str) -> Stage {
 }
 
 /// The kinds and subjects of the breaks that follow from no other.
-fn roots(report: &Value) -> Found {
+pub(crate) fn roots(report: &Value) -> Found {
     all(report, |finding| finding.get("follows").is_none())
 }
 
-fn all(report: &Value, which: impl Fn(&Value) -> bool) -> Found {
+pub(crate) fn all(report: &Value, which: impl Fn(&Value) -> bool) -> Found {
     let findings = report["findings"]["items"].as_array().expect("findings").iter();
     let named = |finding: &Value| ["kind", "subject"].map(|name| finding[name].as_str().expect("a text").to_owned());
     findings.filter(|finding| which(finding)).map(|finding| named(finding).into()).collect()
 }
 
-fn found(kind: &str, subject: &str) -> Found {
+pub(crate) fn found(kind: &str, subject: &str) -> Found {
     BTreeSet::from([(kind.to_owned(), subject.to_owned())])
 }
 
-async fn with(world: &World, row: &Row, change: impl FnOnce(&mut Row)) {
+pub(crate) async fn with(world: &World, row: &Row, change: impl FnOnce(&mut Row)) {
     let mut row = row.clone();
     change(&mut row);
     world.plant(row).await;
 }
 
 #[expect(clippy::disallowed_methods, reason = "what the ledger never deletes must be planted past it")]
-async fn remove(world: &World, row: &Row) {
+pub(crate) async fn remove(world: &World, row: &Row) {
     let key = ["uuid", "type"].map(|name| (name.to_owned(), row[name].clone()));
     let table = ledger_local::stack::TABLE_DEFAULT;
     let gone = world.table().delete_item().table_name(table).set_key(Some(key.into())).send().await;
@@ -244,11 +244,14 @@ async fn a_proposed_adjustment_takes_two_people_and_answers_the_break() {
         row.insert("exposure".to_owned(), n(&(exposure + 1).to_string()));
     })
     .await;
-    let report = world.reconciled().await;
-    let finding = &report["findings"]["items"][0];
-    assert_eq!((&finding["kind"], &finding["proposed"]), (&json!("balance_differs"), &json!("-1")), "{report}");
-    let [run, id] = [&report["run_id"], &finding["finding_id"]].map(|id| id.as_str().expect("an id"));
-    let path = format!("/v1/admin/reconciliation/runs/{run}/findings/{id}/adjustment");
+    let proposed = async || {
+        let report = world.reconciled().await;
+        let finding = &report["findings"]["items"][0];
+        assert_eq!((&finding["kind"], &finding["proposed"]), (&json!("balance_differs"), &json!("-1")), "{report}");
+        let [run, id] = [&report["run_id"], &finding["finding_id"]].map(|id| id.as_str().expect("an id"));
+        format!("/v1/admin/reconciliation/runs/{run}/findings/{id}/adjustment")
+    };
+    let path = proposed().await;
     let asked = world.operator(&path, &json!({"note": "counted twice"})).await;
     assert_eq!(world.books().await.entries_of("adjustment_approve"), books.entries_of("adjustment_approve"));
     let again = ledger_tests::http::Call::post(&path, &world.operator.who, &json!({"note": "again"}));
@@ -256,8 +259,15 @@ async fn a_proposed_adjustment_takes_two_people_and_answers_the_break() {
     let approve = format!("/v1/admin/adjustments/{}/approve", asked.text("/adjustment_id"));
     let own = ledger_tests::http::Call::post(&approve, &world.operator.who, &json!({})).key(new_id());
     let _ = world.api.send(&own).await.problem(403, "four_eyes_required");
-    let other = ledger_tests::http::Call::post(&approve, &world.second.who, &json!({})).key(new_id());
-    let _ = world.api.settle(&other).await.good();
+    // The next night finds it as well, and somebody asks again: it is corrected once all the same.
+    let of_the_next_run = world.operator(&proposed().await, &json!({"note": "counted twice"})).await;
+    let by_another = |adjustment: &str| {
+        let approve = format!("/v1/admin/adjustments/{adjustment}/approve");
+        ledger_tests::http::Call::post(&approve, &world.second.who, &json!({})).key(new_id())
+    };
+    let _ = world.api.settle(&by_another(&asked.text("/adjustment_id"))).await.good();
+    let twice = by_another(&of_the_next_run.text("/adjustment_id"));
+    let _ = world.api.settle(&twice).await.problem(400, "wrong_state");
     let report = world.reconciled().await;
     assert_eq!(report["status"], "clean", "{report}");
 }

@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::dynamo::{Item, ItemError, Value, read};
-use crate::ids::{AdjustmentId, StaffId};
+use crate::ids::{AdjustmentId, FindingId, RunId, StaffId};
 use crate::keys::attr;
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
@@ -62,8 +62,37 @@ pub struct Adjustment {
     pub state: String,
     /// When it was asked for.
     pub created_at: Timestamp,
-    /// The break that it answers, `<run>/<id>`. It brings a balance back that something moved without an entry.
-    pub finding: Option<String>,
+    /// The break that it answers. It brings a balance back that something moved without an entry.
+    pub finding: Option<Answered>,
+}
+
+/// Which break an adjustment answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The run that found it.
+    pub run: RunId,
+    /// Its id.
+    pub finding: FindingId,
+    /// When the run began: a balance that was corrected since then is not what the run saw.
+    pub compared_at: Timestamp,
+}
+
+impl Answered {
+    fn read(item: &Item, name: &str) -> Result<Self, ItemError> {
+        let wrong = || ItemError { attribute: "finding".to_owned() };
+        let (run, finding) = name.split_once('/').ok_or_else(wrong)?;
+        Ok(Self {
+            run: RunId::parse(run).map_err(|_| wrong())?,
+            finding: FindingId::parse(finding).map_err(|_| wrong())?,
+            compared_at: read::parsed(item, "compared_at", Timestamp::parse)?,
+        })
+    }
+
+    /// As the entry names it: `<run>/<id>`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.run, self.finding)
+    }
 }
 
 impl Adjustment {
@@ -82,7 +111,10 @@ impl Adjustment {
             requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
             state: read::text(item, "state")?.to_owned(),
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            finding: read::opt_text(item, "finding").map(str::to_owned),
+            finding: match read::opt_text(item, "finding") {
+                Some(finding) => Some(Answered::read(item, finding)?),
+                None => None,
+            },
         })
     }
 
@@ -98,8 +130,9 @@ impl Adjustment {
             ("state".to_owned(), Value::s(&self.state)),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
         ]);
-        if let Some(finding) = &self.finding {
-            item.insert("finding".to_owned(), Value::s(finding));
+        if let Some(answered) = &self.finding {
+            item.insert("finding".to_owned(), Value::S(answered.name()));
+            item.insert("compared_at".to_owned(), Value::s(answered.compared_at));
         }
         item
     }

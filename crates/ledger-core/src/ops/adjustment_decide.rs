@@ -1,6 +1,6 @@
 //! Another person approves an adjustment, which posts it, or rejects it.
 
-use super::adjustment::Adjustment;
+use super::adjustment::{Adjustment, Answered};
 use super::audit::Act;
 use super::{Context, PlanRefusal, TenantTerms};
 use crate::account::{Account, Posting, TenantAccount};
@@ -78,18 +78,22 @@ pub fn plan(
     if decision == Decision::Approve {
         update = update.set("transaction_id", "transaction_id", Value::s(cx.transaction_id));
         let size = delta.size().ok_or(PlanRefusal::Refused(Failure::WrongState))?;
-        items.extend(if delta.is_debit() {
+        let posted = if delta.is_debit() {
             forms::debit(tenant, Role::Payer, account, &size, cx.now)
         } else {
             forms::credit(tenant, Role::Payee, account, &size, cx.now)
-        });
+        };
+        items.extend(posted.map(|item| match &adjustment.finding {
+            Some(answered) => correcting(item, answered, cx.now),
+            None => item,
+        }));
         let mut details = Item::from([
             ("adjustment_id".to_owned(), Value::s(adjustment.id)),
             ("reason_code".to_owned(), Value::s(adjustment.reason.name())),
             ("requested_by".to_owned(), Value::s(adjustment.requested_by)),
         ]);
-        if let Some(finding) = &adjustment.finding {
-            details.insert("finding".to_owned(), Value::s(finding));
+        if let Some(answered) = &adjustment.finding {
+            details.insert("finding".to_owned(), Value::S(answered.name()));
         }
         entry = Some(Entry {
             id: cx.transaction_id,
@@ -118,6 +122,15 @@ pub fn plan(
         decided_at: cx.now,
     };
     Ok(Planned { draft: Draft { entry, items }, receipt })
+}
+
+/// A balance is corrected by what a run saw once: any other run must have begun after it.
+fn correcting(item: TransactItem, answered: &Answered, now: Timestamp) -> TransactItem {
+    let before = Condition::compare("corrected_at", Cmp::Lt, "compared_at", Value::s(answered.compared_at));
+    let as_compared = Condition::absent("corrected_at").or(before);
+    item.also(Clause { condition: as_compared, failure: Failure::WrongState }, |update| {
+        update.set("corrected_at", "corrected_at", Value::s(now))
+    })
 }
 
 fn decided(tenant: &Tenant, staff: StaffId, adjustment: &Adjustment, update: Update) -> TransactItem {

@@ -1,11 +1,11 @@
 //! One person asks for an adjustment. Nothing moves until another approves it.
 
-use super::adjustment::{Adjustment, ReasonCode};
+use super::adjustment::{Adjustment, Answered, ReasonCode};
 use super::audit::Act;
 use super::{Context, PlanRefusal, reconciliation};
 use crate::account::Account;
 use crate::failure::Failure;
-use crate::ids::{Actor, AdjustmentId, FindingId, RunId, StaffId, Tenant};
+use crate::ids::{Actor, AdjustmentId, StaffId, Tenant};
 use crate::keys;
 use crate::money::Delta;
 use crate::operation::Operation;
@@ -28,7 +28,7 @@ pub struct AdjustmentRequest {
     /// Why, in words.
     pub note: FreeText,
     /// The break of a run that it answers, where it answers one.
-    pub finding: Option<(RunId, FindingId)>,
+    pub finding: Option<Answered>,
 }
 
 /// Stores the request as pending.
@@ -48,7 +48,7 @@ pub fn plan(command: &AdjustmentRequest, cx: &Context) -> Result<Planned<Adjustm
         requested_by: *staff,
         state: "pending".to_owned(),
         created_at: cx.now,
-        finding: finding.map(|(run, id)| format!("{run}/{id}")),
+        finding: finding.clone(),
     };
     let mut item = adjustment.item();
     item.extend(super::memo_details(Some(note)));
@@ -61,6 +61,6 @@ pub fn plan(command: &AdjustmentRequest, cx: &Context) -> Result<Planned<Adjustm
     let key = keys::adjustment(tenant, adjustment.id);
     let mut items =
         vec![TransactItem::put_new(Role::Adjustment, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
-    items.extend(finding.map(|(run, id)| reconciliation::answered(tenant, run, id, adjustment.id)));
+    items.extend(finding.as_ref().map(|answered| reconciliation::answered(tenant, answered, adjustment.id)));
     Ok(Planned { draft: Draft { entry: None, items }, receipt: adjustment })
 }

@@ -104,6 +104,12 @@ impl RunState {
         }
     }
 
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+
     /// Whether nothing changes any more.
     #[must_use]
     pub const fn is_over(self) -> bool {
@@ -151,10 +157,9 @@ impl Run {
             let Value::N(number) = value else { return Err(wrong("breaks")) };
             breaks.insert(kind, number.parse().map_err(|_| wrong("breaks"))?);
         }
-        let state = read::text(item, "state")?;
         Ok(Self {
             id: read::parsed(item, "run_id", RunId::parse)?,
-            state: RunState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
+            state: RunState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
             requested_by: match read::opt_text(item, "requested_by") {
                 Some(_) => Some(read::parsed(item, "requested_by", StaffId::parse)?),
                 None => None,
@@ -279,6 +284,12 @@ impl Run {
         let after = Duration::from_millis(u64::try_from(number).unwrap_or(u64::MAX));
         let step = TransactionId::of_step(self.id.uuid(), &format!("break/{number}"), self.created_at.plus(after));
         FindingId::new(step.uuid())
+    }
+
+    /// Whether a stored break is what this run came to: one that was begun twice may have left more.
+    #[must_use]
+    pub fn found(&self, id: FindingId) -> bool {
+        self.state.is_over() && id < self.finding_id(usize::try_from(self.tally.stored).unwrap_or_default())
     }
 
     /// A change that only the holder of this token can write.

@@ -157,6 +157,15 @@ impl TransactItem {
         self
     }
 
+    /// A further change of the item, under a further guard.
+    pub(crate) fn also(mut self, clause: Clause, change: impl FnOnce(Update) -> Update) -> Self {
+        if let Action::Update(update) = &mut self.action {
+            *update = change(std::mem::take(update));
+        }
+        self.clauses.push(clause);
+        self
+    }
+
     /// Replaces its guards.
     pub(crate) fn guarded_by(mut self, clauses: Vec<Clause>) -> Self {
         self.clauses = clauses;

@@ -53,12 +53,10 @@ impl App {
         let query = QuerySpec::partition(&Partition::tenant(tenant), SortKeys::Prefix(prefix.clone()))
             .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
             .limit(page.limit.saturating_add(1));
-        // One that was begun twice may have left more.
-        let end = run.finding_id(usize::try_from(run.tally.stored).unwrap_or_default());
         let mut found = Vec::new();
         for item in self.dynamo().query(&query).await? {
             let of = FoundBreak::read(&item)?;
-            if run.state.is_over() && of.id < end {
+            if run.found(of.id) {
                 found.push(of);
             }
         }
@@ -66,13 +64,17 @@ impl App {
         Ok((run, Page { items: found.iter().map(FindingView::from).collect(), next_cursor }))
     }
 
-    /// One break of a reconciliation.
+    /// One break of a reconciliation that is over.
     ///
     /// # Errors
     /// 404 if there is none, 503 if the store did not tell.
-    pub async fn found_break(&self, tenant: &Tenant, run: RunId, id: FindingId) -> Result<FoundBreak, Problem> {
+    pub async fn found_break(&self, tenant: &Tenant, run: RunId, id: FindingId) -> Result<(Run, FoundBreak), Problem> {
+        let of = self.reconciliation(tenant, run).await?;
+        if !of.found(id) {
+            return Err(Problem::not_found());
+        }
         let item = self.dynamo().get(&keys::found_break(tenant, run, id)).await?.ok_or_else(Problem::not_found)?;
-        Ok(FoundBreak::read(&item)?)
+        Ok((of, FoundBreak::read(&item)?))
     }
 }
 

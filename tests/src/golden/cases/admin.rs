@@ -46,9 +46,21 @@ fn decided(adjustment: Json, state: &str) -> Json {
     with(adjustment, "state", s(state))
 }
 
+/// One that answers a break of a run that began then.
+fn answering(adjustment: Json, compared_at: &str) -> Json {
+    let finding = format!("{RESOURCE}/{AUDIT}");
+    with(with(adjustment, "finding", s(finding)), "compared_at", s(compared_at))
+}
+
+/// A wallet that a run's break has corrected.
+fn corrected(corrected_at: &str) -> Json {
+    with(wallet(A, "ECOPAY", "300"), "corrected_at", s(corrected_at))
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let mut all = requests();
     all.extend(approvals());
+    all.extend(corrections());
     all.extend(rejections());
     all
 }
@@ -106,6 +118,32 @@ fn approvals() -> Vec<Case> {
         approve("adjustment_approve/account-missing", "There is no such account.")
             .on([up()])
             .ends("rejected account_missing by payee"),
+    ]
+}
+
+fn corrections() -> Vec<Case> {
+    let down = || answering(pending(OF_A, "ECOPAY", "-300"), EARLIER);
+    let corrects = [(OF_A, "ECOPAY", "-300"), ("adjustments", "ECOPAY", "300")];
+    let before = "2026-11-20T00:00:00.000Z";
+    let approve = |id, why| decide(id, why, "approve");
+    vec![
+        approve("adjustment_approve/break", "It answers a break, which its entry names, and the wallet says when.")
+            .on([down(), wallet(A, "ECOPAY", "300")])
+            .moves(&corrects)
+            .precedence(),
+        approve("adjustment_approve/break-again", "A later run found another break.")
+            .on([down(), corrected(before)])
+            .moves(&corrects)
+            .precedence(),
+        approve("adjustment_approve/break-credit", "What is missing is put back.")
+            .on([answering(pending(OF_A, "ECOPAY", "300"), EARLIER), corrected(before)])
+            .moves(&[(OF_A, "ECOPAY", "300"), ("adjustments", "ECOPAY", "-300")]),
+        approve("adjustment_approve/break-of-card", "A card's balance, likewise.")
+            .on([answering(pending(OF_CARD, "ECOPAY", "-300"), EARLIER), card("300")])
+            .moves(&[(OF_CARD, "ECOPAY", "-300"), ("adjustments", "ECOPAY", "300")]),
+        approve("adjustment_approve/break-corrected", "Two runs found the same break, and the other's was approved.")
+            .on([down(), corrected(EARLIER)])
+            .ends("rejected wrong_state by payer"),
     ]
 }
 

@@ -18,6 +18,7 @@ mod holds_ended;
 mod outside;
 mod pay;
 mod rate;
+mod reconciliation;
 mod refund;
 mod refund_points;
 mod settlements;
@@ -86,6 +87,7 @@ pub fn all() -> Vec<Case> {
         trail::cases(),
         settlements::cases(),
         settlements_admin::cases(),
+        reconciliation::cases(),
     ]
     .into_iter()
     .flatten()

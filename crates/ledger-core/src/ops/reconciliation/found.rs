@@ -4,9 +4,10 @@ use crate::account::Account;
 use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{AdjustmentId, FindingId, RunId, Tenant};
+use crate::ids::{AdjustmentId, FindingId, Tenant};
 use crate::keys;
 use crate::money::{Asset, Delta};
+use crate::ops::adjustment::Answered;
 use crate::reconcile::{BreakKind, Finding};
 use crate::transaction::{Clause, Role, TransactItem};
 
@@ -36,10 +37,11 @@ pub struct FoundBreak {
 }
 
 /// A break is answered by one adjustment: what is rejected is asked for again after the next run.
-pub(in crate::ops) fn answered(tenant: &Tenant, run: RunId, id: FindingId, by: AdjustmentId) -> TransactItem {
+pub(in crate::ops) fn answered(tenant: &Tenant, answered: &Answered, by: AdjustmentId) -> TransactItem {
     let once = Clause { condition: Condition::absent("adjustment_id"), failure: Failure::AlreadyExists };
     let update = Update::new().set("adjustment_id", "adjustment", Value::s(by));
-    TransactItem::update(Role::Reconciliation, keys::found_break(tenant, run, id), update, vec![forms::exists(), once])
+    let key = keys::found_break(tenant, answered.run, answered.finding);
+    TransactItem::update(Role::Reconciliation, key, update, vec![forms::exists(), once])
 }
 
 pub(super) fn stored(id: FindingId, found: &Finding) -> Item {

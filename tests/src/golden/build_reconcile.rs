@@ -1,0 +1,143 @@
+//! A run of the reconciliation, from being asked for to its end, and the adjustment that answers one of its breaks.
+
+use super::build::{Made, NoPlan};
+use super::decode::{self, World};
+use ledger_core::ids::{FindingId, RunId, StaffId};
+use ledger_core::keys;
+use ledger_core::money::{Asset, Delta};
+use ledger_core::ops::PlanRefusal;
+use ledger_core::ops::adjustment::{Answered, ReasonCode};
+use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
+use ledger_core::ops::reconciliation::{self, FoundBreak, Run, RunState, Tally};
+use ledger_core::reconcile::{BreakKind, Finding, Proposal};
+use serde::{Deserialize, Serialize};
+
+/// Not there in the file if it is not there.
+type Maybe<T> = Option<T>;
+
+/// What is to happen. Runs and breaks are read from the state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the steps are those of the core's run, where they are described")]
+pub enum ReconcileDoes {
+    Request {
+        staff: String,
+    },
+    /// The night's run.
+    Night {},
+    Take {
+        run: String,
+    },
+    Progress {
+        run: String,
+        items: String,
+        units: String,
+    },
+    Store {
+        run: String,
+        first: String,
+        breaks: Vec<BreakJson>,
+    },
+    Finish {
+        run: String,
+        state: String,
+        breaks: Vec<(String, String)>,
+        file: Maybe<String>,
+    },
+    /// The adjustment that a break proposes is asked for.
+    Answer {
+        staff: String,
+        run: String,
+        finding: String,
+        note: String,
+    },
+}
+
+/// A break that a run found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "the fields are those of the core's finding, where they are described")]
+pub struct BreakJson {
+    pub kind: String,
+    pub subject: String,
+    pub asset: Maybe<String>,
+    pub expected: String,
+    pub found: String,
+    pub evidence: Vec<String>,
+    pub follows: Maybe<String>,
+    pub proposed: Maybe<String>,
+}
+
+pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> {
+    let (tenant, cx) = (&world.tenant, &world.cx);
+    let staff = |id: &str| StaffId::parse(id).unwrap();
+    let count = |text: &str| text.parse::<i64>().unwrap();
+    let built = match does {
+        ReconcileDoes::Request { staff: by } => {
+            return Ok(Made::Draft(reconciliation::plan(tenant, staff(by), cx)?.draft));
+        }
+        ReconcileDoes::Night {} => reconciliation::of_the_night(tenant, cx.now).unwrap().map(|(_, begun)| begun),
+        ReconcileDoes::Take { run } => read(world, run).take(tenant, cx.now).unwrap().map(|(_, taken)| taken),
+        ReconcileDoes::Progress { run, items, units } => {
+            let tally = Tally { items: count(items), units: count(units), ..Tally::default() };
+            Some(read(world, run).progress(tenant, &tally, cx.now).unwrap())
+        }
+        ReconcileDoes::Store { run, first, breaks } => {
+            let breaks: Vec<Finding> = breaks.iter().map(|found| finding(world, found)).collect();
+            Some(read(world, run).store(tenant, first.parse().unwrap(), &breaks, cx.now).unwrap())
+        }
+        ReconcileDoes::Finish { run, state, breaks, file } => {
+            let state = RunState::parse(state).unwrap();
+            let breaks = breaks.iter().map(|(kind, number)| (BreakKind::parse(kind).unwrap(), count(number)));
+            let tally = Tally {
+                items: 318,
+                units: 40,
+                suspects: 3,
+                breaks: breaks.collect(),
+                unsettled: 1,
+                stored: 2,
+                provider: "listed".to_owned(),
+                file: file.clone(),
+            };
+            Some(read(world, run).finish(tenant, state, &tally, cx.now).unwrap())
+        }
+        ReconcileDoes::Answer { staff: by, run, finding, note } => {
+            let of = read(world, run);
+            let finding = FindingId::parse(finding).unwrap();
+            let found = FoundBreak::read(world.must(&keys::found_break(tenant, of.id, finding)));
+            let found = found.map_err(PlanRefusal::from)?;
+            let command = AdjustmentRequest {
+                tenant: tenant.clone(),
+                staff: staff(by),
+                account: found.account().unwrap(),
+                delta: found.proposed.unwrap(),
+                reason: ReasonCode::Reconciliation,
+                note: decode::text(note),
+                finding: Some(Answered { run: of.id, finding, compared_at: of.began_at.unwrap() }),
+            };
+            return Ok(Made::Draft(adjustment_request::plan(&command, cx)?.draft));
+        }
+    };
+    Ok(built.map_or(Made::Nothing, Made::Whole))
+}
+
+fn read(world: &World, run: &str) -> Run {
+    Run::read(world.must(&keys::reconciliation(&world.tenant, RunId::parse(run).unwrap()))).unwrap()
+}
+
+fn finding(world: &World, found: &BreakJson) -> Finding {
+    let asset = found.asset.as_deref().map(|asset| Asset::parse(asset).unwrap());
+    let delta = |number: &String| Delta::from_stored(asset.clone().unwrap(), number).unwrap();
+    Finding {
+        tenant: world.tenant.clone(),
+        kind: BreakKind::parse(&found.kind).unwrap(),
+        subject: found.subject.clone(),
+        expected: found.expected.clone(),
+        found: found.found.clone(),
+        evidence: found.evidence.iter().cloned().collect(),
+        follows: found.follows.clone(),
+        proposal: found.proposed.as_ref().map(|number| Proposal { delta: delta(number) }),
+        seen_at: None,
+        asset,
+    }
+}
