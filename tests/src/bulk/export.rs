@@ -18,7 +18,8 @@ const IN_FILE: u64 = 100_000;
 #[derive(Debug)]
 pub struct Export {
     directory: PathBuf,
-    data: Option<GzEncoder<BufWriter<File>>>,
+    /// Lines are gathered before they are compressed: each call of the encoder costs.
+    data: Option<BufWriter<GzEncoder<File>>>,
     manifest: BufWriter<File>,
     files: u64,
     in_file: u64,
@@ -48,7 +49,7 @@ impl Export {
             Some(data) => data,
             none => {
                 let file = File::create(self.directory.join("data").join(name(self.files)))?;
-                none.insert(GzEncoder::new(BufWriter::new(file), Compression::fast()))
+                none.insert(BufWriter::new(GzEncoder::new(file, Compression::fast())))
             }
         };
         serde_json::to_writer(&mut *data, &json!({"Item": map(item)}))?;
@@ -72,7 +73,7 @@ impl Export {
 
     fn end_file(&mut self) -> io::Result<()> {
         let Some(data) = self.data.take() else { return Ok(()) };
-        data.finish()?.flush()?;
+        data.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
         let key = format!("AWSDynamoDB/01693685827463-2d8752fd/data/{}", name(self.files));
         let line = json!({"itemCount": self.in_file, "md5Checksum": "", "etag": "", "dataFileS3Key": key});
         writeln!(self.manifest, "{line}")?;
