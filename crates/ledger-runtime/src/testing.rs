@@ -1,6 +1,8 @@
 //! A store that answers from a script, and a transfer to execute on it: for the tests of this crate.
 //! What the engine never does (throttle, conflict, hang, fail half-way) is written into the script.
 
+pub(crate) mod server;
+
 use crate::clock::Clock;
 use crate::dynamo::{Dynamo, scripted_client};
 use crate::entropy::Entropy;

@@ -96,3 +96,6 @@ pub fn line(finding: &Finding) -> Value {
         "proposed": finding.proposal.as_ref().map(|proposal| proposal.delta.text()),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,3 +66,6 @@ impl PayoutFiles for S3Files {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -107,3 +107,6 @@ pub async fn start_due(app: &App, tenant: &Tenant) -> Result<Started, Problem> {
     }
     Ok(done)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,19 +1,17 @@
 //! Exchanges with a server that answers from a script: what is sent, what is made of each answer, and
 //! of none.
 
-mod server;
-
 use super::transport::BODY_BYTES_MAX;
 use super::*;
 use crate::logging::tests::Lines;
 use crate::psp::port::{Outlook, PspRefusal};
+use crate::testing::server::{Reply, Server};
 use ledger_core::ids::{RefundId, SettlementId, Tenant, TopupId};
 use ledger_core::money::{Amount, AssetSpec};
 use ledger_core::personal::Masked;
 use ledger_core::psp::{PspId, PspTerms};
 use ledger_core::time::Timestamp;
 use serde_json::{Value, json};
-use server::{Reply, Server};
 use std::time::Duration;
 
 const LEDGER: &str = "demo-ledger";
@@ -26,11 +24,7 @@ const CREATED_FORM: &str = "amount=2000&currency=jpy&automatic_payment_methods%5
 &metadata%5Becopay_topup%5D=019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 
 fn reply(status: u16, headers: &str, body: &str) -> Reply {
-    let length = body.len();
-    let text = format!(
-        "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nRequest-Id: req_1\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
-    );
-    Reply::Bytes(text.into_bytes())
+    Reply::of(status, &format!("Content-Type: application/json\r\nRequest-Id: req_1\r\n{headers}"), body)
 }
 
 fn ok(body: &Value) -> Reply {
@@ -46,14 +40,18 @@ fn config(base_url: &str) -> StripeConfig {
     }
 }
 
+fn base_url(server: &Server) -> String {
+    format!("{}/stripe", server.origin)
+}
+
 fn stripe(server: &Server) -> Stripe {
-    Stripe::new(&config(&server.base_url), LEDGER).unwrap()
+    Stripe::new(&config(&base_url(server)), LEDGER).unwrap()
 }
 
 /// A client that does not wait for long.
 fn impatient(server: &Server) -> Stripe {
     let timeouts = Timeouts { whole: Duration::from_millis(100), ..Timeouts::DEFAULT };
-    Stripe::with_timeouts(&config(&server.base_url), LEDGER, timeouts).unwrap()
+    Stripe::with_timeouts(&config(&base_url(server)), LEDGER, timeouts).unwrap()
 }
 
 fn terms(account: Option<&str>) -> PspTerms {
@@ -357,7 +355,7 @@ async fn one_line_is_logged_and_nothing_secret_prints() {
     );
     assert!(ours.iter().all(|line| line["elapsed_ms"].is_u64()));
     assert_eq!(ours[3]["why"], "connection");
-    let printed = format!("{text} {stripe:?} {sent:?} {:?}", config(&server.base_url));
+    let printed = format!("{text} {stripe:?} {sent:?} {:?}", config(&base_url(&server)));
     for secret in ["Secret", "sk_test", "Taro", "2000&", "created%5B"] {
         assert!(!printed.contains(secret), "{secret} in {printed}");
     }

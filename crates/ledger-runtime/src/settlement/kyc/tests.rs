@@ -1,10 +1,8 @@
 use super::*;
 use crate::secrets::SecretError;
+use crate::testing::server::{Reply, Server};
 use futures::FutureExt;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
-use std::sync::{Arc, Mutex};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 
 struct Token;
 
@@ -27,40 +25,26 @@ fn kyc(url: &str) -> Result<HttpKyc, KycError> {
 }
 
 /// What the service is taken to mean if it answers so, and what it was asked.
-async fn answered(status: &str, body: &str) -> (KycAnswer, String) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/kyc/", listener.local_addr().unwrap());
-    let answer = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
-    let seen = Arc::<Mutex<String>>::default();
-    let asked = Arc::clone(&seen);
-    tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        let mut bytes = Vec::new();
-        while !bytes.ends_with(b"}") {
-            stream.read_buf(&mut bytes).await.unwrap();
-        }
-        *asked.lock().unwrap() = String::from_utf8_lossy(&bytes).into_owned();
-        stream.write_all(answer.as_bytes()).await.unwrap();
-    });
-    let answer = kyc(&url).unwrap().check(&at()).await;
-    let asked = seen.lock().unwrap().clone();
-    (answer, asked)
+async fn answered(status: u16, body: &str) -> (KycAnswer, String) {
+    let server = Server::script([Reply::of(status, "", body)]).await;
+    let answer = kyc(&format!("{}/kyc/", server.origin)).unwrap().check(&at()).await;
+    (answer, server.seen().concat())
 }
 
 #[tokio::test]
 async fn an_answer_has_three_values_and_the_third_is_everything_else() {
     let passed = |reference: &str| KycAnswer::Passed { reference: reference.to_owned() };
     for (status, body, want) in [
-        ("200 OK", r#"{"result":"passed","reference":"chk_1"}"#, passed("chk_1")),
-        ("200 OK", r#"{"result":"passed"}"#, passed("")),
-        ("200 OK", r#"{"result":"refused","reference":"chk_1"}"#, KycAnswer::Refused),
-        ("200 OK", r#"{"result":"pending"}"#, KycAnswer::Unknown),
-        ("200 OK", r#"{"result":"fine"}"#, KycAnswer::Unknown),
-        ("200 OK", r#"{"result":"passed","reference":"a b"}"#, KycAnswer::Unknown),
-        ("200 OK", "passed", KycAnswer::Unknown),
-        ("201 Created", r#"{"result":"passed"}"#, KycAnswer::Unknown),
-        ("403 Forbidden", r#"{"result":"refused"}"#, KycAnswer::Unknown),
-        ("500 Oops", "", KycAnswer::Unknown),
+        (200, r#"{"result":"passed","reference":"chk_1"}"#, passed("chk_1")),
+        (200, r#"{"result":"passed"}"#, passed("")),
+        (200, r#"{"result":"refused","reference":"chk_1"}"#, KycAnswer::Refused),
+        (200, r#"{"result":"pending"}"#, KycAnswer::Unknown),
+        (200, r#"{"result":"fine"}"#, KycAnswer::Unknown),
+        (200, r#"{"result":"passed","reference":"a b"}"#, KycAnswer::Unknown),
+        (200, "passed", KycAnswer::Unknown),
+        (201, r#"{"result":"passed"}"#, KycAnswer::Unknown),
+        (403, r#"{"result":"refused"}"#, KycAnswer::Unknown),
+        (500, "", KycAnswer::Unknown),
     ] {
         assert_eq!(answered(status, body).await.0, want, "{status} {body}");
     }
@@ -69,7 +53,7 @@ async fn an_answer_has_three_values_and_the_third_is_everything_else() {
 
 #[tokio::test]
 async fn one_settlement_is_one_check() {
-    let (_, asked) = answered("200 OK", r#"{"result":"pending"}"#).await;
+    let (_, asked) = answered(200, r#"{"result":"pending"}"#).await;
     assert!(asked.starts_with("POST /kyc/checks HTTP/1.1"), "{asked}");
     assert!(asked.contains("idempotency-key: settlement:019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5e:kyc"), "{asked}");
     assert!(asked.contains("authorization: Bearer tok_1\r\n"), "{asked}");

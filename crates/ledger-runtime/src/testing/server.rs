@@ -1,0 +1,146 @@
+//! A server that answers from a script, byte for byte, and records what came: what stands in for everybody whom
+//! this crate calls but the store. Stripe's wire, AWS's services, whoever checks merchants.
+
+use aws_config::retry::RetryConfig;
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
+use serde_json::Value;
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const END_OF_HEAD: &[u8] = b"\r\n\r\n";
+
+/// How the server answers one request.
+pub(crate) enum Reply {
+    /// With these bytes, and keeps the connection.
+    Bytes(Vec<u8>),
+    /// With these bytes, and closes the connection.
+    Cut(Vec<u8>),
+    /// Not at all, and resets the connection.
+    Reset,
+    /// Not at all, and keeps the connection.
+    Hang,
+}
+
+impl Reply {
+    /// A whole answer; each header ends its line.
+    pub(crate) fn of(status: u16, headers: &str, body: impl AsRef<[u8]>) -> Self {
+        let body = body.as_ref();
+        let head = format!("HTTP/1.1 {status} Status\r\n{headers}content-length: {}\r\n\r\n", body.len());
+        Self::Bytes([head.as_bytes(), body].concat())
+    }
+
+    /// A whole answer of a service that speaks JSON.
+    pub(crate) fn json(status: u16, body: &Value) -> Self {
+        Self::of(status, "content-type: application/x-amz-json-1.1\r\n", body.to_string())
+    }
+}
+
+pub(crate) struct Server {
+    /// `http://` and where it listens.
+    pub(crate) origin: String,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// Request line and headers.
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Seen {
+    /// The request line.
+    pub(crate) fn line(&self) -> &str {
+        self.head.lines().next().unwrap()
+    }
+
+    /// The value of a header, by its name in small letters.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let fields = self.head.lines().filter_map(|line| line.split_once(": "));
+        fields.into_iter().find_map(|(field, value)| (field.to_ascii_lowercase() == name).then_some(value))
+    }
+
+    /// The operation that an AWS service was asked for, and with what.
+    pub(crate) fn asked(&self) -> (&str, Value) {
+        (self.header("x-amz-target").unwrap(), serde_json::from_slice(&self.body).unwrap())
+    }
+}
+
+impl Server {
+    /// Answers in this order, over however many connections.
+    pub(crate) async fn script(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let seen = Arc::<Mutex<Vec<Seen>>>::default();
+        let (requests, mut replies) = (seen.clone(), replies.into_iter().collect::<Vec<_>>().into_iter());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                while let Some(request) = read_request(&mut stream).await {
+                    requests.lock().unwrap().push(request);
+                    match replies.next().expect("a request that is not in the script") {
+                        Reply::Bytes(bytes) => stream.write_all(&bytes).await.unwrap(),
+                        Reply::Cut(bytes) => {
+                            stream.write_all(&bytes).await.unwrap();
+                            break;
+                        }
+                        Reply::Reset => {
+                            stream.set_zero_linger().unwrap();
+                            break;
+                        }
+                        Reply::Hang => {
+                            std::future::pending::<()>().await;
+                        }
+                    }
+                }
+            }
+        });
+        Self { origin, seen }
+    }
+
+    /// The requests, in their order.
+    pub(crate) fn requests(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// The requests as texts, in their order.
+    pub(crate) fn seen(&self) -> Vec<String> {
+        let text = |seen: Seen| format!("{}\r\n\r\n{}", seen.head, String::from_utf8(seen.body).unwrap());
+        self.requests().into_iter().map(text).collect()
+    }
+
+    /// Every service of AWS is here, and each call is made once.
+    pub(crate) fn sdk(&self) -> SdkConfig {
+        SdkConfig::builder()
+            .behavior_version(BehaviorVersion::v2026_01_12())
+            .region(Region::new("ap-northeast-1"))
+            .credentials_provider(SharedCredentialsProvider::new(Credentials::new("a", "b", None, None, "tests")))
+            .retry_config(RetryConfig::disabled())
+            .endpoint_url(&self.origin)
+            .http_client(aws_smithy_http_client::Builder::new().build_http())
+            .build()
+    }
+}
+
+/// A request's head and body, or `None` when the connection ends.
+async fn read_request(stream: &mut TcpStream) -> Option<Seen> {
+    let mut bytes = Vec::new();
+    loop {
+        if let Some(at) = bytes.windows(END_OF_HEAD.len()).position(|window| window == END_OF_HEAD) {
+            let head = String::from_utf8(bytes[..at].to_vec()).unwrap();
+            let body = bytes[at + END_OF_HEAD.len()..].to_vec();
+            let seen = Seen { head, body };
+            if seen.body.len() >= seen.header("content-length").unwrap_or("0").parse().unwrap() {
+                return Some(seen);
+            }
+        }
+        let mut chunk = [0; 4096];
+        match stream.read(&mut chunk).await {
+            Ok(0) | Err(_) => return None,
+            Ok(read) => bytes.extend_from_slice(&chunk[..read]),
+        }
+    }
+}
