@@ -1,11 +1,14 @@
-//! Events are what their schema says: of every journal entry that a golden vector holds, and the example that
-//! is kept beside the schema.
+//! Events are what their schemas say: of every journal entry that a golden vector holds, of a reconciliation that
+//! found breaks, and the examples that are kept beside the schemas.
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use ledger_core::dynamo::{Value, read};
-use ledger_core::events::{Event, SCHEMA};
-use ledger_core::ids::Tenant;
+use ledger_core::events::{Announcement, Event, RECONCILIATION_BREAK_SCHEMA, SCHEMA};
+use ledger_core::ids::{RunId, Tenant};
 use ledger_core::keys::{Key, attr, sk};
+use ledger_core::ops::reconciliation::{Run, RunState, Tally};
+use ledger_core::reconcile::BreakKind;
+use ledger_core::time::Timestamp;
 use ledger_tests::golden::vector;
 use ledger_tests::wire;
 use serde_json::{Value as Json, json};
@@ -13,6 +16,10 @@ use std::collections::BTreeSet;
 
 const SCHEMA_FILE: &str = include_str!("../../events/v1/transaction.schema.json");
 const EXAMPLE_FILE: &str = include_str!("../../events/v1/transaction.example.json");
+const BREAK_SCHEMA_FILE: &str = include_str!("../../events/v1/reconciliation-break.schema.json");
+const BREAK_EXAMPLE_FILE: &str = include_str!("../../events/v1/reconciliation-break.example.json");
+/// What a bus takes at most, in bytes.
+const ENTRY_MAX: usize = 256 * 1024;
 
 struct Checker {
     schemas: Schemas,
@@ -20,24 +27,28 @@ struct Checker {
 }
 
 impl Checker {
-    fn of(schema: Json) -> Self {
+    fn of(id: &str, schema: Json) -> Self {
         let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
-        assert_eq!(schema["$id"], SCHEMA);
-        compiler.add_resource(SCHEMA, schema).unwrap();
-        let index = compiler.compile(SCHEMA, &mut schemas).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(schema["$id"], id);
+        compiler.add_resource(id, schema).unwrap();
+        let index = compiler.compile(id, &mut schemas).unwrap_or_else(|error| panic!("{error}"));
         Self { schemas, index }
     }
 
     /// As receivers have it: what they do not know, they ignore.
     fn published() -> Self {
-        Self::of(serde_json::from_str(SCHEMA_FILE).unwrap())
+        Self::of(SCHEMA, serde_json::from_str(SCHEMA_FILE).unwrap())
     }
 
     /// The same, but that nothing may be told of which the schema does not speak.
     fn strict() -> Self {
-        let mut schema = serde_json::from_str(SCHEMA_FILE).unwrap();
+        Self::closed(SCHEMA, SCHEMA_FILE)
+    }
+
+    fn closed(id: &str, file: &str) -> Self {
+        let mut schema = serde_json::from_str(file).unwrap();
         close(&mut schema);
-        Self::of(schema)
+        Self::of(id, schema)
     }
 
     fn refuses(&self, event: &Json) -> Option<String> {
@@ -48,7 +59,7 @@ impl Checker {
 fn close(schema: &mut Json) {
     match schema {
         Json::Object(object) => {
-            if object.get("type") == Some(&json!("object")) {
+            if object.get("type") == Some(&json!("object")) && object.contains_key("properties") {
                 object.insert("additionalProperties".to_owned(), json!(false));
             }
             object.values_mut().for_each(close);
@@ -155,4 +166,44 @@ fn the_schema_is_open_to_more_and_to_nothing_else() {
     ] {
         assert!(published.refuses(&with(pointer, value.clone())).is_some(), "{pointer} {value}");
     }
+}
+
+fn run(breaks: &[(BreakKind, i64)], file: &str) -> Run {
+    let time = |text: &str| Timestamp::parse(text).unwrap();
+    let breaks = breaks.iter().copied().collect();
+    Run {
+        id: RunId::parse("019aa000-0000-7000-8000-0000000000c1").unwrap(),
+        state: RunState::Breaks,
+        requested_by: None,
+        created_at: time("2026-11-21T18:00:00.000Z"),
+        fence: 1,
+        lease_until: time("2026-11-21T18:06:00.000Z"),
+        began_at: Some(time("2026-11-21T18:00:01.000Z")),
+        finished_at: Some(time("2026-11-21T18:04:10.000Z")),
+        tally: Tally { breaks, file: Some(file.to_owned()), ..Tally::default() },
+    }
+}
+
+#[test]
+fn breaks_are_told_as_their_schema_says() {
+    let strict = Checker::closed(RECONCILIATION_BREAK_SCHEMA, BREAK_SCHEMA_FILE);
+    let tenant = Tenant::parse("demo").unwrap();
+    let found = [(BreakKind::BalanceDiffers, 2), (BreakKind::EntryMissing, 1)];
+    let some = run(&found, "demo/reconciliation-019aa000-0000-7000-8000-0000000000c1.jsonl");
+    let told = Announcement::of_breaks("ecopay", &tenant, &some).envelope().unwrap();
+    assert_eq!(told, serde_json::from_str::<Json>(BREAK_EXAMPLE_FILE).unwrap(), "{told:#}");
+    assert_eq!(strict.refuses(&told), None);
+    let unreported = Run { tally: Tally { file: None, ..some.tally.clone() }, ..some.clone() };
+    let told = Announcement::of_breaks("ecopay", &tenant, &unreported).envelope().unwrap();
+    assert_eq!((strict.refuses(&told), &told["detail"]["report"]), (None, &json!(null)));
+
+    // As large as it gets: every kind, more often than can be counted, and the longest names.
+    let all: Vec<_> = BreakKind::ALL.iter().map(|kind| (*kind, i64::MAX)).collect();
+    let (ledger, tenant) = ("l".repeat(255), Tenant::parse(&"t".repeat(32)).unwrap());
+    let largest = Announcement::of_breaks(&ledger, &tenant, &run(&all, &"f".repeat(1024)));
+    assert_eq!(strict.refuses(&largest.envelope().unwrap()), None);
+    assert!(largest.detail.len() < ENTRY_MAX / 32, "{}", largest.detail.len());
+
+    let nothing = Announcement::of_breaks("ecopay", &Tenant::parse("demo").unwrap(), &run(&[], "f"));
+    assert!(strict.refuses(&nothing.envelope().unwrap()).is_some(), "a run without breaks is not told of");
 }

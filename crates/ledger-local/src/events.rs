@@ -1,5 +1,6 @@
 //! Where the local stack's events go: a list that everybody can read at `/dev/events`, and a file of one event
-//! a line, so that a restart remembers it. What stands in it once stays, in its place.
+//! a line, so that a restart remembers it. What stands in it once stays, in its place. What a bus would be told
+//! has a list of its own.
 
 use crate::problem::{json_body, problem};
 use axum::Router;
@@ -8,8 +9,9 @@ use axum::response::Response;
 use axum::routing::get;
 use futures::future::{BoxFuture, FutureExt};
 use http::StatusCode;
-use ledger_core::events::{DeadLetter, Event};
+use ledger_core::events::{Announcement, DeadLetter, Event};
 use ledger_runtime::publishing::{EventSink, Sent, SinkError};
+use ledger_runtime::reconcile::Announcer;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
@@ -19,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const EVENTS_FILE: &str = "events.jsonl";
 const DEAD_LETTERS_FILE: &str = "event-dead-letters.jsonl";
+const ANNOUNCEMENTS_FILE: &str = "announcements.jsonl";
 const PAGE: usize = 100;
 const PAGE_MAX: usize = 1000;
 
@@ -30,7 +33,7 @@ pub struct EventsError {
     cause: io::Error,
 }
 
-/// Events and dead letters, in the order in which they came. Cheap to clone.
+/// Events, dead letters and announcements, in the order in which they came. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct LocalEvents(Arc<Mutex<Lists>>);
 
@@ -38,6 +41,7 @@ pub struct LocalEvents(Arc<Mutex<Lists>>);
 struct Lists {
     events: Lines,
     dead_letters: Lines,
+    announcements: Lines,
 }
 
 /// Lines in memory, or in a file of which only the places of the lines are known.
@@ -63,7 +67,11 @@ impl LocalEvents {
             let path = directory.join(name);
             Lines::in_file(&path).map_err(|cause| EventsError { path, cause })
         };
-        let lists = Lists { events: lines(EVENTS_FILE)?, dead_letters: lines(DEAD_LETTERS_FILE)? };
+        let lists = Lists {
+            events: lines(EVENTS_FILE)?,
+            dead_letters: lines(DEAD_LETTERS_FILE)?,
+            announcements: lines(ANNOUNCEMENTS_FILE)?,
+        };
         Ok(Self(Arc::new(Mutex::new(lists))))
     }
 
@@ -83,12 +91,21 @@ impl LocalEvents {
         self.lists().dead_letters.read(0, PAGE_MAX)
     }
 
-    /// `GET /dev/events` and `GET /dev/events/dead-letters`.
+    /// What a bus would have been told.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn announcements(&self) -> io::Result<Vec<String>> {
+        self.lists().announcements.read(0, PAGE_MAX)
+    }
+
+    /// `GET /dev/events`, `GET /dev/events/dead-letters` and `GET /dev/events/announcements`.
     pub(crate) fn router(&self) -> Router {
         let (events, dead_letters) = (get(events), get(dead_letters));
         Router::new()
             .route("/dev/events", events)
             .route("/dev/events/dead-letters", dead_letters)
+            .route("/dev/events/announcements", get(announcements))
             .with_state(self.clone())
     }
 
@@ -111,6 +128,17 @@ impl EventSink for LocalEvents {
     fn keep<'a>(&'a self, letter: &'a DeadLetter) -> BoxFuture<'a, Result<(), SinkError>> {
         let kept = self.lists().dead_letters.append(&letter.text()).map_err(|error| SinkError(error.to_string()));
         std::future::ready(kept).boxed()
+    }
+}
+
+impl Announcer for LocalEvents {
+    fn announce<'a>(&'a self, event: &'a Announcement) -> BoxFuture<'a, Result<(), String>> {
+        let kept = event.envelope().map_err(io::Error::from).and_then(|told| {
+            let told = told.to_string();
+            tracing::warn!(told, "announced");
+            self.lists().announcements.append(&told)
+        });
+        std::future::ready(kept.map_err(|error| error.to_string())).boxed()
     }
 }
 
@@ -188,6 +216,10 @@ async fn dead_letters(State(events): State<LocalEvents>) -> Response {
     listed("dead_letters", events.dead_letters(), |_| {})
 }
 
+async fn announcements(State(events): State<LocalEvents>) -> Response {
+    listed("announcements", events.announcements(), |_| {})
+}
+
 fn listed(name: &str, lines: io::Result<Vec<String>>, more: impl FnOnce(&mut Value)) -> Response {
     let parsed = lines.and_then(|lines| {
         let values: Result<Vec<Value>, serde_json::Error> =
@@ -244,5 +276,16 @@ mod tests {
         let again = LocalEvents::in_directory(&dir.path().join("state")).unwrap();
         send(&again, &["4"]).await;
         assert_eq!(again.events(1, 10).unwrap(), ["2", "3", "4"]);
+    }
+
+    #[tokio::test]
+    async fn what_a_bus_would_be_told_outlives_a_restart() {
+        let dir = TempDir::make();
+        let event = Announcement { detail_type: "ReconciliationBreak", detail: r#"{"run_id":"r"}"#.to_owned() };
+        assert_eq!(LocalEvents::in_directory(dir.path()).unwrap().announce(&event).await, Ok(()));
+        let kept = LocalEvents::in_directory(dir.path()).unwrap();
+        let told: Value = serde_json::from_str(&kept.announcements().unwrap()[0]).unwrap();
+        assert_eq!(told, event.envelope().unwrap());
+        assert!(kept.events(0, 10).unwrap().is_empty(), "nobody takes it for a transaction");
     }
 }

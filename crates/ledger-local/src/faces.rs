@@ -150,7 +150,7 @@ fn without_stripe(backend: &Backend) -> App {
         .with_metric_source(counting)
         .with_event_sink(backend.events.clone());
     let app = app.with_kyc(Arc::new(backend.kyc.clone())).with_payout_files(Arc::new(backend.payouts.clone()));
-    let app = app.with_reports(Arc::new(backend.reports.clone()));
+    let app = app.with_reports(Arc::new(backend.reports.clone())).with_announcer(Arc::new(backend.events.clone()));
     let sagas = LocalSagas::new(app.settler());
     app.with_sagas(Arc::new(sagas))
 }

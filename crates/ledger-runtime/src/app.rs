@@ -11,7 +11,7 @@ use crate::psp::Psp;
 use crate::publishing::EventSink;
 use crate::rate::Limiter;
 use crate::readback::MetricSource;
-use crate::reconcile::ReportFiles;
+use crate::reconcile::{Announcer, ReportFiles};
 use crate::request::RequestKey;
 use crate::secrets::SecretSource;
 use crate::settlement::{Kyc, PayoutFiles, Sagas, Settler};
@@ -36,6 +36,7 @@ pub struct App {
     files: Option<Arc<dyn PayoutFiles>>,
     sagas: Option<Arc<dyn Sagas>>,
     reports: Option<Arc<dyn ReportFiles>>,
+    announcer: Option<Arc<dyn Announcer>>,
 }
 
 struct Inner {
@@ -60,6 +61,7 @@ impl App {
             files: None,
             sagas: None,
             reports: None,
+            announcer: None,
         }
     }
 
@@ -102,6 +104,17 @@ impl App {
     /// Where the reports of reconciliations are put, if there is such a place.
     pub(crate) fn reports(&self) -> Option<&dyn ReportFiles> {
         self.reports.as_deref()
+    }
+
+    /// With somebody who is told of breaks.
+    #[must_use]
+    pub fn with_announcer(self, announcer: Arc<dyn Announcer>) -> Self {
+        Self { announcer: Some(announcer), ..self }
+    }
+
+    /// Who is told of breaks, if somebody is.
+    pub(crate) fn announcer(&self) -> Option<&dyn Announcer> {
+        self.announcer.as_deref()
     }
 
     /// Where the tasks of settlements are run.

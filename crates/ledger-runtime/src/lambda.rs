@@ -6,7 +6,7 @@ mod serve;
 mod task;
 mod worker;
 
-pub use clients::{Client, cloud_watch, event_queues, kyc, payout_files, reports, sagas, stripe};
+pub use clients::{Client, cloud_watch, event_bus, event_queues, kyc, payout_files, reports, sagas, stripe};
 pub use task::tasks;
 pub use worker::{Due, work};
 

@@ -15,7 +15,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// At their finer levels these print whole requests, with everything that stands in them.
 const QUIET: &str = "aws_config=warn,aws_runtime=warn,aws_sdk_dynamodb=warn,aws_sdk_cloudwatch=warn,\
-aws_sdk_secretsmanager=warn,aws_sdk_sso=warn,aws_sdk_ssooidc=warn,aws_sdk_sts=warn,h2=warn,lambda_extension=warn,\
+aws_sdk_eventbridge=warn,aws_sdk_s3=warn,aws_sdk_secretsmanager=warn,aws_sdk_sfn=warn,aws_sdk_sqs=warn,\
+aws_sdk_sso=warn,aws_sdk_ssooidc=warn,aws_sdk_sts=warn,h2=warn,lambda_extension=warn,\
 aws_smithy_http_client=warn,aws_smithy_runtime=warn,aws_smithy_runtime_api=warn,aws_sigv4=warn,hyper=warn,\
 hyper_util=warn,reqwest=warn,lambda_runtime=warn,lambda_http=warn,rustls=warn";
 

@@ -2,6 +2,7 @@
 //! not fit is looked at again before anybody is told. A run is at one worker at a time; one whose worker is gone
 //! is begun again, for it changes nothing but its own record.
 
+mod announce;
 mod confirm;
 mod gather;
 mod read;
@@ -9,6 +10,7 @@ mod report;
 mod spill;
 mod views;
 
+pub use announce::{Announcer, EventBus};
 pub use report::{ReportFiles, S3Reports, line};
 pub use spill::Spill;
 
@@ -102,10 +104,11 @@ pub struct Reconciled {
     pub breaks: i64,
 }
 
-/// Runs what is due to a tenant: what somebody asked for, and the night's run.
+/// Runs what is due to a tenant: what somebody asked for, and the night's run. Of breaks somebody is told.
 ///
 /// # Errors
-/// 503 if the store did not tell; a later call begins the run again. 500 if a run cannot be brought to its end.
+/// 503 if the store did not tell, a later call begins the run again; or if nobody could be told of breaks, a later
+/// call tells of them. 500 if a run cannot be brought to its end.
 pub async fn run_due(
     app: &App,
     desk: Option<&Desk>,
@@ -113,12 +116,19 @@ pub async fn run_due(
     settings: &Settings,
 ) -> Result<Reconciled, Problem> {
     let this = Reconciler { app, tenant, settings, desk };
-    let mut done = Reconciled::default();
-    for run in this.due().await? {
-        if let Some(breaks) = this.run(run).await? {
+    let (mut done, mut untold) = (Reconciled::default(), Vec::new());
+    for seen in this.due().await? {
+        if seen.state == RunState::Breaks {
+            untold.push(seen);
+        } else if let Some(run) = this.run(seen).await? {
             done.runs = done.runs.saturating_add(1);
-            done.breaks = done.breaks.saturating_add(breaks);
+            done.breaks = done.breaks.saturating_add(run.tally.total());
+            untold.extend((run.state == RunState::Breaks).then_some(run));
         }
+    }
+    // Last, so that no run waits because nobody can be told of another.
+    for run in &untold {
+        this.announce(run).await?;
     }
     Ok(done)
 }
@@ -163,8 +173,8 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Brings a run to its end, if nobody else is at it, and says how many breaks it found.
-    async fn run(&self, seen: Run) -> Result<Option<i64>, Problem> {
+    /// Brings a run to its end, if nobody else is at it.
+    async fn run(&self, seen: Run) -> Result<Option<Run>, Problem> {
         let taken = seen.take(self.tenant, self.app.now()).map_err(|error| self.unbuilt(&error))?;
         let Some((run, transaction)) = taken else { return Ok(None) };
         if !self.write(&transaction).await? {
@@ -184,15 +194,18 @@ impl Reconciler<'_> {
             Err(_) => (RunState::Failed, Vec::new()),
         };
         tally.file = self.report(&run, (state, &tally), &findings).await;
-        let finish = run.finish(self.tenant, state, &tally, self.app.now()).map_err(|error| self.unbuilt(&error))?;
+        // Before it is over: whoever dies in between is followed by somebody who counts again.
+        self.count(&run, &tally);
+        let finish = run.finish(self.tenant, state, &tally, self.app.now());
+        let (run, finish) = finish.map_err(|error| self.unbuilt(&error))?;
         if !self.write(&finish).await? {
             return Ok(None);
         }
-        self.count(&run, &tally);
+        self.app.metrics().count(Metric::Reconciled, self.tenant, Operation::Reconcile);
         if state == RunState::Failed {
             return Err(Problem::internal());
         }
-        Ok(Some(tally.breaks.values().fold(0, |sum, count| sum.saturating_add(*count))))
+        Ok(Some(run))
     }
 
     async fn reconcile(&self, run: &Run, tally: &mut Tally) -> Result<Vec<Finding>, Problem> {
@@ -321,7 +334,6 @@ impl Reconciler<'_> {
                 metrics.count_many(Metric::NegativeBalance, self.tenant, Operation::Reconcile, count);
             }
         }
-        metrics.count(Metric::Reconciled, self.tenant, Operation::Reconcile);
     }
 
     /// Whether a change of the run was written: not if somebody else has it by now.

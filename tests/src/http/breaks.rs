@@ -1,14 +1,17 @@
 //! Reconciliations: running one, what it found, and a break that a run has found as it is stored.
 
+use super::event_tap::EventTap;
 use super::world::new_id;
 use super::{Call, World};
 use crate::cloud::gate;
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::reconcile::Limits;
+use ledger_runtime::app::App;
 use ledger_runtime::lambda::Due;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::reconcile::{Reconciled, Settings};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 impl World {
@@ -25,17 +28,29 @@ impl World {
     /// # Errors
     /// As the worker's own.
     pub async fn reconcile_as(&self, change: impl FnOnce(&mut Settings)) -> Result<Reconciled, Problem> {
+        self.reconcile_with(&self.app, change).await
+    }
+
+    /// The same, and who is told of breaks is the test's own.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn reconcile_telling(&self, told: &EventTap) -> Result<Reconciled, Problem> {
+        self.reconcile_with(&self.app.clone().with_announcer(Arc::new(told.clone())), |_| {}).await
+    }
+
+    async fn reconcile_with(&self, app: &App, change: impl FnOnce(&mut Settings)) -> Result<Reconciled, Problem> {
         let mut settings = Settings {
             units_per_second: 1_000_000,
             patience: Duration::from_millis(50),
             index_lag: Duration::from_millis(50),
             limits: Limits::default(),
             nightly: false,
-            ..Settings::of(&self.app)
+            ..Settings::of(app)
         };
         change(&mut settings);
         let due = Due::everything(self.slug());
-        gate::as_function("reconcile", reconcile::run_as(&self.app, &due, &settings)).await
+        gate::as_function("reconcile", reconcile::run_as(app, &due, &settings)).await
     }
 
     /// Asks for a run, runs it, and shows its report.

@@ -2,13 +2,14 @@
 //! comes next as the test says.
 
 use futures::future::{BoxFuture, FutureExt};
-use ledger_core::events::{DeadLetter, Event};
+use ledger_core::events::{Announcement, DeadLetter, Event};
 use ledger_runtime::publishing::{BATCH, EventSink, Sent, SinkError};
+use ledger_runtime::reconcile::Announcer;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What happens to a batch of events, or to a dead letter.
+/// What happens to a batch of events, to a dead letter, or to an announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mishap {
     /// It does not arrive.
@@ -42,6 +43,7 @@ pub struct EventTap(Arc<Mutex<State>>);
 struct State {
     delivered: Vec<Delivery>,
     letters: Vec<Value>,
+    announced: Vec<Announcement>,
     /// The next calls' mishaps, one each; `None` lets one pass.
     next: VecDeque<Option<Mishap>>,
     /// Every call's, while it is set.
@@ -95,6 +97,28 @@ impl EventTap {
         self.state().letters.clone()
     }
 
+    /// Every announcement so far, in order, repetitions among them.
+    #[must_use]
+    pub fn announced(&self) -> Vec<Announcement> {
+        self.state().announced.clone()
+    }
+
+    /// One thing arrives, or does not, as the test says.
+    async fn one(&self, arrives: impl FnOnce(&mut State)) -> Result<(), String> {
+        let (mishap, lost) = (self.mishap(), || "from_the_test".to_owned());
+        if let Some(Mishap::Lost | Mishap::Half) = mishap {
+            return Err(lost());
+        }
+        if mishap != Some(Mishap::Held) {
+            arrives(&mut self.state());
+        }
+        match mishap {
+            Some(Mishap::Held | Mishap::AnswerHeld) => std::future::pending().await,
+            Some(Mishap::AnswerLost) => Err(lost()),
+            None | Some(Mishap::Lost | Mishap::Half) => Ok(()),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().expect("nobody panics with it")
     }
@@ -144,21 +168,13 @@ impl EventSink for EventTap {
     }
 
     fn keep<'a>(&'a self, letter: &'a DeadLetter) -> BoxFuture<'a, Result<(), SinkError>> {
-        async move {
-            let mishap = self.mishap();
-            let lost = || SinkError("from_the_test".to_owned());
-            if let Some(Mishap::Lost | Mishap::Half) = mishap {
-                return Err(lost());
-            }
-            if mishap != Some(Mishap::Held) {
-                self.state().letters.push(serde_json::from_str(&letter.text()).expect("JSON"));
-            }
-            match mishap {
-                Some(Mishap::Held | Mishap::AnswerHeld) => std::future::pending().await,
-                Some(Mishap::AnswerLost) => Err(lost()),
-                None | Some(Mishap::Lost | Mishap::Half) => Ok(()),
-            }
-        }
-        .boxed()
+        let letter = serde_json::from_str(&letter.text()).expect("JSON");
+        self.one(|state| state.letters.push(letter)).map(|kept| kept.map_err(SinkError)).boxed()
+    }
+}
+
+impl Announcer for EventTap {
+    fn announce<'a>(&'a self, event: &'a Announcement) -> BoxFuture<'a, Result<(), String>> {
+        self.one(|state| state.announced.push(event.clone())).boxed()
     }
 }

@@ -130,6 +130,7 @@ fn functions_know_what_they_may_read() {
         let links = super::rules::code_says(&function.binary, &["lambda::event_queues"]);
         assert_eq!(links, publishes, "{}: the queues' client", function.id);
         for (name, words) in [
+            ("EVENT_BUS", "lambda::event_bus"),
             ("KYC_URL", "lambda::kyc"),
             ("PAYOUT_BUCKET", "lambda::payout_files"),
             ("RECONCILIATION_BUCKET", "lambda::reports"),

@@ -93,6 +93,7 @@ const BESIDE: [(&str, &[&str]); 11] = [
             KEY,
             SECRET,
             PUT_FILE,
+            "events:PutEvents arn:aws:events:ap-northeast-1:111122223333:event-bus/default",
             "sqs:DeleteMessage <ReconcileQueue.Arn>",
             "sqs:GetQueueAttributes <ReconcileQueue.Arn>",
             "sqs:ReceiveMessage <ReconcileQueue.Arn>",

@@ -2,6 +2,7 @@
 //! and a run is run once, by whoever comes first.
 #![cfg(feature = "stack")]
 
+mod announced;
 mod export;
 mod load;
 mod payouts;

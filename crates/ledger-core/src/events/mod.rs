@@ -1,11 +1,13 @@
 //! A journal entry as the world hears of it: a CloudEvents 1.0 event in structured JSON, of the schema under
 //! `events/v1`. Nothing of a person is in it: no memo, no actor, no key.
 
+mod announcement;
 mod letter;
 mod marks;
 #[cfg(test)]
 mod tests;
 
+pub use announcement::{Announcement, RECONCILIATION_BREAK, RECONCILIATION_BREAK_SCHEMA, SOURCE};
 pub use letter::DeadLetter;
 pub use marks::{MARKS_MAX, published};
 

@@ -88,6 +88,14 @@ pub struct Tally {
     pub file: Option<String>,
 }
 
+impl Tally {
+    /// How many breaks there are.
+    #[must_use]
+    pub fn total(&self) -> i64 {
+        self.breaks.values().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+}
+
 impl RunState {
     const ALL: [Self; 6] = [Self::Requested, Self::Running, Self::Clean, Self::Breaks, Self::Unsettled, Self::Failed];
 
@@ -248,7 +256,7 @@ impl Run {
         self.changed(tenant, alive(now), items.collect())
     }
 
-    /// The run is over.
+    /// The run is over; with what it is by that. One that found breaks stays due until it is [told](Self::told).
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
@@ -258,7 +266,7 @@ impl Run {
         state: RunState,
         tally: &Tally,
         now: Timestamp,
-    ) -> Result<Transaction, BuildError> {
+    ) -> Result<(Self, Transaction), BuildError> {
         let breaks = tally.breaks.iter().map(|(kind, count)| (kind.name().to_owned(), Value::int(*count)));
         let mut update = Update::new()
             .set("state", "state", Value::s(state))
@@ -269,12 +277,23 @@ impl Run {
             .set("breaks", "breaks", Value::M(breaks.collect()))
             .set("unsettled", "unsettled", Value::int(tally.unsettled))
             .set("stored", "stored", Value::int(tally.stored))
-            .set("provider", "provider", Value::s(&tally.provider))
-            .remove(attr::DUE_PK)
-            .remove(attr::DUE_SK);
+            .set("provider", "provider", Value::s(&tally.provider));
+        if state != RunState::Breaks {
+            update = update.remove(attr::DUE_PK).remove(attr::DUE_SK);
+        }
         if let Some(file) = &tally.file {
             update = update.set("file", "file", Value::s(file));
         }
+        let finished = Self { state, finished_at: Some(now), tally: tally.clone(), ..self.clone() };
+        Ok((finished, self.changed(tenant, update, Vec::new())?))
+    }
+
+    /// Somebody has been told of its breaks.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn told(&self, tenant: &Tenant, now: Timestamp) -> Result<Transaction, BuildError> {
+        let update = Update::new().set("told_at", "now", Value::s(now)).remove(attr::DUE_PK).remove(attr::DUE_SK);
         self.changed(tenant, update, Vec::new())
     }
 

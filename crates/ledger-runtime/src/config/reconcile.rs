@@ -3,21 +3,24 @@
 use super::ConfigError;
 
 const BUCKET: &str = "RECONCILIATION_BUCKET";
+const BUS: &str = "EVENT_BUS";
 const UNITS: &str = "RECONCILIATION_READ_UNITS";
 const UNITS_DEFAULT: u64 = 500;
 
-/// Where reports go, and how fast the table may be read.
+/// Where reports go, who is told of breaks, and how fast the table may be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReconcileAccess {
     /// The bucket of the reports.
     pub bucket: Option<String>,
+    /// The bus that is told of breaks.
+    pub bus: Option<String>,
     /// Read units a second, from 1 to 100,000.
     pub units_per_second: u64,
 }
 
 impl Default for ReconcileAccess {
     fn default() -> Self {
-        Self { bucket: None, units_per_second: UNITS_DEFAULT }
+        Self { bucket: None, bus: None, units_per_second: UNITS_DEFAULT }
     }
 }
 
@@ -32,7 +35,7 @@ impl ReconcileAccess {
             None => UNITS_DEFAULT,
             Some(text) => text.parse().ok().filter(|units| (1..=100_000).contains(units)).ok_or(wrong)?,
         };
-        Ok(Self { bucket: set(BUCKET), units_per_second: units })
+        Ok(Self { bucket: set(BUCKET), bus: set(BUS), units_per_second: units })
     }
 }
 

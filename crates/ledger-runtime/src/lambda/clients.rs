@@ -7,7 +7,7 @@ use crate::config::StripeAccess;
 use crate::psp::Stripe;
 use crate::publishing::SqsSink;
 use crate::readback::CloudWatch;
-use crate::reconcile::S3Reports;
+use crate::reconcile::{EventBus, S3Reports};
 use crate::secrets::SecretsManager;
 use crate::settlement::{HttpKyc, S3Files, StateMachine};
 use aws_config::SdkConfig;
@@ -74,6 +74,15 @@ pub fn payout_files(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
 pub fn reports(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
     let Some(bucket) = app.config().reconcile.bucket.clone() else { return Ok(app) };
     Ok(app.with_reports(Arc::new(S3Reports::new(sdk, &bucket))))
+}
+
+/// The bus that is told of breaks, if the environment names one.
+///
+/// # Errors
+/// None.
+pub fn event_bus(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
+    let Some(bus) = app.config().reconcile.bus.clone() else { return Ok(app) };
+    Ok(app.with_announcer(Arc::new(EventBus::new(sdk, &bus))))
 }
 
 /// The state machine that runs the sagas of settlements, if the environment names one.

@@ -2,6 +2,7 @@
 //! `functions/settlement/saga.asl.json`, is this text.
 
 use super::saga::{Outcome, STEPS, Task, WAIT};
+use crate::events::SOURCE;
 use serde_json::{Map, Value, json};
 
 /// Tells that a settlement stopped, beside the metric.
@@ -25,7 +26,7 @@ pub fn definition() -> String {
         "Type": "Task",
         "Resource": "arn:aws:states:::events:putEvents",
         "Parameters": { "Entries": [{
-            "Source": "ecopay.ledger",
+            "Source": SOURCE,
             "DetailType": "CompensationStuck",
             "EventBusName": "default",
             "Detail": {
