@@ -20,7 +20,7 @@ use crate::topups::ProviderAccess;
 use ledger_core::account::TenantAccount;
 use ledger_core::bank::BankFile;
 use ledger_core::failure::Failure;
-use ledger_core::ids::{MerchantId, SettlementId, Tenant};
+use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, Tenant};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::ops::settlement::{self as rules, Destination, Move, Outcome, Settlement, Step, Task, TurnedBack};
@@ -143,6 +143,7 @@ impl Settler {
                         return Ok(Outcome::Wait);
                     }
                 }
+                Move::Resend(id) => self.resend((at, &settlement, task), id).await?,
                 Move::Pay => match &settlement.destination {
                     Destination::Bank(_) => self.pay(at, &settlement).await?,
                     Destination::Stripe { .. } => {
@@ -154,16 +155,6 @@ impl Settler {
             }
         }
         Err(self.broken(at, "a task did not come to an end"))
-    }
-
-    /// Puts the file of a settlement that was paid by one into `folder` once more.
-    ///
-    /// # Errors
-    /// 503 if it may not be there: doing it again is safe.
-    pub async fn resend(&self, at: &SettlementRef, settlement: &Settlement, folder: &str) -> Result<String, Problem> {
-        let file = self.file(at, settlement)?.map_err(|error| self.broken(at, &error.to_string()))?;
-        self.put(at, &format!("{}/resent/{folder}", at.tenant), &file).await?;
-        Ok(file.name)
     }
 
     async fn read(&self, at: &SettlementRef) -> Result<Settlement, Problem> {
@@ -222,6 +213,19 @@ impl Settler {
         };
         let transaction = self.built(at, transaction)?;
         self.write_recorded((at, settlement, PAYOUT), "moved", transaction, &[heard]).await.map(|_| ())
+    }
+
+    /// Puts the file once more, into a folder of the request's own, and writes down that it did.
+    async fn resend(
+        &self,
+        (at, settlement, task): (&SettlementRef, &Settlement, Task),
+        id: PayoutRequestId,
+    ) -> Result<(), Problem> {
+        let file = self.file(at, settlement)?.map_err(|error| self.broken(at, &error.to_string()))?;
+        self.put(at, &format!("{}/resent/{id}", at.tenant), &file).await?;
+        let resent = self.built(at, rules::resent(&at.tenant, settlement, self.ledger.clock().now()))?;
+        let heard = [Heard::Stored(file.name)];
+        self.write_recorded((at, settlement, task), "resent", resent, &heard).await.map(|_| ())
     }
 
     fn file(

@@ -4,5 +4,5 @@ use ledger_runtime::lambda;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    lambda::run(&[lambda::cloud_watch, lambda::stripe, lambda::payout_files], admin::router).await
+    lambda::run(&[lambda::cloud_watch, lambda::stripe], admin::router).await
 }

@@ -8,7 +8,7 @@ use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId};
 use ledger_core::ops::settlement::asked::{self, Asked, Wish};
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
-use ledger_runtime::execute::{Outcome, PlanError, created, ok};
+use ledger_runtime::execute::{Outcome, PlanError, accepted, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::problem::Problem;
@@ -38,7 +38,7 @@ pub(crate) struct ReturnBody {
 pub(crate) struct ResendView {
     resend_id: String,
     settlement_id: String,
-    /// `pending` or `approved`.
+    /// `pending`, or `resending` once it is approved: the settlement's `resent_at` says when it was done.
     status: String,
     requested_by: String,
     created_at: String,
@@ -77,15 +77,17 @@ pub(crate) async fn ask_resend(
     ask(&app, &who, (Wish::Resend, &at, &path), (key, &note), render).await
 }
 
-/// Approves that a bank file is sent again, and sends it. Who asked cannot.
+/// Approves that a bank file is sent again. Who asked cannot. The answer comes at once, and the file within minutes:
+/// until then the settlement shows `resending`, and after that `resent_at`. One is sent at a time.
 #[utoipa::path(post, path = "/v1/admin/merchants/{merchant_id}/settlements/{id}/resends/{resend_id}/approve",
     tag = "admin",
     params(("merchant_id" = String, Path, description = "The merchant"),
         ("id" = String, Path, description = "The settlement"),
         ("resend_id" = String, Path, description = "The request"),
         ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Sent", body = ResendView),
-        (status = 400, description = "`wrong_state` if it has been decided on, or the money came back"),
+    responses((status = 202, description = "It is being sent", body = ResendView),
+        (status = 400, description = "`wrong_state` if it has been decided on, the file is being sent again, or the \
+            money came back"),
         (status = 403, description = "`four_eyes_required`"),
         (status = 404, description = "No such request")))]
 pub(crate) async fn approve_resend(
@@ -95,16 +97,11 @@ pub(crate) async fn approve_resend(
     KeyedJson(key, request::Empty {}): KeyedJson<request::Empty>,
 ) -> Result<Outcome, Problem> {
     let (at, path) = at(&who, &merchant, &id, "resends")?;
-    let outcome =
-        approve(&app, &who, (Wish::Resend, &at, &path), (key, &resend), |asked| ok(&ResendView::from(asked))).await?;
-    if outcome.status() == 200 {
-        // A replay puts it there as well: the approval may have been the last thing that somebody did.
-        let settlement = app.settlement(who.tenant(), at.merchant, at.id).await?;
-        if asked::is_paid_by_file(&settlement) {
-            app.settler().resend(&at, &settlement, &resend).await?;
-        }
-    }
-    Ok(outcome)
+    let watched = format!("/v1/admin/merchants/{}/settlements/{}", at.merchant, at.id);
+    let render = |asked: &Asked| {
+        accepted(watched.clone(), &ResendView { status: "resending".to_owned(), ..ResendView::from(asked) })
+    };
+    approve(&app, &who, (Wish::Resend, &at, &path), (key, &resend), render).await
 }
 
 /// Asks for a settlement's transfer to be booked as returned by the bank. Nothing is booked until another person
@@ -138,7 +135,8 @@ pub(crate) async fn ask_return(
         ("return_id" = String, Path, description = "The request"),
         ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
     responses((status = 200, description = "Booked", body = ReturnView),
-        (status = 400, description = "`wrong_state` if it has been decided on, or the money came back before"),
+        (status = 400, description = "`wrong_state` if it has been decided on, its file is being sent again, or the \
+            money came back before"),
         (status = 403, description = "`four_eyes_required`"),
         (status = 404, description = "No such request")))]
 pub(crate) async fn approve_return(

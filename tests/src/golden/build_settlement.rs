@@ -47,6 +47,7 @@ pub enum SettlementStep {
         why: String,
     },
     Started {},
+    Resent {},
     Told {
         event: String,
         kind: String,
@@ -79,7 +80,9 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
             match next_move(tenant, &settlement, task, now) {
                 Ok(Move::Write(transaction)) => return Ok(Made::Whole(*transaction)),
                 Ok(Move::Said(outcome)) => return Err(NoPlan(format!("said {}", outcome.name()))),
-                Ok(other @ (Move::Collect | Move::GiveBack | Move::Check | Move::Pay)) => panic!("{other:?}"),
+                Ok(other @ (Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_))) => {
+                    panic!("{other:?}")
+                }
                 Err(error) => return Err(NoPlan(error.to_string())),
             }
         }
@@ -108,6 +111,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
             rules::turn_back(tenant, &settlement, why, now)
         }
         SettlementStep::Started {} => rules::started(tenant, &settlement, now),
+        SettlementStep::Resent {} => rules::resent(tenant, &settlement, now),
         SettlementStep::Told { event, kind, payout, amount, currency, status, livemode, account } => {
             let payout = Payout {
                 id: PspId::parse(payout).unwrap(),

@@ -150,7 +150,8 @@ fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("settlement", NEW) if does == "settlement" => vec![(Old::Stands, stale)],
         ("returned", NEW) => vec![(Old::Stands, stale)],
         ("settlement", "#state = :seen_state") => vec![(Old::Gone, stale), (Old::With("state", s("else")), stale)],
-        ("settlement", "#state = :paid") => vec![(Old::Gone, wrong), (Old::With("state", s("returned")), wrong)],
+        ("settlement", "attribute_not_exists(#resend_id)") => vec![(Old::With("resend_id", s("another")), stale)],
+        ("settlement", "#resend_id = :seen_resend") => vec![(Old::Without("resend_id"), stale)],
         ("settlement", "#batches = :seen_batches") => vec![(Old::With("batches", n("99")), stale)],
         ("settlement", "attribute_not_exists(#turned_back)") => {
             vec![(Old::With("turned_back", s("step_failed")), stale)]

@@ -359,9 +359,9 @@ impl Endpoint {
                 Prepared { status: 200, ..make(world, &path, &body).with_other("reason", "not repaired") }
             }
             Self::ResendRequest => asked(world, "resends").await,
-            Self::ResendApprove => approved(world, "resends", "/resend_id", 0).await,
+            Self::ResendApprove => approved(world, "resends", "/resend_id", 202, 0).await,
             Self::ReturnRequest => asked(world, "returns").await,
-            Self::ReturnApprove => approved(world, "returns", "/return_id", 1).await,
+            Self::ReturnApprove => approved(world, "returns", "/return_id", 200, 1).await,
             Self::ReconciliationRequest => make(world, "/v1/admin/reconciliation/runs", &json!({})),
             Self::BreakAdjustment => {
                 let (path, body) = (breaks::adjustment_path(world).await, json!({"note": "looked at"}));
@@ -386,12 +386,12 @@ async fn asked(world: &World, kind: &str) -> Prepared {
 }
 
 /// One of two such requests is approved.
-async fn approved(world: &World, kind: &str, id: &str, entries: usize) -> Prepared {
+async fn approved(world: &World, kind: &str, id: &str, status: u16, entries: usize) -> Prepared {
     let path = format!("{}/{kind}", settled(world, &STEPS.map(Task::Do)).await);
     let ask = async || world.operator(&path, &json!({"note": "as the bank says"})).await.text(id);
     let [one, other] = [ask().await, ask().await].map(|id| format!("{path}/{id}/approve"));
     let call = Call::post(&one, &world.second.who, &json!({})).key(new_key());
-    prepared(call, 200, entries).with_other_path(other)
+    prepared(call, status, entries).with_other_path(other)
 }
 
 async fn rich(world: &World) -> Customer {

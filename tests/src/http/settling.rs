@@ -73,7 +73,6 @@ impl Settling {
         let psp = PspTap::over(Stripe::new(stack.stripe(), TABLE_DEFAULT).expect("a client of Stripe"));
         let client = tap.client(stack.dynamodb_url(), true).await;
         let (app, counting) = host::app_with(client, hand.clock(), stack.stripe(), psp.clone());
-        // The operator's own function puts a file that is sent again where the stack's functions put files.
         let (kyc, files) = (LocalKyc::default(), stack.payouts().clone());
         let sagas = Noted::default();
         let app = app.with_kyc(Arc::new(kyc.clone())).with_payout_files(Arc::new(files.clone()));

@@ -13,13 +13,12 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements that allow on a pattern of resources: policy, statement, and why.
-const PATTERNS: [(&str, &str, &str); 13] = [
+const PATTERNS: [(&str, &str, &str); 12] = [
     ("*", "Log", "streams of a log group are named by Lambda"),
     ("*", "Trace", "X-Ray knows no resources"),
     ("AdminRole", "ReadMetricsBack", "CloudWatch knows no resources for reading metrics"),
     ("CreditingRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
     ("OutboxRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
-    ("AdminRole", "SendFilesAgain", "a file is named by its settlement"),
     ("SettlementRole", "KeepPayoutFiles", "a file is named by its settlement"),
     ("ReconcileRole", "KeepReports", "a report is named by its run"),
     (BOUNDARY, "KeepPayoutFiles", "a file is named by its settlement"),

@@ -42,7 +42,7 @@ const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
 const BESIDE: [(&str, &[&str]); 11] = [
     ("customer", &[KEY, SECRET]),
     ("merchant", &[KEY]),
-    ("admin", &[KEY, SECRET, "cloudwatch:GetMetricData *", GET_FILE, PUT_FILE]),
+    ("admin", &[KEY, SECRET, "cloudwatch:GetMetricData *"]),
     ("terminal", &[KEY]),
     ("stripe-webhook", &[KEY, SECRET]),
     (

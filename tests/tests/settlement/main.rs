@@ -6,6 +6,7 @@ mod faults;
 mod machine;
 mod paths;
 mod people;
+mod resent;
 mod returned;
 mod scenario;
 mod stripe;

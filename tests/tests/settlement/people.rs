@@ -61,33 +61,6 @@ async fn a_period_is_closed_only_if_there_is_somewhere_to_pay_to_and_from() {
 }
 
 #[tokio::test]
-async fn a_file_is_sent_again_by_two_people_and_is_the_same() {
-    let shop = Settling::new("settled-resent").await;
-    shop.take("3000").await;
-    shop.credit().await;
-    let at = shop.close().await;
-    let ask = shop.about(&at, "resends", &json!({"note": "the bank lost it"}));
-    let _ = shop.world.api.settle(&ask).await.problem(400, "wrong_state");
-    assert_eq!(shop.walk(&at).await, Ended::Over);
-    let first = shop.file(&at).expect("a file");
-
-    let ask = shop.about(&at, "resends", &json!({"note": "the bank lost it"}));
-    let resend = shop.good(&ask).await.text("/resend_id");
-    let sent = || shop.files.kept().remove(&format!("{}/resent/{resend}/settlement-{}.txt", shop.world.tenant, at.id));
-    let approve = shop.about(&at, &format!("resends/{resend}/approve"), &json!({}));
-    let _ = shop.world.api.settle(&approve).await.problem(403, "four_eyes_required");
-    assert_eq!(sent(), None);
-    let approve = Call { who: shop.world.second.who.clone(), ..approve }.key(new_key());
-    shop.good(&approve).await;
-    assert_eq!(sent(), Some(first));
-    // A retry of the approval is its replay.
-    shop.good(&approve).await;
-    let twice = approve.key(new_key());
-    let _ = shop.world.api.settle(&twice).await.problem(400, "wrong_state");
-    shop.world.check_books().await;
-}
-
-#[tokio::test]
 async fn a_saga_is_started_once_and_again_when_somebody_resumes_it() {
     let shop = Settling::new("settled-started").await;
     shop.take("3000").await;

@@ -56,6 +56,12 @@ pub struct SettlementView {
     /// When it was known that the money had come back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub returned_at: Option<String>,
+    /// The approved request by which its bank file is being sent again, while it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resending: Option<String>,
+    /// When its bank file was put for the bank again, the last time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resent_at: Option<String>,
     /// When the period was closed.
     pub created_at: String,
 }
@@ -97,6 +103,8 @@ impl From<&Settlement> for SettlementView {
             paid_at: settlement.paid_at.map(|at| at.to_string()),
             payout_reference: settlement.payout_reference.clone(),
             returned_at: settlement.returned_at.map(|at| at.to_string()),
+            resending: settlement.resend.map(|id| id.to_string()),
+            resent_at: settlement.resent_at.map(|at| at.to_string()),
             created_at: settlement.created_at.to_string(),
         }
     }

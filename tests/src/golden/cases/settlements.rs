@@ -55,6 +55,12 @@ pub(super) fn paid(state: &str, reference: &str) -> Json {
     with(with(over, "paid_at", s(EARLIER)), "payout_reference", s(reference))
 }
 
+/// The same while the request `id` sends its file again.
+pub(super) fn resending(id: &str) -> Json {
+    let due = with(paid("paid", "settlement.txt"), "due_pk", s("demo#due#settlement#1"));
+    with(with(due, "due_sk", s(format!("{EARLIER}#{SETTLEMENT}"))), "resend_id", s(id))
+}
+
 /// The same, paid through Stripe.
 pub(super) fn by_stripe(settlement: Json) -> Json {
     let psp = json!({ "M": { "ledger": s("demo-ledger"), "livemode": { "BOOL": false } } });
@@ -108,12 +114,12 @@ fn stamped(record: Json) -> Json {
     with(without(without(record, "due_pk"), "due_sk"), "settlement_id", s(SETTLEMENT))
 }
 
-fn step(id: &'static str, why: &'static str, step: SettlementStep) -> Case {
+pub(super) fn step(id: &'static str, why: &'static str, step: SettlementStep) -> Case {
     let does = Does::Settlement { merchant: MERCHANT.to_owned(), settlement: SETTLEMENT.to_owned(), step };
     Case::new(id, why, None, does)
 }
 
-fn task(id: &'static str, why: &'static str, task: &str) -> Case {
+pub(super) fn task(id: &'static str, why: &'static str, task: &str) -> Case {
     step(id, why, SettlementStep::Task { task: task.to_owned() })
 }
 

@@ -3,7 +3,7 @@
 use super::Case;
 use super::settlements::*;
 use super::world::*;
-use crate::golden::build_settlement::SettlementDoes;
+use crate::golden::build_settlement::{SettlementDoes, SettlementStep};
 use crate::golden::command::{Does, PspJson};
 use serde_json::{Value as Json, json};
 
@@ -87,7 +87,8 @@ pub(super) fn cases() -> Vec<Case> {
     };
     let resumed = (about("resume"), json!({ "reason": "the store is back" }));
     let back = [(OF_MERCHANT, "ECOPAY", "2951"), ("bank_clearing", "ECOPAY", "-2951")];
-    vec![
+    let mut all = resends();
+    all.extend([
         opens("settlement_open/first", "A merchant's first period is closed.").on([terms(), shop(bank())]).precedence(),
         opens("settlement_open/carried", "The one before left something.").on([terms(), shop(bank()), carry]),
         opens("settlement_open/by-stripe", "The merchant is paid through Stripe.")
@@ -107,24 +108,6 @@ pub(super) fn cases() -> Vec<Case> {
         )
         .on([without(without(with(aside("held"), "stuck_at", s(EARLIER)), "due_pk"), "due_sk")]),
         asks(
-            "settlement_resend/asked",
-            "One person asks for the file to be sent again.",
-            "resend",
-            "file_resend_request",
-        )
-        .on([paid("paid", "settlement.txt")]),
-        asks("settlement_resend/returned", "What came back is not sent again.", "resend", "file_resend_request")
-            .on([paid("returned", "settlement.txt")])
-            .ends("refused wrong_state"),
-        asks("settlement_resend/by-stripe", "There is no file.", "resend", "file_resend_request")
-            .on([by_stripe(paid("paid", PAYOUT))])
-            .ends("refused wrong_state"),
-        approves("settlement_resend/approved", "Another one approves it.", "resend", "file_resend_approve")
-            .on([paid("paid", "settlement.txt"), request("resend", OTHER_STAFF)]),
-        approves("settlement_resend/alone", "Who asked cannot.", "resend", "file_resend_approve")
-            .on([paid("paid", "settlement.txt"), request("resend", STAFF)])
-            .ends("rejected four_eyes by resend"),
-        asks(
             "settlement_return/asked",
             "One person has seen it on the statement.",
             "return",
@@ -138,12 +121,73 @@ pub(super) fn cases() -> Vec<Case> {
             "settlement_return_approve",
         )
         .on([paid("paid", "settlement.txt"), request("return", OTHER_STAFF), balance("ECOPAY", "100", "0")])
-        .moves(&back),
+        .moves(&back)
+        .supersedes(),
         approves("settlement_return/alone", "Who asked cannot.", "return", "settlement_return_approve")
             .on([paid("paid", "settlement.txt"), request("return", STAFF), balance("ECOPAY", "100", "0")])
-            .ends("rejected four_eyes by resend"),
+            .ends("rejected four_eyes by resend")
+            .supersedes(),
         approves("settlement_return/twice", "It came back before.", "return", "settlement_return_approve")
             .on([paid("returned", "settlement.txt"), request("return", OTHER_STAFF)])
             .ends("refused wrong_state"),
+        approves(
+            "settlement_return/resending",
+            "Its file is on its way: nobody knows yet what the bank has.",
+            "return",
+            "settlement_return_approve",
+        )
+        .on([resending(REQUEST), request("return", OTHER_STAFF)])
+        .ends("refused wrong_state"),
+    ]);
+    all
+}
+
+/// A file is sent again: two people approve, and the saga puts it.
+fn resends() -> Vec<Case> {
+    let another = "019a9600-0000-7000-8000-0000000000f3";
+    let resume = SettlementDoes::Resume {
+        merchant: MERCHANT.to_owned(),
+        settlement: SETTLEMENT.to_owned(),
+        reason: "the bucket is back".to_owned(),
+    };
+    let resumed = (about("resume"), json!({ "reason": "the bucket is back" }));
+    let stuck = without(without(with(resending(REQUEST), "stuck_at", s(EARLIER)), "due_pk"), "due_sk");
+    vec![
+        asks(
+            "settlement_resend/asked",
+            "One person asks for the file to be sent again.",
+            "resend",
+            "file_resend_request",
+        )
+        .on([paid("paid", "settlement.txt")]),
+        asks("settlement_resend/returned", "What came back is not sent again.", "resend", "file_resend_request")
+            .on([paid("returned", "settlement.txt")])
+            .ends("refused wrong_state"),
+        asks("settlement_resend/by-stripe", "There is no file.", "resend", "file_resend_request")
+            .on([by_stripe(paid("paid", PAYOUT))])
+            .ends("refused wrong_state"),
+        approves("settlement_resend/approved", "Another one approves it.", "resend", "file_resend_approve")
+            .on([paid("paid", "settlement.txt"), request("resend", OTHER_STAFF)])
+            .supersedes(),
+        approves("settlement_resend/alone", "Who asked cannot.", "resend", "file_resend_approve")
+            .on([paid("paid", "settlement.txt"), request("resend", STAFF)])
+            .ends("rejected four_eyes by resend")
+            .supersedes(),
+        approves("settlement_resend/another", "One is on its way.", "resend", "file_resend_approve")
+            .on([resending(another), request("resend", OTHER_STAFF)])
+            .ends("refused wrong_state"),
+        step("settlement_resend/started", "The saga that puts it was started.", SettlementStep::Started {})
+            .on([resending(REQUEST)]),
+        step("settlement_resend/put", "The file is where the bank gets it.", SettlementStep::Resent {})
+            .on([resending(REQUEST)]),
+        task("settlement_resend/stopped", "It could not be put: a person must look.", "stop").on([resending(REQUEST)]),
+        does(
+            "settlement_resend/resumed",
+            "A person has repaired it.",
+            "settlement_resume",
+            (&resumed.0, resumed.1),
+            resume,
+        )
+        .on([stuck]),
     ]
 }

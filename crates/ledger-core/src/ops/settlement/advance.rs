@@ -6,7 +6,7 @@ use super::saga::{Compensation, Outcome, Step, Task};
 use super::steps;
 use crate::account::TenantAccount;
 use crate::dynamo::{Update, Value};
-use crate::ids::Tenant;
+use crate::ids::{PayoutRequestId, Tenant};
 use crate::keys::{self, attr};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Transaction};
@@ -30,6 +30,8 @@ pub enum Move {
     Check,
     /// Send the payout, or find out what became of it.
     Pay,
+    /// Put the bank's file once more, for this request.
+    Resend(PayoutRequestId),
 }
 
 /// Why a task has no move.
@@ -57,7 +59,13 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
     let out_of_order = || Err(MoveError::OutOfOrder { task: task.name(), state: settlement.state });
     let state = settlement.state;
     if state.is_over() {
-        return Ok(Move::Said(Outcome::Over));
+        return match (settlement.resend, task) {
+            (None, _) => Ok(Move::Said(Outcome::Over)),
+            // Whichever task comes first: the saga is run for this.
+            (Some(id), Task::Do(_) | Task::Undo(_)) => Ok(Move::Resend(id)),
+            (Some(_), Task::Stop) if settlement.stuck_at.is_some() => Ok(Move::Said(Outcome::Next)),
+            (Some(_), Task::Stop) => write(stopped(tenant, settlement, now)),
+        };
     }
     match task {
         Task::Do(_) if settlement.turned_back.is_some() => Ok(Move::Said(Outcome::Undo)),

@@ -3,7 +3,7 @@
 
 use super::destination::Destination;
 use super::record::{Settlement, SettlementState};
-use super::returned;
+use super::{resend, returned};
 use crate::account::TenantAccount;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
@@ -145,10 +145,11 @@ pub fn plan_request(
     Ok(Planned { draft: Draft { entry: None, items }, receipt: asked })
 }
 
-/// Approves a request, by another person than who asked, while the settlement is paid.
+/// Approves a request, by another person than who asked, while the settlement is paid and no file of it is on its
+/// way: of one that is, nobody knows yet whether the bank has it.
 ///
 /// # Errors
-/// [`PlanRefusal`] unless the settlement is still paid, by a file.
+/// [`PlanRefusal`] unless the settlement is still paid, by a file that is not being sent again.
 pub fn plan_approve(
     tenant: &Tenant,
     asked: &Asked,
@@ -156,7 +157,7 @@ pub fn plan_approve(
     staff: StaffId,
     cx: &Context,
 ) -> Result<Planned<Asked>, PlanRefusal> {
-    if !is_paid_by_file(settlement) {
+    if !is_paid_by_file(settlement) || settlement.resend.is_some() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let update = Update::new()
@@ -173,7 +174,7 @@ pub fn plan_approve(
     ];
     let key = asked.wish.key(tenant, asked.merchant, asked.id);
     let mut draft = match asked.wish {
-        Wish::Resend => Draft { entry: None, items: vec![settlement.still_paid(tenant)] },
+        Wish::Resend => Draft { entry: None, items: vec![resend::approved(tenant, settlement, asked.id, cx.now)] },
         Wish::Return => returned::back(tenant, settlement, TenantAccount::BankClearing, cx.now)
             .ok_or(PlanRefusal::Refused(Failure::WrongState))?,
     };

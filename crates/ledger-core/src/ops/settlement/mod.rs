@@ -6,6 +6,7 @@
 //!      |         ^----------'           ^----------'  ^-------'        refused, and proven so
 //!      |-> carried                 nothing is to be paid
 //!      '-> undone                  turned back, and everything is given back    paid -> returned: it came back
+//!                                                                               paid -> paid: its file is sent again
 //! ```
 
 mod advance;
@@ -16,6 +17,7 @@ mod destination;
 mod fees;
 mod open;
 mod record;
+mod resend;
 mod resume;
 pub mod returned;
 pub mod saga;
@@ -31,6 +33,7 @@ pub use destination::Destination;
 pub use fees::{Charged, SettlementTerms};
 pub use open::{Open, Settling, plan as plan_open};
 pub use record::{AssetTotals, Settlement, SettlementState, TurnedBack};
+pub use resend::resent;
 pub use resume::plan as plan_resume;
 pub use saga::{Compensation, Outcome, Step, Task};
 pub use sending::Sending;

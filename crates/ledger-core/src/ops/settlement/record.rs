@@ -2,10 +2,11 @@
 
 use super::destination::Destination;
 use super::fees::SettlementTerms;
+use super::resend::{self, RESEND_ID, RESENT_AT};
 use super::sending::Sending;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
-use crate::ids::{MerchantId, SettlementId, StaffId, Tenant};
+use crate::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
 use crate::keys::{self, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::ops::terms::{shards, stored_amount};
@@ -117,6 +118,10 @@ pub struct Settlement {
     pub payout_reference: Option<String>,
     /// When it was known to have come back.
     pub returned_at: Option<Timestamp>,
+    /// The approved request by which its file is being sent again, if it is.
+    pub resend: Option<PayoutRequestId>,
+    /// When its file was sent again last.
+    pub resent_at: Option<Timestamp>,
     /// How often its saga was started.
     pub runs: u32,
     /// Over how many shards its merchant's records are spread.
@@ -258,6 +263,11 @@ impl Settlement {
             paid_at: instant("paid_at")?,
             payout_reference: read::opt_text(item, "payout_reference").map(str::to_owned),
             returned_at: instant("returned_at")?,
+            resend: match read::opt_text(item, RESEND_ID) {
+                Some(_) => Some(read::parsed(item, RESEND_ID, PayoutRequestId::parse)?),
+                None => None,
+            },
+            resent_at: instant(RESENT_AT)?,
             runs: count("runs")?,
             shards: shards(item, "shards")?,
             due_shards: shards(item, "due_shards")?,
@@ -325,13 +335,6 @@ impl Settlement {
         self.changed_if(tenant, more, update, now)
     }
 
-    /// It is looked at: it is paid, and has not come back.
-    pub(super) fn still_paid(&self, tenant: &Tenant) -> TransactItem {
-        let condition = Condition::compare("state", Cmp::Eq, "paid", Value::s(SettlementState::Paid));
-        let clause = Clause { condition, failure: Failure::WrongState };
-        TransactItem::check(Role::Settlement, keys::settlement(tenant, self.merchant, self.id), vec![clause])
-    }
-
     fn changed_if(&self, tenant: &Tenant, more: Vec<Clause>, update: Update, now: Timestamp) -> TransactItem {
         let stale = |condition| Clause { condition, failure: Failure::StalePlan };
         let direction = match self.turned_back {
@@ -343,6 +346,7 @@ impl Settlement {
             stale(Condition::compare("batches", Cmp::Eq, "seen_batches", Value::int(self.batches.into()))),
             stale(direction),
         ];
+        clauses.extend(resend::as_seen(self));
         clauses.extend(more);
         let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
         TransactItem::update(Role::Settlement, keys::settlement(tenant, self.merchant, self.id), update, clauses)

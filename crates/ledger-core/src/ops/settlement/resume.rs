@@ -1,4 +1,5 @@
-//! A person has looked at a settlement that stopped: its saga is run again, from the start.
+//! A person has looked at a settlement that stopped: its saga is run again, from the start. One whose file could not
+//! be sent again is paid all the same, and stopped.
 
 use super::record::Settlement;
 use crate::dynamo::{Update, Value};
@@ -22,7 +23,8 @@ pub fn plan(
     reason: Option<&FreeText>,
     cx: &Context,
 ) -> Result<Planned<Settlement>, PlanRefusal> {
-    if settlement.stuck_at.is_none() || settlement.state.is_over() {
+    let is_over = settlement.state.is_over() && settlement.resend.is_none();
+    if settlement.stuck_at.is_none() || is_over {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     // Another run than any before, noted or not: a state machine takes each run once only.

@@ -75,6 +75,8 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         paid_at: None,
         payout_reference: None,
         returned_at: None,
+        resend: None,
+        resent_at: None,
         runs: 0,
         shards: Shards::ONE,
         due_shards: Shards::ONE,
@@ -84,7 +86,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
 fn written(settlement: &Settlement, task: Task) -> Transaction {
     match next_move(&tenant(), settlement, task, now()).unwrap() {
         Move::Write(transaction) => *transaction,
-        other @ (Move::Said(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay) => {
+        other @ (Move::Said(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_)) => {
             panic!("{task:?} on {} has {other:?}", settlement.state)
         }
     }
@@ -207,6 +209,29 @@ fn every_task_in_every_state_has_a_move_or_is_out_of_order() {
     }
 }
 
+/// Whichever task of the saga comes first puts the file; a saga that cannot stops once.
+#[test]
+fn a_paid_settlement_runs_again_only_to_send_its_file_again() {
+    let yen = Asset::Ecopay;
+    let id = crate::ids::PayoutRequestId::parse("019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d61").unwrap();
+    let paid = settlement(S::Paid, &[(&yen, "400000", "0", "0")]);
+    let resending = Settlement { resend: Some(id), ..paid.clone() };
+    let stuck = Settlement { stuck_at: Some(now()), ..resending.clone() };
+    for task in Task::all() {
+        let next = |of| next_move(&tenant(), of, task, now()).unwrap();
+        assert_eq!(next(&paid), Move::Said(Outcome::Over));
+        match task {
+            Task::Do(_) | Task::Undo(_) => {
+                assert_eq!([next(&resending), next(&stuck)], [Move::Resend(id), Move::Resend(id)])
+            }
+            Task::Stop => {
+                assert!(matches!(next(&resending), Move::Write(_)));
+                assert_eq!(next(&stuck), Move::Said(Outcome::Next));
+            }
+        }
+    }
+}
+
 #[test]
 fn undoing_is_the_order_of_the_steps_in_reverse() {
     let undone: Vec<&str> = Compensation::ALL.iter().map(|c| c.name()).collect();
@@ -282,7 +307,9 @@ fn from_every_state_a_run_from_the_start_is_in_order() {
                 task = match next_move(&tenant(), &at, now_, now()) {
                     Ok(Move::Said(outcome)) => now_.after(outcome),
                     // Here it goes on.
-                    Ok(Move::Write(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay) => None,
+                    Ok(Move::Write(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_)) => {
+                        None
+                    }
                     Err(error) => panic!("{now_:?} on {state}, {turned_back:?}: {error}"),
                 };
             }
