@@ -43,12 +43,12 @@ pub enum Command {
     Audit(AuditSub),
     /// Print the OpenAPI document, as it is kept in openapi.json.
     Openapi,
-    /// Reconcile a table's export to S3, and print a line of JSON for each break.
+    /// Reconcile a table's export to S3, and print for each tenant a line of JSON, and one for each break.
     Reconcile {
         /// The export's directory: the one that holds manifest-files.json and data.
         #[arg(long, value_name = "DIR")]
         export: PathBuf,
-        /// Into how many parts the work is divided: memory holds one of them.
+        /// Into how many parts the work is divided, 512 at most: memory holds a sixteenth of one.
         #[arg(long, default_value_t = 64)]
         parts: u16,
     },

@@ -1,21 +1,31 @@
-//! Reconciles a table's export to S3, as it lies in a directory: for tables that are too large to be scanned.
-//! The same facts are folded by the same checks. An export is of one moment, so nothing need be looked at again.
+//! Reconciles a table's export to S3, as it lies in a directory: by the very tasks that a state machine runs
+//! over the bucket, one after the other.
 
-use flate2::read::GzDecoder;
-use ledger_core::reconcile::{Finding, Limits, Said, Scope, explain, exported_item, of_item};
-use ledger_core::time::Timestamp;
-use ledger_runtime::reconcile::Spill;
-use serde::Deserialize;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use crate::clock;
+use crate::reports::LocalReports;
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt};
+use ledger_runtime::clock::Clock;
+use ledger_runtime::metrics::{Counting, Metrics};
+use ledger_runtime::reconcile::export::{ExportDone, ExportError, ExportRun, ExportTask, Exports};
+use ledger_runtime::reconcile::{Body, ObjectError, Objects};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the export stands among a run's objects.
+const EXPORT: &str = "export";
+/// How much of a file is read at once.
+const CHUNK: usize = 64 * 1024;
 
 /// What is looked at, and how.
 #[derive(Clone, Debug)]
 pub struct ExportCommand {
     /// The export's directory: the one that holds `manifest-files.json` and `data`.
     pub directory: PathBuf,
-    /// Into how many parts the groups are divided: memory holds one of them.
+    /// Into how many parts the groups are divided: memory holds a fraction of one.
     pub parts: u16,
     /// Where facts are kept while they are sorted.
     pub temporary: PathBuf,
@@ -26,103 +36,99 @@ pub struct ExportCommand {
 pub struct Exported {
     /// How many items it has.
     pub items: u64,
-    /// What is wrong, of all tenants.
-    pub findings: Vec<Finding>,
-}
-
-/// Why an export cannot be reconciled.
-#[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// A file is missing or broken.
-    #[error("{path}: {cause}")]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// What is wrong with it.
-        cause: io::Error,
-    },
-    /// A file is not what the manifest says.
-    #[error("{path} holds {found} items, and the manifest says {said}: fetch the export again")]
-    Count {
-        /// Which.
-        path: PathBuf,
-        /// How many the manifest says.
-        said: u64,
-        /// How many there are.
-        found: u64,
-    },
-}
-
-/// A line of `manifest-files.json`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DataFile {
-    item_count: u64,
-    data_file_s3_key: String,
-}
-
-/// `manifest-summary.json`, as far as it matters.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Summary {
-    export_time: String,
+    /// How many breaks there are.
+    pub breaks: i64,
+    /// The reports, by their names.
+    pub reports: BTreeMap<String, Vec<u8>>,
 }
 
 /// Reads an export to its end, and checks it.
 ///
 /// # Errors
 /// [`ExportError`] names the file.
-pub fn reconcile(command: &ExportCommand) -> Result<Exported, ExportError> {
-    let ExportCommand { directory, parts, temporary } = command;
-    let summary = directory.join("manifest-summary.json");
-    let at = time_of(&summary).map_err(in_file(&summary))?;
-    let name = format!("reconciliation-export-{}", std::process::id());
-    let mut spill = Spill::new(temporary, &name, *parts).map_err(in_file(temporary))?;
-    let manifest = directory.join("manifest-files.json");
-    let mut exported = Exported { items: 0, findings: Vec::new() };
-    for line in BufReader::new(File::open(&manifest).map_err(in_file(&manifest))?).lines() {
-        let line = line.map_err(in_file(&manifest))?;
-        let file: DataFile = serde_json::from_str(&line).map_err(|error| in_file(&manifest)(error.into()))?;
-        // Its key in the bucket; here it lies where the export's own directory has it.
-        let name = file.data_file_s3_key.rsplit('/').next().unwrap_or_default().to_owned();
-        let path = directory.join("data").join(name);
-        let found = read(&path, at, &mut spill, &mut exported.findings).map_err(in_file(&path))?;
-        if found != file.item_count {
-            return Err(ExportError::Count { path, said: file.item_count, found });
+pub async fn reconcile(command: &ExportCommand) -> Result<Exported, ExportError> {
+    let work = command.temporary.join(format!("reconciliation-export-{}-{}", std::process::id(), clock::epoch_ms()));
+    let objects = Arc::new(Directories { export: command.directory.clone(), work: work.join("objects") });
+    let done = walk(&work, objects, command.parts).await;
+    // Nothing that is left there is of use to anybody.
+    let _ = fs::remove_dir_all(&work);
+    done
+}
+
+/// The tasks in their order, as the state machine has them.
+async fn walk(work: &Path, objects: Arc<dyn Objects>, parts: u16) -> Result<Exported, ExportError> {
+    let (reports, clock) = (LocalReports::default(), Clock::system());
+    let metrics = Metrics::to(Counting::new(clock.clone()));
+    let exports = Exports::new((objects, Arc::new(reports.clone())), (metrics, clock), work.join("sorting"));
+    let of = ExportRun::new("local", EXPORT, parts)?;
+    for file in exports.files(&of).await? {
+        let _ = exports.run(&of, &ExportTask::Facts(file)).await?;
+    }
+    for part in 0..of.parts() {
+        let _ = exports.run(&of, &ExportTask::Fold(part)).await?;
+    }
+    let (items, breaks) = match exports.run(&of, &ExportTask::Report).await? {
+        ExportDone::Report { items, breaks, .. } => (items, breaks),
+        // INVARIANT: a task answers for itself.
+        ExportDone::Facts { .. } | ExportDone::Fold { .. } => (0, 0),
+    };
+    Ok(Exported { items, breaks, reports: reports.kept() })
+}
+
+/// Objects as files: an export where it lies, and everything else in a directory of its own.
+#[derive(Clone, Debug)]
+pub struct Directories {
+    /// The export's directory.
+    pub export: PathBuf,
+    /// Where what is put goes.
+    pub work: PathBuf,
+}
+
+impl Directories {
+    fn path(&self, name: &str) -> PathBuf {
+        match name.split_once('/') {
+            Some((EXPORT, rest)) => self.export.join(rest),
+            Some(_) | None => self.work.join(name),
         }
-        exported.items = exported.items.saturating_add(found);
     }
-    let scope = Scope { began_at: at, at_one_moment: true, listed: None };
-    for part in 0..spill.parts() {
-        let found = spill.check(part, &scope).map_err(in_file(temporary))?;
-        exported.findings.extend(found.into_iter().map(|(_, finding)| finding));
-    }
-    explain(&mut exported.findings);
-    Ok(exported)
-}
 
-/// The moment of which an export is.
-fn time_of(summary: &Path) -> io::Result<Timestamp> {
-    let summary: Summary = serde_json::from_reader(BufReader::new(File::open(summary)?))?;
-    Timestamp::parse(&summary.export_time).map_err(io::Error::other)
-}
-
-fn read(path: &Path, at: Timestamp, spill: &mut Spill, findings: &mut Vec<Finding>) -> io::Result<u64> {
-    let mut items = 0_u64;
-    for line in BufReader::new(GzDecoder::new(File::open(path)?)).lines() {
-        let item = exported_item(&line?).ok_or_else(|| io::Error::other("a line that is no item"))?;
-        items = items.saturating_add(1);
-        for said in of_item(&item, at, Limits::default()) {
-            match said {
-                Said::Fact(group, fact) => spill.add(&group, &fact)?,
-                Said::Break(finding) => findings.push(finding),
+    fn open(&self, name: &str) -> Result<Body, ObjectError> {
+        let file = File::open(self.path(name)).map_err(|error| failed(name, &error))?;
+        let chunks = stream::try_unfold((file, name.to_owned()), |(mut file, name)| async move {
+            let mut chunk = Vec::with_capacity(CHUNK);
+            let limit = u64::try_from(CHUNK).unwrap_or(u64::MAX);
+            match (&mut file).take(limit).read_to_end(&mut chunk) {
+                Ok(0) => Ok(None),
+                Ok(_) => Ok(Some((chunk.into(), (file, name)))),
+                Err(error) => Err(failed(&name, &error)),
             }
-        }
+        });
+        Ok(chunks.boxed())
     }
-    Ok(items)
+
+    /// Whole or not at all: under another name first.
+    fn store(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap_or(&self.work))?;
+        let young = path.with_extension("young");
+        fs::write(&young, bytes)?;
+        fs::rename(young, path)
+    }
 }
 
-fn in_file(path: &Path) -> impl Fn(io::Error) -> ExportError {
-    let path = path.to_owned();
-    move |cause| ExportError::File { path: path.clone(), cause }
+impl Objects for Directories {
+    fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Body, ObjectError>> {
+        Box::pin(std::future::ready(self.open(name)))
+    }
+
+    fn put<'a>(&'a self, name: &'a str, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), ObjectError>> {
+        Box::pin(std::future::ready(self.store(name, &bytes).map_err(|error| failed(name, &error))))
+    }
+}
+
+fn failed(name: &str, error: &io::Error) -> ObjectError {
+    match error.kind() {
+        ErrorKind::NotFound => ObjectError::Missing(name.to_owned()),
+        _ => ObjectError::Unavailable { name: name.to_owned(), why: error.to_string() },
+    }
 }

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
                 print(faces::openapi_json().trim_end());
                 ExitCode::SUCCESS
             }
-            Some(Command::Reconcile { export, parts }) => reconcile(export, parts),
+            Some(Command::Reconcile { export, parts }) => Box::pin(reconcile(export, parts)).await,
             Some(Command::Saga) => {
                 print(ledger_core::ops::settlement::definition().trim_end());
                 ExitCode::SUCCESS
@@ -121,14 +121,14 @@ async fn terminal(args: TerminalArgs) -> ExitCode {
 }
 
 /// Fails if there is a break, so that a script can tell.
-fn reconcile(directory: PathBuf, parts: u16) -> ExitCode {
-    match export::reconcile(&ExportCommand { directory, parts, temporary: std::env::temp_dir() }) {
+async fn reconcile(directory: PathBuf, parts: u16) -> ExitCode {
+    match export::reconcile(&ExportCommand { directory, parts, temporary: std::env::temp_dir() }).await {
         Ok(exported) => {
-            for finding in &exported.findings {
-                print(&ledger_runtime::reconcile::line(finding).to_string());
+            for report in exported.reports.values() {
+                print(String::from_utf8_lossy(report).trim_end());
             }
-            print(&format!("{} items, {} breaks", exported.items, exported.findings.len()));
-            if exported.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            print(&format!("{} items, {} breaks", exported.items, exported.breaks));
+            if exported.breaks == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => failed(&error),
     }

@@ -4,15 +4,18 @@
 
 mod announce;
 mod confirm;
+pub mod export;
 mod gather;
+mod objects;
 mod read;
 mod report;
 mod spill;
+mod told;
 mod views;
 
 pub use announce::{Announcer, EventBus};
-pub use report::{ReportFiles, S3Reports, line};
-pub use spill::Spill;
+pub use objects::{Body, ObjectError, Objects, S3Objects};
+pub use report::{ReportFiles, S3Reports};
 
 use crate::app::App;
 use crate::dynamo::{QuerySpec, SortKeys};
@@ -27,12 +30,11 @@ use ledger_core::ids::Tenant;
 use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::ops::reconciliation::{self, BREAKS_MAX, Run, RunState, Tally};
-use ledger_core::reconcile::{
-    BreakKind, Finding, Group, Limits, Said, Scope, explain, of_intent, of_payout, of_refund,
-};
+use ledger_core::reconcile::{Finding, Group, Limits, Said, Scope, of_intent, of_payout, of_refund};
 use ledger_core::transaction::{BuildError, Transaction};
 use read::{Reading, unkept};
 use serde::Serialize;
+use spill::{Divided, Spill};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -195,7 +197,7 @@ impl Reconciler<'_> {
         };
         tally.file = self.report(&run, (state, &tally), &findings).await;
         // Before it is over: whoever dies in between is followed by somebody who counts again.
-        self.count(&run, &tally);
+        told::count(self.app.metrics(), self.tenant, &run.id, &tally.breaks);
         let finish = run.finish(self.tenant, state, &tally, self.app.now());
         let (run, finish) = finish.map_err(|error| self.unbuilt(&error))?;
         if !self.write(&finish).await? {
@@ -211,7 +213,7 @@ impl Reconciler<'_> {
     async fn reconcile(&self, run: &Run, tally: &mut Tally) -> Result<Vec<Finding>, Problem> {
         let now = self.app.now();
         let name = format!("reconciliation-{}-{}", run.id, run.holder.fence);
-        let spill = Spill::new(&self.settings.directory, &name, self.settings.parts);
+        let spill = Spill::new(&self.settings.directory, &name, Divided::Table, self.settings.parts);
         let mut spill = spill.map_err(|error| unkept(&error))?;
         let mut scope = Scope { began_at: now, at_one_moment: false, listed: None };
         // First, so that what the provider has told of is in the table when it is read.
@@ -321,21 +323,6 @@ impl Reconciler<'_> {
         }
     }
 
-    fn count(&self, run: &Run, tally: &Tally) {
-        let metrics = self.app.metrics();
-        for (kind, count) in &tally.breaks {
-            tracing::error!(tenant = %self.tenant, run = %run.id, kind = kind.name(), count, "the books do not agree");
-            let count = u64::try_from(*count).unwrap_or_default();
-            metrics.count_many(Metric::ReconciliationBreak, self.tenant, Operation::Reconcile, count);
-            if matches!(kind, BreakKind::DuplicateEffect | BreakKind::EntryDoubled) {
-                metrics.count_many(Metric::DuplicateEffect, self.tenant, Operation::Reconcile, count);
-            }
-            if *kind == BreakKind::NegativeBalance {
-                metrics.count_many(Metric::NegativeBalance, self.tenant, Operation::Reconcile, count);
-            }
-        }
-    }
-
     /// Whether a change of the run was written: not if somebody else has it by now.
     async fn write(&self, transaction: &Transaction) -> Result<bool, Problem> {
         match self.app.ledger().apply(self.tenant, Operation::Reconcile, transaction).await {
@@ -360,12 +347,7 @@ fn concluded(verdicts: Vec<Verdict>, tally: &mut Tally) -> Vec<Finding> {
             Verdict::Unsettled => tally.unsettled = tally.unsettled.saturating_add(1),
         }
     }
-    explain(&mut findings);
-    findings.sort_by_cached_key(|finding| (finding.follows.clone(), finding.kind, finding.subject.clone()));
-    for finding in &findings {
-        let count = tally.breaks.entry(finding.kind).or_default();
-        *count = count.saturating_add(1);
-    }
+    tally.breaks = told::in_order(&mut findings);
     findings
 }
 

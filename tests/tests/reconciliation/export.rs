@@ -3,14 +3,17 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use ledger_local::export::{ExportCommand, ExportError, Exported, reconcile};
+use ledger_local::export::{ExportCommand, Exported, reconcile};
+use ledger_runtime::reconcile::ObjectError;
+use ledger_runtime::reconcile::export::ExportError;
 use ledger_tests::http::World;
 use ledger_tests::http::books::{Books, Row, text};
 use ledger_tests::http::endpoints::Stage;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn typed(value: &AttributeValue) -> Value {
     match value {
@@ -53,11 +56,17 @@ fn export(name: &str, books: &Books, said: impl Fn(usize) -> usize) -> PathBuf {
     directory
 }
 
-fn reconciled(directory: PathBuf) -> Result<Exported, ExportError> {
-    let temporary = directory.join("temporary");
-    let done = reconcile(&ExportCommand { directory: directory.clone(), parts: 3, temporary });
-    let _ = fs::remove_dir_all(directory);
-    done
+async fn reconciled(directory: &Path) -> Result<Exported, ExportError> {
+    let command = ExportCommand { directory: directory.to_owned(), parts: 3, temporary: std::env::temp_dir() };
+    reconcile(&command).await
+}
+
+/// The kinds and subjects that a tenant's report names.
+fn found(exported: &Exported) -> BTreeSet<(String, String)> {
+    let [report] = &exported.reports.values().collect::<Vec<_>>()[..] else { panic!("one tenant: {exported:?}") };
+    let lines = String::from_utf8_lossy(report).into_owned();
+    let lines = lines.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    lines.map(|line| ["kind", "subject"].map(|name| line[name].as_str().expect("a text").to_owned()).into()).collect()
 }
 
 #[tokio::test]
@@ -67,20 +76,34 @@ async fn an_export_is_reconciled_by_the_same_checks() {
     let _ = stage.world.api.settle(&stage.merchant.refunds(&payment, "300")).await.good();
     let _ = stage.held("500").await;
     let books = stage.world.books().await;
-    let good = reconciled(export("good", &books, |count| count)).expect("an export");
+    let directory = export("good", &books, |count| count);
+    let good = reconciled(&directory).await.expect("an export");
     assert_eq!(good.items, u64::try_from(books.rows.len()).expect("few"));
-    assert!(good.findings.is_empty(), "{:?}", good.findings);
+    assert!(good.breaks == 0 && found(&good).is_empty(), "{:?}", found(&good));
+    assert_eq!(good.reports.keys().collect::<Vec<_>>(), ["exported/reconciliation-local.jsonl"]);
 
     let mut bad = books.clone();
     let key = (format!("exported#customer#{}", customer.id), "BALANCE#ECOPAY".to_owned());
     bad.rows.get_mut(&key).expect("a balance").insert("balance".to_owned(), AttributeValue::N("12345".to_owned()));
     let entry = bad.rows.iter().find(|((_, sk), row)| sk.starts_with("TXN#") && text(row, "operation") == "refund");
-    let entry = entry.map(|(key, _)| key.clone()).expect("an entry");
+    let (entry, id) = entry.map(|(key, row)| (key.clone(), text(row, "transaction_id").to_owned())).expect("an entry");
     bad.rows.remove(&entry);
-    let found = reconciled(export("bad", &bad, |count| count)).expect("an export").findings;
-    let kinds: Vec<&str> = found.iter().map(|finding| finding.kind.name()).collect();
-    assert!(kinds.contains(&"balance_differs") && kinds.contains(&"entry_missing"), "{kinds:?}");
+    let bad = export("bad", &bad, |count| count);
+    let broken = reconciled(&bad).await.expect("an export");
+    let (broken, breaks) = (found(&broken), broken.breaks);
+    for (kind, subject) in
+        [("balance_differs", format!("customer:{}", customer.id)), ("entry_missing", format!("transaction:{id}"))]
+    {
+        assert!(breaks >= 2 && broken.contains(&(kind.to_owned(), subject)), "{kind}: {broken:?}");
+    }
 
-    let short = reconciled(export("short", &books, |count| count + 1));
-    assert!(matches!(short, Err(ExportError::Count { .. })), "{short:?}");
+    let short = export("short", &books, |count| count + 1);
+    let counted = reconciled(&short).await;
+    assert!(matches!(counted, Err(ExportError::Count { .. })), "{counted:?}");
+    fs::remove_file(directory.join("data/part1.json.gz")).expect("a file");
+    let missing = reconciled(&directory).await;
+    assert!(matches!(missing, Err(ExportError::Object(ObjectError::Missing(_)))), "{missing:?}");
+    for directory in [directory, bad, short] {
+        let _ = fs::remove_dir_all(directory);
+    }
 }

@@ -1,15 +1,19 @@
 //! A run's report for machines: a line of JSON for the run, and one for each break.
 
+use super::told::Breaks;
 use aws_config::SdkConfig;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use futures::future::BoxFuture;
 use ledger_core::ids::Tenant;
+use ledger_core::money::{Asset, Delta};
 use ledger_core::ops::reconciliation::{Run, RunState, Tally};
-use ledger_core::reconcile::Finding;
+use ledger_core::reconcile::{BreakKind, Finding, Proposal};
 use ledger_core::time::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// A place for reports.
 pub trait ReportFiles: Send + Sync {
@@ -57,9 +61,7 @@ pub(super) fn lines(
     findings: &[Finding],
     now: Timestamp,
 ) -> Vec<u8> {
-    let counts: serde_json::Map<String, Value> =
-        tally.breaks.iter().map(|(kind, count)| (kind.name().to_owned(), (*count).into())).collect();
-    let mut lines = vec![json!({
+    let head = json!({
         "tenant": tenant.as_str(),
         "run_id": run.id.to_string(),
         "status": state.name(),
@@ -70,12 +72,22 @@ pub(super) fn lines(
         "suspects": tally.suspects,
         "unsettled": tally.unsettled,
         "provider": tally.provider,
-        "breaks": counts,
-    })];
-    lines.extend(findings.iter().map(line));
-    let mut text = String::new();
-    for line in lines {
-        text.push_str(&line.to_string());
+        "breaks": by_name(&tally.breaks),
+    });
+    text(&head, findings)
+}
+
+/// Counts by the names of their kinds.
+pub(super) fn by_name(breaks: &Breaks) -> Value {
+    breaks.iter().map(|(kind, count)| (kind.name().to_owned(), Value::from(*count))).collect()
+}
+
+/// A report: what it is of, and a line for each finding.
+pub(super) fn text(head: &Value, findings: &[Finding]) -> Vec<u8> {
+    let mut text = head.to_string();
+    text.push('\n');
+    for finding in findings {
+        text.push_str(&line(finding).to_string());
         text.push('\n');
     }
     text.into_bytes()
@@ -83,7 +95,7 @@ pub(super) fn lines(
 
 /// A finding as a line of a report.
 #[must_use]
-pub fn line(finding: &Finding) -> Value {
+pub(super) fn line(finding: &Finding) -> Value {
     json!({
         "tenant": finding.tenant.as_str(),
         "kind": finding.kind.name(),
@@ -94,6 +106,46 @@ pub fn line(finding: &Finding) -> Value {
         "evidence": finding.evidence,
         "follows": finding.follows,
         "proposed": finding.proposal.as_ref().map(|proposal| proposal.delta.text()),
+    })
+}
+
+/// A finding's line as it is read back.
+#[derive(Deserialize)]
+struct Line {
+    tenant: String,
+    kind: String,
+    subject: String,
+    asset: Option<String>,
+    expected: String,
+    found: String,
+    evidence: BTreeSet<String>,
+    follows: Option<String>,
+    proposed: Option<String>,
+}
+
+/// Reads a finding's line; `None` if it is none. Where the finding was seen is not in it.
+pub(super) fn read_line(text: &str) -> Option<Finding> {
+    let line: Line = serde_json::from_str(text).ok()?;
+    let asset = match line.asset {
+        Some(asset) => Some(Asset::parse(&asset).ok()?),
+        None => None,
+    };
+    let proposal = match (line.proposed, &asset) {
+        (Some(delta), Some(asset)) => Some(Proposal { delta: Delta::from_stored(asset.clone(), &delta).ok()? }),
+        (Some(_), None) => return None,
+        (None, _) => None,
+    };
+    Some(Finding {
+        tenant: Tenant::parse(&line.tenant).ok()?,
+        kind: BreakKind::parse(&line.kind)?,
+        subject: line.subject,
+        asset,
+        expected: line.expected,
+        found: line.found,
+        evidence: line.evidence,
+        follows: line.follows,
+        proposal,
+        seen_at: None,
     })
 }
 

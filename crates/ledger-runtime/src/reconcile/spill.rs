@@ -2,18 +2,36 @@
 //! part of the groups do. Which part a group belongs to follows from its name, so a part is checked by itself.
 
 use ledger_core::reconcile::{Fact, Finding, Folded, Group, Scope};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, File};
-use std::hash::{Hash, Hasher};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+/// What is divided: a part is divided by other bits than the whole was, or all of it would fall into few parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Divided {
+    /// All groups of a table.
+    Table = 0,
+    /// Those of one part.
+    Part = 1,
+}
+
 /// A directory of parts, which is removed when it is dropped.
 #[derive(Debug)]
-pub struct Spill {
+pub(super) struct Spill {
     directory: PathBuf,
+    divided: Divided,
     parts: Vec<BufWriter<File>>,
+}
+
+/// Which of so many parts a group belongs to, by its name as it stands on a line of facts. The same in every
+/// process and for ever: what one environment has sorted is folded by another.
+#[must_use]
+pub(super) fn part_of(group: &str, divided: Divided, parts: u16) -> u16 {
+    let digest: [u8; 32] = Sha256::new().chain_update([divided as u8]).chain_update(group).finalize().into();
+    let bits = digest.iter().take(8).fold(0_u64, |bits, byte| bits << 8 | u64::from(*byte));
+    u16::try_from(bits.checked_rem(parts.into()).unwrap_or(0)).unwrap_or(0)
 }
 
 impl Spill {
@@ -21,13 +39,13 @@ impl Spill {
     ///
     /// # Errors
     /// When the directory or a file cannot be made.
-    pub fn new(parent: &Path, name: &str, parts: u16) -> io::Result<Self> {
+    pub(super) fn new(parent: &Path, name: &str, divided: Divided, parts: u16) -> io::Result<Self> {
         let directory = parent.join(name);
         fs::create_dir_all(parent)?;
         fs::create_dir(&directory)?;
-        let mut spill = Self { directory, parts: Vec::new() };
+        let mut spill = Self { directory, divided, parts: Vec::new() };
         for part in 0..parts.max(1) {
-            spill.parts.push(BufWriter::new(File::create_new(spill.path(part.into()))?));
+            spill.parts.push(BufWriter::new(File::create_new(spill.path(part))?));
         }
         Ok(spill)
     }
@@ -36,32 +54,46 @@ impl Spill {
     ///
     /// # Errors
     /// When the file takes no more.
-    pub fn add(&mut self, group: &Group, fact: &Fact) -> io::Result<()> {
-        let part = self.part_of(group);
-        let line = group.line(fact).map_err(io::Error::other)?;
-        let Some(file) = self.parts.get_mut(part) else { return Ok(()) };
+    pub(super) fn add(&mut self, group: &Group, fact: &Fact) -> io::Result<()> {
+        self.add_line(&group.line(fact).map_err(io::Error::other)?)
+    }
+
+    /// Takes a fact by its line.
+    ///
+    /// # Errors
+    /// When the file takes no more. What is no fact is noticed by [`Spill::check`].
+    pub(super) fn add_line(&mut self, line: &str) -> io::Result<()> {
+        let group = line.split_once('\t').map_or(line, |(group, _)| group);
+        let part = part_of(group, self.divided, self.parts());
+        let Some(file) = self.parts.get_mut(usize::from(part)) else { return Ok(()) };
         file.write_all(line.as_bytes())?;
         file.write_all(b"\n")
     }
 
     /// How many parts there are.
     #[must_use]
-    pub fn parts(&self) -> usize {
-        self.parts.len()
+    pub(super) fn parts(&self) -> u16 {
+        u16::try_from(self.parts.len()).unwrap_or(u16::MAX)
+    }
+
+    /// The lines of one part.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(super) fn read(&mut self, part: u16) -> io::Result<Vec<u8>> {
+        fs::read(self.written(part)?)
     }
 
     /// What is wrong with the groups of one part, each with its group.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds a line that we did not write.
-    pub fn check(&mut self, part: usize, scope: &Scope) -> io::Result<Vec<(Group, Finding)>> {
-        if let Some(file) = self.parts.get_mut(part) {
-            file.flush()?;
-        }
+    /// When the file cannot be read, or holds a line that we did not write: that is [`io::ErrorKind::InvalidData`].
+    pub(super) fn check(&mut self, part: u16, scope: &Scope) -> io::Result<Vec<(Group, Finding)>> {
         let mut groups = BTreeMap::<Group, Folded>::new();
-        for line in BufReader::new(File::open(self.path(part))?).lines() {
+        for line in BufReader::new(File::open(self.written(part)?)?).lines() {
             let line = line?;
-            let (group, fact) = Group::read_line(&line).ok_or_else(|| io::Error::other("a line that holds no fact"))?;
+            let odd = || io::Error::new(io::ErrorKind::InvalidData, "a line that holds no fact");
+            let (group, fact) = Group::read_line(&line).ok_or_else(odd)?;
             groups.entry(group).or_insert_with_key(|group| Folded::new(group.clone())).take(fact, scope);
         }
         let found = groups.into_iter().flat_map(|(group, folded)| {
@@ -70,14 +102,15 @@ impl Spill {
         Ok(found.collect())
     }
 
-    fn part_of(&self, group: &Group) -> usize {
-        let mut hasher = DefaultHasher::new();
-        group.hash(&mut hasher);
-        let parts = u64::try_from(self.parts.len()).unwrap_or(1);
-        usize::try_from(hasher.finish().checked_rem(parts).unwrap_or(0)).unwrap_or(0)
+    /// The file of a part, with everything in it.
+    fn written(&mut self, part: u16) -> io::Result<PathBuf> {
+        if let Some(file) = self.parts.get_mut(usize::from(part)) {
+            file.flush()?;
+        }
+        Ok(self.path(part))
     }
 
-    fn path(&self, part: usize) -> PathBuf {
+    fn path(&self, part: u16) -> PathBuf {
         self.directory.join(format!("part-{part:04}"))
     }
 }
@@ -87,5 +120,30 @@ impl Drop for Spill {
         if let Err(error) = fs::remove_dir_all(&self.directory) {
             tracing::warn!(%error, "facts of a reconciliation could not be removed");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run may be begun by one version of the code and ended by the next.
+    #[test]
+    fn where_a_group_belongs_never_changes() {
+        let group = "demo/account/customer:019aa000-0000-7000-8000-000000000071/ECOPAY";
+        let parts = [256, 64, 3].map(|parts| part_of(group, Divided::Table, parts));
+        assert_eq!((parts, part_of(group, Divided::Part, 16)), ([112, 48, 0], 8));
+    }
+
+    #[test]
+    fn a_part_is_divided_anew() {
+        let all: Vec<String> = (0..20_000).map(|number| format!("demo/once/{number}")).collect();
+        let of_part: Vec<&String> = all.iter().filter(|group| part_of(group, Divided::Table, 16) == 3).collect();
+        let mut sizes = [0_u32; 16];
+        for group in &of_part {
+            sizes[usize::from(part_of(group, Divided::Part, 16))] += 1;
+        }
+        assert!((1_000..1_500).contains(&of_part.len()), "{}", of_part.len());
+        assert!(sizes.iter().all(|size| (40..130).contains(size)), "{sizes:?}");
     }
 }
