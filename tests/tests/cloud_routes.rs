@@ -152,6 +152,7 @@ fn everything_is_called_by_something() {
     let template = Template::read();
     let faces = FACES.map(|(name, _)| name);
     let schedules: Vec<Schedule> = template.schedules().into_values().collect();
+    let machines = BTreeMap::from([("settlement", "SettlementSaga"), ("reconcile-export", "ReconcileExport")]);
     let (mut called, mut queues) = (BTreeMap::new(), Vec::new());
     for function in template.functions() {
         let by = match (&function.routes[..], &function.queues[..]) {
@@ -160,9 +161,9 @@ fn everything_is_called_by_something() {
                 queues.push(queue.clone());
                 "a queue"
             }
-            ([], []) if function.binary == "settlement" => {
-                let task =
-                    template.properties("SettlementSaga").pointer("/DefinitionSubstitutions/SettlementFunctionAlias");
+            ([], []) if machines.contains_key(function.binary.as_str()) => {
+                let machine = template.properties(machines[function.binary.as_str()]);
+                let task = machine.pointer(&format!("/DefinitionSubstitutions/{}Alias", function.id));
                 let alias = serde_json::json!({"Ref": format!("{}.Alias", function.id)});
                 assert_eq!(task, Some(&alias), "{}", function.id);
                 "the state machine"
@@ -184,7 +185,7 @@ fn everything_is_called_by_something() {
     let workers = ["crediting", "jobs", "outbox", "reconcile"].map(|name| (name.to_owned(), "a queue"));
     let expected = faces.map(|name| (name.to_owned(), "routes")).into_iter().chain(workers);
     let expected = expected.chain([("token-claims".to_owned(), "the pool")]);
-    let expected = expected.chain([("settlement".to_owned(), "the state machine")]);
+    let expected = expected.chain(machines.keys().map(|name| ((*name).to_owned(), "the state machine")));
     assert_eq!(called, expected.collect::<BTreeMap<_, _>>());
 
     let ticks = queues.into_iter().map(|queue| {

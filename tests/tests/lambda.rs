@@ -221,6 +221,42 @@ async fn a_state_machine_is_told_what_follows_and_what_another_try_can_mend() {
     }
 }
 
+/// An export with one balance that nothing was posted to, through all tasks, over the wire of S3.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_is_reconciled_task_by_task() {
+    let rig = Rig::new().await;
+    let function = rig.function("reconcile-export").await;
+    let facts = rig.event("reconcile-export-facts");
+    let task = |changes: Value| {
+        let mut event = facts.clone();
+        event.as_object_mut().expect("an object").remove("file");
+        event.as_object_mut().expect("an object").extend(changes.as_object().expect("an object").clone());
+        event
+    };
+    // What is to be folded must be there.
+    let (kind, _) = function.invoke(&task(json!({"task": "fold", "part": 0}))).await.error();
+    assert_eq!(kind, "Export.Broken");
+    assert_eq!(function.invoke(&facts).await.response(), json!({"items": 1}));
+    let mut breaks = 0;
+    for part in 0..2 {
+        breaks += function.invoke(&task(json!({"task": "fold", "part": part}))).await.response()["breaks"]
+            .as_u64()
+            .expect("a number");
+    }
+    let report = task(json!({"task": "report"}));
+    assert_eq!(
+        (breaks, function.invoke(&report).await.response()),
+        (1, json!({"items": 1, "tenants": 1, "breaks": 1}))
+    );
+    let kept = rig.bucket.kept();
+    let lines = String::from_utf8_lossy(&kept["/reports/demo/reconciliation-night.jsonl"]).into_owned();
+    let found: Value = serde_json::from_str(lines.lines().nth(1).expect("a break")).expect("JSON");
+    assert_eq!((&found["kind"], &found["expected"]), (&json!("balance_differs"), &json!("0")), "{lines}");
+    function.terminate();
+    let counted = function.ended().await.out.into_iter().filter(|line| line.contains("\"ReconciliationBreak\""));
+    assert_eq!(counted.count(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cognito_is_told_who_somebody_is() {
     let rig = Rig::new().await;
@@ -286,7 +322,8 @@ async fn what_it_writes_is_json_and_tells_of_nobody() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_its_tables_name_a_function_says_so_and_ends() {
     let rig = Rig::new().await;
-    for function in FUNCTIONS.into_iter().filter(|function| function.kind != Kind::Trigger) {
+    let stores = |kind: Kind| !matches!(kind, Kind::Trigger | Kind::Objects);
+    for function in FUNCTIONS.into_iter().filter(|function| stores(function.kind)) {
         let variables = rig.variables(rig.store()).into_iter().filter(|(name, _)| name != "TABLE_NAME");
         let ended = rig.spawn(function.name, &variables.collect::<Vec<_>>()).await.ended().await;
         assert_eq!((ended.status.code(), ended.err.len()), (Some(1), 1), "{}: {ended:?}", function.name);

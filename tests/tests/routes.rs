@@ -55,7 +55,9 @@ fn every_event_is_one_that_its_function_gets() {
                 assert_eq!(event["requestContext"]["routeKey"], route, "{name}");
                 assert_eq!(event["requestContext"]["http"]["path"], event["rawPath"], "{name}");
             }
-            Kind::Worker | Kind::Trigger | Kind::Task => assert_eq!(route, None, "{name} is from API Gateway"),
+            Kind::Worker | Kind::Trigger | Kind::Task | Kind::Objects => {
+                assert_eq!(route, None, "{name} is from API Gateway")
+            }
         }
     }
     assert_eq!(functions, BTreeSet::from(names()), "each function has an event");

@@ -48,7 +48,7 @@ pub enum Command {
         /// The export's directory: the one that holds manifest-files.json and data.
         #[arg(long, value_name = "DIR")]
         export: PathBuf,
-        /// Into how many parts the work is divided, 512 at most: memory holds a sixteenth of one.
+        /// Into how many parts the work is divided, 512 at most: memory holds a 64th of one.
         #[arg(long, default_value_t = 64)]
         parts: u16,
     },

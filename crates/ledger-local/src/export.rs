@@ -127,8 +127,9 @@ impl Objects for Directories {
 }
 
 fn failed(name: &str, error: &io::Error) -> ObjectError {
-    match error.kind() {
-        ErrorKind::NotFound => ObjectError::Missing(name.to_owned()),
-        _ => ObjectError::Unavailable { name: name.to_owned(), why: error.to_string() },
+    if error.kind() == ErrorKind::NotFound {
+        ObjectError::Missing(name.to_owned())
+    } else {
+        ObjectError::Unavailable { name: name.to_owned(), why: error.to_string() }
     }
 }

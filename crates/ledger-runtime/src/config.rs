@@ -2,11 +2,13 @@
 //! name and an example.
 
 mod events;
+mod export;
 mod reconcile;
 mod settlement;
 mod stripe;
 
 pub use events::EventQueues;
+pub use export::ExportAccess;
 pub use reconcile::ReconcileAccess;
 pub use settlement::SettlementAccess;
 pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess, StripeConfig};

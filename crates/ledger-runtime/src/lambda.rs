@@ -2,11 +2,13 @@
 //! requests or events until the environment is shut down.
 
 mod clients;
+mod export;
 mod serve;
 mod task;
 mod worker;
 
 pub use clients::{Client, cloud_watch, event_bus, event_queues, kyc, payout_files, reports, sagas, stripe};
+pub use export::exports;
 pub use task::tasks;
 pub use worker::{Due, work};
 

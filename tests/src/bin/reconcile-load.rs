@@ -19,7 +19,7 @@ struct Options {
     /// Where exports are written, and removed again.
     #[arg(long, default_value = "target/reconcile-load")]
     directory: PathBuf,
-    /// Into how many parts the facts are sorted: memory holds a sixteenth of one.
+    /// Into how many parts the facts are sorted: memory holds a 64th of one.
     #[arg(long, default_value_t = 64)]
     parts: u16,
     /// Reconcile what is in the directory, and nothing else.

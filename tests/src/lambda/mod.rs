@@ -2,6 +2,7 @@
 //! and takes answers, the local stack behind it, and what each function costs.
 
 pub mod api;
+pub mod bucket;
 pub mod events;
 pub mod figures;
 pub mod function;
@@ -12,6 +13,7 @@ pub mod reply;
 pub mod rig;
 
 pub use api::RuntimeApi;
+pub use bucket::Bucket;
 pub use function::{Ended, Function};
 pub use gate::Gate;
 pub use queue::Queue;
@@ -29,6 +31,8 @@ pub enum Kind {
     Trigger,
     /// A state machine, with one of its tasks.
     Task,
+    /// A state machine, with a task over objects: the function has no store.
+    Objects,
 }
 
 /// A function that is deployed.
@@ -43,7 +47,7 @@ pub struct Deployed {
 }
 
 /// Every function. One that is not here is neither started by the tests nor measured.
-pub const FUNCTIONS: [Deployed; 11] = [
+pub const FUNCTIONS: [Deployed; 12] = [
     http("customer", "customer-payment"),
     http("merchant", "merchant-payments"),
     http("admin", "admin-attention"),
@@ -54,6 +58,7 @@ pub const FUNCTIONS: [Deployed; 11] = [
     worker("crediting", "crediting-schedule"),
     task("settlement", "settlement-collect"),
     worker("reconcile", "reconcile-schedule"),
+    Deployed { name: "reconcile-export", kind: Kind::Objects, event: "reconcile-export-facts" },
     trigger("token-claims", "token-claims-cognito"),
 ];
 
@@ -79,8 +84,10 @@ pub fn names() -> [&'static str; FUNCTIONS.len()] {
     FUNCTIONS.map(|function| function.name)
 }
 
-/// The function that an event under `tests/events` is for: the one that its name begins with.
+/// The function that an event under `tests/events` is for: the one that its name begins with, and of several the
+/// one that is named more closely.
 #[must_use]
 pub fn function_of_event(event: &str) -> Option<Deployed> {
-    FUNCTIONS.into_iter().find(|function| event.strip_prefix(function.name).is_some_and(|rest| rest.starts_with('-')))
+    let named = |name: &str| event.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
+    FUNCTIONS.into_iter().filter(|function| named(function.name)).max_by_key(|function| function.name.len())
 }

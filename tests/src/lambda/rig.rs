@@ -1,7 +1,7 @@
 //! The functions' binaries over a local stack with the demo data: started with what they need to reach it,
 //! and their events made as fresh as API Gateway, Stripe and a terminal make them.
 
-use super::{Function, Queue, events, names};
+use super::{Bucket, Function, Queue, events, names};
 use crate::binaries;
 use crate::http::{Host, Terminal, World, settling};
 use ledger_local::stack::TABLE_DEFAULT;
@@ -19,6 +19,8 @@ pub struct Rig {
     pub terminal: Terminal,
     /// Where events go.
     pub queue: Queue,
+    /// Where exports are, and reports on them.
+    pub bucket: Bucket,
     /// A settlement that is open.
     pub settlement: SettlementRef,
     host: Arc<Host>,
@@ -43,7 +45,8 @@ impl Rig {
         let merchant = world.merchant().await;
         world.change(&format!("/v1/admin/merchants/{}", merchant.id), &settling::destination()).await;
         let settlement = settling::opened(&world, &merchant).await;
-        Self { world, terminal, settlement, queue: Queue::start().await, host, binaries: binaries.to_owned() }
+        let (queue, bucket) = (Queue::start().await, Bucket::start().await);
+        Self { world, terminal, settlement, queue, bucket, host, binaries: binaries.to_owned() }
     }
 
     /// Where the store listens.
@@ -65,7 +68,7 @@ impl Rig {
             set("STRIPE_WEBHOOK_SECRET", &secrets.join(",")),
             set("STRIPE_BASE_URL", &stripe.base_url),
         ];
-        own.into_iter().chain(self.queue.variables()).collect()
+        own.into_iter().chain(self.queue.variables()).chain(self.bucket.variables()).collect()
     }
 
     /// Starts a function, which waits for its first event.

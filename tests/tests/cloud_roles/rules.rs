@@ -13,7 +13,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements that allow on a pattern of resources: policy, statement, and why.
-const PATTERNS: [(&str, &str, &str); 12] = [
+const PATTERNS: [(&str, &str, &str); 19] = [
     ("*", "Log", "streams of a log group are named by Lambda"),
     ("*", "Trace", "X-Ray knows no resources"),
     ("AdminRole", "ReadMetricsBack", "CloudWatch knows no resources for reading metrics"),
@@ -21,6 +21,13 @@ const PATTERNS: [(&str, &str, &str); 12] = [
     ("OutboxRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
     ("SettlementRole", "KeepPayoutFiles", "a file is named by its settlement"),
     ("ReconcileRole", "KeepReports", "a report is named by its run"),
+    ("ReconcileExportRole", "ReadTheExport", "DynamoDB names an export"),
+    ("ReconcileExportRole", "KeepFacts", "facts are named by their run"),
+    ("ReconcileExportRole", "KeepReports", "a report is named by its run"),
+    (EXPORTER, "LookAtTheExport", "DynamoDB names an export"),
+    (EXPORTER, "KeepTheExport", "DynamoDB names an export"),
+    (EXPORTER, "LookAfterItsParts", "executions are named by Step Functions"),
+    (BOUNDARY, "KeepFacts", "facts are named by their run"),
     (BOUNDARY, "KeepPayoutFiles", "a file is named by its settlement"),
     (BOUNDARY, "ReadTheStream", "a stream's label is its date of birth"),
     (BOUNDARY, "TraceAndMeasure", "CloudWatch and X-Ray know no resources"),
@@ -43,6 +50,9 @@ const NEVER: [&str; 6] = [
 ];
 /// Who reads the whole table, and may: nobody else.
 const SCANS: [&str; 2] = ["ReconcileRole", BOUNDARY];
+/// Who has DynamoDB export the table, and may: the state machine that reconciles exports.
+const EXPORTER: &str = "ReconcileExportMachineRole";
+const EXPORTS: [&str; 2] = ["dynamodb:DescribeExport", "dynamodb:ExportTableToPointInTime"];
 const TRANSACTION: &str = "TransactWriteItems";
 const ENCLOSING: &str = "dynamodb:enclosingoperation";
 
@@ -96,7 +106,7 @@ fn wrong_in(policy: &str, statement: &Statement) -> Vec<String> {
         };
         if is(&WRITES) && statement.conditions != [within] {
             found.push(format!("{action} outside of a transaction"));
-        } else if action == "dynamodb:Scan" && SCANS.contains(&policy) {
+        } else if (action == "dynamodb:Scan" && SCANS.contains(&policy)) || (is(&EXPORTS) && policy == EXPORTER) {
             continue;
         } else if !is(&READS) && !is(&WRITES) && !is(&STREAM) {
             found.push(action.clone());
@@ -146,6 +156,7 @@ fn what_breaks_the_rules_is_found() {
         ),
         ("everything", json!({"Action": ["dynamodb:*"], "Resource": arn})),
         ("a scan", json!({"Action": ["dynamodb:Scan"], "Resource": arn})),
+        ("an export", json!({"Action": ["dynamodb:ExportTableToPointInTime"], "Resource": arn})),
         ("a deletion", json!({"Action": ["dynamodb:DeleteItem"], "Resource": arn})),
         ("a statement of PartiQL", json!({"Action": ["dynamodb:PartiQLSelect"], "Resource": arn})),
         ("every table", json!({"Action": ["dynamodb:GetItem"], "Resource": "*"})),

@@ -63,7 +63,8 @@ fn there_are_no_other_policies() {
     let template = Template::read();
     let iam = template.resources().filter(|id| template.kind(id).starts_with("AWS::IAM::"));
     let mut expected: BTreeSet<String> = template.functions().into_iter().map(|function| function.role).collect();
-    expected.extend([BOUNDARY, "RollOutRole", "ScheduleRole", "SettlementSagaRole"].map(str::to_owned));
+    let others = [BOUNDARY, "ReconcileExportMachineRole", "RollOutRole", "ScheduleRole", "SettlementSagaRole"];
+    expected.extend(others.map(str::to_owned));
     assert_eq!(iam.map(str::to_owned).collect::<BTreeSet<_>>(), expected);
 }
 
@@ -130,13 +131,14 @@ fn functions_know_what_they_may_read() {
         let links = super::rules::code_says(&function.binary, &["lambda::event_queues"]);
         assert_eq!(links, publishes, "{}: the queues' client", function.id);
         for (name, words) in [
-            ("EVENT_BUS", "lambda::event_bus"),
-            ("KYC_URL", "lambda::kyc"),
-            ("PAYOUT_BUCKET", "lambda::payout_files"),
-            ("RECONCILIATION_BUCKET", "lambda::reports"),
-            ("SETTLEMENT_STATE_MACHINE", "lambda::sagas"),
+            ("EVENT_BUS", ["lambda::event_bus"].as_slice()),
+            ("EXPORT_BUCKET", &["lambda::exports"]),
+            ("KYC_URL", &["lambda::kyc"]),
+            ("PAYOUT_BUCKET", &["lambda::payout_files"]),
+            ("RECONCILIATION_BUCKET", &["lambda::exports", "lambda::reports"]),
+            ("SETTLEMENT_STATE_MACHINE", &["lambda::sagas"]),
         ] {
-            let links = super::rules::code_says(&function.binary, &[words]);
+            let links = super::rules::code_says(&function.binary, words);
             assert_eq!(function.environment.contains(name), links, "{}: {name}", function.id);
         }
         assert_eq!(opens("ReadKycsSecret"), function.environment.contains("KYC_SECRET_ID"), "{}", function.id);

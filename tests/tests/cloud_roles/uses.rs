@@ -39,7 +39,7 @@ const PUT_FILE: &str = "s3:PutObject <PayoutBucket.Arn>/*";
 const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
 
 /// What the local stack has no like of, and no test can see: function, and action and resource.
-const BESIDE: [(&str, &[&str]); 11] = [
+const BESIDE: [(&str, &[&str]); 12] = [
     ("customer", &[KEY, SECRET]),
     ("merchant", &[KEY]),
     ("admin", &[KEY, SECRET, "cloudwatch:GetMetricData *"]),
@@ -97,6 +97,16 @@ const BESIDE: [(&str, &[&str]); 11] = [
             "sqs:DeleteMessage <ReconcileQueue.Arn>",
             "sqs:GetQueueAttributes <ReconcileQueue.Arn>",
             "sqs:ReceiveMessage <ReconcileQueue.Arn>",
+        ],
+    ),
+    (
+        "reconcile-export",
+        &[
+            "s3:GetObject <ExportBucket.Arn>/exports/*",
+            "s3:GetObject <ExportBucket.Arn>/runs/*",
+            "s3:ListBucket <ExportBucket.Arn>",
+            "s3:PutObject <ExportBucket.Arn>/runs/*",
+            PUT_FILE,
         ],
     ),
     ("token-claims", &[]),

@@ -5,6 +5,7 @@
 mod announced;
 mod export;
 mod load;
+mod machine;
 mod payouts;
 mod planted;
 mod runs;

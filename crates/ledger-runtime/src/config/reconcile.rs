@@ -2,7 +2,7 @@
 
 use super::ConfigError;
 
-const BUCKET: &str = "RECONCILIATION_BUCKET";
+pub(super) const BUCKET: &str = "RECONCILIATION_BUCKET";
 const BUS: &str = "EVENT_BUS";
 const UNITS: &str = "RECONCILIATION_READ_UNITS";
 const UNITS_DEFAULT: u64 = 500;

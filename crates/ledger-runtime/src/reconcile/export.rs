@@ -43,7 +43,7 @@ pub const UNAVAILABLE: &str = "Export.Unavailable";
 pub const BROKEN: &str = "Export.Broken";
 
 /// Into how many parts a part is divided while it is folded: memory holds one.
-const WITHIN: u16 = 16;
+const WITHIN: u16 = 64;
 /// How many objects are put side by side.
 const PUTS: usize = 8;
 
@@ -260,11 +260,11 @@ fn disk(error: &io::Error) -> ExportError {
 
 /// What is wrong with an object's bytes stays wrong; anything else is the disk's, to which they go.
 fn unread(name: &str, error: &io::Error) -> ExportError {
-    match error.kind() {
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {
-            ExportError::Unreadable { name: name.to_owned(), why: error.to_string() }
-        }
-        _ => disk(error),
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    if matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof) {
+        ExportError::Unreadable { name: name.to_owned(), why: error.to_string() }
+    } else {
+        disk(error)
     }
 }
 

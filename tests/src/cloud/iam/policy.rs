@@ -69,7 +69,7 @@ impl Policy {
         if document["Version"] != "2012-10-17" || statements.is_empty() {
             return Err(unknown("a document", document));
         }
-        let statements = statements.iter().map(|statement| Statement::read(statement, text));
+        let statements = statements.iter().map(|statement| Statement::read(where_wanted(statement), text));
         Ok(Self { statements: statements.collect::<Result<_, _>>()? })
     }
 
@@ -132,6 +132,14 @@ fn texts(value: &Value, text: &impl Fn(&Value) -> Result<String, Unknown>) -> Re
         return Err(unknown("a text", value));
     }
     Ok(texts)
+}
+
+/// A statement that is there on a condition: `[condition, statement, nothing]`. It is taken to be there.
+fn where_wanted(statement: &Value) -> &Value {
+    match statement["Fn::If"].as_array().map(Vec::as_slice) {
+        Some([_, wanted, nothing]) if nothing["Ref"] == "AWS::NoValue" => wanted,
+        Some(_) | None => statement,
+    }
 }
 
 fn unknown(what: &str, value: &Value) -> Unknown {

@@ -155,7 +155,8 @@ fn at_work() -> Vec<Case> {
             &[("balance_differs", "1"), ("entry_missing", "2")],
             Some(REPORT),
         )
-        .on([running()]),
+        .on([running()])
+        .supersedes(),
         finish(
             "reconciliation/finish-lost",
             "Another has it by now, and will say what it comes to.",

@@ -49,7 +49,7 @@ impl Objects for Memory {
             let why = "SlowDown".to_owned();
             return Box::pin(ready(Err(ObjectError::Unavailable { name: name.to_owned(), why })));
         }
-        *left = left.map(|left| left - 1);
+        *left = left.map(|left| left.saturating_sub(1));
         self.kept.lock().unwrap().insert(name.to_owned(), bytes);
         Box::pin(ready(Ok(())))
     }
