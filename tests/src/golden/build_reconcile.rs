@@ -44,6 +44,9 @@ pub enum ReconcileDoes {
         breaks: Vec<(String, String)>,
         file: Maybe<String>,
     },
+    Told {
+        run: String,
+    },
     /// The adjustment that a break proposes is asked for.
     Answer {
         staff: String,
@@ -99,8 +102,9 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
                 provider: "listed".to_owned(),
                 file: file.clone(),
             };
-            Some(read(world, run).finish(tenant, state, &tally, cx.now).unwrap())
+            Some(read(world, run).finish(tenant, state, &tally, cx.now).unwrap().1)
         }
+        ReconcileDoes::Told { run } => Some(read(world, run).told(tenant, cx.now).unwrap()),
         ReconcileDoes::Answer { staff: by, run, finding, note } => {
             let of = read(world, run);
             let finding = FindingId::parse(finding).unwrap();

@@ -56,9 +56,13 @@ fn running() -> Json {
     with(run("running", "1", LATER), "began_at", s(EARLIER))
 }
 
+/// It has found breaks, of which nobody has been told.
+fn untold() -> Json {
+    with(with(running(), "state", s("breaks")), "stored", n("2"))
+}
+
 fn over() -> Json {
-    let run = without(without(running(), "due_pk"), "due_sk");
-    with(with(run, "state", s("breaks")), "stored", n("2"))
+    without(without(untold(), "due_pk"), "due_sk")
 }
 
 fn stored_break() -> Json {
@@ -157,6 +161,12 @@ fn at_work() -> Vec<Case> {
         )
         .on([running()])
         .supersedes(),
+        of_run(
+            "reconciliation/told",
+            "Somebody has been told of the breaks: it is due no more.",
+            ReconcileDoes::Told { run: RUN.to_owned() },
+        )
+        .on([untold()]),
         finish(
             "reconciliation/finish-lost",
             "Another has it by now, and will say what it comes to.",
