@@ -130,9 +130,9 @@ async fn read_request(stream: &mut TcpStream) -> Option<Seen> {
     let mut bytes = Vec::new();
     loop {
         if let Some(at) = bytes.windows(END_OF_HEAD.len()).position(|window| window == END_OF_HEAD) {
-            let head = String::from_utf8(bytes[..at].to_vec()).unwrap();
-            let body = bytes[at + END_OF_HEAD.len()..].to_vec();
-            let seen = Seen { head, body };
+            let (head, rest) = bytes.split_at(at);
+            let head = String::from_utf8(head.to_vec()).unwrap();
+            let seen = Seen { head, body: rest[END_OF_HEAD.len()..].to_vec() };
             if seen.body.len() >= seen.header("content-length").unwrap_or("0").parse().unwrap() {
                 return Some(seen);
             }
