@@ -105,7 +105,7 @@ impl Ledger {
     /// What a request is answered with; an answer by which we are at fault is counted.
     pub(crate) fn outcome(&self, claim: &Claim, reply: Result<Reply, Problem>) -> Outcome {
         if let Err(problem) = &reply {
-            self.count_fault(problem, claim);
+            problem.count(&self.metrics, &claim.tenant, Some(claim.operation));
         }
         Outcome::new(claim.operation, reply)
     }
@@ -276,12 +276,6 @@ impl Ledger {
                 Problem::store_refused(code)
             }
             WriteError::Cancelled(_) => self.broken(tenant, operation, &error.to_string()),
-        }
-    }
-
-    fn count_fault(&self, problem: &Problem, claim: &Claim) {
-        for metric in problem.metrics() {
-            self.metrics.count(metric, &claim.tenant, claim.operation);
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod clients;
 mod export;
+mod ended;
 mod serve;
 mod task;
 mod worker;

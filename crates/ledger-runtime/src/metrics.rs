@@ -1,4 +1,4 @@
-//! Counters of the request path behind one small port: a line of embedded metric format in Lambda,
+//! Counters behind one small port: a line of embedded metric format in Lambda,
 //! counts in memory on the local stack and in tests. By operation and tenant at most.
 
 mod counting;
@@ -84,13 +84,13 @@ metrics! {
     OldestInFlight in Seconds,
     /// Time from a journal entry to its publication.
     OutboxLag in Seconds,
-    /// A request was answered with 503: we do not guess.
+    /// A request was answered, or a worker's run or a task ended, with 503: we do not guess.
     FailClosed,
     /// The store asked for a pause.
     Throttled,
     /// Whether a write happened is not known.
     OutcomeUnknown,
-    /// Something that no request explains; answered with 500.
+    /// Something that no request explains; answered with 500, or the end of a worker's run or of a task.
     Broken,
     /// A verified identity reached for what is not its tenant's.
     CrossTenantDenied,
@@ -149,7 +149,7 @@ metrics! {
 }
 
 impl Metric {
-    /// What counts an answer by which we are at fault.
+    /// What counts an answer, or another end, by which we are at fault.
     #[must_use]
     pub fn of_fault(status: http::StatusCode) -> Option<Self> {
         match status.as_u16() {

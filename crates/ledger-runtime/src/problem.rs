@@ -5,12 +5,14 @@ mod catalogue;
 
 use crate::dynamo::ReadError;
 use crate::entropy::EntropyError;
-use crate::metrics::Metric;
+use crate::metrics::{Metric, Metrics};
 use crate::notes::ResponseNotes;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use ledger_core::dynamo::ItemError;
 use ledger_core::idempotency::Answer;
+use ledger_core::ids::Tenant;
+use ledger_core::operation::Operation;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
@@ -71,9 +73,11 @@ impl Problem {
         self
     }
 
-    /// What it is counted as by whoever answers with it.
-    pub(crate) fn metrics(&self) -> impl Iterator<Item = Metric> {
-        Metric::of_fault(self.0.status).into_iter().chain(self.0.metric)
+    /// Counts it: done once, by whoever answers or ends with it.
+    pub(crate) fn count(&self, metrics: &Metrics, tenant: &Tenant, operation: Option<Operation>) {
+        for metric in Metric::of_fault(self.0.status).into_iter().chain(self.0.metric) {
+            metrics.count_of(metric, Some(tenant), operation);
+        }
     }
 
     /// The HTTP status.

@@ -283,7 +283,6 @@ impl Settler {
     }
 
     fn broken(&self, at: &SettlementRef, what: &str) -> Problem {
-        self.ledger.metrics().count(Metric::Broken, &at.tenant, Operation::SettlementRun);
         self.ledger.broken(&at.tenant, Operation::SettlementRun, what)
     }
 }

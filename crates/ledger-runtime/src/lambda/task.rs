@@ -1,14 +1,14 @@
 //! Serves the tasks of a state machine: one event, one typed answer, and an error whose name says whether
 //! another try can mend it.
 
+use super::ended::ended;
 use super::{Client, EventError, exit, serve, start};
 use crate::app::App;
 use crate::problem::Problem;
 use crate::settlement::{SettlementRef, TaskAnswer, TaskInput, error_name};
-use futures::FutureExt;
 use lambda_runtime::{LambdaEvent, service_fn};
+use ledger_core::operation::Operation;
 use ledger_core::ops::settlement::{BROKEN, Outcome, Task};
-use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 /// Serves the tasks of settlements, each of which `run` takes to its end.
@@ -31,12 +31,14 @@ async fn answer(
     input: &TaskInput,
 ) -> Result<TaskAnswer, EventError> {
     let Some((at, task)) = input.read() else { return Err(EventError(BROKEN)) };
-    // A panic is a fault like any other, and its text stays here.
-    let (code, error) = match AssertUnwindSafe(run(app, &at, task)).catch_unwind().await {
-        Ok(Ok(outcome)) => return Ok(TaskAnswer { outcome: outcome.name() }),
-        Ok(Err(problem)) => (problem.code(), error_name(&problem)),
-        Err(_) => ("panicked", BROKEN),
+    let failed = match ended(app, (&at.tenant, Some(Operation::SettlementRun)), run(app, &at, task)).await {
+        Ok(outcome) => return Ok(TaskAnswer { outcome: outcome.name() }),
+        Err(failed) => failed,
     };
+    let code = failed.code;
     tracing::warn!(tenant = %at.tenant, settlement = %at.id, task = task.name(), code, "a task did not end well");
-    Err(EventError(error))
+    Err(EventError(error_name(&failed.problem)))
 }
+
+#[cfg(test)]
+mod tests;

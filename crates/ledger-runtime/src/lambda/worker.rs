@@ -3,19 +3,18 @@
 
 mod records;
 
+use super::ended::ended;
 use super::{Client, EventError, exit, serve, start};
 use crate::app::App;
 use crate::problem::Problem;
 use aws_lambda_events::dynamodb::Event as StreamEvent;
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
-use futures::FutureExt;
 use lambda_runtime::{LambdaEvent, service_fn};
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Key;
 use records::{Record, of_queue, of_stream};
 use serde::{Deserialize, Serialize};
-use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 /// What a worker is asked to do.
@@ -160,19 +159,14 @@ impl<F> Worker<F> {
         failed
     }
 
-    /// A panic is a failed run like any other, and its text stays here.
     async fn run<R>(&self, due: &Due) -> Result<R, EventError>
     where
         F: AsyncFn(&App, &Due) -> Result<R, Problem>,
     {
-        let ended = AssertUnwindSafe((self.run)(&self.app, due)).catch_unwind().await;
-        let code = match ended {
-            Ok(Ok(done)) => return Ok(done),
-            Ok(Err(problem)) => problem.code(),
-            Err(_) => "panicked",
-        };
-        tracing::warn!(tenant = %due.tenant, code, "a run did not end well");
-        Err(EventError(code))
+        ended(&self.app, (&due.tenant, None), (self.run)(&self.app, due)).await.map_err(|failed| {
+            tracing::warn!(tenant = %due.tenant, code = failed.code, "a run did not end well");
+            EventError(failed.code)
+        })
     }
 }
 

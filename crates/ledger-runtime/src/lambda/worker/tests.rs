@@ -1,18 +1,27 @@
 use super::*;
 use crate::config::Config;
+use crate::metrics::{Counting, Metric};
 use crate::testing::Store;
 use lambda_runtime::Diagnostic;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 
-/// A worker that notes whose work it did; it fails for `bad` and panics for `ugly`.
+/// A worker that notes whose work it did; it fails for `bad`, is refused by the store for `denied`, and panics for
+/// `ugly`.
 async fn answered(event: Value) -> (Result<Value, &'static str>, Vec<String>) {
-    let (ledger, _) = Store::script([]).ledger();
+    let (answer, done, _) = counted(event).await;
+    (answer, done)
+}
+
+/// The same, and what it counted.
+async fn counted(event: Value) -> (Result<Value, &'static str>, Vec<String>, Counting) {
+    let (ledger, counting) = Store::script([]).ledger();
     let done = RefCell::new(Vec::new());
     let run = async |_: &App, due: &Due| {
         done.borrow_mut().push(format!("{} {}", due.tenant, due.changed.len()));
         match due.tenant.as_str() {
             "bad" => Err(Problem::busy()),
+            "denied" => Err(Problem::store_refused("AccessDeniedException")),
             "ugly" => panic!("090-1234-5678"),
             _ => Ok(json!({"done": 1})),
         }
@@ -20,7 +29,7 @@ async fn answered(event: Value) -> (Result<Value, &'static str>, Vec<String>) {
     let worker = Worker { app: App::new(ledger, Config::of_table("ledger")), run };
     let event: Event = serde_json::from_value(event).unwrap();
     let answer = worker.answer(event).await.map(|answer| serde_json::to_value(answer).unwrap());
-    (answer.map_err(|error| error.0), done.into_inner())
+    (answer.map_err(|error| error.0), done.into_inner(), counting)
 }
 
 /// As Lambda sends what a queue holds.
@@ -126,6 +135,25 @@ async fn a_panic_is_a_failed_run_and_says_nothing() {
     assert_eq!((answer, done.len()), (Ok(failures(&["m0"])), 2));
     let told = Diagnostic::from(EventError("panicked"));
     assert!(!told.error_message.contains("090") && told.error_type == "panicked");
+}
+
+/// As a request's answer is counted: by tenant, once a run, however many records asked for it.
+#[tokio::test]
+async fn what_does_not_end_well_is_counted() {
+    let bodies = ["bad", "denied", "ugly", "one", "denied"].map(|tenant| format!(r#"{{"tenant":"{tenant}"}}"#));
+    let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    let (_, done, counting) = counted(queue(&bodies)).await;
+    assert_eq!(done.len(), 4);
+    for (metric, by_tenant) in [
+        (Metric::FailClosed, [("bad", 1), ("denied", 0), ("ugly", 0), ("one", 0)]),
+        (Metric::StoreDenied, [("bad", 0), ("denied", 1), ("ugly", 0), ("one", 0)]),
+        (Metric::Broken, [("bad", 0), ("denied", 1), ("ugly", 1), ("one", 0)]),
+    ] {
+        for (tenant, times) in by_tenant {
+            let (tenant, now) = (Tenant::parse(tenant).unwrap(), crate::testing::now());
+            assert_eq!(counting.sum_between(metric, &tenant, None, now, now), times, "{metric:?} of {tenant}");
+        }
+    }
 }
 
 #[test]
