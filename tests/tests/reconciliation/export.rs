@@ -3,9 +3,12 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use ledger_local::export::{ExportCommand, Exported, reconcile};
+use ledger_local::export::{Directories, ExportCommand, Exported, reconcile};
+use ledger_local::reports::LocalReports;
+use ledger_runtime::clock::Clock;
+use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::reconcile::ObjectError;
-use ledger_runtime::reconcile::export::ExportError;
+use ledger_runtime::reconcile::export::{ExportDone, ExportError, ExportRun, ExportTask, Exports};
 use ledger_tests::http::World;
 use ledger_tests::http::books::{Books, Row, text};
 use ledger_tests::http::endpoints::Stage;
@@ -14,6 +17,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn typed(value: &AttributeValue) -> Value {
     match value {
@@ -106,4 +110,29 @@ async fn an_export_is_reconciled_by_the_same_checks() {
     for directory in [directory, bad, short] {
         let _ = fs::remove_dir_all(directory);
     }
+}
+
+/// An account that everybody pays has as few facts in a data file as any other: its part is no larger.
+#[tokio::test]
+async fn what_is_posted_to_an_account_is_added_up() {
+    let directory = std::env::temp_dir().join(format!("export-crowd-{}", std::process::id()));
+    let (transactions, _) = ledger_tests::bulk::write(&directory, 100, |_| {}).expect("a disk");
+    let work = directory.join("work");
+    let objects = Arc::new(Directories { export: directory.clone(), work: work.clone() });
+    let clock = Clock::system();
+    let metrics = Metrics::to(Counting::new(clock.clone()));
+    let places = (objects as Arc<_>, Arc::new(LocalReports::default()) as Arc<_>);
+    let exports = Exports::new(places, (metrics, clock), directory.join("sorting"));
+    let of = ExportRun::new("crowd", "export", 1).expect("a run");
+    let files = exports.files(&of).await.expect("a manifest");
+    let _ = exports.run(&of, &ExportTask::Facts(files[0].clone())).await.expect("facts");
+    let _ = exports.run(&of, &ExportTask::Fold(0)).await.expect("a part");
+    let done = exports.run(&of, &ExportTask::Report).await.expect("a report");
+    assert!(matches!(done, ExportDone::Report { tenants: 1, breaks: 0, .. }), "{done:?}");
+    let facts = fs::read_to_string(work.join("runs/crowd/facts/0000/part00000.json.gz")).expect("facts");
+    let of_merchants =
+        facts.lines().filter(|line| line.starts_with("bulk/account/merchant:") && line.contains("Posted"));
+    let of_merchants: Vec<&str> = of_merchants.collect();
+    assert!((1..=6).contains(&of_merchants.len()) && transactions > 50, "{of_merchants:?}");
+    let _ = fs::remove_dir_all(directory);
 }

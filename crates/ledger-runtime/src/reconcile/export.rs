@@ -15,6 +15,7 @@ mod input;
 mod lines;
 mod manifest;
 mod report;
+mod sorted;
 
 pub use input::{ExportInput, ExportRun, ExportTask, PARTS_MAX};
 pub use manifest::DataFile;
@@ -26,11 +27,11 @@ use crate::clock::Clock;
 use crate::metrics::Metrics;
 use flate2::write::MultiGzDecoder;
 use futures::future::try_join_all;
-use ledger_core::reconcile::{Limits, Said, Scope, exported_item, of_item};
-use ledger_core::time::Timestamp;
+use ledger_core::reconcile::Scope;
 use lines::Lines;
 use serde::Serialize;
 use serde_json::json;
+use sorted::Sorted;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -157,7 +158,7 @@ impl Exports {
     async fn facts(&self, of: &ExportRun, file: &DataFile) -> Result<ExportDone, ExportError> {
         let (name, own) = (of.data(file)?, file.own_name());
         let at = self.summary(of).await?.at()?;
-        let mut sorted = Sorted { at, spill: self.spill(Divided::Table, of.parts())?, broken: Vec::new(), items: 0 };
+        let mut sorted = Sorted::new(at, self.spill(Divided::Table, of.parts())?);
         let mut into = MultiGzDecoder::new(Lines::new(|line: &str| sorted.take(line)));
         self.pour(&name, &mut into).await?;
         into.finish().and_then(Lines::end).map_err(|error| unread(&name, &error))?;
@@ -165,6 +166,7 @@ impl Exports {
         if found != said {
             return Err(ExportError::Count { name, said, found });
         }
+        sorted.end().map_err(|error| disk(&error))?;
         let parts: Vec<u16> = (0..of.parts()).collect();
         for some in parts.chunks(PUTS) {
             let mut puts = Vec::new();
@@ -217,29 +219,6 @@ impl Exports {
 
     async fn put(&self, name: String, bytes: Vec<u8>) -> Result<(), ExportError> {
         Ok(self.objects.put(&name, bytes).await?)
-    }
-}
-
-/// A data file's facts, in parts, and what is wrong with its items alone.
-struct Sorted {
-    at: Timestamp,
-    spill: Spill,
-    broken: Vec<String>,
-    items: u64,
-}
-
-impl Sorted {
-    fn take(&mut self, of: &str) -> io::Result<()> {
-        let odd = || io::Error::new(io::ErrorKind::InvalidData, "a line that is no item");
-        let item = exported_item(of).ok_or_else(odd)?;
-        self.items = self.items.saturating_add(1);
-        for said in of_item(&item, self.at, Limits::default()) {
-            match said {
-                Said::Fact(group, fact) => self.spill.add(&group, &fact)?,
-                Said::Break(finding) => self.broken.push(line(&finding).to_string()),
-            }
-        }
-        Ok(())
     }
 }
 

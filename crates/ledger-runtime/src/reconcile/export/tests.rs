@@ -5,6 +5,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures::future::{BoxFuture, ready};
 use futures::stream::{self, StreamExt};
+use ledger_core::time::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Write;
