@@ -203,7 +203,7 @@ class Interpreter:
             Code={"ZipFile": package.getvalue()}, Environment={"Variables": {"TASKS": tasks_url, "PLANS": plans}},
         )["FunctionArn"]
         with open(machine) as file:
-            definition = file.read().replace("${SettlementFunctionAlias}", function)
+            definition = file.read().replace("${SettlementFunctionAlias}", function).replace("${LedgerName}", "ledger")
         self.names = set(json.loads(definition)["States"])
         self.entered = set()
         made = self.states.create_state_machine(name="settlement", definition=definition, roleArn=role)

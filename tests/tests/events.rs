@@ -6,6 +6,7 @@ use ledger_core::dynamo::{Value, read};
 use ledger_core::events::{Announcement, Event, RECONCILIATION_BREAK_SCHEMA, SCHEMA};
 use ledger_core::ids::{RunId, Tenant};
 use ledger_core::keys::{Key, attr, sk};
+use ledger_core::lease::Holder;
 use ledger_core::ops::reconciliation::{Run, RunState, Tally};
 use ledger_core::reconcile::BreakKind;
 use ledger_core::time::Timestamp;
@@ -176,8 +177,7 @@ fn run(breaks: &[(BreakKind, i64)], file: &str) -> Run {
         state: RunState::Breaks,
         requested_by: None,
         created_at: time("2026-11-21T18:00:00.000Z"),
-        fence: 1,
-        lease_until: time("2026-11-21T18:06:00.000Z"),
+        holder: Holder { fence: 1, lease_until: time("2026-11-21T18:06:00.000Z") },
         began_at: Some(time("2026-11-21T18:00:01.000Z")),
         finished_at: Some(time("2026-11-21T18:04:10.000Z")),
         tally: Tally { breaks, file: Some(file.to_owned()), ..Tally::default() },

@@ -2,8 +2,8 @@
 //! requests or events until the environment is shut down.
 
 mod clients;
-mod export;
 mod ended;
+mod export;
 mod serve;
 mod task;
 mod worker;

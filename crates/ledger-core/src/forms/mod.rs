@@ -1,5 +1,6 @@
 //! The seed forms: the few ways in which an item changes. Builders are made of these.
 
+mod approval;
 mod balance;
 mod hold;
 mod merchant;
@@ -7,6 +8,7 @@ mod metrics;
 mod one_time_code;
 mod patch;
 
+pub(crate) use approval::pending_of_another;
 pub(crate) use balance::{card_active, exists, holds, look, not_frozen};
 pub use balance::{credit, debit, mirror, settle, top_up};
 pub use hold::{capture_hold, hold, pay_out, receive, release, release_hold, reserve};

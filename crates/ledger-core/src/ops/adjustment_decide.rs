@@ -134,13 +134,6 @@ fn correcting(item: TransactItem, answered: &Answered, now: Timestamp) -> Transa
 }
 
 fn decided(tenant: &Tenant, staff: StaffId, adjustment: &Adjustment, update: Update) -> TransactItem {
-    let clauses = vec![
-        forms::exists(),
-        Clause { condition: Condition::is_not("requested_by", "me", Value::s(staff)), failure: Failure::FourEyes },
-        Clause {
-            condition: Condition::compare("state", Cmp::Eq, "pending", Value::s("pending")),
-            failure: Failure::WrongState,
-        },
-    ];
-    TransactItem::update(Role::Adjustment, keys::adjustment(tenant, adjustment.id), update, clauses)
+    let guards = forms::pending_of_another(staff);
+    TransactItem::update(Role::Adjustment, keys::adjustment(tenant, adjustment.id), update, guards)
 }

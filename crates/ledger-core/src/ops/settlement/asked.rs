@@ -5,7 +5,7 @@ use super::destination::Destination;
 use super::record::{Settlement, SettlementState};
 use super::{resend, returned};
 use crate::account::TenantAccount;
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
@@ -15,7 +15,7 @@ use crate::ops::audit::Act;
 use crate::ops::{Context, PlanRefusal};
 use crate::personal::FreeText;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
+use crate::transaction::{Draft, Planned, Role, TransactItem};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,21 +164,13 @@ pub fn plan_approve(
         .set("state", "approved", Value::s("approved"))
         .set("decided_by", "me", Value::s(staff))
         .set("decided_at", "now", Value::s(cx.now));
-    let clauses = vec![
-        forms::exists(),
-        Clause { condition: Condition::is_not("requested_by", "me", Value::s(staff)), failure: Failure::FourEyes },
-        Clause {
-            condition: Condition::compare("state", Cmp::Eq, "pending", Value::s("pending")),
-            failure: Failure::WrongState,
-        },
-    ];
     let key = asked.wish.key(tenant, asked.merchant, asked.id);
     let mut draft = match asked.wish {
         Wish::Resend => Draft { entry: None, items: vec![resend::approved(tenant, settlement, asked.id, cx.now)] },
         Wish::Return => returned::back(tenant, settlement, TenantAccount::BankClearing, cx.now)
             .ok_or(PlanRefusal::Refused(Failure::WrongState))?,
     };
-    draft.items.insert(0, TransactItem::update(Role::Resend, key, update, clauses));
+    draft.items.insert(0, TransactItem::update(Role::Resend, key, update, forms::pending_of_another(staff)));
     draft.items.push(asked.act(Actor::Staff(staff), asked.wish.approval()).record(tenant, cx));
     let receipt = Asked { state: "approved".to_owned(), ..asked.clone() };
     Ok(Planned { draft, receipt })

@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 const ANNOUNCE: &str = "Announce";
 /// The function that is called for each task: the template fills it in.
 const FUNCTION: &str = "${SettlementFunctionAlias}";
+/// The deployment by its name: several may share a bus. The template fills it in.
+const LEDGER: &str = "${LedgerName}";
 /// What the function calls a fault that another try may mend.
 pub const UNAVAILABLE: &str = "Settlement.Unavailable";
 /// What it calls one that no repetition mends.
@@ -30,6 +32,7 @@ pub fn definition() -> String {
             "DetailType": "CompensationStuck",
             "EventBusName": "default",
             "Detail": {
+                "ledger": LEDGER,
                 "tenant.$": "$.tenant",
                 "merchant_id.$": "$.merchant_id",
                 "settlement_id.$": "$.settlement_id",
