@@ -25,7 +25,7 @@ const GIVEN: u64 = 100_000;
 /// Every so manieth payment is given back in part.
 const BACK: u64 = 6;
 
-/// The books, of which all but one customer's and the merchants' rows have been taken.
+/// The books, of which all but one customer's rows and the merchants' balances have been taken.
 #[derive(Debug)]
 pub struct Ledger {
     model: Model,
@@ -94,10 +94,11 @@ impl Ledger {
         done
     }
 
-    /// The rows of whom is not a merchant.
+    /// The rows that nothing is read from any more: all but the merchants' balances, and who credits them.
     pub fn take_customer(&mut self) -> Vec<Item> {
         let merchants = format!("{}#merchant#", self.tenant);
-        self.model.take(|(pk, _)| !pk.starts_with(&merchants))
+        let is_read_again = |sk: &str| sk == "CREDITING" || sk.starts_with("BALANCE#");
+        self.model.take(|(pk, sk)| !(pk.starts_with(&merchants) && is_read_again(sk)))
     }
 
     /// All other rows.

@@ -1,5 +1,5 @@
 //! Books of any size, as an export of the table: made by the core's own builders, customer by customer, so that
-//! memory holds one customer's rows and those of the merchants.
+//! memory holds one customer's rows and the merchants' balances.
 
 mod export;
 mod ledger;
