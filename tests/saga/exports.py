@@ -1,79 +1,24 @@
 """Every path of the state machine that reconciles exports, on an interpreter of the Amazon States Language.
 
 The machine is the deployed file, its pauses shortened. Its function is our own binary behind a Lambda Runtime
-API, over the interpreter's S3; a shim calls it and meanwhile fails as a plan says. The interpreter's DynamoDB
-knows exports but writes none: their files are put here, in the format that DynamoDB documents.
+API, over the interpreter's S3, and fails as a plan says. The interpreter's DynamoDB knows exports but writes
+none: their files are put here, in the format that DynamoDB documents.
 """
 
 import argparse
 import gzip
 import http.server
-import io
 import json
-import os
 import queue
-import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import uuid
-import zipfile
 
-import botocore.session
-from botocore.config import Config
+from interpreter import ALWAYS, Interpreter
 
-ALWAYS = 1000
 PARTS = 3
-
-# The function of the state machine: one file, no dependencies.
-SHIM = '''
-import json, os, urllib.error, urllib.request
-
-class Unavailable(Exception):
-    pass
-
-Unavailable.__name__ = "Export.Unavailable"
-
-class Broken(Exception):
-    pass
-
-Broken.__name__ = "Export.Broken"
-
-def call(event):
-    request = urllib.request.Request(os.environ["TASKS"], json.dumps(event).encode(), {"content-type": "application/json"})
-    try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)
-    except urllib.error.HTTPError as error:
-        name = json.load(error).get("errorType")
-        raise (Unavailable if name == "Export.Unavailable" else Broken)(name)
-
-def handler(event, context):
-    path = os.path.join(os.environ["PLANS"], event["run"])
-    with open(path + ".log", "a") as log:
-        log.write(event["task"] + "\\n")
-    with open(path) as file:
-        plan = json.load(file)
-    mode = None
-    if plan.get("task") == event["task"] and event.get("part", 0) == 0 and plan.get("times", 0) > 0:
-        plan["times"] -= 1
-        mode = plan["mode"]
-        with open(path + ".new", "w") as file:
-            json.dump(plan, file)
-        os.replace(path + ".new", path)
-    if mode == "before":
-        raise Unavailable("before")
-    if mode == "broken":
-        raise Broken("broken")
-    answer = call(event)
-    if mode == "twice":
-        answer = call(event)
-    if mode == "after":
-        raise Unavailable("after")
-    return answer
-'''
 
 
 class Function(http.server.ThreadingHTTPServer):
@@ -165,32 +110,9 @@ class Cloud:
     """Step Functions with its function, DynamoDB and S3."""
 
     def __init__(self, machine, binary, plans):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        # Pauses of minutes become tenths of seconds; an export takes long enough for its files to be put.
-        environment = dict(
-            os.environ, BIND_HOST="127.0.0.1", GATEWAY_PORT=str(port), SFN_WAIT_SCALE="0.001",
-            MINISTACK_DDB_EXPORT_COMPLETE_AFTER_SEC="1",
-        )
-        self.plans = plans
-        self.log = open(os.path.join(plans, "interpreter.log"), "w")
-        self.process = subprocess.Popen(
-            [os.path.join(os.path.dirname(sys.executable), "ministack")], env=environment, stdout=self.log, stderr=self.log
-        )
-        url = f"http://127.0.0.1:{port}"
-        session = botocore.session.get_session()
-        config = Config(retries={"max_attempts": 0}, s3={"addressing_style": "path"})
-        client = lambda service: session.create_client(
-            service, "us-east-1", endpoint_url=url, aws_access_key_id="test", aws_secret_access_key="test", config=config
-        )
-        self.states, self.dynamodb, self.s3, functions = map(client, ("stepfunctions", "dynamodb", "s3", "lambda"))
-        for _ in range(300):
-            try:
-                self.states.list_state_machines()
-                break
-            except Exception:
-                time.sleep(0.1)
+        # An export takes long enough for its files to be put.
+        self.interpreter = Interpreter(plans, MINISTACK_DDB_EXPORT_COMPLETE_AFTER_SEC="1")
+        self.dynamodb, self.s3 = map(self.interpreter.client, ("dynamodb", "s3"))
         for bucket in ("exports", "reports"):
             self.s3.create_bucket(Bucket=bucket)
         table = self.dynamodb.create_table(
@@ -198,25 +120,13 @@ class Cloud:
             AttributeDefinitions=[{"AttributeName": "uuid", "AttributeType": "S"}],
             KeySchema=[{"AttributeName": "uuid", "KeyType": "HASH"}],
         )["TableDescription"]["TableArn"]
-        self.function = Function(binary, url)
-        package = io.BytesIO()
-        with zipfile.ZipFile(package, "w") as archive:
-            archive.writestr("shim.py", SHIM)
-        role = "arn:aws:iam::000000000000:role/machine"
-        tasks = {"TASKS": f"http://{self.function.address}/invoke", "PLANS": plans}
-        function = functions.create_function(
-            FunctionName="reconcile-export", Runtime="python3.11", Role=role, Handler="shim.handler", Timeout=60,
-            Code={"ZipFile": package.getvalue()}, Environment={"Variables": tasks},
-        )["FunctionArn"]
-        with open(machine) as file:
-            definition = file.read()
-        for name, value in (
-            ("ReconcileExportFunctionAlias", function), ("ExportBucket", "exports"), ("TableArn", table),
-        ):
-            definition = definition.replace("${%s}" % name, value)
-        self.names, self.entered = set(json.loads(definition)["States"]), set()
-        made = self.states.create_state_machine(name="reconcile-export", definition=definition, roleArn=role)
-        self.arn, self.count = made["stateMachineArn"], 0
+        self.function = Function(binary, self.interpreter.url)
+        self.interpreter.machine(
+            "reconcile-export", machine, faults="Export", planned="run",
+            tasks_url=f"http://{self.function.address}/invoke", alias="ReconcileExportFunctionAlias",
+            filled={"ExportBucket": "exports", "TableArn": table},
+        )
+        self.count = 0
 
     def put_export(self, run, files, said=None):
         """Puts the files of the export that the machine has asked for."""
@@ -249,30 +159,16 @@ class Cloud:
         count = sum(len(items or ()) for items in files)
         put("manifest-summary.json", json.dumps({"exportTime": "2026-11-21T03:00:00.000Z", "itemCount": count}))
 
-    def ended(self, execution):
-        for _ in range(60 * 20):
-            ended = self.states.describe_execution(executionArn=execution)
-            if ended["status"] != "RUNNING":
-                break
-            time.sleep(0.05)
-        for event in self.states.get_execution_history(executionArn=execution, maxResults=1000)["events"]:
-            if "stateEnteredEventDetails" in event:
-                self.entered.add(event["stateEnteredEventDetails"]["name"])
-        return ended
-
     def run(self, files, plan=None, status="SUCCEEDED", said=None, parts=PARTS):
         """One run, and its output or the kinds that it found."""
         run = f"run-{uuid.uuid4()}"
-        with open(os.path.join(self.plans, run), "w") as file:
-            json.dump(plan or {}, file)
-        given = {} if parts is None else {"parts": parts}
-        started = self.states.start_execution(stateMachineArn=self.arn, name=run, input=json.dumps(given))["executionArn"]
+        self.interpreter.plan(run, plan)
+        started = self.interpreter.start({} if parts is None else {"parts": parts}, name=run)
         self.put_export(run, files, said)
-        ended = self.ended(started)
+        ended = self.interpreter.ended(started)
         assert ended["status"] == status, (ended, plan)
         self.count += 1
-        with open(os.path.join(self.plans, run + ".log")) as log:
-            tasks = log.read().split()
+        tasks = self.interpreter.tasks(run)
         report = f"demo/reconciliation-{run}.jsonl"
         if status != "SUCCEEDED":
             keys = [found["Key"] for found in self.s3.list_objects_v2(Bucket="reports").get("Contents", [])]
@@ -312,17 +208,15 @@ class Cloud:
             assert "fold" not in tasks, tasks
         # Parts that there are not: nothing is even exported.
         for parts in (0, 513, "many"):
-            started = self.states.start_execution(stateMachineArn=self.arn, input=json.dumps({"parts": parts}))["executionArn"]
-            assert self.ended(started)["status"] == "FAILED", parts
+            started = self.interpreter.start({"parts": parts})
+            assert self.interpreter.ended(started)["status"] == "FAILED", parts
         # The interpreter's exports do not fail.
-        never = self.names - self.entered - {"NotExported"}
+        never = self.interpreter.names - self.interpreter.entered - {"NotExported"}
         assert not never, f"states that no path came through: {never}"
 
     def stop(self):
         self.function.stop()
-        self.process.terminate()
-        self.process.wait()
-        self.log.close()
+        self.interpreter.stop()
 
 
 def main():

@@ -1,83 +1,23 @@
 """Every path of the settlement's state machine, on an interpreter of the Amazon States Language.
 
-The machine is the deployed file but for its pauses, which the interpreter shortens. Its function is a shim
-that calls our own function's task on the local stack, and meanwhile fails as a plan says: before the task is
-done, after it, every time, or by doing it twice.
+The machine is the deployed file but for its pauses, which the interpreter shortens. Its tasks are our own
+function's on the local stack, and fail as a plan says.
 """
 
 import argparse
-import io
 import json
-import os
-import socket
-import subprocess
-import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
 import uuid
-import zipfile
 
 import botocore.session
-from botocore.config import Config
+
+from interpreter import ALWAYS, Interpreter
 
 TENANT = "saga"
 STEPS = ["collect", "hold", "kyc", "release", "fee", "payout"]
-ALWAYS = 1000
-
-# The function of the state machine: one file, no dependencies.
-SHIM = '''
-import json, os, urllib.error, urllib.request
-
-class Unavailable(Exception):
-    pass
-
-Unavailable.__name__ = "Settlement.Unavailable"
-
-class Broken(Exception):
-    pass
-
-Broken.__name__ = "Settlement.Broken"
-
-def call(event):
-    request = urllib.request.Request(os.environ["TASKS"], json.dumps(event).encode(), {"content-type": "application/json"})
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return json.load(answer)
-    except urllib.error.HTTPError as error:
-        name = json.load(error).get("errorType")
-        raise (Unavailable if name == "Settlement.Unavailable" else Broken)(name)
-
-def handler(event, context):
-    path = os.path.join(os.environ["PLANS"], event["settlement_id"] + ".json")
-    plan = {}
-    if os.path.exists(path):
-        with open(path) as file:
-            plan = json.load(file)
-    with open(path + ".log", "a") as log:
-        log.write(event["task"] + "\\n")
-    mode = None
-    if plan.get("task") == event["task"] and plan.get("times", 0) > 0:
-        plan["times"] -= 1
-        mode = plan["mode"]
-        with open(path, "w") as file:
-            json.dump(plan, file)
-    if mode == "before":
-        raise Unavailable("before")
-    if mode == "broken":
-        raise Broken("broken")
-    if mode == "again":
-        return {"outcome": "again"}
-    if mode == "nonsense":
-        return {"outcome": "nonsense"}
-    answer = call(event)
-    if mode == "twice":
-        answer = call(event)
-    if mode == "after":
-        raise Unavailable("after")
-    return answer
-'''
 
 
 class Stack:
@@ -168,87 +108,19 @@ class Stack:
         self.admin(f"/v1/admin/merchants/{merchant}/settlements/{settlement}/resume", {"reason": "repaired"})
 
 
-class Interpreter:
-    """Step Functions and its one function."""
-
-    def __init__(self, machine, tasks_url, plans):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        # Pauses of minutes become tenths of seconds.
-        environment = dict(os.environ, BIND_HOST="127.0.0.1", GATEWAY_PORT=str(port), SFN_WAIT_SCALE="0.001")
-        self.log = open(os.path.join(plans, "interpreter.log"), "w")
-        self.process = subprocess.Popen(
-            [os.path.join(os.path.dirname(sys.executable), "ministack")], env=environment, stdout=self.log, stderr=self.log
-        )
-        url = f"http://127.0.0.1:{port}"
-        session = botocore.session.get_session()
-        config = Config(retries={"max_attempts": 0})
-        client = lambda service: session.create_client(
-            service, "us-east-1", endpoint_url=url, aws_access_key_id="test", aws_secret_access_key="test", config=config
-        )
-        self.states, functions = client("stepfunctions"), client("lambda")
-        for _ in range(300):
-            try:
-                self.states.list_state_machines()
-                break
-            except Exception:
-                time.sleep(0.1)
-        package = io.BytesIO()
-        with zipfile.ZipFile(package, "w") as archive:
-            archive.writestr("shim.py", SHIM)
-        role = "arn:aws:iam::000000000000:role/saga"
-        function = functions.create_function(
-            FunctionName="settlement", Runtime="python3.11", Role=role, Handler="shim.handler", Timeout=60,
-            Code={"ZipFile": package.getvalue()}, Environment={"Variables": {"TASKS": tasks_url, "PLANS": plans}},
-        )["FunctionArn"]
-        with open(machine) as file:
-            definition = file.read().replace("${SettlementFunctionAlias}", function).replace("${LedgerName}", "ledger")
-        self.names = set(json.loads(definition)["States"])
-        self.entered = set()
-        made = self.states.create_state_machine(name="settlement", definition=definition, roleArn=role)
-        self.arn = made["stateMachineArn"]
-
-    def start(self, merchant, settlement):
-        run = {"tenant": TENANT, "merchant_id": merchant, "settlement_id": settlement}
-        return self.states.start_execution(stateMachineArn=self.arn, input=json.dumps(run))["executionArn"]
-
-    def ended(self, execution, within_s=60):
-        for _ in range(within_s * 20):
-            status = self.states.describe_execution(executionArn=execution)["status"]
-            if status != "RUNNING":
-                break
-            time.sleep(0.05)
-        token = {}
-        while True:
-            page = self.states.get_execution_history(executionArn=execution, maxResults=1000, **token)
-            for event in page["events"]:
-                if "stateEnteredEventDetails" in event:
-                    self.entered.add(event["stateEnteredEventDetails"]["name"])
-            if "nextToken" not in page:
-                return status
-            token = {"nextToken": page["nextToken"]}
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
-        self.log.close()
-
-
 class Paths:
-    def __init__(self, stack, interpreter, plans):
-        self.stack, self.interpreter, self.plans, self.count = stack, interpreter, plans, 0
+    def __init__(self, stack, interpreter):
+        self.stack, self.interpreter, self.count = stack, interpreter, 0
 
     def run(self, want, kyc="passed", amount="3000", plan=None, status="SUCCEEDED", back=None):
         """One settlement, from its opening to the end of its saga."""
-        stack, interpreter = self.stack, self.interpreter
+        stack = self.stack
         merchant = stack.shop(amount)
         stack.kyc(merchant, kyc)
         settlement = stack.close(merchant)
-        self.planned(settlement, plan)
-        ended = interpreter.ended(interpreter.start(merchant, settlement))
+        ended = self.ended(self.start(merchant, settlement, plan))
         view = stack.view(merchant, settlement)
-        what = (plan, kyc, view, self.tasks(settlement))
+        what = (plan, kyc, view, self.interpreter.tasks(settlement))
         assert ended == status, (ended, what)
         assert view["status"] == want, what
         assert view.get("turned_back") == back, what
@@ -259,18 +131,18 @@ class Paths:
         self.count += 1
         return merchant, settlement
 
-    def planned(self, settlement, plan):
-        with open(os.path.join(self.plans, settlement + ".json"), "w") as file:
-            json.dump(plan or {}, file)
+    def start(self, merchant, settlement, plan=None):
+        self.interpreter.plan(settlement, plan)
+        return self.interpreter.start({"tenant": TENANT, "merchant_id": merchant, "settlement_id": settlement})
 
-    def tasks(self, settlement):
-        with open(os.path.join(self.plans, settlement + ".json.log")) as log:
-            return log.read().split()
+    def ended(self, execution):
+        return self.interpreter.ended(execution)["status"]
 
     def all(self):
+        tasks = self.interpreter.tasks
         # Forward, with failure and repetition at every step.
         _, settlement = self.run("paid")
-        assert self.tasks(settlement) == STEPS, self.tasks(settlement)
+        assert tasks(settlement) == STEPS, tasks(settlement)
         for task in STEPS:
             for mode in ("before", "after", "twice"):
                 self.run("paid", plan={"task": task, "mode": mode, "times": 1})
@@ -279,17 +151,16 @@ class Paths:
         # Nothing to settle.
         merchant, settlement = self.run("paid")
         empty = self.stack.close(merchant)
-        self.planned(empty, None)
-        assert self.interpreter.ended(self.interpreter.start(merchant, empty)) == "SUCCEEDED"
+        assert self.ended(self.start(merchant, empty)) == "SUCCEEDED"
         assert self.stack.view(merchant, empty)["status"] == "carried"
 
         # Backward from the check, and from a payout that no file can ask for, which undoes everything.
         refused, too_much = "kyc_refused", "payout_refused"
         _, settlement = self.run("undone", kyc="refused", back=refused)
         undoing = ["undo_fee", "undo_release", "undo_hold", "undo_collect"]
-        assert self.tasks(settlement) == STEPS[:3] + undoing, self.tasks(settlement)
+        assert tasks(settlement) == STEPS[:3] + undoing, tasks(settlement)
         _, settlement = self.run("undone", amount="20000000000", back=too_much)
-        assert self.tasks(settlement) == STEPS + undoing, self.tasks(settlement)
+        assert tasks(settlement) == STEPS + undoing, tasks(settlement)
         for task in undoing:
             for mode in ("before", "after", "twice"):
                 plan = {"task": task, "mode": mode, "times": 1}
@@ -314,9 +185,8 @@ class Paths:
         ]:
             merchant, settlement = self.run(stands, kyc=kyc, plan=plan, status="FAILED", back=back)
             assert "stuck_since" in self.stack.view(merchant, settlement)
-            self.planned(settlement, None)
             self.stack.resume(merchant, settlement)
-            assert self.interpreter.ended(self.interpreter.start(merchant, settlement)) == "SUCCEEDED"
+            assert self.ended(self.start(merchant, settlement)) == "SUCCEEDED"
             view = self.stack.view(merchant, settlement)
             assert view["status"] == then and "stuck_since" not in view, view
 
@@ -327,14 +197,13 @@ class Paths:
         merchant = self.stack.shop("3000")
         self.stack.kyc(merchant, "pending")
         settlement = self.stack.close(merchant)
-        self.planned(settlement, None)
-        execution = self.interpreter.start(merchant, settlement)
+        execution = self.start(merchant, settlement)
         time.sleep(1)
         assert self.stack.view(merchant, settlement)["status"] == "held"
         self.stack.kyc(merchant, "passed")
-        assert self.interpreter.ended(execution) == "SUCCEEDED"
+        assert self.ended(execution) == "SUCCEEDED"
         assert self.stack.view(merchant, settlement)["status"] == "paid"
-        assert self.tasks(settlement).count("kyc") > 1
+        assert tasks(settlement).count("kyc") > 1
         # A bank's file is paid at once: nothing is waited for.
         never = self.interpreter.names - self.interpreter.entered - {"PayoutWait"}
         assert not never, f"states that no path came through: {never}"
@@ -346,9 +215,14 @@ def main():
         arguments.add_argument(name, required=True)
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as plans:
-        interpreter = Interpreter(given.machine, given.base_url + "/dev/settlements/tasks", plans)
+        interpreter = Interpreter(plans)
         try:
-            paths = Paths(Stack(given.base_url, given.dynamodb_url), interpreter, plans)
+            interpreter.machine(
+                "settlement", given.machine, faults="Settlement", planned="settlement_id",
+                tasks_url=given.base_url + "/dev/settlements/tasks", alias="SettlementFunctionAlias",
+                filled={"LedgerName": "ledger"},
+            )
+            paths = Paths(Stack(given.base_url, given.dynamodb_url), interpreter)
             paths.all()
         finally:
             interpreter.stop()
