@@ -58,6 +58,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Sealed => "sealed",
         Role::Returned => "returned",
         Role::Reconciliation => "reconciliation",
+        Role::GodRecord => "god_record",
     }
 }
 

@@ -41,6 +41,8 @@ pub enum TenantAccount {
     BankClearing,
     /// Consumption tax on fees: collected for the state, so it is no income and stands apart from them.
     ConsumptionTax,
+    /// The other side of what customers had when the ledger took them over from a legacy model.
+    OpeningBalances,
 }
 
 impl Account {
@@ -79,6 +81,7 @@ impl Account {
             T::Unclaimed,
             T::BankClearing,
             T::ConsumptionTax,
+            T::OpeningBalances,
         ]
         .into_iter()
         .map(Self::Tenant)
@@ -104,6 +107,7 @@ impl fmt::Display for Account {
                 TenantAccount::Unclaimed => "unclaimed",
                 TenantAccount::BankClearing => "bank_clearing",
                 TenantAccount::ConsumptionTax => "consumption_tax",
+                TenantAccount::OpeningBalances => "opening_balances",
             }),
         }
     }

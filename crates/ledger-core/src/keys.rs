@@ -203,6 +203,17 @@ impl Partition {
         self.item("PROFILE")
     }
 
+    /// A customer's legacy item, in which the whole customer stood.
+    #[must_use]
+    pub fn god_record(&self) -> Key {
+        self.item("customer")
+    }
+
+    /// An item of a customer's legacy history, by its whole sort key.
+    pub(crate) fn history(&self, sort_key: &str) -> Key {
+        self.item(sort_key)
+    }
+
     /// Who credits a merchant at present, and how often it has been credited.
     #[must_use]
     pub fn crediting(&self) -> Key {
@@ -223,6 +234,8 @@ pub mod sk {
     pub const TXN: &str = "TXN#";
     /// References to journal entries.
     pub const TXNREF: &str = "TXNREF#";
+    /// The legacy history: `history#<epoch ms>#<operation>`.
+    pub const HISTORY: &str = "history#";
     /// Balances.
     pub const BALANCE: &str = "BALANCE#";
     /// Refunds of a payment.
@@ -254,7 +267,13 @@ pub fn marker(tenant: &Tenant, principal: Principal, operation: Operation, key: 
 /// A customer's aggregates.
 #[must_use]
 pub fn metrics(tenant: &Tenant, id: CustomerId) -> Key {
-    Partition::customer(tenant, id).item("METRICS")
+    metrics_of(&Partition::customer(tenant, id))
+}
+
+/// The aggregates of the customer whose partition it is.
+#[must_use]
+pub fn metrics_of(customer: &Partition) -> Key {
+    customer.item("METRICS")
 }
 
 /// A customer's one slot for a one-time payment code.

@@ -13,6 +13,7 @@ pub mod idempotency;
 pub mod ids;
 pub mod keys;
 pub mod lease;
+pub mod migration;
 pub mod money;
 pub mod operation;
 pub mod ops;

@@ -146,6 +146,12 @@ operations! {
     ReconciliationRequest = "reconciliation_request",
     /// A worker reconciles; not keyed.
     Reconcile = "reconcile",
+    /// The ledger takes a customer over from the legacy model, with what the customer has.
+    Opening = "opening_balance",
+    /// A concern of a customer is copied from one model to the other.
+    MigrationCopy = "migration_copy",
+    /// A tenant's migration is started, moved or carried on; not keyed.
+    Migration = "migration",
 }
 
 impl Operation {

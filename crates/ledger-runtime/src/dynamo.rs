@@ -3,6 +3,7 @@
 
 mod connect;
 mod convert;
+mod customers;
 mod reads;
 mod scan;
 #[cfg(test)]
@@ -11,9 +12,11 @@ mod tests;
 #[cfg(test)]
 pub(crate) use connect::scripted_client;
 pub use connect::{client, sdk_config};
+pub use customers::BringError;
 pub use reads::{QuerySpec, ReadError, Readable, SortKeys};
 pub use scan::{Scanned, Segment};
 
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::entropy::Entropy;
 use aws_config::SdkConfig;
@@ -27,7 +30,8 @@ use aws_sdk_dynamodb::types::{
 use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::config_bag::ConfigBag;
-use ledger_core::transaction::{Reason, Rendered, RenderedAction, Transaction};
+use customers::Layouts;
+use ledger_core::transaction::{Reason, Rendered, RenderedAction, TransactItem};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,6 +41,7 @@ pub struct Dynamo {
     client: Client,
     table: Arc<str>,
     entropy: Entropy,
+    layouts: Layouts,
 }
 
 /// Why a write was not acknowledged. An error that is not listed is [`WriteError::Indeterminate`].
@@ -71,7 +76,7 @@ impl Dynamo {
     /// The table `table` behind a client, so that tests can put faults between.
     #[must_use]
     pub fn from_client(client: Client, table: &str, entropy: Entropy) -> Self {
-        Self { client, table: Arc::from(table), entropy }
+        Self { client, table: Arc::from(table), entropy, layouts: Layouts::new(Clock::system()) }
     }
 
     /// The table's name.
@@ -80,14 +85,11 @@ impl Dynamo {
         &self.table
     }
 
-    /// Executes a transaction once. The SDK repeats it under one token; each call here has its own.
-    ///
-    /// # Errors
-    /// [`WriteError`] says whether it may have been applied.
+    /// Executes actions once. The SDK repeats them under one token; each call here has its own.
     #[expect(clippy::disallowed_methods, reason = "this is the wrapper that everything else is told to use")]
-    pub async fn write(&self, transaction: &Transaction) -> Result<(), WriteError> {
-        let mut actions = Vec::with_capacity(transaction.items().len());
-        for item in transaction.items() {
+    async fn send(&self, items: &[TransactItem]) -> Result<(), WriteError> {
+        let mut actions = Vec::with_capacity(items.len());
+        for item in items {
             let rendered = item.render().ok_or_else(|| WriteError::Determinate("ClashingPlaceholders".to_owned()))?;
             actions.push(self.action(rendered)?);
         }

@@ -44,7 +44,7 @@ impl Ledger {
     /// Over a store.
     #[must_use]
     pub fn new(dynamo: Dynamo, clock: Clock, entropy: Entropy, metrics: Metrics) -> Self {
-        Self { dynamo, clock, entropy, metrics }
+        Self { dynamo: dynamo.with_clock(clock.clone()), clock, entropy, metrics }
     }
 
     /// The store, for reads.

@@ -24,8 +24,7 @@ impl App {
     /// # Errors
     /// 503 if the store did not tell.
     pub async fn balances(&self, partition: &Partition) -> Result<Vec<Item>, Problem> {
-        let query = QuerySpec::partition(partition, SortKeys::Prefix(sk::BALANCE.to_owned()));
-        Ok(self.dynamo().query(&query).await?)
+        Ok(self.dynamo().balances(partition).await?)
     }
 
     /// A page of a party's history, newest first: its own entries and the references to others'.

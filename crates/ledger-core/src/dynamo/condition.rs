@@ -1,6 +1,6 @@
 //! Conditions as data: rendered for DynamoDB, and evaluated on an `ALL_OLD` item to tell which part failed.
 
-use super::{Item, Value};
+use super::{Item, STEP, Value};
 use crate::money::stored_decimal;
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -17,6 +17,10 @@ impl Operand {
     /// A value under its placeholder's name, without the colon.
     pub fn new(name: impl Into<Cow<'static, str>>, value: Value) -> Self {
         Self { name: name.into(), value }
+    }
+
+    pub(super) fn prefixed(&self, prefix: &str) -> Self {
+        Self { name: Cow::Owned(format!("{prefix}_{}", self.name)), value: self.value.clone() }
     }
 }
 
@@ -61,8 +65,13 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// `#name` for an attribute. Keys may hold `-`, which a placeholder may not.
-    pub(crate) fn name(&mut self, attribute: &str) -> String {
+    /// `#name` for an attribute, `#map.#name` for one in a map.
+    pub(crate) fn name(&mut self, path: &str) -> String {
+        path.split(STEP).map(|step| self.step(step)).collect::<Vec<_>>().join(".")
+    }
+
+    /// Keys may hold `-`, which a placeholder may not.
+    fn step(&mut self, attribute: &str) -> String {
         let placeholder = format!("#{}", attribute.replace('-', "_"));
         let before = self.names.insert(placeholder.clone(), attribute.to_owned());
         self.clash |= before.is_some_and(|name| name != attribute);
@@ -121,6 +130,19 @@ impl Condition {
         }
     }
 
+    /// The same condition on attributes that have other names, under placeholders of its own; `Err` names an
+    /// attribute that has none.
+    pub(crate) fn renamed(&self, name: &impl Fn(&str) -> Option<String>, prefix: &str) -> Result<Self, String> {
+        let to = |attribute: &Cow<'static, str>| name(attribute).map(Cow::Owned).ok_or_else(|| attribute.to_string());
+        Ok(match self {
+            Self::Exists(attribute) => Self::Exists(to(attribute)?),
+            Self::Absent(attribute) => Self::Absent(to(attribute)?),
+            Self::Compare(attribute, cmp, operand) => Self::Compare(to(attribute)?, *cmp, operand.prefixed(prefix)),
+            Self::IsNot(attribute, operand) => Self::IsNot(to(attribute)?, operand.prefixed(prefix)),
+            Self::Either(a, b) => Self::Either(Box::new(a.renamed(name, prefix)?), Box::new(b.renamed(name, prefix)?)),
+        })
+    }
+
     pub(crate) fn render(&self, names: &mut Names) -> String {
         match self {
             Self::Exists(attribute) => format!("attribute_exists({})", names.name(attribute)),
@@ -145,7 +167,7 @@ impl Condition {
     /// What DynamoDB would say of this condition on `item` (`None`: the item does not exist).
     #[must_use]
     pub fn holds(&self, item: Option<&Item>) -> bool {
-        let at = |attribute: &str| item.and_then(|item| item.get(attribute));
+        let at = |path: &str| item.and_then(|item| super::at(item, path));
         match self {
             Self::Exists(attribute) => at(attribute).is_some(),
             Self::Absent(attribute) => at(attribute).is_none(),

@@ -7,4 +7,5 @@ mod value;
 pub(crate) use condition::Names;
 pub use condition::{Cmp, Condition, Operand};
 pub use update::Update;
-pub use value::{Item, ItemError, Value, read};
+pub(crate) use value::put_at;
+pub use value::{Item, ItemError, STEP, Value, at, read};

@@ -1,9 +1,10 @@
 //! Update expressions as data.
 
-use super::{Names, Operand, Value};
+use super::{Names, Operand, STEP, Value};
 use std::borrow::Cow;
 
-/// `ADD`, `SET` and `REMOVE` clauses of one update, rendered in that order.
+/// `ADD`, `SET` and `REMOVE` clauses of one update, rendered in that order. An attribute's name may be a path
+/// into a map, whose steps are divided by [`STEP`](super::STEP).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
     add: Vec<(Cow<'static, str>, Operand)>,
@@ -12,6 +13,9 @@ pub struct Update {
     remove: Vec<Cow<'static, str>>,
 }
 
+/// The zero that a number in a map begins with.
+const ZERO: &str = "zero";
+
 impl Update {
     /// An update that does nothing yet.
     #[must_use]
@@ -19,7 +23,8 @@ impl Update {
         Self::default()
     }
 
-    /// `ADD #attribute :name`
+    /// `ADD #attribute :name`; in a map, where DynamoDB has no ADD,
+    /// `SET #map.#attribute = if_not_exists(#map.#attribute, :zero) + :name`.
     #[must_use]
     pub fn add(
         mut self,
@@ -80,6 +85,46 @@ impl Update {
         (added, otherwise.into_iter().any(|name| name == attribute))
     }
 
+    /// Whether it changes nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.attributes().next().is_none()
+    }
+
+    /// The same update of attributes that have other names, under placeholders of its own; `Err` names an
+    /// attribute that has none.
+    pub(crate) fn renamed(&self, name: impl Fn(&str) -> Option<String>, prefix: &str) -> Result<Self, String> {
+        let to = |attribute: &Cow<'static, str>| name(attribute).map(Cow::Owned).ok_or_else(|| attribute.to_string());
+        let all = |changes: &[(Cow<'static, str>, Operand)]| {
+            let renamed = changes.iter().map(|(attribute, operand)| Ok((to(attribute)?, operand.prefixed(prefix))));
+            renamed.collect::<Result<Vec<_>, String>>()
+        };
+        Ok(Self {
+            add: all(&self.add)?,
+            set: all(&self.set)?,
+            set_if_absent: all(&self.set_if_absent)?,
+            remove: self.remove.iter().map(to).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Both updates as one. What both set to one value is set once; `None` if they write one attribute in two ways.
+    pub(crate) fn and(mut self, other: Self) -> Option<Self> {
+        let same = |ours: &[(Cow<'static, str>, Operand)], (attribute, operand): &(Cow<'static, str>, Operand)| {
+            ours.iter().any(|(name, value)| name == attribute && value.value == operand.value)
+        };
+        let mut wanted = other;
+        wanted.set.retain(|change| !same(&self.set, change));
+        wanted.set_if_absent.retain(|change| !same(&self.set_if_absent, change));
+        wanted.remove.retain(|attribute| !self.remove.contains(attribute));
+        if wanted.attributes().any(|attribute| self.attributes().any(|ours| ours == attribute)) {
+            return None;
+        }
+        self.add.append(&mut wanted.add);
+        self.set.append(&mut wanted.set);
+        self.set_if_absent.append(&mut wanted.set_if_absent);
+        self.remove.append(&mut wanted.remove);
+        Some(self)
+    }
+
     pub(crate) fn render(&self, names: &mut Names) -> String {
         let mut clauses = Vec::new();
         let mut clause = |verb: &str, parts: Vec<String>| {
@@ -87,12 +132,17 @@ impl Update {
                 clauses.push(format!("{verb} {}", parts.join(", ")));
             }
         };
-        clause("ADD", self.add.iter().map(|(a, v)| format!("{} {}", names.name(a), names.value(v))).collect());
+        let (in_maps, whole): (Vec<_>, Vec<_>) = self.add.iter().partition(|(attribute, _)| attribute.contains(STEP));
+        clause("ADD", whole.iter().map(|(a, v)| format!("{} {}", names.name(a), names.value(v))).collect());
         let set = self.set.iter().map(|(a, v)| format!("{} = {}", names.name(a), names.value(v)));
         let mut set: Vec<String> = set.collect();
         for (attribute, operand) in &self.set_if_absent {
             let name = names.name(attribute);
             set.push(format!("{name} = if_not_exists({name}, {})", names.value(operand)));
+        }
+        for (path, operand) in in_maps {
+            let (name, zero) = (names.name(path), names.value(&Operand::new(ZERO, Value::int(0))));
+            set.push(format!("{name} = if_not_exists({name}, {zero}) + {}", names.value(operand)));
         }
         clause("SET", set);
         clause("REMOVE", self.remove.iter().map(|a| names.name(a)).collect());

@@ -22,6 +22,32 @@ pub enum Value {
 /// An item's attributes by name.
 pub type Item = BTreeMap<String, Value>;
 
+/// Divides the steps of a path into a map: `regional.aoba`. No attribute of ours has it in its name.
+pub const STEP: char = '.';
+
+/// What stands at a path.
+#[must_use]
+pub fn at<'a>(item: &'a Item, path: &str) -> Option<&'a Value> {
+    match path.split_once(STEP) {
+        None => item.get(path),
+        Some((map, rest)) => at(read::opt_map(item, map)?, rest),
+    }
+}
+
+/// Puts a value at a path; maps on the way are made.
+pub(crate) fn put_at(item: &mut Item, path: &str, value: Value) {
+    let Some((map, rest)) = path.split_once(STEP) else {
+        item.insert(path.to_owned(), value);
+        return;
+    };
+    let mut inner = match item.remove(map) {
+        Some(Value::M(inner)) => inner,
+        Some(Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_)) | None => Item::new(),
+    };
+    put_at(&mut inner, rest, value);
+    item.insert(map.to_owned(), Value::M(inner));
+}
+
 /// An item that does not look as we write it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a stored item has no readable attribute `{attribute}`")]

@@ -21,6 +21,13 @@ impl Key {
         Partition(self.pk.clone())
     }
 
+    /// Whose partition it stands in, if it is a customer's.
+    #[must_use]
+    pub fn customer(&self) -> Option<CustomerId> {
+        let (kind, id) = self.pk.split_once('#')?.1.split_once('#')?;
+        if kind == "customer" { CustomerId::parse(id).ok() } else { None }
+    }
+
     /// Of which account this is which journal entry; `None` if it is the key of something else.
     #[must_use]
     pub fn entry(&self) -> Option<(Account, TransactionId)> {

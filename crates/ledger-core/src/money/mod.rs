@@ -52,3 +52,9 @@ pub(crate) fn stored_decimal(number: &str) -> Result<Decimal, MoneyError> {
 pub fn stored_text(number: &str) -> Result<String, MoneyError> {
     stored_decimal(number).map(canonical)
 }
+
+/// What one stored number has more than another, as canonical text.
+pub(crate) fn difference(this: &str, that: &str) -> Result<String, MoneyError> {
+    let difference = stored_decimal(this)?.checked_sub(stored_decimal(that)?).ok_or(MoneyError::TooLarge)?;
+    Ok(canonical(difference))
+}

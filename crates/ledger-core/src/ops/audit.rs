@@ -46,7 +46,7 @@ impl<'a> Act<'a> {
     }
 
     /// The record.
-    pub(super) fn record(self, tenant: &Tenant, cx: &Context) -> TransactItem {
+    pub(crate) fn record(self, tenant: &Tenant, cx: &Context) -> TransactItem {
         let mut item = Item::from([
             ("audit_id".to_owned(), Value::s(cx.audit_id)),
             ("actor".to_owned(), Value::s(self.actor)),

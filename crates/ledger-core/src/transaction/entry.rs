@@ -70,12 +70,12 @@ impl From<&Claim> for Provenance {
 
 impl Entry {
     /// Where it stands.
-    pub(super) fn link(&self) -> JournalLink {
+    pub(crate) fn link(&self) -> JournalLink {
         JournalLink { home: self.home, id: self.id }
     }
 
     /// The journal item and its references, or `None` if `home` has no partition.
-    pub(super) fn items(&self, from: &Provenance) -> Option<Vec<TransactItem>> {
+    pub(crate) fn items(&self, from: &Provenance) -> Option<Vec<TransactItem>> {
         let home = Partition::account(&from.tenant, self.home)?;
         let mut entry = self.common(from);
         entry.extend(self.details.clone());

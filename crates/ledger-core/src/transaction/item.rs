@@ -77,6 +77,8 @@ pub enum Role {
     Returned,
     /// A run of the reconciliation, or a break that it found.
     Reconciliation,
+    /// A customer's legacy item, or one of the legacy history.
+    GodRecord,
 }
 
 /// A part of a condition, with what it means when it does not hold.
@@ -164,6 +166,20 @@ impl TransactItem {
         }
         self.clauses.push(clause);
         self
+    }
+
+    /// This and another action on the same item as one; `None` if they cannot be one.
+    pub(crate) fn and(self, other: Self) -> Option<Self> {
+        let action = match (self.action, other.action) {
+            (Action::Check, action) | (action, Action::Check) => action,
+            (Action::Update(this), Action::Update(that)) => Action::Update(this.and(that)?),
+            (Action::Put(this), Action::Put(that)) => Action::Put(merged(this, that)?),
+            (Action::Put(_), Action::Update(_)) | (Action::Update(_), Action::Put(_)) => return None,
+        };
+        let mut clauses = self.clauses;
+        clauses.extend(other.clauses.into_iter().filter(|clause| !clauses.contains(clause)).collect::<Vec<_>>());
+        let moves = self.moves.into_iter().chain(other.moves).collect();
+        Some(Self { role: self.role, key: self.key, action, clauses, moves })
     }
 
     /// Replaces its guards.
@@ -278,4 +294,17 @@ impl TransactItem {
         let condition = (!clauses.is_empty()).then(|| clauses.join(" AND "));
         (!names.clash).then_some(Rendered { action, condition, names: names.names, values: names.values })
     }
+}
+
+/// Two items as one, maps put together; `None` if they differ about an attribute.
+fn merged(mut this: Item, that: Item) -> Option<Item> {
+    for (name, value) in that {
+        let whole = match (this.remove(&name), value) {
+            (None, value) => value,
+            (Some(Value::M(ours)), Value::M(theirs)) => Value::M(merged(ours, theirs)?),
+            (Some(ours), theirs) => (ours == theirs).then_some(ours)?,
+        };
+        this.insert(name, whole);
+    }
+    Some(this)
 }

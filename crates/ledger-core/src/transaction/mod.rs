@@ -9,6 +9,7 @@ mod projection;
 pub use classify::{Broken, Reason, ReasonCode, Rejection, Verdict};
 pub(crate) use entry::changes;
 pub use entry::{Entry, Provenance, Reference};
+pub(crate) use item::Action;
 pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
 
 use crate::account::{self, Account, Posting};
@@ -93,6 +94,9 @@ pub enum BuildError {
     /// A merchant is credited by whoever holds no fencing token.
     #[error("a merchant's balance changes without a fencing token ({0:?})")]
     Unfenced(Role),
+    /// An attribute of a split record has no place in the legacy model.
+    #[error("`{1}` has no place in the legacy model ({0:?})")]
+    Unplaced(Role, String),
     /// A record is credited to a merchant that it is not of.
     #[error("a record is another merchant's ({0:?})")]
     Stranger(Role),

@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason};
 use aws_smithy_types::Blob;
 use ledger_core::dynamo::{Item, ItemError, Value};
 use ledger_core::keys::{Key, attr};
+use ledger_core::migration::Odd;
 use ledger_core::transaction::{Reason, ReasonCode};
 use std::collections::HashMap;
 
@@ -50,6 +51,12 @@ pub(super) fn readable(item: HashMap<String, AttributeValue>) -> Readable {
         }
     }
     readable
+}
+
+/// The attributes of a legacy item that cannot be read, and whether they say anything.
+pub(super) fn odd(item: &HashMap<String, AttributeValue>) -> Vec<(String, Odd)> {
+    let odd = item.iter().filter(|(_, value)| from_sdk((*value).clone()).is_none());
+    odd.map(|(name, value)| (name.clone(), if value.is_null() { Odd::Null } else { Odd::Other })).collect()
 }
 
 pub(super) fn reason(reason: CancellationReason) -> Reason {

@@ -5,9 +5,11 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, Get, KeysAndAttributes, TransactGetItem};
 use ledger_core::dynamo::{Item, ItemError, Value};
-use ledger_core::keys::{INDEX_BY_OWNER, INDEX_DUE, Key, Partition, attr};
+use ledger_core::keys::{INDEX_BY_OWNER, INDEX_DUE, Key, Partition, attr, sk};
+use ledger_core::migration::Layout;
 use ledger_core::retry;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// DynamoDB's bound for one BatchGetItem or TransactGetItems.
 const KEYS_MAX: usize = 100;
@@ -145,11 +147,23 @@ impl QuerySpec {
 }
 
 impl Dynamo {
-    /// An item as it is.
+    /// An item as it is; a customer's split record from wherever the tenant's layout has it.
     ///
     /// # Errors
     /// [`ReadError`] if that is not known.
     pub async fn get(&self, key: &Key) -> Result<Option<Item>, ReadError> {
+        if let Some(layout) = self.layout_of(key).await?
+            && layout.reading(key).is_some()
+        {
+            return Ok(Box::pin(self.get_together(std::slice::from_ref(key))).await?.into_iter().flatten().next());
+        }
+        let item = self.get_stored(key).await?;
+        self.note_layout(key, item.as_ref());
+        Ok(item)
+    }
+
+    /// An item under its own key.
+    pub(super) async fn get_stored(&self, key: &Key) -> Result<Option<Item>, ReadError> {
         let request = self.client.get_item().table_name(&*self.table).consistent_read(true);
         let answer = request.set_key(Some(convert::key_to_sdk(key))).send().await.map_err(read_error)?;
         Ok(answer.item.map(convert::item_from_sdk).transpose()?)
@@ -165,6 +179,12 @@ impl Dynamo {
         let mut wanted = keys.to_vec();
         wanted.sort();
         wanted.dedup();
+        for key in self.moving(&wanted).await? {
+            wanted.retain(|wanted| *wanted != key);
+            if let Some(item) = self.get(&key).await? {
+                found.insert((key.pk().to_owned(), key.sk().to_owned()), item);
+            }
+        }
         for chunk in wanted.chunks(KEYS_MAX) {
             self.get_chunk(chunk, &mut found).await?;
         }
@@ -200,11 +220,61 @@ impl Dynamo {
         }
     }
 
-    /// At most 100 items as they were at one instant, in the order of the keys.
+    /// Which of these a layout may have elsewhere.
+    async fn moving(&self, keys: &[Key]) -> Result<Vec<Key>, ReadError> {
+        let mut moving = Vec::new();
+        for key in keys {
+            if self.layout_of(key).await?.is_some_and(|layout| layout.reading(key).is_some()) {
+                moving.push(key.clone());
+            }
+        }
+        Ok(moving)
+    }
+
+    /// At most 100 items as they were at one instant, in the order of the keys; a customer's split records from
+    /// wherever the tenant's layout has them.
     ///
     /// # Errors
     /// [`ReadError`] if that is not known; [`ReadError::Throttled`] if they are written to all the time.
     pub async fn get_together(&self, keys: &[Key]) -> Result<Vec<Option<Item>>, ReadError> {
+        let mut layouts = Vec::with_capacity(keys.len());
+        for key in keys {
+            layouts.push(self.layout_of(key).await?);
+        }
+        let reading = |key, layout: &Option<Arc<Layout>>| {
+            layout.as_ref().and_then(|layout| layout.reading(key)).map(|reading| reading.keys())
+        };
+        let asked: Vec<Vec<Key>> = keys
+            .iter()
+            .zip(&layouts)
+            .map(|(key, layout)| reading(key, layout).map_or_else(|| vec![key.clone()], Vec::from))
+            .collect();
+        let mut wanted: Vec<Key> = asked.into_iter().flatten().collect();
+        wanted.sort();
+        wanted.dedup();
+        let stored = self.get_stored_together(&wanted).await?;
+        let stored: BTreeMap<&Key, _> =
+            wanted.iter().zip(stored).filter_map(|(key, item)| Some((key, item?))).collect();
+        let whole = |key: &Key| stored.get(key).cloned().map(convert::item_from_sdk).transpose();
+        // What the ledger never wrote in a legacy item may be of any kind.
+        let readable = |key: &Key| stored.get(key).cloned().map(|item| convert::readable(item).item);
+        let items = keys.iter().zip(&layouts).map(|(key, layout)| {
+            match layout.as_ref().and_then(|layout| layout.reading(key)) {
+                Some(reading) => {
+                    let [record, legacy, split] = reading.keys();
+                    Ok(reading.item([readable(&record), readable(&legacy), whole(&split)?]))
+                }
+                None => Ok(whole(key)?),
+            }
+        });
+        items.collect()
+    }
+
+    /// Items under their own keys as they were at one instant, as the SDK has them.
+    pub(super) async fn get_stored_together(
+        &self,
+        keys: &[Key],
+    ) -> Result<Vec<Option<HashMap<String, AttributeValue>>>, ReadError> {
         let mut gets = Vec::with_capacity(keys.len());
         for key in keys {
             let get = Get::builder().table_name(&*self.table).set_key(Some(convert::key_to_sdk(key))).build();
@@ -217,14 +287,24 @@ impl Dynamo {
             }
             match self.client.transact_get_items().set_transact_items(Some(gets.clone())).send().await {
                 Ok(answer) => {
-                    let items = answer.responses.unwrap_or_default().into_iter();
-                    return items.map(|got| Ok(got.item.map(convert::item_from_sdk).transpose()?)).collect();
+                    return Ok(answer.responses.unwrap_or_default().into_iter().map(|got| got.item).collect());
                 }
                 Err(error) if met_a_write(&error) => {}
                 Err(error) => return Err(read_error(error)),
             }
         }
         Err(ReadError::Throttled)
+    }
+
+    /// The balances of a partition's account, wherever they stand.
+    ///
+    /// # Errors
+    /// [`ReadError`] if one of them is not known.
+    pub async fn balances(&self, partition: &Partition) -> Result<Vec<Item>, ReadError> {
+        match self.moving_balances(partition).await? {
+            Some(items) => Ok(items),
+            None => self.query(&QuerySpec::partition(partition, SortKeys::Prefix(sk::BALANCE.to_owned()))).await,
+        }
     }
 
     /// The items that a query asks for.

@@ -1,0 +1,109 @@
+//! The end: what the split records have is taken out of the God Record. What the ledger never knew stays there.
+
+use super::plan::Concern;
+use super::record::{self, FENCE, REGIONAL, Truth};
+use super::setting::Migration;
+use super::snapshot::{Change, Snapshot, Whose};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value, at, read};
+use crate::keys::{Key, attr, sk};
+use crate::money::Asset;
+use crate::time::Timestamp;
+use crate::transaction::{Role, TransactItem};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// How long the items of a contracted history still stand.
+pub const HISTORY_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// What a look at a customer calls for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contraction {
+    /// Nothing: there is no God Record, or it is empty.
+    Done,
+    /// The split records lack something: it has to be copied first.
+    NotCopied(Concern),
+    /// Somebody has written under a later setting: read it.
+    Fenced,
+    /// This.
+    Change(Change),
+}
+
+/// Empties a customer's God Record. Guarded on nothing standing there alone, and stamped with the fence: who plans by
+/// an earlier setting, and would write there, is shut out.
+#[must_use]
+pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Contraction {
+    let Some(god) = seen.record(whose) else { return Contraction::Done };
+    let Some(fence) = read::opt_int(god, FENCE) else { return Contraction::NotCopied(Concern::Profile) };
+    if fence > migration.fence.number() {
+        return Contraction::Fenced;
+    }
+    if let Some(alone) = Concern::ALL.into_iter().find(|concern| Truth::read(god, *concern) == Some(Truth::Legacy)) {
+        return Contraction::NotCopied(alone);
+    }
+    let mut gone: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
+    for counterpart in migration.counterparts(whose) {
+        let key = counterpart.legacy(migration.phase.model());
+        if key == counterpart.split() {
+            continue;
+        }
+        let names = counterpart.attributes().iter().filter_map(|(attribute, _)| counterpart.name(attribute));
+        let item = seen.get(&key);
+        let there = names.filter(|name| item.is_some_and(|item| at(item, name).is_some()));
+        gone.entry(key).or_default().extend(there);
+    }
+    let record = gone.entry(whose.record()).or_default();
+    record.extend(Concern::ALL.map(record::attribute).into_iter().filter(|name| god.contains_key(name)));
+    let mut clauses = vec![record::not_fenced(migration.fence)];
+    clauses.extend(whole_map(migration, god, record));
+    if record.is_empty() && fence == migration.fence.number() && gone.values().all(BTreeSet::is_empty) {
+        return Contraction::Done;
+    }
+    for concern in Concern::ALL {
+        let not =
+            Condition::is_not(record::attribute(concern), format!("not_{}", concern.name()), Truth::Legacy.value());
+        clauses.push(record::stale(not));
+    }
+    let mut clauses = Some(clauses);
+    let mut items = Vec::new();
+    for (key, names) in gone {
+        let is_record = key == whose.record();
+        let update = if is_record { Update::new().set(FENCE, "fence", migration.fence.value()) } else { Update::new() };
+        let update = names.into_iter().fold(update, Update::remove);
+        if !update.is_empty() {
+            let clauses = if is_record { clauses.take().unwrap_or_default() } else { Vec::new() };
+            items.push(TransactItem::update(Role::GodRecord, key, update, clauses));
+        }
+    }
+    Contraction::Change(Change(items))
+}
+
+/// The map of regional currencies goes as a whole if the ledger knows all of it; else what it knows goes.
+fn whole_map(migration: &Migration, god: &Item, gone: &mut BTreeSet<String>) -> Option<crate::transaction::Clause> {
+    let map = god.get(REGIONAL)?;
+    let known = |name: &String| {
+        migration.assets.iter().any(|spec| matches!(spec.asset(), Asset::Regional(key) if key.as_str() == name))
+    };
+    let Value::M(currencies) = map else { return None };
+    if !currencies.keys().all(known) {
+        return None;
+    }
+    gone.retain(|name| !name.starts_with(REGIONAL) || !name.contains(crate::dynamo::STEP));
+    gone.insert(REGIONAL.to_owned());
+    Some(record::stale(Condition::compare(REGIONAL, Cmp::Eq, "regional", map.clone())))
+}
+
+/// Lets legacy history items go, as many as are given: DynamoDB deletes them a week later. Each must still be there.
+#[must_use]
+pub fn expire_history(items: &[Item], now: Timestamp) -> Option<Change> {
+    let ttl = Value::int(now.plus(HISTORY_KEPT).seconds());
+    let expire = |item: &Item| {
+        let (pk, name) = (read::opt_text(item, attr::PK)?, read::opt_text(item, attr::SK)?);
+        let key = Key::stored(&crate::keys::tenant_of(pk)?, pk, name)?;
+        let due = name.starts_with(sk::HISTORY) && !item.contains_key(attr::TTL);
+        let update = Update::new().set(attr::TTL, "ttl", ttl.clone());
+        let there = record::stale(Condition::exists(attr::PK));
+        due.then(|| TransactItem::update(Role::GodRecord, key, update, vec![there]))
+    };
+    let items: Vec<TransactItem> = items.iter().filter_map(expire).collect();
+    (!items.is_empty()).then_some(Change(items))
+}

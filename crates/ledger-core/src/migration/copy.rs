@@ -1,0 +1,201 @@
+//! One concern of one customer is brought from the model that has it to the other one, whatever traffic interleaves.
+//!
+//! First the God Record is stamped with our fence: from then on nobody writes to the customer who plans by an earlier
+//! setting. Whoever plans by ours adds the same to both models or is shut out, so that the difference between the two
+//! stays as it is however often it is read; it is added once, under a marker.
+
+use super::counterpart::{Counterpart, Nature};
+use super::plan::{Concern, Stage};
+use super::record::{self, FENCE, Truth};
+use super::setting::Migration;
+use super::snapshot::{Change, Snapshot, Whose};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value, at};
+use crate::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use crate::ids::{Actor, Principal};
+use crate::money::{MoneyError, difference};
+use crate::operation::Operation;
+use crate::time::Timestamp;
+use crate::transaction::{Role, TransactItem};
+
+/// What a look at a concern calls for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// Nothing: it stands where the phase needs it.
+    Done,
+    /// The ledger has to take the customer over first.
+    NotAdopted,
+    /// Somebody has written under a later setting: read it.
+    Fenced,
+    /// To shut out whoever plans by an earlier setting; then look again.
+    Raise(Change),
+    /// This.
+    Copy(Change),
+}
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    ToSplit,
+    ToLegacy,
+}
+
+/// Brings a concern to where the phase needs it.
+///
+/// # Errors
+/// [`MoneyError`] if a difference cannot be held exactly.
+pub fn copy(
+    migration: &Migration,
+    whose: &Whose,
+    concern: Concern,
+    seen: &Snapshot,
+    now: Timestamp,
+) -> Result<Copying, MoneyError> {
+    let (Some(fence), Some(truth)) = (seen.fence(whose), seen.truth(whose, concern)) else {
+        return Ok(if seen.is_adopted(whose) { Copying::Done } else { Copying::NotAdopted });
+    };
+    if fence > migration.fence.number() {
+        return Ok(Copying::Fenced);
+    }
+    let Some(way) = needed(migration.phase.stage(concern), truth) else { return Ok(Copying::Done) };
+    if fence < migration.fence.number() {
+        return Ok(Copying::Raise(raised(migration, whose)));
+    }
+    let mut items: Vec<TransactItem> = marker(migration, whose, concern, now).into_iter().collect();
+    let mut record = TransactItem::update(
+        Role::GodRecord,
+        whose.record(),
+        Update::new().set(record::attribute(concern), "copied", Truth::Both.value()),
+        vec![
+            record::stale(Condition::compare(FENCE, Cmp::Eq, "fence", migration.fence.value())),
+            record::stale(Condition::compare(record::attribute(concern), Cmp::Eq, "truth", truth.value())),
+        ],
+    );
+    let mut rest = Vec::new();
+    for counterpart in migration.counterparts_of(whose, concern) {
+        for item in brought(migration, &counterpart, seen, way)? {
+            if item.key() == record.key() {
+                record = record.and(item).ok_or(MoneyError::Unreadable)?;
+            } else {
+                rest.push(item);
+            }
+        }
+    }
+    items.push(record);
+    items.extend(rest);
+    Ok(Copying::Copy(Change(items)))
+}
+
+/// Which way a concern has to be brought for a stage, from where it stands.
+fn needed(stage: Stage, truth: Truth) -> Option<Way> {
+    match (stage, truth) {
+        (_, Truth::Both) | (Stage::LegacyOnly, Truth::Legacy) | (Stage::NewOnly, Truth::Split) => None,
+        (Stage::DualWrite | Stage::Backfilled | Stage::ReadNew | Stage::NewOnly, Truth::Legacy) => Some(Way::ToSplit),
+        (Stage::LegacyOnly | Stage::DualWrite | Stage::Backfilled | Stage::ReadNew, Truth::Split) => {
+            Some(Way::ToLegacy)
+        }
+    }
+}
+
+/// Nobody who plans by an earlier setting writes to the customer from here on.
+fn raised(migration: &Migration, whose: &Whose) -> Change {
+    let update = Update::new().set(FENCE, "fence", migration.fence.value());
+    let clauses = vec![record::stale(Condition::compare(FENCE, Cmp::Lt, "fence", migration.fence.value()))];
+    Change(vec![TransactItem::update(Role::GodRecord, whose.record(), update, clauses)])
+}
+
+/// Once for each concern and setting: within one, a concern is never brought the same way twice.
+fn marker(migration: &Migration, whose: &Whose, concern: Concern, now: Timestamp) -> Option<TransactItem> {
+    let (concern, fence) = (concern.name(), migration.fence.number());
+    let claim = Claim {
+        tenant: whose.tenant.clone(),
+        principal: Principal::Customer(whose.customer),
+        actor: Actor::System,
+        operation: Operation::MigrationCopy,
+        key: IdempotencyKey::parse(&format!("{concern}:{fence}")).ok()?,
+        request: CanonicalRequest {
+            method: "POST",
+            path: format!("/customers/{}/copies/{concern}", whose.customer),
+            fields: Fields::new(),
+        },
+        window: Window::WALLET,
+        now,
+    };
+    let body = serde_json::json!({ "concern": concern, "phase": migration.phase.number() }).to_string();
+    let answer = Answer { status: 200, content_type: "application/json".to_owned(), location: None, body };
+    Some(claim.marker(&answer, None))
+}
+
+/// The actions that make one model say of a record what the other one says: sums by their difference, unguarded, for
+/// it stays as it is; fields as they were read, guarded on their being so still, so that what is cleared meanwhile does
+/// not come back. What stands when nothing is to change gives no action.
+fn brought(
+    migration: &Migration,
+    counterpart: &Counterpart,
+    seen: &Snapshot,
+    way: Way,
+) -> Result<Vec<TransactItem>, MoneyError> {
+    let nothing = Item::new();
+    let (legacy_key, split_key) = (counterpart.legacy(migration.phase.model()), counterpart.split());
+    let legacy = seen.get(&legacy_key).unwrap_or(&nothing);
+    let split = seen.get(&split_key).unwrap_or(&nothing);
+    let view = counterpart.view(legacy);
+    let (from, source_key, target_key) = match way {
+        Way::ToSplit => (&view, legacy_key, split_key),
+        Way::ToLegacy => (split, split_key, legacy_key),
+    };
+    let mut update = Update::new();
+    let mut as_read = Vec::new();
+    for (attribute, nature) in counterpart.attributes() {
+        let named = counterpart.name(attribute).unwrap_or_default();
+        let (source, target, to) = match way {
+            Way::ToSplit => (at(legacy, &named), (*attribute).to_owned(), split.get(*attribute)),
+            Way::ToLegacy => (split.get(*attribute), named.clone(), at(legacy, &named)),
+        };
+        let placeholder = format!("{}_{attribute}", counterpart.word());
+        let value = from.get(*attribute);
+        match nature {
+            Nature::Sum => {
+                let missing = difference(number(value)?, number(to)?)?;
+                if missing != "0" || (value.is_some() && to.is_none()) {
+                    update = update.add(target, placeholder, Value::N(missing));
+                }
+            }
+            Nature::Field => {
+                let name = match way {
+                    Way::ToSplit => named,
+                    Way::ToLegacy => (*attribute).to_owned(),
+                };
+                as_read.push(record::stale(match source {
+                    Some(source) => Condition::compare(name, Cmp::Eq, format!("{placeholder}_read"), source.clone()),
+                    None => Condition::absent(name),
+                }));
+                update = match value {
+                    Some(value) if to != Some(value) => update.set(target, placeholder, value.clone()),
+                    None if to.is_some() => update.remove(target),
+                    Some(_) | None => update,
+                };
+            }
+            Nature::Stamp => {
+                if let (Some(value), None) = (value, to) {
+                    update = update.set_if_absent(target, placeholder, value.clone());
+                }
+            }
+        }
+    }
+    let mut items = Vec::new();
+    if !as_read.is_empty() {
+        items.push(TransactItem::check(Role::GodRecord, source_key, as_read));
+    }
+    if !update.is_empty() {
+        items.push(TransactItem::update(Role::GodRecord, target_key, update, Vec::new()));
+    }
+    Ok(items)
+}
+
+fn number(value: Option<&Value>) -> Result<&str, MoneyError> {
+    match value {
+        None => Ok("0"),
+        Some(Value::N(number)) => Ok(number),
+        Some(Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) => Err(MoneyError::Unreadable),
+    }
+}

@@ -1,0 +1,106 @@
+//! What happened, in both formats: a journal entry or a reference to one, and a legacy item under the instant and the
+//! operation, `history#<epoch ms>#<operation>`.
+
+use super::plan::Stage;
+use crate::account::Account;
+use crate::dynamo::{Item, Value, read};
+use crate::ids::TransactionId;
+use crate::keys::{Key, attr, sk};
+use crate::money::{Asset, Delta};
+use crate::ops::journal::HistoryLine;
+use crate::time::Timestamp;
+use crate::transaction::{Action, Role, TransactItem, changes};
+use std::collections::BTreeSet;
+
+/// The attribute of an entry, or of a reference, that names the legacy item of the same fact.
+pub const LEGACY_SK: &str = "legacy_sk";
+
+/// A journal entry in a customer's partition is written in every stage, for no value moves without one. As long as
+/// the legacy format is written too, it carries the sort key of the legacy item beside it.
+pub(super) fn in_both(item: &TransactItem, stage: Stage) -> (TransactItem, Option<TransactItem>) {
+    let is_entry = matches!(item.role(), Role::Journal | Role::JournalReference);
+    match &item.action {
+        Action::Put(entry) if is_entry && stage.writes_legacy() => {
+            let Some(legacy) = written(item.key(), entry) else { return (item.clone(), None) };
+            let mut entry = entry.clone();
+            entry.insert(LEGACY_SK.to_owned(), Value::s(legacy.key().sk()));
+            (TransactItem::put(item.role(), item.key().clone(), entry, item.clauses().to_vec()), Some(legacy))
+        }
+        Action::Put(_) | Action::Update(_) | Action::Check => (item.clone(), None),
+    }
+}
+
+/// The legacy item of an entry. Two operations of a kind may happen in one millisecond, so the entry's id follows:
+/// readers of the format go by its beginning.
+fn written(key: &Key, entry: &Item) -> Option<TransactItem> {
+    let party = Account::Customer(key.customer()?);
+    let line = HistoryLine::read(entry, Some(party)).ok()?;
+    let millis = line.created_at.millis();
+    let name = format!("{}{millis}#{}#{}", sk::HISTORY, line.operation, line.id);
+    let mut legacy: Item = entry.clone();
+    for ours in [attr::DUE_PK, attr::DUE_SK, "postings", "principal", "actor", "idempotency_key", "home"] {
+        legacy.remove(ours);
+    }
+    legacy.insert("timestamp".to_owned(), Value::int(millis));
+    legacy.insert("changes".to_owned(), changes(&line.changes));
+    Some(TransactItem::put(Role::GodRecord, key.partition().history(&name), legacy, Vec::new()))
+}
+
+/// A legacy item that the ledger has not written, as a reference that stands for it from then on. The same item always
+/// makes the same reference. `None` if it is none: ours, or not under an instant.
+#[must_use]
+pub fn reference(item: &Item) -> Option<(Key, Item)> {
+    let (pk, legacy_sk) = (read::opt_text(item, attr::PK)?, read::opt_text(item, attr::SK)?);
+    let key = Key::stored(&crate::keys::tenant_of(pk)?, pk, legacy_sk)?;
+    let customer = key.customer()?;
+    let (millis, operation) = legacy_sk.strip_prefix(sk::HISTORY)?.split_once('#')?;
+    let at = Timestamp::from_millis(millis.parse().ok()?);
+    if item.contains_key("transaction_id") {
+        return None;
+    }
+    let id = TransactionId::of_step(customer.uuid(), legacy_sk, at);
+    let reference = key.partition().entry_reference(id);
+    let mut made = Item::from([
+        (attr::PK.to_owned(), Value::s(reference.pk())),
+        (attr::SK.to_owned(), Value::s(reference.sk())),
+        ("transaction_id".to_owned(), Value::s(id)),
+        ("operation".to_owned(), Value::s(operation)),
+        (attr::CREATED_AT.to_owned(), Value::s(at)),
+        ("changes".to_owned(), changes(&moved(item))),
+        (LEGACY_SK.to_owned(), Value::s(legacy_sk)),
+    ]);
+    for kept in ["memo", "merchant_id", "payment_id", "topup_id"] {
+        if let Some(text) = read::opt_text(item, kept) {
+            made.insert(kept.to_owned(), Value::s(text));
+        }
+    }
+    let rest = item.iter().filter(|(name, _)| ![attr::PK, attr::SK].contains(&name.as_str()));
+    made.insert("legacy".to_owned(), Value::M(rest.map(|(name, value)| (name.clone(), value.clone())).collect()));
+    Some((reference, made))
+}
+
+/// What a legacy item says that it moved: signed numbers under the names of the God Record.
+fn moved(item: &Item) -> Vec<Delta> {
+    let named = [("amount", Asset::Ecopay), ("point", Asset::Point), ("jcredit", Asset::Jcredit)];
+    let whole = named.into_iter().filter_map(|(name, asset)| Some((asset, read::opt_number(item, name)?)));
+    let regional = read::opt_map(item, "regional").into_iter().flatten().filter_map(|(name, value)| match value {
+        Value::N(number) => Some((Asset::parse(&format!("REGIONAL#{name}")).ok()?, number.as_str())),
+        Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
+    });
+    whole.chain(regional).filter_map(|(asset, number)| Delta::from_stored(asset, number).ok()).collect()
+}
+
+/// Items of a history in both formats, each fact once: an entry or a reference stands for the legacy item that it
+/// names. What only the legacy format has becomes a reference. In no order.
+#[must_use]
+pub fn merged(items: Vec<Item>) -> Vec<Item> {
+    let of = |item: &Item, name: &str| {
+        Some((read::opt_text(item, attr::PK)?.to_owned(), read::opt_text(item, name)?.to_owned()))
+    };
+    let told: BTreeSet<_> = items.iter().filter_map(|item| of(item, LEGACY_SK)).collect();
+    let is_legacy = |item: &Item| read::opt_text(item, attr::SK).is_some_and(|sk| sk.starts_with(sk::HISTORY));
+    let (legacy, mut merged): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_legacy);
+    let untold = legacy.into_iter().filter(|item| of(item, attr::SK).is_none_or(|sk| !told.contains(&sk)));
+    merged.extend(untold.map(|item| reference(&item).map_or(item, |(_, reference)| reference)));
+    merged
+}

@@ -1,0 +1,31 @@
+//! Moving a tenant from the model in which a customer is one item, the God Record, to the split records, concern by
+//! concern, while requests go on. Builders know split records only; here is where a transaction is written in each
+//! phase, where a split record is read, and how one customer is taken over, copied, compared and at last emptied.
+
+mod adopt;
+mod contract;
+mod copy;
+mod counterpart;
+mod history;
+mod moving;
+mod parity;
+mod placed;
+mod plan;
+mod record;
+mod seen;
+mod setting;
+mod snapshot;
+
+pub use adopt::{Adoption, Unadoptable, adopt};
+pub use contract::{Contraction, HISTORY_KEPT, contract, expire_history};
+pub use copy::{Copying, copy};
+pub use counterpart::Counterpart;
+pub use history::{LEGACY_SK, merged, reference};
+pub use moving::{Evidence, PassResult, RECENT, Refused, SETTLES, begin};
+pub use parity::{Difference, Parity, parity, untold};
+pub use placed::{Cancelled, Placed};
+pub use plan::{Concern, Model, Move, Phase, PhaseError, Stage};
+pub use record::{Stale, Truth};
+pub use seen::Reading;
+pub use setting::{Fence, Layout, Migration};
+pub use snapshot::{Change, Odd, Snapshot, Whose};

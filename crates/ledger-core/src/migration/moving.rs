@@ -1,0 +1,231 @@
+//! From one phase to the next, or back: what has to be known before, and the one write that does it.
+
+use super::plan::{Model, Phase, Stage};
+use super::setting::{ATTRIBUTE, Migration};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, Tenant};
+use crate::keys::{self, attr};
+use crate::ops::audit::Act;
+use crate::ops::{Context, TenantTerms};
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
+use std::time::Duration;
+
+/// For how long a setting may still be planned by after it was changed: as long as it is cached, and then as long as
+/// the longest request takes.
+pub const SETTLES: Duration = Duration::from_secs(60 + 30);
+/// How old a report may be that a phase is entered on.
+pub const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What a pass over all customers came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassResult {
+    /// The fence of the setting by which it was made.
+    pub fence: i64,
+    /// When it was over; `None` while it is not.
+    pub finished_at: Option<Timestamp>,
+    /// Customers in whom it found, or left, something.
+    pub left: i64,
+}
+
+/// What is known when a phase is to be entered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// The last backfill.
+    pub backfill: Option<PassResult>,
+    /// The last comparison.
+    pub verify: Option<PassResult>,
+    /// The last contraction.
+    pub contract: Option<PassResult>,
+}
+
+/// Why a migration may not move.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// One phase at a time.
+    #[error("from phase {from} the way leads to the one before or the one after, not to {to}")]
+    Skips {
+        /// Where the tenant stands.
+        from: u8,
+        /// Where to.
+        to: u8,
+    },
+    /// Who has read the setting before may still be at work.
+    #[error("the phase was changed a moment ago: wait until every function has seen it")]
+    Unsettled {
+        /// For how much longer.
+        wait: Duration,
+    },
+    /// Not every customer has both models.
+    #[error("enter this phase after a backfill under the present one that left nobody: {why}")]
+    NotBackfilled {
+        /// What is missing of it.
+        why: &'static str,
+    },
+    /// Nobody knows that both models say the same.
+    #[error("enter this phase after a comparison under the present one that found nothing: {why}")]
+    NotVerified {
+        /// What is missing of it.
+        why: &'static str,
+    },
+    /// The God Records are being emptied.
+    #[error("the God Records are being emptied: there is no way back")]
+    Contracting,
+    /// Something is still read from the God Record.
+    #[error("the God Records can be emptied in the last phase only")]
+    NotLast,
+    /// Not every God Record is empty.
+    #[error("the migration is over after a contraction that left nobody: {why}")]
+    NotContracted {
+        /// What is missing of it.
+        why: &'static str,
+    },
+}
+
+impl PassResult {
+    /// Whether it says, of the present setting, that nothing is left; else why it does not.
+    fn holds(this: Option<Self>, migration: &Migration, now: Timestamp) -> Result<(), &'static str> {
+        let Some(this) = this else { return Err("there has been none") };
+        if this.fence != migration.fence.number() {
+            return Err("the last one was made under another setting");
+        }
+        match this.finished_at {
+            None => Err("it is not over"),
+            Some(at) if now.since(at) > RECENT => Err("it is more than a day old"),
+            Some(_) if this.left > 0 => Err("it found something"),
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+impl Migration {
+    /// In another phase: the next one, or the one before.
+    ///
+    /// # Errors
+    /// [`Refused`] if it may not be entered.
+    pub fn moved(&self, to: Phase, evidence: &Evidence, now: Timestamp) -> Result<Self, Refused> {
+        let forward = self.phase.next() == Some(to);
+        if !forward && self.phase.back() != Some(to) {
+            return Err(Refused::Skips { from: self.phase.number(), to: to.number() });
+        }
+        if self.contracting {
+            return Err(Refused::Contracting);
+        }
+        self.has_settled(now)?;
+        if forward && let Some((_, stage)) = to.entered_by() {
+            let backfilled =
+                || PassResult::holds(evidence.backfill, self, now).map_err(|why| Refused::NotBackfilled { why });
+            let verified = || PassResult::holds(evidence.verify, self, now).map_err(|why| Refused::NotVerified { why });
+            match stage {
+                Stage::LegacyOnly | Stage::DualWrite => {}
+                Stage::Backfilled => backfilled()?,
+                Stage::ReadNew | Stage::NewOnly => verified()?,
+            }
+        }
+        Ok(Self { phase: to, fence: self.fence.next(), since: now, ..self.clone() })
+    }
+
+    /// On the way to empty God Records, from which there is no way back.
+    ///
+    /// # Errors
+    /// [`Refused`] if something is still read there.
+    pub fn contracting(&self, now: Timestamp) -> Result<Self, Refused> {
+        if !self.phase.is_last() {
+            return Err(Refused::NotLast);
+        }
+        self.has_settled(now)?;
+        Ok(Self { contracting: true, fence: self.fence.next(), since: now, ..self.clone() })
+    }
+
+    /// Whether it may be over: every God Record is empty.
+    ///
+    /// # Errors
+    /// [`Refused`] if that is not known.
+    pub fn may_end(&self, evidence: &Evidence, now: Timestamp) -> Result<(), Refused> {
+        if !self.contracting {
+            return Err(Refused::NotLast);
+        }
+        PassResult::holds(evidence.contract, self, now).map_err(|why| Refused::NotContracted { why })
+    }
+
+    /// Everybody plans by this setting.
+    ///
+    /// # Errors
+    /// [`Refused::Unsettled`] if somebody may not.
+    pub fn has_settled(&self, now: Timestamp) -> Result<(), Refused> {
+        match SETTLES.checked_sub(now.since(self.since)) {
+            Some(wait) if !wait.is_zero() => Err(Refused::Unsettled { wait }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Writes this setting in place of the one that was read, and who did it.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn replacing(
+        &self,
+        before: &Self,
+        tenant: &Tenant,
+        actor: Actor,
+        cx: &Context,
+    ) -> Result<Transaction, BuildError> {
+        let fence = format!("{ATTRIBUTE}.fence");
+        let seen = Condition::compare(fence, Cmp::Eq, "seen", before.fence.value());
+        let details = Item::from([
+            ("from".to_owned(), Value::s(before.phase)),
+            ("to".to_owned(), Value::s(self.phase)),
+            ("contracting".to_owned(), Value::Bool(self.contracting)),
+        ]);
+        set(tenant, self.item(), seen, "migration_phase", actor, details, cx)
+    }
+
+    /// Writes that the migration is over: from then on there are split records only.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn ended(&self, tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
+        let mut item = self.item();
+        item.insert("contracted_at".to_owned(), Value::s(cx.now));
+        let fence = format!("{ATTRIBUTE}.fence");
+        let seen = Condition::compare(fence, Cmp::Eq, "seen", self.fence.value());
+        set(tenant, item, seen, "migration_end", actor, Item::new(), cx)
+    }
+}
+
+/// Writes a tenant's first setting: its customers come from a legacy model. A tenant that has one keeps it.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn begin(
+    tenant: &Tenant,
+    model: Model,
+    terms: &TenantTerms,
+    actor: Actor,
+    cx: &Context,
+) -> Result<Transaction, BuildError> {
+    let first = Migration::first(model, terms, cx.now);
+    let details = Item::from([("model".to_owned(), Value::s(model.name()))]);
+    set(tenant, first.item(), Condition::absent(ATTRIBUTE), "migration_begin", actor, details, cx)
+}
+
+fn set(
+    tenant: &Tenant,
+    item: Item,
+    seen: Condition,
+    action: &'static str,
+    actor: Actor,
+    details: Item,
+    cx: &Context,
+) -> Result<Transaction, BuildError> {
+    let update =
+        Update::new().set(ATTRIBUTE, "migration", Value::M(item)).set(attr::UPDATED_AT, "now", Value::s(cx.now));
+    let seen = Clause { condition: seen, failure: Failure::StalePlan };
+    let act = Act { actor, action, subject: "tenant".to_owned(), reason: None, details };
+    Transaction::unkeyed(vec![
+        TransactItem::update(Role::Config, keys::config(tenant), update, vec![forms::exists(), seen]),
+        act.record(tenant, cx),
+    ])
+}

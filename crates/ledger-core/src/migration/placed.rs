@@ -1,0 +1,271 @@
+//! A transaction where it is written: each action of it on a split record becomes what the phase asks for, and what
+//! the store says of those actions becomes what it would have said of the transaction itself.
+
+use super::counterpart::Counterpart;
+use super::history;
+use super::plan::{Concern, Stage};
+use super::record::{self, GodRecord, Stale};
+use super::setting::{Layout, Migration};
+use crate::dynamo::Item;
+use crate::keys::Key;
+use crate::transaction::{Action, BuildError, Clause, MAX_ITEMS, Reason, ReasonCode, Role, TransactItem, Transaction};
+use std::collections::BTreeMap;
+
+/// Actions as they are written, and which actions of the transaction each of them stands for.
+// INVARIANT: every action of the transaction is written under its own guards once: on the split record where that is
+// the truth, else on its counterpart; and a customer's God Record is among the actions, under its own clauses,
+// wherever a customer's split record is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    items: Vec<TransactItem>,
+    told: Vec<Told>,
+    /// How many actions the transaction has.
+    of: usize,
+}
+
+/// What an action that is written tells of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Told {
+    /// The transaction's actions whose guards it carries, each with what the item is read as.
+    guards: Vec<Guarded>,
+    /// Those that it only writes for.
+    writes: Vec<usize>,
+    /// What it asks of the God Record itself.
+    record: Option<GodRecord>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Guarded {
+    position: usize,
+    item: TransactItem,
+    seen_as: Option<Counterpart>,
+}
+
+/// What the store's reasons mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// One reason for each of the transaction's actions.
+    For(Vec<Reason>),
+    /// A customer does not stand where the layout puts it: nothing was written, and nothing is wrong. With the
+    /// reasons for whoever cannot do anything about it.
+    Stale(Stale, Vec<Reason>),
+}
+
+impl Transaction {
+    /// Its actions where a layout puts them. A layout of split records leaves them as they are.
+    ///
+    /// # Errors
+    /// [`BuildError`] if they cannot be put there.
+    pub fn placed(&self, layout: &Layout) -> Result<Placed, BuildError> {
+        let migration = match layout {
+            Layout::Split => None,
+            Layout::Migrating(migration) => Some(migration),
+        };
+        let mut placing = Placing { migration, actions: Vec::new(), at: BTreeMap::new() };
+        for (position, item) in self.items().iter().enumerate() {
+            placing.place(position, item)?;
+        }
+        placing.done(self.items().len())
+    }
+}
+
+impl Placed {
+    /// What is written, in the order in which the store reports on it.
+    #[must_use]
+    pub fn items(&self) -> &[TransactItem] {
+        &self.items
+    }
+
+    /// What the store's reasons, one for each action that was written, mean for the transaction.
+    #[must_use]
+    pub fn cancelled(&self, reasons: Vec<Reason>) -> Cancelled {
+        if reasons.len() != self.items.len() {
+            return Cancelled::For(reasons);
+        }
+        let mut of: Vec<Reason> = vec![Reason { code: ReasonCode::None, item: None }; self.of];
+        let mut stale = None;
+        for (told, reason) in self.told.iter().zip(reasons) {
+            if reason.code == ReasonCode::ConditionalCheckFailed {
+                stale = stale.or(told.failed(reason.item, &mut of));
+            } else if reason.code != ReasonCode::None {
+                told.all().for_each(|position| say(&mut of, position, &reason));
+            }
+        }
+        let stands = self
+            .items
+            .iter()
+            .zip(&of)
+            .any(|(item, reason)| item.role() == Role::Marker && reason.code == ReasonCode::ConditionalCheckFailed);
+        match stale {
+            Some(stale) if !stands => Cancelled::Stale(stale, of),
+            Some(_) | None => Cancelled::For(of),
+        }
+    }
+}
+
+/// What is said of an action first stands, but for a failed guard, which is said above all.
+fn say(of: &mut [Reason], position: usize, reason: &Reason) {
+    if let Some(said) = of.get_mut(position)
+        && (said.code == ReasonCode::None || reason.code == ReasonCode::ConditionalCheckFailed)
+    {
+        *said = reason.clone();
+    }
+}
+
+impl Told {
+    fn all(&self) -> impl Iterator<Item = usize> {
+        self.guards.iter().map(|guarded| guarded.position).chain(self.writes.iter().copied())
+    }
+
+    /// Its condition does not hold: whose guards do not? Or is it the God Record's own?
+    fn failed(&self, old: Option<Item>, of: &mut [Reason]) -> Option<Stale> {
+        let failed = ReasonCode::ConditionalCheckFailed;
+        let mut any = false;
+        for Guarded { position, item, seen_as } in &self.guards {
+            let seen = match seen_as {
+                Some(counterpart) => {
+                    old.as_ref().filter(|old| counterpart.stands_in(old)).map(|old| counterpart.view(old))
+                }
+                None => old.clone(),
+            };
+            if seen_as.is_none() || item.failure_on(seen.as_ref()).is_some() {
+                any = true;
+                say(of, *position, &Reason { code: failed.clone(), item: seen });
+            }
+        }
+        let stale = self.record.as_ref().and_then(|record| record.stale(old.as_ref(), any));
+        if stale.is_none() && !any {
+            // Nothing explains it: the classification is to say so.
+            self.all().for_each(|position| say(of, position, &Reason { code: failed.clone(), item: old.clone() }));
+        }
+        stale
+    }
+}
+
+struct Placing<'a> {
+    migration: Option<&'a Migration>,
+    actions: Vec<Draft>,
+    at: BTreeMap<Key, usize>,
+}
+
+struct Draft {
+    item: TransactItem,
+    told: Told,
+}
+
+impl Placing<'_> {
+    fn place(&mut self, position: usize, item: &TransactItem) -> Result<(), BuildError> {
+        let Some(migration) = self.migration else { return self.guarded(position, item.clone(), None, item) };
+        let Some(counterpart) = Counterpart::of(item.key()) else {
+            let (entry, legacy) = history::in_both(item, migration.phase.stage(Concern::History));
+            self.guarded(position, entry, None, item)?;
+            return legacy.into_iter().try_for_each(|legacy| self.written(position, legacy));
+        };
+        let stage = migration.phase.stage(counterpart.concern());
+        let writes = item.action != Action::Check;
+        self.record(migration, &counterpart, stage, item)?;
+        let legacy = || legacy(&counterpart, migration, item);
+        // A record that is made is guarded in both places: nothing may be there already.
+        let made = matches!(item.action, Action::Put(_));
+        if stage.reads_split() {
+            self.guarded(position, item.clone(), None, item)?;
+            if stage.writes_legacy() && writes {
+                self.written(position, if made { legacy()? } else { legacy()?.guarded_by(Vec::new()) })?;
+            }
+        } else {
+            self.guarded(position, legacy()?, Some(counterpart.clone()), item)?;
+            if stage.writes_split() && writes {
+                self.written(position, if made { item.clone() } else { item.clone().guarded_by(Vec::new()) })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The customer's God Record is written, or at least looked at, by whoever touches one of its concerns.
+    fn record(
+        &mut self,
+        migration: &Migration,
+        of: &Counterpart,
+        stage: Stage,
+        item: &TransactItem,
+    ) -> Result<(), BuildError> {
+        let (own, needs) = record::action(migration, of, stage, item);
+        let at = self.put(own)?;
+        if let Some(draft) = self.actions.get_mut(at) {
+            draft.told.record = match draft.told.record.take() {
+                Some(before) => Some(before.and(needs)),
+                None => Some(needs),
+            };
+        }
+        Ok(())
+    }
+
+    fn guarded(
+        &mut self,
+        position: usize,
+        placed: TransactItem,
+        seen_as: Option<Counterpart>,
+        item: &TransactItem,
+    ) -> Result<(), BuildError> {
+        let at = self.put(placed)?;
+        if let Some(draft) = self.actions.get_mut(at) {
+            draft.told.guards.push(Guarded { position, item: item.clone(), seen_as });
+        }
+        Ok(())
+    }
+
+    fn written(&mut self, position: usize, placed: TransactItem) -> Result<(), BuildError> {
+        let at = self.put(placed)?;
+        if let Some(draft) = self.actions.get_mut(at) {
+            draft.told.writes.push(position);
+        }
+        Ok(())
+    }
+
+    /// One action an item: what several ask of one becomes one.
+    fn put(&mut self, item: TransactItem) -> Result<usize, BuildError> {
+        let next = self.actions.len();
+        let at = *self.at.entry(item.key().clone()).or_insert(next);
+        match self.actions.get_mut(at) {
+            Some(draft) => {
+                let role = item.role();
+                draft.item = draft.item.clone().and(item).ok_or(BuildError::SameKey(role))?;
+            }
+            None => self.actions.push(Draft { item, told: Told::default() }),
+        }
+        Ok(at)
+    }
+
+    fn done(self, of: usize) -> Result<Placed, BuildError> {
+        if self.actions.len() > MAX_ITEMS {
+            return Err(BuildError::TooManyItems(self.actions.len()));
+        }
+        if let Some(draft) = self.actions.iter().find(|draft| draft.item.render().is_none()) {
+            return Err(BuildError::Placeholder(draft.item.role()));
+        }
+        let (items, told) = self.actions.into_iter().map(|draft| (draft.item, draft.told)).unzip();
+        Ok(Placed { items, told, of })
+    }
+}
+
+/// An action on a split record as one on its counterpart.
+fn legacy(counterpart: &Counterpart, migration: &Migration, item: &TransactItem) -> Result<TransactItem, BuildError> {
+    let unnamed = |attribute: String| BuildError::Unplaced(item.role(), attribute);
+    let (key, word) = (counterpart.legacy(migration.phase.model()), counterpart.word());
+    let name = |attribute: &str| counterpart.name(attribute);
+    let clause = |Clause { condition, failure }: &Clause| -> Result<Clause, BuildError> {
+        Ok(Clause { condition: condition.renamed(&name, &word).map_err(unnamed)?, failure: *failure })
+    };
+    let clauses: Vec<Clause> = item.clauses().iter().map(clause).collect::<Result<_, _>>()?;
+    Ok(match &item.action {
+        Action::Check => TransactItem::check(Role::GodRecord, key, clauses),
+        Action::Update(update) => {
+            TransactItem::update(Role::GodRecord, key, update.renamed(name, &word).map_err(unnamed)?, clauses)
+        }
+        Action::Put(split) => {
+            let mut attributes = Item::new();
+            counterpart.put(split, &mut attributes).map_err(unnamed)?;
+            TransactItem::put(Role::GodRecord, key, attributes, clauses)
+        }
+    })
+}

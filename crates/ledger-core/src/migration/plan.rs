@@ -1,0 +1,364 @@
+//! The phases, as data: for each legacy model an ordered list of moves, each of one concern by one stage.
+
+use crate::money::Asset;
+use std::fmt;
+
+/// What moves by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Concern {
+    /// Name, e-mail address, telephone number, status.
+    Profile,
+    /// The list of what happened.
+    History,
+    /// CO2 and counts.
+    Metrics,
+    /// Points.
+    Points,
+    /// J-Credits.
+    Jcredit,
+    /// Regional currencies.
+    Regional,
+    /// Money.
+    Money,
+}
+
+/// How far a concern has moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stage {
+    /// The God Record is written and read.
+    LegacyOnly,
+    /// Both are written; the God Record is read, and guards stand there.
+    DualWrite,
+    /// The same, and both say the same of every customer.
+    Backfilled,
+    /// Both are written; the split records are read, and guards stand there.
+    ReadNew,
+    /// The split records are written and read.
+    NewOnly,
+}
+
+/// What a tenant comes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Model {
+    /// Everything of a customer in one item, `customer`.
+    GodRecord,
+    /// Aggregates in `METRICS`, and points and J-Credits among them; the rest in `customer`.
+    HalfWay,
+}
+
+/// Where a tenant stands: how many moves of its model's plan have been made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Phase {
+    model: Model,
+    number: u8,
+}
+
+/// Why there is no such phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there are phases from 0 to {last}")]
+pub struct PhaseError {
+    /// The last one.
+    pub last: u8,
+}
+
+/// One concern goes one stage on.
+pub type Move = (Concern, Stage);
+
+use Concern::{History, Jcredit, Metrics, Money, Points, Profile, Regional};
+use Stage::{Backfilled, DualWrite, NewOnly, ReadNew};
+
+/// The moves from the God Record: phase `n` is what stands after the first `n` of them. What nobody's money hangs on
+/// goes first, money last. No concern leaves the God Record for good before every one is read from the split
+/// records: so the God Record stays whole until the last quarter, and a tenant that stops there has one of the two.
+const FROM_GOD_RECORD: &[Move] = &[
+    (Profile, DualWrite),
+    (Profile, Backfilled),
+    (Profile, ReadNew),
+    (History, DualWrite),
+    (History, Backfilled),
+    (History, ReadNew),
+    (Metrics, DualWrite),
+    (Metrics, Backfilled),
+    (Metrics, ReadNew),
+    (Points, DualWrite),
+    (Points, Backfilled),
+    (Points, ReadNew),
+    (Jcredit, DualWrite),
+    (Jcredit, Backfilled),
+    (Jcredit, ReadNew),
+    (Regional, DualWrite),
+    (Regional, Backfilled),
+    (Regional, ReadNew),
+    (Money, DualWrite),
+    (Money, Backfilled),
+    (Money, ReadNew),
+    (Profile, NewOnly),
+    (History, NewOnly),
+    (Metrics, NewOnly),
+    (Points, NewOnly),
+    (Jcredit, NewOnly),
+    (Regional, NewOnly),
+    (Money, NewOnly),
+];
+
+/// The moves from the half-way model, in which `METRICS` is a split record from the beginning.
+const FROM_HALF_WAY: &[Move] = &[
+    (Profile, DualWrite),
+    (Profile, Backfilled),
+    (Profile, ReadNew),
+    (History, DualWrite),
+    (History, Backfilled),
+    (History, ReadNew),
+    (Points, DualWrite),
+    (Points, Backfilled),
+    (Points, ReadNew),
+    (Jcredit, DualWrite),
+    (Jcredit, Backfilled),
+    (Jcredit, ReadNew),
+    (Regional, DualWrite),
+    (Regional, Backfilled),
+    (Regional, ReadNew),
+    (Money, DualWrite),
+    (Money, Backfilled),
+    (Money, ReadNew),
+    (Profile, NewOnly),
+    (History, NewOnly),
+    (Points, NewOnly),
+    (Jcredit, NewOnly),
+    (Regional, NewOnly),
+    (Money, NewOnly),
+];
+
+impl Concern {
+    /// Every concern, in the order in which they move.
+    pub const ALL: [Self; 7] = [Profile, History, Metrics, Points, Jcredit, Regional, Money];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Profile => "profile",
+            History => "history",
+            Metrics => "metrics",
+            Points => "points",
+            Jcredit => "jcredit",
+            Regional => "regional",
+            Money => "money",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|concern| concern.name() == name)
+    }
+
+    /// With which concern balances of an asset move.
+    #[must_use]
+    pub const fn of(asset: &Asset) -> Self {
+        match asset {
+            Asset::Ecopay => Money,
+            Asset::Point => Points,
+            Asset::Jcredit => Jcredit,
+            Asset::Regional(_) => Regional,
+        }
+    }
+}
+
+impl Stage {
+    /// Every stage, in their order.
+    pub const ALL: [Self; 5] = [Self::LegacyOnly, DualWrite, Backfilled, ReadNew, NewOnly];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LegacyOnly => "legacy_only",
+            Self::DualWrite => "dual_write",
+            Self::Backfilled => "backfilled",
+            Self::ReadNew => "read_new",
+            Self::NewOnly => "new_only",
+        }
+    }
+
+    /// Whether the God Record is written.
+    #[must_use]
+    pub const fn writes_legacy(self) -> bool {
+        match self {
+            Self::LegacyOnly | Self::DualWrite | Self::Backfilled | Self::ReadNew => true,
+            Self::NewOnly => false,
+        }
+    }
+
+    /// Whether the split records are written.
+    #[must_use]
+    pub const fn writes_split(self) -> bool {
+        match self {
+            Self::LegacyOnly => false,
+            Self::DualWrite | Self::Backfilled | Self::ReadNew | Self::NewOnly => true,
+        }
+    }
+
+    /// Whether the split records are the truth: they are read, and guards stand there.
+    #[must_use]
+    pub const fn reads_split(self) -> bool {
+        match self {
+            Self::LegacyOnly | Self::DualWrite | Self::Backfilled => false,
+            Self::ReadNew | Self::NewOnly => true,
+        }
+    }
+}
+
+impl Model {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::GodRecord, Self::HalfWay];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::GodRecord => "god_record",
+            Self::HalfWay => "half_way",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|model| model.name() == name)
+    }
+
+    /// The moves, in their order.
+    #[must_use]
+    pub const fn moves(self) -> &'static [Move] {
+        match self {
+            Self::GodRecord => FROM_GOD_RECORD,
+            Self::HalfWay => FROM_HALF_WAY,
+        }
+    }
+
+    /// Where a concern stands before the first move.
+    const fn begins(self, concern: Concern) -> Stage {
+        match (self, concern) {
+            (Self::HalfWay, Metrics) => NewOnly,
+            (Self::GodRecord, _) | (Self::HalfWay, Profile | History | Points | Jcredit | Regional | Money) => {
+                Stage::LegacyOnly
+            }
+        }
+    }
+}
+
+impl Phase {
+    /// Nothing has moved.
+    #[must_use]
+    pub const fn first(model: Model) -> Self {
+        Self { model, number: 0 }
+    }
+
+    /// By its number.
+    ///
+    /// # Errors
+    /// [`PhaseError`] if there is none.
+    pub fn new(model: Model, number: u8) -> Result<Self, PhaseError> {
+        let last = u8::try_from(model.moves().len()).unwrap_or(u8::MAX);
+        if number <= last { Ok(Self { model, number }) } else { Err(PhaseError { last }) }
+    }
+
+    /// Every phase, in their order.
+    pub fn all(model: Model) -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(Self::first(model)), |phase| phase.next())
+    }
+
+    /// What the tenant came with.
+    #[must_use]
+    pub const fn model(self) -> Model {
+        self.model
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self.number
+    }
+
+    /// How far a concern has moved.
+    #[must_use]
+    pub fn stage(self, concern: Concern) -> Stage {
+        let made = self.model.moves().iter().take(self.number.into()).rev();
+        made.copied().find(|(moved, _)| *moved == concern).map_or(self.model.begins(concern), |(_, stage)| stage)
+    }
+
+    /// The move that leads to it; `None` of the first.
+    #[must_use]
+    pub fn entered_by(self) -> Option<Move> {
+        self.model.moves().get(usize::from(self.number.checked_sub(1)?)).copied()
+    }
+
+    /// The next phase.
+    #[must_use]
+    pub fn next(self) -> Option<Self> {
+        Self::new(self.model, self.number.checked_add(1)?).ok()
+    }
+
+    /// The phase before.
+    #[must_use]
+    pub fn back(self) -> Option<Self> {
+        Some(Self { number: self.number.checked_sub(1)?, ..self })
+    }
+
+    /// Whether every move has been made.
+    #[must_use]
+    pub fn is_last(self) -> bool {
+        self.next().is_none()
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.number.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_phase_moves_one_concern_by_one_stage() {
+        for model in Model::ALL {
+            for (before, after) in Phase::all(model).zip(Phase::all(model).skip(1)) {
+                let moved: Vec<_> = Concern::ALL.into_iter().filter(|c| before.stage(*c) != after.stage(*c)).collect();
+                let [concern] = moved[..] else { panic!("{before} to {after}: {moved:?}") };
+                let at = |phase: Phase| Stage::ALL.iter().position(|stage| *stage == phase.stage(concern)).unwrap();
+                assert_eq!(at(before) + 1, at(after), "{before} to {after}");
+                assert_eq!(after.entered_by(), Some((concern, after.stage(concern))));
+                assert_eq!((before.next(), after.back()), (Some(after), Some(before)));
+            }
+        }
+    }
+
+    #[test]
+    fn it_begins_and_ends_with_one_model() {
+        for model in Model::ALL {
+            let last = Phase::all(model).last().unwrap();
+            assert!(last.is_last() && last.number() >= 13, "{last}");
+            assert!(Concern::ALL.into_iter().all(|concern| last.stage(concern) == NewOnly));
+            assert_eq!(Phase::first(model).back(), None);
+            assert_eq!(Phase::new(model, last.number() + 1), Err(PhaseError { last: last.number() }));
+        }
+        let first = |model| Concern::ALL.map(|concern| Phase::first(model).stage(concern));
+        assert_eq!(first(Model::GodRecord), [Stage::LegacyOnly; 7]);
+        assert_eq!(first(Model::HalfWay).iter().filter(|stage| **stage == Stage::LegacyOnly).count(), 6);
+        assert_eq!(Phase::first(Model::HalfWay).stage(Metrics), NewOnly);
+    }
+
+    #[test]
+    fn nothing_leaves_the_god_record_before_all_is_read_from_the_split_records() {
+        for phase in Model::ALL.into_iter().flat_map(Phase::all) {
+            let moved = |concern: Concern| !phase.model().moves().contains(&(concern, NewOnly));
+            let stages = Concern::ALL.into_iter().filter(|c| !moved(*c)).map(|concern| phase.stage(concern));
+            let stages: Vec<_> = stages.collect();
+            assert!(!stages.contains(&NewOnly) || stages.iter().all(|stage| stage.reads_split()), "{phase}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Where a tenant's migration stands, as the tenant's configuration keeps it.
+
+use super::plan::{Concern, Model, Phase};
+use crate::dynamo::{Item, ItemError, Value, read};
+use crate::keys::Shards;
+use crate::money::AssetSpec;
+use crate::ops::TenantTerms;
+use crate::time::Timestamp;
+
+/// The attribute of `CONFIG` that keeps it.
+pub(super) const ATTRIBUTE: &str = "migration";
+
+/// How often a tenant's phase has been changed, forwards or backwards. Whoever writes to a customer stamps the God
+/// Record with the fence that it has read, and nobody writes there who has read an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fence(pub(super) i64);
+
+/// A migration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Migration {
+    /// Which phase.
+    pub phase: Phase,
+    /// The fence of whoever writes by this setting.
+    pub fence: Fence,
+    /// Since when it has been set.
+    pub since: Timestamp,
+    /// Whether the God Records are being emptied, from which there is no way back.
+    pub contracting: bool,
+    /// The assets that the tenant runs.
+    pub assets: Vec<AssetSpec>,
+    /// Over how many shards the work of publishing is spread.
+    pub due_shards: Shards,
+}
+
+/// By which records a tenant's customers are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Split records, and nothing else.
+    Split,
+    /// On the way there.
+    Migrating(Migration),
+}
+
+impl Fence {
+    /// Before the first change.
+    pub const FIRST: Self = Self(0);
+
+    /// The number.
+    #[must_use]
+    pub const fn number(self) -> i64 {
+        self.0
+    }
+
+    pub(super) fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
+    pub(super) fn value(self) -> Value {
+        Value::int(self.0)
+    }
+}
+
+impl Layout {
+    /// From the tenant's `CONFIG` item.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it: a layout that is not understood must not be guessed.
+    pub fn read(config: &Item) -> Result<Self, ItemError> {
+        if !config.contains_key(ATTRIBUTE) {
+            return Ok(Self::Split);
+        }
+        let stored = read::opt_map(config, ATTRIBUTE).ok_or_else(|| wrong(ATTRIBUTE))?;
+        if stored.contains_key("contracted_at") {
+            return Ok(Self::Split);
+        }
+        Migration::read(stored, &TenantTerms::read(config)?).map(Self::Migrating)
+    }
+}
+
+impl Migration {
+    /// A migration that begins.
+    #[must_use]
+    pub fn first(model: Model, terms: &TenantTerms, now: Timestamp) -> Self {
+        Self::of(Phase::first(model), Fence::FIRST, now, terms)
+    }
+
+    fn of(phase: Phase, fence: Fence, since: Timestamp, terms: &TenantTerms) -> Self {
+        let assets = terms.assets.values().map(|terms| terms.spec.clone()).collect();
+        Self { phase, fence, since, contracting: false, assets, due_shards: terms.due_shards }
+    }
+
+    fn read(stored: &Item, terms: &TenantTerms) -> Result<Self, ItemError> {
+        let model = Model::parse(read::text(stored, "model")?).ok_or_else(|| wrong("model"))?;
+        let number = u8::try_from(read::int(stored, "phase")?).map_err(|_| wrong("phase"))?;
+        let phase = Phase::new(model, number).map_err(|_| wrong("phase"))?;
+        let fence = Fence(read::int(stored, "fence")?);
+        let since = read::parsed(stored, "since", Timestamp::parse)?;
+        Ok(Self { contracting: stored.contains_key("contracting"), ..Self::of(phase, fence, since, terms) })
+    }
+
+    /// Whether a concern stands in split records from the beginning.
+    pub(super) fn begins_split(&self, concern: Concern) -> bool {
+        Phase::first(self.phase.model()).stage(concern).reads_split()
+    }
+
+    /// As `CONFIG` keeps it.
+    #[must_use]
+    pub fn item(&self) -> Item {
+        let mut item = Item::from([
+            ("model".to_owned(), Value::s(self.phase.model().name())),
+            ("phase".to_owned(), Value::int(self.phase.number().into())),
+            ("fence".to_owned(), self.fence.value()),
+            ("since".to_owned(), Value::s(self.since)),
+        ]);
+        if self.contracting {
+            item.insert("contracting".to_owned(), Value::Bool(true));
+        }
+        item
+    }
+}
+
+fn wrong(attribute: &str) -> ItemError {
+    ItemError { attribute: attribute.to_owned() }
+}
