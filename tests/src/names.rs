@@ -59,6 +59,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Returned => "returned",
         Role::Reconciliation => "reconciliation",
         Role::GodRecord => "god_record",
+        Role::Migration => "migration",
     }
 }
 

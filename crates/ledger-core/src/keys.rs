@@ -64,6 +64,9 @@ pub const INDEX_BY_OWNER: &str = "by_owner";
 /// The sparse index of work still to be done.
 pub const INDEX_DUE: &str = "due";
 
+/// The sort key of a customer's legacy item.
+pub const GOD_RECORD: &str = "customer";
+
 /// An item's primary key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
@@ -206,7 +209,7 @@ impl Partition {
     /// A customer's legacy item, in which the whole customer stood.
     #[must_use]
     pub fn god_record(&self) -> Key {
-        self.item("customer")
+        self.item(GOD_RECORD)
     }
 
     /// An item of a customer's legacy history, by its whole sort key.
@@ -252,6 +255,8 @@ pub mod sk {
     pub const SEAL: &str = "SEAL#";
     /// How far each day of the audit trail is sealed.
     pub const SEALED: &str = "SEALED#";
+    /// Passes of a migration.
+    pub const MIGRATION: &str = "MIGRATION#";
     /// Runs of the reconciliation.
     pub const RECONCILIATION: &str = "RECONCILIATION#";
     /// What came back of a settlement that was paid.
@@ -352,6 +357,12 @@ pub fn config(tenant: &Tenant) -> Key {
 #[must_use]
 pub fn adjustment(tenant: &Tenant, id: AdjustmentId) -> Key {
     Partition::tenant(tenant).item(format!("ADJUSTMENT#{id}"))
+}
+
+/// The last pass of a kind over all customers of a migrating tenant.
+#[must_use]
+pub fn migration_pass(tenant: &Tenant, kind: &str) -> Key {
+    Partition::tenant(tenant).item(format!("{}{kind}", sk::MIGRATION))
 }
 
 /// A bulk grant.

@@ -150,7 +150,13 @@ operations! {
     Opening = "opening_balance",
     /// A concern of a customer is copied from one model to the other.
     MigrationCopy = "migration_copy",
-    /// A tenant's migration is started, moved or carried on; not keyed.
+    /// The operator asks for all customers to be brought where the phase needs them.
+    MigrationBackfill = "migration_backfill",
+    /// The operator asks for both models to be compared.
+    MigrationVerify = "migration_verify",
+    /// The operator asks for the God Records to be emptied, from which there is no way back.
+    MigrationContract = "migration_contract",
+    /// A tenant's migration is begun, moved or carried on; not keyed.
     Migration = "migration",
 }
 

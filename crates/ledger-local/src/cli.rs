@@ -3,10 +3,13 @@
 
 use crate::audit_command::{Place, VerifyCommand};
 use crate::engine::{Data, EngineConfig};
+use crate::legacy::{self, Legacy};
+use crate::migrate_command::{MigrateCommand, Step};
 use crate::stack::{StackConfig, Store, StripeChoice, TABLE_DEFAULT};
 use crate::tenant_command::OpenCommand;
 use crate::terminal_command::{EnrolCommand, SendCommand};
 use clap::{Args, Parser, Subcommand};
+use ledger_core::migration::Model;
 use ledger_core::rate::RequestRate;
 use ledger_runtime::config::{self, ConfigError, StripeConfig};
 use reqwest::Method;
@@ -41,6 +44,8 @@ pub enum Command {
     /// Look whether the audit trail still is what was sealed.
     #[command(subcommand)]
     Audit(AuditSub),
+    /// Take a tenant from a legacy model to split records, phase by phase.
+    Migrate(MigrateArgs),
     /// Print the OpenAPI document, as it is kept in openapi.json.
     Openapi,
     /// Reconcile a table's export to S3, and print for each tenant a line of JSON, and one for each break.
@@ -68,6 +73,9 @@ pub enum TenantSub {
         /// The file with its terms.
         #[arg(long, value_name = "FILE")]
         terms: PathBuf,
+        /// The legacy model that its customers stand in, in this table: god_record or half_way.
+        #[arg(long, value_name = "MODEL", value_parser = legacy_model)]
+        legacy: Option<Model>,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -106,6 +114,48 @@ pub enum AuditSub {
     },
 }
 
+/// A step of a migration.
+#[derive(Debug, Clone, Args)]
+pub struct MigrateArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub step: MigrateSub,
+    /// Base URL of the API.
+    #[arg(long, global = true, default_value_t = format!("http://127.0.0.1:{PORT_DEFAULT}"))]
+    pub url: String,
+    /// File with an operator's token; the local stack gives one out when absent.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub token_file: Option<PathBuf>,
+    /// The tenant, on a local stack; elsewhere the token names it.
+    #[arg(long, global = true, default_value = legacy::TENANT)]
+    pub tenant: String,
+}
+
+/// What the `migrate` command does.
+#[derive(Debug, Clone, Subcommand)]
+pub enum MigrateSub {
+    /// Show where it stands: concerns, stages, what may be done next, the last passes.
+    Status,
+    /// Enter the next phase.
+    Next,
+    /// Go back to the phase before.
+    Back,
+    /// Bring every customer where the phase needs them.
+    Backfill(PassArgs),
+    /// Compare both models of every customer.
+    Verify(PassArgs),
+    /// In the last phase: empty the legacy records. From here there is no way back.
+    Contract(PassArgs),
+}
+
+/// How a pass goes about it.
+#[derive(Debug, Clone, Args)]
+pub struct PassArgs {
+    /// How many customers a second it may look at.
+    #[arg(long, value_name = "N")]
+    pub per_second: Option<u32>,
+}
+
 /// How to run the stack.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
@@ -127,6 +177,12 @@ pub struct RunArgs {
     /// Name of the table.
     #[arg(long, default_value = TABLE_DEFAULT)]
     pub table: String,
+    /// Begin with a second tenant, `legacy`, and so many customers of it in a legacy model.
+    #[arg(long, value_name = "CUSTOMERS")]
+    pub legacy: Option<u32>,
+    /// Which: god_record or half_way.
+    #[arg(long, value_name = "MODEL", value_parser = legacy_model, default_value = "god_record")]
+    pub legacy_model: Model,
 }
 
 /// One request of a terminal, or its enrolment.
@@ -195,12 +251,18 @@ pub fn stripe_choice(variable: impl Fn(&str) -> Option<String>) -> Result<Stripe
     Ok(StripeConfig::from_vars(set)?.map_or(StripeChoice::Simulator, StripeChoice::Given))
 }
 
+fn legacy_model(text: &str) -> Result<Model, &'static str> {
+    Model::parse(text).ok_or("use god_record or half_way")
+}
+
 impl TenantSub {
     /// The tenant to open, unless the demo's terms are asked for.
     pub fn opening(self) -> Option<OpenCommand> {
         match self {
             Self::Terms => None,
-            Self::Open { slug, terms, table, endpoint_url } => Some(OpenCommand { slug, terms, table, endpoint_url }),
+            Self::Open { slug, terms, legacy, table, endpoint_url } => {
+                Some(OpenCommand { slug, terms, legacy, table, endpoint_url })
+            }
         }
     }
 }
@@ -211,6 +273,21 @@ impl TenantSub {
 /// [`ConfigError`] if that is no such number.
 pub fn tenant_requests(variable: impl Fn(&str) -> Option<String>) -> Result<RequestRate, ConfigError> {
     config::tenant_requests(|name| variable(name).filter(|value| !value.is_empty()))
+}
+
+impl MigrateArgs {
+    /// What is to be done.
+    pub fn command(self) -> MigrateCommand {
+        let step = match self.step {
+            MigrateSub::Status => Step::Status,
+            MigrateSub::Next => Step::Next,
+            MigrateSub::Back => Step::Back,
+            MigrateSub::Backfill(pass) => Step::Pass("backfill", pass.per_second),
+            MigrateSub::Verify(pass) => Step::Pass("verify", pass.per_second),
+            MigrateSub::Contract(pass) => Step::Pass("contract", pass.per_second),
+        };
+        MigrateCommand { url: self.url, token_file: self.token_file, tenant: self.tenant, step }
+    }
 }
 
 impl AuditSub {
@@ -243,6 +320,7 @@ impl RunArgs {
             terminal_file: Some(directory.join(terminal_file)),
             stripe: StripeChoice::Simulator,
             tenant_requests: RequestRate::DEFAULT,
+            legacy: self.legacy.map(|customers| Legacy { model: self.legacy_model, customers }),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::demo::Demo;
 use crate::events::LocalEvents;
+use crate::legacy::{self, Legacy};
 use crate::reports::LocalReports;
 use crate::seed::{self, SeedError};
 use crate::settlement::{self, LocalFiles, LocalKyc, LocalSagas};
@@ -43,6 +44,8 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(500);
 const RECOVER_EVERY: Duration = Duration::from_secs(5);
 /// How often it is looked for reconciliations that somebody asked for.
 const RECONCILE_EVERY: Duration = Duration::from_secs(1);
+/// How often passes of a migration are looked for.
+const MIGRATE_EVERY: Duration = Duration::from_secs(2);
 
 const ABOUT: &str = "Amounts are decimal strings, times RFC 3339 in UTC, ids UUIDs. Errors are RFC 9457 \
 problem documents with a stable `code`. Requests that change something carry an `Idempotency-Key`. \
@@ -88,6 +91,8 @@ pub struct Backend {
     pub payouts: LocalFiles,
     /// Where reports of reconciliations go.
     pub reports: LocalReports,
+    /// A second tenant, which comes from a legacy model, if it is wanted.
+    pub legacy: Option<Legacy>,
 }
 
 /// Functions that are ready for requests.
@@ -121,11 +126,19 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     let app = app(&backend)?;
     let demo = Demo::fixed();
     seed::seed(app.ledger(), &demo, backend.terminal_file.as_deref()).await?;
-    tokio::spawn(carry_on_jobs(app.clone(), demo.tenant.clone()));
-    tokio::spawn(credit(app.clone(), demo.tenant.clone()));
-    tokio::spawn(recover(app.clone(), demo.tenant.clone()));
-    tokio::spawn(publish(app.clone(), demo.tenant.clone()));
-    tokio::spawn(reconcile(app.clone(), demo.tenant.clone()));
+    let mut tenants = vec![demo.tenant.clone()];
+    if let Some(legacy) = backend.legacy {
+        seed::legacy(app.ledger(), &demo, legacy, (&backend.dynamodb, &backend.table)).await?;
+        tenants.push(legacy::TENANT.to_owned());
+    }
+    for tenant in tenants {
+        tokio::spawn(carry_on_jobs(app.clone(), tenant.clone()));
+        tokio::spawn(credit(app.clone(), tenant.clone()));
+        tokio::spawn(recover(app.clone(), tenant.clone()));
+        tokio::spawn(publish(app.clone(), tenant.clone()));
+        tokio::spawn(reconcile(app.clone(), tenant.clone()));
+        tokio::spawn(migrate(app.clone(), tenant));
+    }
     let (router, openapi) = routes(&app).split_for_parts();
     let beside = settlement::dev_router(app.settler(), backend.kyc);
     Ok(Mounted { faces: routing::finish(router, app), openapi: completed(openapi), demo, beside })
@@ -182,6 +195,7 @@ pub fn openapi_json() -> String {
         kyc: LocalKyc::default(),
         payouts: LocalFiles::default(),
         reports: LocalReports::default(),
+        legacy: None,
     };
     let document = completed(routes(&without_stripe(&backend)).into_openapi());
     document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
@@ -255,6 +269,19 @@ async fn reconcile(app: App, tenant: String) {
         ticks.tick().await;
         if let Err(problem) = reconcile::run_as(&app, &due, &settings).await {
             tracing::warn!(code = problem.code(), "a reconciliation did not come to its end");
+        }
+    }
+}
+
+/// What the last schedule does on AWS: carries on the passes of a tenant that leaves a legacy model.
+async fn migrate(app: App, tenant: String) {
+    let Ok(tenant) = Tenant::parse(&tenant) else { return };
+    let due = Due::everything(tenant);
+    let mut ticks = tokio::time::interval(MIGRATE_EVERY);
+    loop {
+        ticks.tick().await;
+        if let Err(problem) = migrate::run(&app, &due).await {
+            tracing::warn!(code = problem.code(), "a pass of a migration did not go on");
         }
     }
 }

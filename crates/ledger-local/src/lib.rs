@@ -14,6 +14,8 @@ pub mod export;
 pub mod faces;
 pub mod gateway;
 pub mod issuer;
+pub mod legacy;
+pub mod migrate_command;
 mod private_file;
 mod problem;
 pub mod reports;

@@ -3,10 +3,10 @@
 
 use clap::Parser;
 use ledger_local::banner::{self, Banner};
-use ledger_local::cli::{self, AuditSub, Cli, Command, RunArgs, TenantSub, TerminalArgs, TerminalCommand};
+use ledger_local::cli::{self, AuditSub, Cli, Command, MigrateArgs, RunArgs, TenantSub, TerminalArgs, TerminalCommand};
 use ledger_local::export::{self, ExportCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
-use ledger_local::{audit_command, faces, seed, tenant_command, terminal_command, terms_file};
+use ledger_local::{audit_command, faces, migrate_command, seed, tenant_command, terminal_command, terms_file};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -30,6 +30,7 @@ fn main() -> ExitCode {
             Some(Command::Terminal(args)) => Box::pin(terminal(args)).await,
             Some(Command::Tenant(sub)) => Box::pin(tenant(sub)).await,
             Some(Command::Audit(sub)) => Box::pin(audit(sub)).await,
+            Some(Command::Migrate(args)) => Box::pin(migrate(args)).await,
             Some(Command::Openapi) => {
                 print(faces::openapi_json().trim_end());
                 ExitCode::SUCCESS
@@ -101,6 +102,17 @@ async fn audit(sub: AuditSub) -> ExitCode {
         Ok((text, whole)) => {
             print(&text);
             if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+/// Fails if a pass left somebody, so that a script can tell.
+async fn migrate(args: MigrateArgs) -> ExitCode {
+    match migrate_command::run(&args.command(), print).await {
+        Ok((text, clean)) => {
+            print(&text);
+            if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => failed(&error),
     }

@@ -3,6 +3,8 @@
 
 use crate::credential::Credential;
 use crate::demo::Demo;
+use crate::legacy::{self, Legacy};
+use aws_sdk_dynamodb::Client;
 use ledger_core::account::Account;
 use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
 use ledger_core::failure::Failure;
@@ -11,6 +13,7 @@ use ledger_core::ids::{
     Actor, AdjustmentId, AuditId, CardId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId,
 };
 use ledger_core::keys::{Partition, Shards};
+use ledger_core::migration::Model;
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::operation::Operation;
 use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
@@ -107,8 +110,27 @@ fn settlement_terms() -> Result<SettlementTerms, SeedError> {
     Ok(SettlementTerms { fee_rate: rate("0.015")?, tax_rate: rate("0.1")?, sender: Some(sender) })
 }
 
+/// Makes the tenant that comes from a legacy model: its terms, its merchants and its staff are the demo's, its
+/// customers stand where the legacy system left them.
+///
+/// # Errors
+/// When the store refuses or cannot be reached.
+pub async fn legacy(
+    ledger: &Ledger,
+    demo: &Demo,
+    legacy: Legacy,
+    (client, table): (&Client, &str),
+) -> Result<(), SeedError> {
+    let demo = Demo { tenant: legacy::TENANT.to_owned(), customers: Vec::new(), terminals: Vec::new(), ..demo.clone() };
+    let seeder = Seeder { legacy: Some(legacy.model), ..Seeder::new(ledger, &demo)? };
+    seeder.tenant().await?;
+    seeder.people(&demo).await?;
+    legacy::write(client, table, &seeder.tenant, legacy).await.map_err(failed)
+}
+
 struct Seeder<'a> {
     ledger: &'a Ledger,
+    legacy: Option<Model>,
     tenant: Tenant,
     terms: TenantTerms,
     staff: StaffId,
@@ -120,6 +142,7 @@ impl<'a> Seeder<'a> {
         let staff = |at: usize| StaffId::parse(demo.staff.get(at).map_or("", String::as_str)).map_err(failed);
         Ok(Self {
             ledger,
+            legacy: None,
             tenant: Tenant::parse(&demo.tenant).map_err(failed)?,
             terms: terms()?,
             staff: staff(0)?,
@@ -128,7 +151,10 @@ impl<'a> Seeder<'a> {
     }
 
     async fn tenant(&self) -> Result<(), SeedError> {
-        let transaction = tenant::open(&self.tenant, &self.terms, self.ledger.clock().now()).map_err(failed)?;
+        let transaction = {
+            let now = self.ledger.clock().now();
+            tenant::open(&self.tenant, &self.terms, self.legacy, now).map_err(failed)?
+        };
         match self.ledger.apply(&self.tenant, Operation::TenantConfigure, &transaction).await {
             Ok(()) => Ok(()),
             Err(error) if error.failure() == Some(Failure::AlreadyExists) => self.topups().await,

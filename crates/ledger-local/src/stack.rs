@@ -7,6 +7,7 @@ use crate::events::{EventsError, LocalEvents};
 use crate::faces::{self, Backend, MountError, Mounted};
 use crate::gateway::{self, Parts};
 use crate::issuer::{Issuer, IssuerError};
+use crate::legacy::Legacy;
 use crate::reports::LocalReports;
 use crate::settlement::{LocalFiles, LocalKyc};
 use crate::stripe::{Simulator, SimulatorConfig, SimulatorError};
@@ -72,6 +73,8 @@ pub struct StackConfig {
     pub stripe: StripeChoice,
     /// How many requests a tenant may make whose own terms do not say.
     pub tenant_requests: RequestRate,
+    /// A second tenant, which comes from a legacy model, if it is wanted.
+    pub legacy: Option<Legacy>,
 }
 
 impl StackConfig {
@@ -85,6 +88,7 @@ impl StackConfig {
             terminal_file: None,
             stripe: StripeChoice::Simulator,
             tenant_requests: RequestRate::MAX,
+            legacy: None,
         }
     }
 }
@@ -283,7 +287,7 @@ where
     F: FnOnce(Backend) -> Mounting,
     Mounting: Future<Output = Result<Mounted, MountError>>,
 {
-    let StackConfig { table, state_directory, terminal_file, stripe, tenant_requests, .. } = config;
+    let StackConfig { table, state_directory, terminal_file, stripe, tenant_requests, legacy, .. } = config;
     let issuer = match &state_directory {
         Some(directory) => Issuer::in_directory(directory)?,
         None => Issuer::in_memory()?,
@@ -310,6 +314,7 @@ where
         kyc: kyc.clone(),
         payouts: payouts.clone(),
         reports: reports.unwrap_or_default(),
+        legacy,
     };
     Ok(Prepared { issuer, simulator, stripe, events, kyc, payouts, mounted: mount(backend).await? })
 }

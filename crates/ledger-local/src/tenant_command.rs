@@ -4,6 +4,7 @@
 use crate::terms_file::{self, TermsError};
 use ledger_core::failure::Failure;
 use ledger_core::ids::{IdError, Tenant};
+use ledger_core::migration::Model;
 use ledger_core::operation::Operation;
 use ledger_core::ops::tenant;
 use ledger_core::transaction::BuildError;
@@ -22,6 +23,8 @@ pub struct OpenCommand {
     pub slug: String,
     /// The file with its terms.
     pub terms: PathBuf,
+    /// The legacy model that its customers come from, if they do.
+    pub legacy: Option<Model>,
     /// The table.
     pub table: String,
     /// Another DynamoDB than that of the Region.
@@ -61,7 +64,7 @@ pub enum TenantError {
 /// # Errors
 /// [`TenantError`] says what to do.
 pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
-    let OpenCommand { slug, terms: path, table, endpoint_url } = command;
+    let OpenCommand { slug, terms: path, legacy, table, endpoint_url } = command;
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
     let terms = terms_file::parse(&text)?;
@@ -70,7 +73,7 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     let client = dynamo::client(&sdk, endpoint_url.as_deref());
     let dynamo = Dynamo::from_client(client, table, entropy.clone());
     let ledger = Ledger::new(dynamo, clock.clone(), entropy, Metrics::to(Counting::new(clock.clone())));
-    let transaction = tenant::open(&slug, &terms, clock.now())?;
+    let transaction = tenant::open(&slug, &terms, *legacy, clock.now())?;
     match ledger.apply(&slug, Operation::TenantConfigure, &transaction).await {
         Ok(()) => Ok(format!("{slug} is open in {table}")),
         Err(error) if error.failure() == Some(Failure::AlreadyExists) => Err(TenantError::Stands(slug.to_string())),
@@ -99,6 +102,7 @@ mod tests {
         let command = |slug: &str, terms: PathBuf| OpenCommand {
             slug: slug.to_owned(),
             terms,
+            legacy: None,
             table: "ledger".to_owned(),
             endpoint_url: Some(url.clone()),
         };

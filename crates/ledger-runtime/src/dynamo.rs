@@ -14,7 +14,7 @@ pub(crate) use connect::scripted_client;
 pub use connect::{client, sdk_config};
 pub use customers::BringError;
 pub use reads::{QuerySpec, ReadError, Readable, SortKeys};
-pub use scan::{Scanned, Segment};
+pub use scan::{Scanned, ScannedCustomers, Segment};
 
 use crate::clock::Clock;
 use crate::config::Config;

@@ -14,6 +14,7 @@ pub mod identity;
 pub mod lambda;
 pub mod logging;
 pub mod metrics;
+pub mod migration;
 pub mod notes;
 pub mod problem;
 pub mod psp;

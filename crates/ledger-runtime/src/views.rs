@@ -4,6 +4,7 @@
 mod balance;
 mod directory;
 mod history;
+mod migration;
 mod payment;
 mod reconciliation;
 mod settlement;
@@ -12,6 +13,7 @@ mod topup;
 pub use balance::{BalanceView, MetricsView};
 pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView};
 pub use history::{HistoryView, OperationView, Page};
+pub use migration::{MigrationView, PassView, StageView, StepView};
 pub use payment::{PaymentDetail, PaymentView, RefundView};
 pub use reconciliation::{FindingView, RunView};
 pub use settlement::{AssetTotalsView, SettlementView};

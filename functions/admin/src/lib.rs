@@ -1,5 +1,5 @@
 //! The operator's face: customers, merchants, cards, terminals, grants, adjustments, settlements,
-//! reconciliations, top-ups, what waits for a person, audit and its seals, rollout.
+//! reconciliations, top-ups, what waits for a person, audit and its seals, rollout, migration.
 //! Every path is under `/v1/admin`; every change stands in the audit trail with who made it.
 
 mod adjustments;
@@ -11,6 +11,7 @@ mod destination;
 mod grants;
 mod idempotency;
 mod merchants;
+mod migration;
 mod payout_requests;
 mod reconciliation;
 mod settlements;
@@ -61,4 +62,9 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(audit::seals))
         .routes(routes!(idempotency::readiness))
         .routes(routes!(idempotency::set_phase))
+        .routes(routes!(migration::get))
+        .routes(routes!(migration::set_phase))
+        .routes(routes!(migration::backfill))
+        .routes(routes!(migration::verify))
+        .routes(routes!(migration::contract))
 }

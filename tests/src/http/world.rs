@@ -113,7 +113,7 @@ impl World {
         let mut terms = seed::terms().expect("the demo's terms");
         change(&mut terms);
         let (dynamodb, app) = clients(stack.dynamodb_url(), stack.stripe()).await;
-        let config = tenant::open(&slug, &terms, app.now()).expect("a configuration");
+        let config = tenant::open(&slug, &terms, None, app.now()).expect("a configuration");
         gate::as_test(open(&app, &slug, &config)).await;
         let url = stack.url();
         Self::over(tenant, &url, app, dynamodb, Tokens::Host(host)).await

@@ -2,6 +2,7 @@
 //! operation, `history#<epoch ms>#<operation>`.
 
 use super::plan::Stage;
+use super::snapshot::Change;
 use crate::account::Account;
 use crate::dynamo::{Item, Value, read};
 use crate::ids::TransactionId;
@@ -103,4 +104,16 @@ pub fn merged(items: Vec<Item>) -> Vec<Item> {
     let untold = legacy.into_iter().filter(|item| of(item, attr::SK).is_none_or(|sk| !told.contains(&sk)));
     merged.extend(untold.map(|item| reference(&item).map_or(item, |(_, reference)| reference)));
     merged
+}
+
+/// Puts references for legacy items that the ledger has not written, as many as are given. The same items always make
+/// the same references, so it may be done again.
+#[must_use]
+pub fn refer(items: &[Item]) -> Option<Change> {
+    let put = |(key, mut reference): (Key, Item)| {
+        reference.retain(|name, _| ![attr::PK, attr::SK].contains(&name.as_str()));
+        TransactItem::put(Role::JournalReference, key, reference, Vec::new())
+    };
+    let puts: Vec<TransactItem> = items.iter().filter_map(reference).map(put).collect();
+    (!puts.is_empty()).then_some(Change(puts))
 }

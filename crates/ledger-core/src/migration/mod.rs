@@ -9,6 +9,7 @@ mod counterpart;
 mod history;
 mod moving;
 mod parity;
+mod pass;
 mod placed;
 mod plan;
 mod record;
@@ -20,9 +21,12 @@ pub use adopt::{Adoption, Unadoptable, adopt};
 pub use contract::{Contraction, HISTORY_KEPT, contract, expire_history};
 pub use copy::{Copying, copy};
 pub use counterpart::Counterpart;
-pub use history::{LEGACY_SK, merged, reference};
-pub use moving::{Evidence, PassResult, RECENT, Refused, SETTLES, begin};
-pub use parity::{Difference, Parity, parity, untold};
+pub use history::{LEGACY_SK, merged, refer, reference};
+pub use moving::{Evidence, PassResult, RECENT, Refused, SETTLES};
+pub use parity::{Difference, Parity, parity, tells, told_by};
+pub use pass::{
+    Asked, EXAMPLES_MAX, LEASE, Pass, PassKind, PassState, PassTally, evidence, pass_key, passes, plan as plan_pass,
+};
 pub use placed::{Cancelled, Placed};
 pub use plan::{Concern, Model, Move, Phase, PhaseError, Stage};
 pub use record::{Stale, Truth};

@@ -1,14 +1,14 @@
 //! From one phase to the next, or back: what has to be known before, and the one write that does it.
 
-use super::plan::{Model, Phase, Stage};
+use super::plan::{Phase, Stage};
 use super::setting::{ATTRIBUTE, Migration};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, attr};
+use crate::ops::Context;
 use crate::ops::audit::Act;
-use crate::ops::{Context, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 use std::time::Duration;
@@ -167,19 +167,22 @@ impl Migration {
     /// [`BuildError`], which this form never gives.
     pub fn replacing(
         &self,
-        before: &Self,
+        read: &Self,
         tenant: &Tenant,
         actor: Actor,
         cx: &Context,
     ) -> Result<Transaction, BuildError> {
-        let fence = format!("{ATTRIBUTE}.fence");
-        let seen = Condition::compare(fence, Cmp::Eq, "seen", before.fence.value());
-        let details = Item::from([
-            ("from".to_owned(), Value::s(before.phase)),
-            ("to".to_owned(), Value::s(self.phase)),
-            ("contracting".to_owned(), Value::Bool(self.contracting)),
-        ]);
-        set(tenant, self.item(), seen, "migration_phase", actor, details, cx)
+        let act = act(actor, "migration_phase", [("from", Value::s(read.phase)), ("to", Value::s(self.phase))]);
+        Transaction::unkeyed(vec![self.in_place_of(read, tenant, cx.now), act.record(tenant, cx)])
+    }
+
+    /// This setting in place of the one that was read; if it is that one, only a look whether it still stands.
+    pub(super) fn in_place_of(&self, read: &Self, tenant: &Tenant, now: Timestamp) -> TransactItem {
+        let seen = read.as_seen();
+        if self == read {
+            return TransactItem::check(Role::Config, keys::config(tenant), vec![forms::exists(), seen]);
+        }
+        set(tenant, self.item(), seen, now)
     }
 
     /// Writes that the migration is over: from then on there are split records only.
@@ -189,43 +192,22 @@ impl Migration {
     pub fn ended(&self, tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
         let mut item = self.item();
         item.insert("contracted_at".to_owned(), Value::s(cx.now));
-        let fence = format!("{ATTRIBUTE}.fence");
-        let seen = Condition::compare(fence, Cmp::Eq, "seen", self.fence.value());
-        set(tenant, item, seen, "migration_end", actor, Item::new(), cx)
+        let act = act(actor, "migration_end", []);
+        Transaction::unkeyed(vec![set(tenant, item, self.as_seen(), cx.now), act.record(tenant, cx)])
+    }
+
+    fn as_seen(&self) -> Clause {
+        let seen = Condition::compare(format!("{ATTRIBUTE}.fence"), Cmp::Eq, "seen", self.fence.value());
+        Clause { condition: seen, failure: Failure::StalePlan }
     }
 }
 
-/// Writes a tenant's first setting: its customers come from a legacy model. A tenant that has one keeps it.
-///
-/// # Errors
-/// [`BuildError`], which this form never gives.
-pub fn begin(
-    tenant: &Tenant,
-    model: Model,
-    terms: &TenantTerms,
-    actor: Actor,
-    cx: &Context,
-) -> Result<Transaction, BuildError> {
-    let first = Migration::first(model, terms, cx.now);
-    let details = Item::from([("model".to_owned(), Value::s(model.name()))]);
-    set(tenant, first.item(), Condition::absent(ATTRIBUTE), "migration_begin", actor, details, cx)
+fn set(tenant: &Tenant, item: Item, guard: Clause, now: Timestamp) -> TransactItem {
+    let update = Update::new().set(ATTRIBUTE, "migration", Value::M(item)).set(attr::UPDATED_AT, "now", Value::s(now));
+    TransactItem::update(Role::Config, keys::config(tenant), update, vec![forms::exists(), guard])
 }
 
-fn set(
-    tenant: &Tenant,
-    item: Item,
-    seen: Condition,
-    action: &'static str,
-    actor: Actor,
-    details: Item,
-    cx: &Context,
-) -> Result<Transaction, BuildError> {
-    let update =
-        Update::new().set(ATTRIBUTE, "migration", Value::M(item)).set(attr::UPDATED_AT, "now", Value::s(cx.now));
-    let seen = Clause { condition: seen, failure: Failure::StalePlan };
-    let act = Act { actor, action, subject: "tenant".to_owned(), reason: None, details };
-    Transaction::unkeyed(vec![
-        TransactItem::update(Role::Config, keys::config(tenant), update, vec![forms::exists(), seen]),
-        act.record(tenant, cx),
-    ])
+fn act<'a, const N: usize>(actor: Actor, action: &'a str, details: [(&str, Value); N]) -> Act<'a> {
+    let details = details.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Act { actor, action, subject: "tenant".to_owned(), reason: None, details }
 }

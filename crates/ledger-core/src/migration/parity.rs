@@ -7,7 +7,8 @@ use super::record::Truth;
 use super::setting::Migration;
 use super::snapshot::{Snapshot, Whose};
 use crate::dynamo::{Item, Value, read};
-use crate::keys::{attr, sk};
+use crate::ids::TransactionId;
+use crate::keys::{self, Key, Partition, attr};
 use std::collections::BTreeSet;
 
 /// What two models do not say alike. Names only: what they say may be personal.
@@ -38,7 +39,7 @@ impl Parity {
     }
 }
 
-/// Compares what the phase has in both models. The history is compared apart ([`untold`]).
+/// Compares what the phase has in both models. The history is compared apart ([`told_by`]).
 #[must_use]
 pub fn parity(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Parity {
     let mut parity = Parity::default();
@@ -87,16 +88,24 @@ fn sum(value: Option<&Value>) -> Option<String> {
     }
 }
 
-/// Sort keys of a customer's legacy history that no entry and no reference stands for, of everything that the
-/// customer's history holds. One that the ledger wrote names its entry; another one's reference follows from it.
+/// Under which keys what stands for a legacy history item is: the entry, or the reference, of which the ledger wrote it
+/// beside, or the reference that follows from it.
 #[must_use]
-pub fn untold(items: &[Item]) -> Vec<String> {
-    let text = |item: &Item, name: &str| read::opt_text(item, name).map(str::to_owned);
-    let told: BTreeSet<String> = items.iter().filter_map(|item| text(item, LEGACY_SK)).collect();
-    let stands: BTreeSet<String> = items.iter().filter_map(|item| text(item, attr::SK)).collect();
-    let legacy = stands.iter().filter(|key| key.starts_with(sk::HISTORY) && !told.contains(*key));
-    let of = |key: &String| items.iter().find(|item| read::opt_text(item, attr::SK) == Some(key));
-    let is_referred =
-        |key: &&String| of(key).and_then(reference).is_some_and(|(reference, _)| stands.contains(reference.sk()));
-    legacy.filter(|key| !is_referred(key)).cloned().collect()
+pub fn told_by(item: &Item) -> Vec<Key> {
+    if let Some((reference, _)) = reference(item) {
+        return vec![reference];
+    }
+    let id = read::parsed(item, "transaction_id", TransactionId::parse).ok();
+    let partition = || {
+        let (pk, name) = (read::opt_text(item, attr::PK)?, read::opt_text(item, attr::SK)?);
+        Some(Key::stored(&keys::tenant_of(pk)?, pk, name)?.partition())
+    };
+    let both = |(id, partition): (TransactionId, Partition)| vec![partition.entry(id), partition.entry_reference(id)];
+    id.zip(partition()).map(both).unwrap_or_default()
+}
+
+/// Whether what was found under one of those keys stands for a legacy history item.
+#[must_use]
+pub fn tells(found: &Item, of: &Item) -> bool {
+    read::opt_text(found, LEGACY_SK).is_some_and(|named| read::opt_text(of, attr::SK) == Some(named))
 }

@@ -103,9 +103,12 @@ impl Migration {
         Phase::first(self.phase.model()).stage(concern).reads_split()
     }
 
-    /// As `CONFIG` keeps it.
-    #[must_use]
-    pub fn item(&self) -> Item {
+    /// The attribute of `CONFIG` that keeps it.
+    pub(crate) fn config(&self) -> Item {
+        Item::from([(ATTRIBUTE.to_owned(), Value::M(self.item()))])
+    }
+
+    pub(super) fn item(&self) -> Item {
         let mut item = Item::from([
             ("model".to_owned(), Value::s(self.phase.model().name())),
             ("phase".to_owned(), Value::int(self.phase.number().into())),

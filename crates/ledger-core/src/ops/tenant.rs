@@ -7,15 +7,25 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, attr};
+use crate::migration::{Migration, Model};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 
-/// Writes a tenant's first configuration; one that stands is not touched.
+/// Writes a tenant's first configuration; one that stands is not touched. A tenant that comes with customers from a
+/// legacy model begins in that model's first phase.
 ///
 /// # Errors
 /// [`BuildError`], which this form never gives.
-pub fn open(tenant: &Tenant, terms: &TenantTerms, now: Timestamp) -> Result<Transaction, BuildError> {
+pub fn open(
+    tenant: &Tenant,
+    terms: &TenantTerms,
+    legacy: Option<Model>,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
     let mut item = terms.item();
+    if let Some(model) = legacy {
+        item.extend(Migration::first(model, terms, now).config());
+    }
     item.insert(attr::CREATED_AT.to_owned(), Value::s(now));
     item.insert("key_phase_since".to_owned(), Value::s(now));
     let key = keys::config(tenant);

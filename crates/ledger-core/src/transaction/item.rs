@@ -79,6 +79,8 @@ pub enum Role {
     Reconciliation,
     /// A customer's legacy item, or one of the legacy history.
     GodRecord,
+    /// A pass over all customers of a migrating tenant.
+    Migration,
 }
 
 /// A part of a condition, with what it means when it does not hold.

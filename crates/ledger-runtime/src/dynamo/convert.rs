@@ -4,7 +4,7 @@ use super::reads::Readable;
 use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason};
 use aws_smithy_types::Blob;
 use ledger_core::dynamo::{Item, ItemError, Value};
-use ledger_core::keys::{Key, attr};
+use ledger_core::keys::{self, Key, attr};
 use ledger_core::migration::Odd;
 use ledger_core::transaction::{Reason, ReasonCode};
 use std::collections::HashMap;
@@ -29,6 +29,13 @@ pub(super) fn key_to_sdk(key: &Key) -> HashMap<String, AttributeValue> {
         (attr::PK.to_owned(), AttributeValue::S(key.pk().to_owned())),
         (attr::SK.to_owned(), AttributeValue::S(key.sk().to_owned())),
     ])
+}
+
+/// The key of an item; `None` if it is no tenant's.
+pub(super) fn key_from_sdk(item: &HashMap<String, AttributeValue>) -> Option<Key> {
+    let text = |name: &str| item.get(name)?.as_s().ok();
+    let pk = text(attr::PK)?;
+    Key::stored(&keys::tenant_of(pk)?, pk, text(attr::SK)?)
 }
 
 pub(super) fn item_from_sdk(item: HashMap<String, AttributeValue>) -> Result<Item, ItemError> {

@@ -3,8 +3,8 @@
 use super::reads::{ReadError, Readable, read_error};
 use super::{Dynamo, convert};
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
-use ledger_core::ids::Tenant;
-use ledger_core::keys::attr;
+use ledger_core::ids::{CustomerId, Tenant};
+use ledger_core::keys::{GOD_RECORD, Key, attr};
 use std::collections::HashMap;
 
 /// How many items are read at a time.
@@ -40,7 +40,47 @@ impl Segment {
     }
 }
 
+/// Customers of a tenant who have a God Record.
+#[derive(Clone, Debug)]
+pub struct ScannedCustomers {
+    /// The customers.
+    pub customers: Vec<CustomerId>,
+    /// After which item to read on; `None` at the table's end.
+    pub next: Option<Key>,
+}
+
 impl Dynamo {
+    /// A page of the table, of which only a tenant's customers with a God Record are handed over. Whoever has one when
+    /// the first page is read, and still when their page is read, is on one.
+    ///
+    /// # Errors
+    /// [`ReadError`] if that is not known: the same page can be read again.
+    pub async fn scan_customers(&self, tenant: &Tenant, after: Option<&Key>) -> Result<ScannedCustomers, ReadError> {
+        let pk = format!("{}#customer#", tenant.as_str());
+        let answer = self
+            .client
+            .scan()
+            .table_name(&*self.table)
+            .consistent_read(true)
+            .limit(PAGE)
+            .set_exclusive_start_key(after.map(convert::key_to_sdk))
+            .filter_expression("begins_with(#pk, :customers) AND #sk = :god_record")
+            .projection_expression("#pk, #sk")
+            .expression_attribute_names("#pk", attr::PK)
+            .expression_attribute_names("#sk", attr::SK)
+            .expression_attribute_values(":customers", AttributeValue::S(pk))
+            .expression_attribute_values(":god_record", AttributeValue::S(GOD_RECORD.to_owned()))
+            .send()
+            .await
+            .map_err(read_error)?;
+        let keys = |item: HashMap<String, AttributeValue>| convert::key_from_sdk(&item);
+        let found = answer.items.unwrap_or_default().into_iter().filter_map(keys);
+        Ok(ScannedCustomers {
+            customers: found.filter_map(|key| key.customer()).collect(),
+            next: answer.last_evaluated_key.filter(|key| !key.is_empty()).as_ref().and_then(convert::key_from_sdk),
+        })
+    }
+
     /// A page of a segment, of which only a tenant's items are handed over.
     ///
     /// # Errors

@@ -50,6 +50,11 @@ impl Problem {
         Self::of(status, failure.code(), title, detail)
     }
 
+    /// 400: the state does not allow it yet; `why` says what has to be done before.
+    pub fn not_yet(why: impl std::fmt::Display) -> Self {
+        Self::of(StatusCode::BAD_REQUEST, Failure::WrongState.code(), "Not in this state", why.to_string())
+    }
+
     /// What a key error means: 400 `idempotency_key_missing` or `idempotency_key_invalid`.
     #[must_use]
     pub fn key(error: KeyError) -> Self {

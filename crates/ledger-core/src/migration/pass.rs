@@ -1,0 +1,361 @@
+//! A pass over all customers of a tenant: to bring them where the phase needs them, to compare both models, or to empty
+//! their God Records. It is done in slices, by one worker at a time, and goes on where the last slice stopped.
+
+use super::moving::{Evidence, PassResult};
+use super::plan::Concern;
+use super::setting::Migration;
+use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::ids::{Actor, CustomerId, StaffId, Tenant};
+use crate::keys::{self, Key, Partition, attr};
+use crate::lease::{self, Holder};
+use crate::operation::Operation;
+use crate::ops::audit::Act;
+use crate::ops::{Context, PlanRefusal};
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a worker may be silent before another goes on with its pass.
+pub const LEASE: Duration = Duration::from_secs(60);
+/// How many customers a pass names in whom it left or found something.
+pub const EXAMPLES_MAX: usize = 20;
+
+/// What a pass does with each customer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PassKind {
+    /// Takes over and copies whatever the phase needs.
+    Backfill,
+    /// Compares both models.
+    Verify,
+    /// Empties the God Record.
+    Contract,
+}
+
+/// Where a pass stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassState {
+    /// Nobody has begun it.
+    Requested,
+    /// It is under way.
+    Running,
+    /// Every customer was looked at.
+    Done,
+    /// The setting was changed before it was over: it says nothing.
+    Superseded,
+}
+
+/// A pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// What it does.
+    pub kind: PassKind,
+    /// Where it stands.
+    pub state: PassState,
+    /// The fence of the setting by which it is made.
+    pub fence: i64,
+    /// In which phase.
+    pub phase: u8,
+    /// Who asked for it.
+    pub requested_by: StaffId,
+    /// When.
+    pub created_at: Timestamp,
+    /// When every customer had been looked at.
+    pub finished_at: Option<Timestamp>,
+    /// How many customers a second it may look at.
+    pub per_second: u32,
+    /// Who is at it.
+    pub holder: Holder,
+    /// After which item of the table it goes on; `None` at the beginning.
+    pub after: Option<Key>,
+    /// What it has come to so far.
+    pub tally: PassTally,
+}
+
+/// What a pass counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PassTally {
+    /// Customers that were looked at.
+    pub customers: i64,
+    /// Those for whom something was written.
+    pub changed: i64,
+    /// Those in whom something was found, or is left to be done.
+    pub left: i64,
+    /// How many customers differ in, or lack, a concern.
+    pub concerns: BTreeMap<Concern, i64>,
+    /// Some of those customers, and what is with them. Names of attributes only.
+    pub examples: Vec<(CustomerId, String)>,
+}
+
+impl PassKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Backfill, Self::Verify, Self::Contract];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Backfill => "backfill",
+            Self::Verify => "verify",
+            Self::Contract => "contract",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Under which operation it is asked for.
+    #[must_use]
+    pub const fn operation(self) -> Operation {
+        match self {
+            Self::Backfill => Operation::MigrationBackfill,
+            Self::Verify => Operation::MigrationVerify,
+            Self::Contract => Operation::MigrationContract,
+        }
+    }
+}
+
+impl PassState {
+    const ALL: [Self; 4] = [Self::Requested, Self::Running, Self::Done, Self::Superseded];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Superseded => "superseded",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+
+    /// Whether nothing is done any more.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        match self {
+            Self::Requested | Self::Running => false,
+            Self::Done | Self::Superseded => true,
+        }
+    }
+}
+
+impl PassTally {
+    /// Adds what was found in a customer, who is named if there is room.
+    pub fn leave(&mut self, customer: CustomerId, concerns: impl IntoIterator<Item = Concern>, what: String) {
+        self.left = self.left.saturating_add(1);
+        for concern in concerns {
+            let count = self.concerns.entry(concern).or_default();
+            *count = count.saturating_add(1);
+        }
+        if self.examples.len() < EXAMPLES_MAX {
+            self.examples.push((customer, what));
+        }
+    }
+}
+
+/// The item of a tenant's last pass of a kind.
+#[must_use]
+pub fn pass_key(tenant: &Tenant, kind: PassKind) -> Key {
+    keys::migration_pass(tenant, kind.name())
+}
+
+/// What is known of a tenant's customers, from the passes' items.
+#[must_use]
+pub fn evidence(passes: &[Pass]) -> Evidence {
+    let of = |kind| {
+        let done = passes.iter().find(|pass| pass.kind == kind && pass.state != PassState::Superseded)?;
+        Some(PassResult { fence: done.fence, finished_at: done.finished_at, left: done.tally.left })
+    };
+    Evidence { backfill: of(PassKind::Backfill), verify: of(PassKind::Verify), contract: of(PassKind::Contract) }
+}
+
+/// What staff ask for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Whose customers.
+    pub tenant: &'a Tenant,
+    /// What is to be done with each of them.
+    pub kind: PassKind,
+    /// How many of them a second.
+    pub per_second: u32,
+    /// Who asks.
+    pub staff: StaffId,
+}
+
+/// A pass under a setting, which takes the place of the one that was read if they differ. A pass that is under way is
+/// not disturbed: asking for it again gives it as it stands.
+///
+/// # Errors
+/// None today; the signature is that of every builder.
+pub fn plan(
+    asked: &Asked<'_>,
+    (read, setting): (&Migration, &Migration),
+    before: Option<&Pass>,
+    cx: &Context,
+) -> Result<Planned<Pass>, PlanRefusal> {
+    let Asked { tenant, kind, per_second, staff } = *asked;
+    if let Some(running) = before.filter(|pass| !pass.state.is_over() && pass.fence == setting.fence.number()) {
+        return Ok(Planned { draft: Draft::default(), receipt: running.clone() });
+    }
+    let pass = Pass {
+        kind,
+        state: PassState::Requested,
+        fence: setting.fence.number(),
+        phase: setting.phase.number(),
+        requested_by: staff,
+        created_at: cx.now,
+        finished_at: None,
+        per_second,
+        // Whoever is at one that is given up holds a token that this one does not have.
+        holder: Holder { fence: before.map_or(0, |pass| pass.holder.fence.saturating_add(1)), lease_until: cx.now },
+        after: None,
+        tally: PassTally::default(),
+    };
+    let seen = match before {
+        None => vec![Clause { condition: Condition::absent(attr::PK), failure: Failure::StalePlan }],
+        Some(before) => before.holder.as_seen().into(),
+    };
+    let put = TransactItem::put(Role::Migration, pass_key(tenant, kind), pass.item(), seen);
+    let act = Act::new(Actor::Staff(staff), kind.operation(), "tenant".to_owned()).with("phase", setting.phase);
+    let items = vec![put, setting.in_place_of(read, tenant, cx.now), act.record(tenant, cx)];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: pass })
+}
+
+impl Pass {
+    /// Reads a stored pass.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let count = |name: &str| read::opt_int(item, name).unwrap_or_default();
+        let small = |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| wrong(name));
+        let finished_at = read::opt_text(item, "finished_at").map(Timestamp::parse).transpose();
+        Ok(Self {
+            kind: PassKind::parse(read::text(item, "kind")?).ok_or_else(|| wrong("kind"))?,
+            state: PassState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
+            fence: read::int(item, "setting")?,
+            phase: u8::try_from(read::int(item, "phase")?).map_err(|_| wrong("phase"))?,
+            requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
+            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            finished_at: finished_at.map_err(|_| wrong("finished_at"))?,
+            per_second: small("per_second")?,
+            holder: Holder::read(item)?,
+            after: match read::opt_map(item, "after") {
+                Some(key) => Some(stored_key(key).ok_or_else(|| wrong("after"))?),
+                None => None,
+            },
+            tally: PassTally {
+                customers: count("customers"),
+                changed: count("changed"),
+                left: count("left"),
+                concerns: concerns(item)?,
+                examples: examples(item)?,
+            },
+        })
+    }
+
+    fn item(&self) -> Item {
+        let mut item = Item::from([
+            ("kind".to_owned(), Value::s(self.kind.name())),
+            ("state".to_owned(), Value::s(self.state.name())),
+            ("setting".to_owned(), Value::int(self.fence)),
+            ("phase".to_owned(), Value::int(self.phase.into())),
+            ("requested_by".to_owned(), Value::s(self.requested_by)),
+            ("per_second".to_owned(), Value::int(self.per_second.into())),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+        ]);
+        item.extend(self.holder.attributes());
+        item
+    }
+
+    /// Takes a pass that nobody is at. `None` while somebody else is, or if it is over. Of two that take it at once one
+    /// fails with `StalePlan`.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn take(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
+        if self.state.is_over() {
+            return Ok(None);
+        }
+        let Some(holder) = self.holder.next(LEASE, now) else { return Ok(None) };
+        let taken = Self { holder, state: PassState::Running, ..self.clone() };
+        let update = holder.taken(Update::new()).set("state", "state", Value::s(taken.state.name()));
+        let key = pass_key(tenant, self.kind);
+        let item = TransactItem::update(Role::Migration, key, update, self.holder.as_seen().into());
+        Ok(Some((taken, Transaction::unkeyed(vec![item])?)))
+    }
+
+    /// How far it has come, written by its holder. `alive_until`: until when that one is to be waited for.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn progress(&self, tenant: &Tenant, alive_until: Timestamp) -> Result<Transaction, BuildError> {
+        let tally = &self.tally;
+        let by_concern = tally.concerns.iter().map(|(concern, count)| (concern.name().to_owned(), Value::int(*count)));
+        let examples = tally.examples.iter().map(|(customer, what)| {
+            Value::M(Item::from([("customer_id".to_owned(), Value::s(customer)), ("what".to_owned(), Value::s(what))]))
+        });
+        let mut update = lease::alive(Update::new(), alive_until)
+            .set("state", "state", Value::s(self.state.name()))
+            .set("customers", "customers", Value::int(tally.customers))
+            .set("changed", "changed", Value::int(tally.changed))
+            .set("left", "left", Value::int(tally.left))
+            .set("concerns", "concerns", Value::M(by_concern.collect()))
+            .set("examples", "examples", Value::L(examples.collect()));
+        update = match &self.after {
+            Some(key) => {
+                let key = [("pk", key.pk()), ("sk", key.sk())].map(|(name, part)| (name.to_owned(), Value::s(part)));
+                update.set("after", "after", Value::M(Item::from(key)))
+            }
+            None => update.remove("after"),
+        };
+        if let Some(at) = self.finished_at {
+            update = update.set("finished_at", "finished_at", Value::s(at));
+        }
+        let mine = vec![lease::held(self.holder.fence)];
+        Transaction::unkeyed(vec![TransactItem::update(Role::Migration, pass_key(tenant, self.kind), update, mine)])
+    }
+}
+
+fn concerns(item: &Item) -> Result<BTreeMap<Concern, i64>, ItemError> {
+    let counts = read::opt_map(item, "concerns").into_iter().flatten();
+    counts
+        .map(|(name, _)| {
+            let count = read::opt_map(item, "concerns").and_then(|counts| read::opt_int(counts, name));
+            Concern::parse(name).zip(count).ok_or_else(|| wrong("concerns"))
+        })
+        .collect()
+}
+
+fn examples(item: &Item) -> Result<Vec<(CustomerId, String)>, ItemError> {
+    let example = |value: &Value| match value {
+        Value::M(map) => {
+            Ok((read::parsed(map, "customer_id", CustomerId::parse)?, read::text(map, "what")?.to_owned()))
+        }
+        Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => Err(wrong("examples")),
+    };
+    read::list(item, "examples").iter().map(example).collect()
+}
+
+fn stored_key(key: &Item) -> Option<Key> {
+    let (pk, sk) = (read::opt_text(key, "pk")?, read::opt_text(key, "sk")?);
+    Key::stored(&keys::tenant_of(pk)?, pk, sk)
+}
+
+fn wrong(attribute: &str) -> ItemError {
+    ItemError { attribute: attribute.to_owned() }
+}
+
+/// The partition of the tenant's passes, and how their sort keys begin.
+#[must_use]
+pub fn passes(tenant: &Tenant) -> (Partition, &'static str) {
+    (Partition::tenant(tenant), keys::sk::MIGRATION)
+}

@@ -1,0 +1,108 @@
+//! What a legacy system left behind: customers who are one item each, for whoever wants to see a migration at work.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata};
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::ids::{CustomerId, Tenant};
+use ledger_core::keys::{GOD_RECORD, Partition, attr, sk};
+use ledger_core::migration::Model;
+use std::collections::HashMap;
+use uuid::Uuid;
+
+/// The tenant.
+pub const TENANT: &str = "legacy";
+/// The store's answer to whoever would write over what is there.
+const STANDS: &str = "ConditionalCheckFailedException";
+
+/// A tenant that comes from a legacy model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Legacy {
+    /// Which model.
+    pub model: Model,
+    /// How many customers it has.
+    pub customers: u32,
+}
+
+/// The id of a customer, by their number from 0 on.
+#[must_use]
+pub fn customer(number: u32) -> CustomerId {
+    CustomerId::new(Uuid::from_u128(0x0189_0a5d_ac96_774b_bcce_0000_0000_0000 | u128::from(number)))
+}
+
+/// Writes the customers as the legacy system had them. Who is there already stays as they are.
+///
+/// # Errors
+/// What the store said.
+pub(crate) async fn write(client: &Client, table: &str, tenant: &Tenant, legacy: Legacy) -> Result<(), String> {
+    for number in 0..legacy.customers {
+        for item in items(tenant, legacy.model, number) {
+            put(client, table, item).await?;
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is what a legacy system wrote, before there was a ledger")]
+async fn put(client: &Client, table: &str, item: HashMap<String, AttributeValue>) -> Result<(), String> {
+    let request = client.put_item().table_name(table).set_item(Some(item));
+    let absent = request.condition_expression("attribute_not_exists(#pk)").expression_attribute_names("#pk", attr::PK);
+    match absent.send().await {
+        Ok(_) => Ok(()),
+        Err(error) if error.code() == Some(STANDS) => Ok(()),
+        Err(error) => Err(DisplayErrorContext(error).to_string()),
+    }
+}
+
+/// One customer: everything in one item, or points and J-Credits among the aggregates; and what happened.
+fn items(tenant: &Tenant, model: Model, number: u32) -> Vec<HashMap<String, AttributeValue>> {
+    let partition = Partition::customer(tenant, customer(number));
+    let key = |sort_key: &str| {
+        let part = |name: &str, text: &str| (name.to_owned(), AttributeValue::S(text.to_owned()));
+        HashMap::from([part(attr::PK, partition.as_str()), part(attr::SK, sort_key)])
+    };
+    let text = |text: String| AttributeValue::S(text);
+    let n = |number: String| AttributeValue::N(number);
+    let mut record = key(GOD_RECORD);
+    let mut put = |name: &str, value: AttributeValue| record.insert(name.to_owned(), value);
+    put("name", text(format!("Customer {number}")));
+    put("balance", n("10000".to_owned()));
+    put("created_at", text("2021-04-01T00:00:00.000Z".to_owned()));
+    put("updated_at", text("2026-11-01T09:30:00.000Z".to_owned()));
+    put("loyalty_tier", text(if number.is_multiple_of(3) { "gold" } else { "silver" }.to_owned()));
+    if number.is_multiple_of(2) {
+        put("email", text(format!("customer{number}@example.com")));
+        put("regional", AttributeValue::M(HashMap::from([("aoba".to_owned(), n((number % 7).to_string()))])));
+    }
+    match number % 3 {
+        0 => put("phone_number", text(format!("+81-90-{:08}", number))),
+        1 => put("phone_number", AttributeValue::Null(true)),
+        _ => None,
+    };
+    let aggregates = [
+        ("point", (number % 900).to_string()),
+        ("jcredit", format!("{}.125", number % 5)),
+        ("co2_total", format!("{}.4", number % 50)),
+    ];
+    let mut items = Vec::new();
+    match model {
+        Model::GodRecord => {
+            for (name, number) in aggregates {
+                put(name, n(number));
+            }
+        }
+        Model::HalfWay => {
+            let mut metrics = key("METRICS");
+            metrics.extend(aggregates.map(|(name, number)| (name.to_owned(), n(number))));
+            items.push(metrics);
+        }
+    }
+    items.push(record);
+    for (millis, operation, amount) in
+        [(1_617_235_200_000_i64, "topup", "12000"), (1_698_796_800_000, "payment", "-2000")]
+    {
+        let mut row = key(&format!("{}{millis}#{operation}", sk::HISTORY));
+        row.insert("amount".to_owned(), n(amount.to_owned()));
+        items.push(row);
+    }
+    items
+}

@@ -1,0 +1,223 @@
+//! `migrate`: an operator takes a tenant from a legacy model to split records, through the API: where it stands, the next
+//! phase or the one before, and the passes over all customers, which it waits for.
+
+use ledger_runtime::clock::Clock;
+use ledger_runtime::entropy::Entropy;
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How often it is looked how far a pass has come.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Show where it stands.
+    Status,
+    /// Enter the next phase.
+    Next,
+    /// Go back to the one before.
+    Back,
+    /// Make a pass, with so many customers a second, and wait for its end.
+    Pass(&'static str, Option<u32>),
+}
+
+/// The command.
+#[derive(Debug, Clone)]
+pub struct MigrateCommand {
+    /// Where the API is.
+    pub url: String,
+    /// The file with an operator's token; a local stack gives one out.
+    pub token_file: Option<PathBuf>,
+    /// The tenant, on a local stack; elsewhere the token names it.
+    pub tenant: String,
+    /// What to do.
+    pub step: Step,
+}
+
+/// Why it was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrateError {
+    /// The token cannot be read.
+    #[error("cannot read {}: {cause}", path.display())]
+    Token {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// Nobody answered, or not with what the API answers.
+    #[error("no answer from {url}: {cause}")]
+    NoAnswer {
+        /// Who was asked.
+        url: String,
+        /// What went wrong.
+        cause: reqwest::Error,
+    },
+    /// It was refused.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Does it. Gives the text to print, and whether a pass left nobody.
+///
+/// # Errors
+/// [`MigrateError`] says what to do.
+pub async fn run(command: &MigrateCommand, progress: impl Fn(&str)) -> Result<(String, bool), MigrateError> {
+    let api = Api::new(command).await?;
+    let seen = api.call(Method::GET, "", None).await?;
+    let number = |step: &str| seen.pointer(step).and_then(Value::as_u64);
+    match command.step {
+        Step::Status => Ok((status(&seen), true)),
+        Step::Next => api.enter(number("/next/phase"), "the last phase is entered").await,
+        Step::Back => api.enter(number("/back/phase"), "this is the first phase").await,
+        Step::Pass(kind, per_second) => {
+            let body = json!({ "customers_per_second": per_second });
+            api.call(Method::POST, kind, Some(body)).await?;
+            loop {
+                let seen = api.call(Method::GET, "", None).await?;
+                let pass = pass(&seen, kind);
+                match pass.map(|pass| (text(pass, "status"), pass)) {
+                    Some(("requested" | "running", pass)) => progress(&pass_line(pass)),
+                    Some((_, pass)) => {
+                        let left = pass.get("left").and_then(Value::as_u64).unwrap_or_default();
+                        return Ok((status(&seen), left == 0 && text(pass, "status") == "done"));
+                    }
+                    None => return Err(MigrateError::Refused("the pass is not there any more".to_owned())),
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        }
+    }
+}
+
+struct Api {
+    client: Client,
+    base: String,
+    token: String,
+}
+
+impl Api {
+    async fn new(command: &MigrateCommand) -> Result<Self, MigrateError> {
+        let base = command.url.trim_end_matches('/').to_owned();
+        let client = Client::builder().timeout(ANSWER_WITHIN).build();
+        let client = client.map_err(|cause| MigrateError::NoAnswer { url: base.clone(), cause })?;
+        let mut api = Self { client, base, token: String::new() };
+        api.token = match &command.token_file {
+            Some(path) => {
+                let read = std::fs::read_to_string(path);
+                read.map_err(|cause| MigrateError::Token { path: path.clone(), cause })?.trim().to_owned()
+            }
+            None => {
+                let demo = api.send(Method::GET, "/dev/demo", None).await?;
+                let staff = demo.pointer("/staff/0").and_then(Value::as_str).unwrap_or_default();
+                let grant = json!({"tenant": command.tenant, "face": "admin", "sub": staff, "roles": ["admin"]});
+                text(&api.send(Method::POST, "/dev/token", Some(grant)).await?, "token").to_owned()
+            }
+        };
+        Ok(api)
+    }
+
+    async fn call(&self, method: Method, what: &str, body: Option<Value>) -> Result<Value, MigrateError> {
+        let path = if what.is_empty() { String::new() } else { format!("/{what}") };
+        self.send(method, &format!("/v1/admin/migration{path}"), body).await
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value, MigrateError> {
+        let url = format!("{}{path}", self.base);
+        let mut request = self.client.request(method.clone(), &url).bearer_auth(&self.token);
+        if method == Method::POST {
+            let key = Entropy::system().uuid_v7(Clock::system().now());
+            let key = key.map_err(|error| MigrateError::Refused(error.to_string()))?;
+            request = request.header("idempotency-key", key.to_string());
+        }
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        let no_answer = |cause| MigrateError::NoAnswer { url: url.clone(), cause };
+        let answer = request.send().await.map_err(no_answer)?;
+        let (status, body) = (answer.status(), answer.bytes().await.map_err(no_answer)?);
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if status == StatusCode::OK || status == StatusCode::ACCEPTED || status == StatusCode::CREATED {
+            return Ok(body);
+        }
+        let detail = match text(&body, "detail") {
+            "" => "without a word".to_owned(),
+            detail => detail.to_owned(),
+        };
+        Err(MigrateError::Refused(format!("{} {}: {detail}", status.as_u16(), text(&body, "code"))))
+    }
+
+    async fn enter(&self, phase: Option<u64>, none: &str) -> Result<(String, bool), MigrateError> {
+        let phase = phase.ok_or_else(|| MigrateError::Refused(none.to_owned()))?;
+        let entered = self.call(Method::PUT, "phase", Some(json!({ "phase": phase }))).await?;
+        Ok((status(&entered), true))
+    }
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn pass<'a>(seen: &'a Value, kind: &str) -> Option<&'a Value> {
+    seen.get("passes")?.as_array()?.iter().find(|pass| text(pass, "kind") == kind)
+}
+
+/// What the API says, as a table.
+fn status(seen: &Value) -> String {
+    let number = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64).map(|n| n.to_string());
+    let mut out = match (text(seen, "status"), number(seen, "phase"), number(seen, "last_phase")) {
+        ("split", ..) => "customers are kept in split records\n".to_owned(),
+        (word, Some(phase), Some(last)) => {
+            format!("{word} from {}: phase {phase} of {last}, since {}\n", text(seen, "model"), text(seen, "since"))
+        }
+        (word, ..) => format!("{word}\n"),
+    };
+    let of = |kind: &str, concern: &str| {
+        let count = pass(seen, kind).and_then(|pass| pass.pointer(&format!("/concerns/{concern}"))?.as_u64());
+        count.map_or_else(|| "-".to_owned(), |count| count.to_string())
+    };
+    let stages = seen.get("stages").and_then(Value::as_array).cloned().unwrap_or_default();
+    if !stages.is_empty() {
+        let _ = writeln!(out, "\n{:<10} {:<12} {:>8}", "concern", "stage", "differ");
+        for stage in &stages {
+            let concern = text(stage, "concern");
+            let _ = writeln!(out, "{concern:<10} {:<12} {:>8}", text(stage, "stage"), of("verify", concern));
+        }
+    }
+    for (name, step) in [("next", seen.get("next")), ("back", seen.get("back"))] {
+        if let Some(step) = step {
+            let phase = number(step, "phase").unwrap_or_default();
+            let why = match text(step, "why") {
+                "" => "may be entered".to_owned(),
+                why => format!("not yet: {why}"),
+            };
+            let _ = write!(out, "\n{name}: phase {phase}, {} {}: {why}", text(step, "concern"), text(step, "stage"));
+        }
+    }
+    let passes = seen.get("passes").and_then(Value::as_array).cloned().unwrap_or_default();
+    for pass in &passes {
+        let _ = write!(out, "\n{}", pass_line(pass));
+        for example in pass.get("examples").and_then(Value::as_array).into_iter().flatten() {
+            let _ = write!(out, "\n    {} {}", text(example, "customer_id"), text(example, "what"));
+        }
+    }
+    out
+}
+
+fn pass_line(pass: &Value) -> String {
+    let count = |name: &str| pass.get(name).and_then(Value::as_u64).unwrap_or_default();
+    format!(
+        "{} in phase {}: {}, {} customers, {} changed, {} left",
+        text(pass, "kind"),
+        count("phase"),
+        text(pass, "status"),
+        count("customers"),
+        count("changed"),
+        count("left"),
+    )
+}

@@ -1,0 +1,101 @@
+//! A tenant's way from the God Record to split records: what an operator sees of it, and the passes over all customers,
+//! in slices. Whatever a slice leaves half done, the next one, or the next request of the customer, does.
+
+mod customer;
+mod slice;
+
+pub use slice::{Migrated, Settings, run_due};
+
+use crate::app::App;
+use crate::dynamo::{QuerySpec, SortKeys};
+use crate::execute::PlanError;
+use crate::problem::Problem;
+use crate::views::MigrationView;
+use ledger_core::dynamo::ItemError;
+use ledger_core::ids::{Actor, Tenant};
+use ledger_core::migration::{
+    Asked, Layout, Migration, Pass, PassKind, Phase, Refused, evidence, pass_key, passes, plan_pass,
+};
+use ledger_core::operation::Operation;
+use ledger_core::ops::Context;
+use ledger_core::transaction::Planned;
+
+impl App {
+    /// Where a tenant's migration stands.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub async fn migration_view(&self, tenant: &Tenant) -> Result<MigrationView, Problem> {
+        let passes = self.passes(tenant).await?;
+        Ok(match &*self.dynamo().reread_layout(tenant).await? {
+            Layout::Migrating(migration) => MigrationView::of(migration, &passes, self.now()),
+            Layout::Split => MigrationView::split(&passes),
+        })
+    }
+
+    /// A tenant's migration as it is.
+    ///
+    /// # Errors
+    /// 404 if the tenant's customers are kept in split records, 503 if the store did not tell.
+    pub async fn migration(&self, tenant: &Tenant) -> Result<Migration, Problem> {
+        match &*self.dynamo().reread_layout(tenant).await? {
+            Layout::Migrating(migration) => Ok(migration.clone()),
+            Layout::Split => Err(Problem::not_found()),
+        }
+    }
+
+    /// Enters another phase: the next one, or the one before. The one that stands stays.
+    ///
+    /// # Errors
+    /// 400 if it may not be entered, 404 without a migration, 503 if somebody else has just changed it.
+    pub async fn enter_phase(&self, tenant: &Tenant, number: u8, actor: Actor) -> Result<MigrationView, Problem> {
+        let migration = self.migration(tenant).await?;
+        let to = Phase::new(migration.phase.model(), number);
+        let to = to.map_err(|error| Problem::invalid_field("phase", error))?;
+        if to != migration.phase {
+            let known = evidence(&self.passes(tenant).await?);
+            let moved = migration.moved(to, &known, self.now()).map_err(|refused| not_yet(&refused))?;
+            let cx = self.ledger().context(self.now())?;
+            let change = moved.replacing(&migration, tenant, actor, &cx).map_err(|_| Problem::internal())?;
+            self.ledger().apply(tenant, Operation::Migration, &change).await?;
+        }
+        self.migration_view(tenant).await
+    }
+
+    /// A pass that staff ask for. That of a contraction begins the contraction.
+    ///
+    /// # Errors
+    /// [`PlanError`] if there is no migration, or it may not be contracted.
+    pub async fn plan_pass(&self, asked: &Asked<'_>, cx: &Context) -> Result<Planned<Pass>, PlanError> {
+        let layout = self.dynamo().reread_layout(asked.tenant).await?;
+        let Layout::Migrating(read) = &*layout else { return Err(PlanError::Missing) };
+        let setting = match asked.kind {
+            PassKind::Contract if !read.contracting => read.contracting(cx.now).map_err(|refused| not_yet(&refused))?,
+            PassKind::Contract | PassKind::Backfill | PassKind::Verify => read.clone(),
+        };
+        let before = self.dynamo().get(&pass_key(asked.tenant, asked.kind)).await?;
+        let before = before.as_ref().map(Pass::read).transpose()?;
+        Ok(plan_pass(asked, (read, &setting), before.as_ref(), cx)?)
+    }
+
+    /// A tenant's last pass of each kind.
+    async fn passes(&self, tenant: &Tenant) -> Result<Vec<Pass>, Problem> {
+        let (partition, prefix) = passes(tenant);
+        let query = QuerySpec::partition(&partition, SortKeys::Prefix(prefix.to_owned()));
+        let items = self.dynamo().query(&query).await?;
+        Ok(items.iter().map(Pass::read).collect::<Result<_, ItemError>>()?)
+    }
+}
+
+/// What has to be done before is said in the refusal itself.
+fn not_yet(refused: &Refused) -> Problem {
+    match refused {
+        Refused::Skips { .. } => Problem::invalid_field("phase", refused),
+        Refused::Unsettled { wait } => Problem::not_yet(refused).retry_after(*wait),
+        Refused::NotBackfilled { .. }
+        | Refused::NotVerified { .. }
+        | Refused::Contracting
+        | Refused::NotLast
+        | Refused::NotContracted { .. } => Problem::not_yet(refused),
+    }
+}

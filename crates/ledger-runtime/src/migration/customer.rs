@@ -1,0 +1,200 @@
+//! What a pass does with one customer.
+
+use crate::app::App;
+use crate::dynamo::{BringError, QuerySpec, SortKeys};
+use ledger_core::dynamo::Item;
+use ledger_core::keys::{Partition, sk};
+use ledger_core::migration::{
+    Concern, Contraction, Copying, Difference, Migration, PassKind, Truth, Whose, contract, copy, expire_history,
+    parity, refer, tells, told_by,
+};
+use std::collections::BTreeSet;
+
+/// How many legacy history items are read and written at a time.
+const ROWS: usize = 40;
+/// How often a customer is looked at again because others were faster.
+const ROUNDS_MAX: u32 = 8;
+
+/// What became of a customer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Looked {
+    /// Something was written.
+    pub(super) changed: bool,
+    /// What is left, or was found.
+    pub(super) left: Option<Left>,
+}
+
+/// What is left of a customer, or was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    pub(super) concerns: BTreeSet<Concern>,
+    pub(super) what: String,
+}
+
+/// A pass at one tenant's customers.
+#[derive(Clone, Copy)]
+pub(super) struct Passing<'a> {
+    pub(super) app: &'a App,
+    pub(super) migration: &'a Migration,
+    pub(super) kind: PassKind,
+}
+
+impl Passing<'_> {
+    /// Does with a customer what the pass is for. What a person has to look at is left, and said.
+    pub(super) async fn customer(&self, whose: &Whose) -> Result<Looked, BringError> {
+        let looked = match self.kind {
+            PassKind::Backfill => self.bring(whose).await,
+            PassKind::Verify => self.compare(whose).await,
+            PassKind::Contract => self.empty(whose).await,
+        };
+        match looked {
+            Err(error @ (BringError::Unadoptable(_) | BringError::Unreadable | BringError::Busy)) => {
+                let left = Left { concerns: BTreeSet::new(), what: error.to_string() };
+                Ok(Looked { changed: false, left: Some(left) })
+            }
+            Err(error @ (BringError::Fenced | BringError::Read(_) | BringError::Write(_))) => Err(error),
+            Ok(looked) => Ok(looked),
+        }
+    }
+
+    /// Takes the customer over, and copies each concern that the phase needs elsewhere.
+    async fn bring(&self, whose: &Whose) -> Result<Looked, BringError> {
+        let (dynamo, now) = (self.app.dynamo(), self.app.now());
+        let mut changed = false;
+        let mut seen = dynamo.snapshot(self.migration, whose).await?;
+        if !seen.is_adopted(whose) {
+            changed = dynamo.adopt(self.migration, whose).await?;
+            seen = dynamo.snapshot(self.migration, whose).await?;
+        }
+        for concern in Concern::ALL {
+            let needed = copy(self.migration, whose, concern, &seen, now).map_err(|_| BringError::Unreadable)?;
+            if matches!(needed, Copying::Done) {
+                continue;
+            }
+            if concern == Concern::History {
+                self.refer(whose).await?;
+            }
+            dynamo.copy(self.migration, whose, concern).await?;
+            changed = true;
+        }
+        Ok(Looked { changed, left: None })
+    }
+
+    /// Puts references for what only the legacy history has.
+    async fn refer(&self, whose: &Whose) -> Result<(), BringError> {
+        let mut rows = Rows::of(whose);
+        while let Some(items) = rows.next(self.app).await? {
+            if let Some(change) = refer(&items) {
+                self.app.dynamo().change(&change).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares both models as of one instant, and the history row by row.
+    async fn compare(&self, whose: &Whose) -> Result<Looked, BringError> {
+        let seen = self.app.dynamo().snapshot(self.migration, whose).await?;
+        if !seen.is_adopted(whose) {
+            let left = Left { concerns: BTreeSet::new(), what: "not taken over".to_owned() };
+            return Ok(Looked { changed: false, left: seen.record(whose).map(|_| left) });
+        }
+        let parity = parity(self.migration, whose, &seen);
+        let mut what: Vec<String> =
+            parity.not_copied.iter().map(|concern| format!("{} not copied", concern.name())).collect();
+        what.extend(
+            parity.differences.iter().map(|Difference { record, attribute, .. }| format!("{record} {attribute}")),
+        );
+        let mut concerns = parity.not_copied;
+        concerns.extend(parity.differences.iter().map(|difference| difference.concern));
+        let history = self.migration.phase.stage(Concern::History);
+        if history.writes_legacy() && seen.truth(whose, Concern::History) == Some(Truth::Both) {
+            let untold = self.untold(whose).await?;
+            if let Some(first) = untold.first() {
+                concerns.insert(Concern::History);
+                what.push(format!("{} rows of the history, {first} first", untold.len()));
+            }
+        }
+        let left = (!what.is_empty()).then(|| Left { concerns, what: what.join(", ") });
+        Ok(Looked { changed: false, left })
+    }
+
+    /// The legacy history items that nothing stands for.
+    async fn untold(&self, whose: &Whose) -> Result<Vec<String>, BringError> {
+        let mut untold = Vec::new();
+        let mut rows = Rows::of(whose);
+        while let Some(items) = rows.next(self.app).await? {
+            let keys: Vec<_> = items.iter().flat_map(told_by).collect();
+            let found: Vec<Item> = self.app.dynamo().get_many(&keys).await?.into_iter().flatten().collect();
+            let missing = items.iter().filter(|item| !found.iter().any(|found| tells(found, item)));
+            untold.extend(missing.filter_map(sort_key));
+        }
+        Ok(untold)
+    }
+
+    /// Lets the legacy history go and empties the God Record.
+    async fn empty(&self, whose: &Whose) -> Result<Looked, BringError> {
+        let dynamo = self.app.dynamo();
+        let mut changed = false;
+        for _ in 0..ROUNDS_MAX {
+            let seen = dynamo.snapshot(self.migration, whose).await?;
+            if seen.record(whose).is_some() && !seen.is_adopted(whose) {
+                dynamo.adopt(self.migration, whose).await?;
+                continue;
+            }
+            match contract(self.migration, whose, &seen) {
+                Contraction::Done => return Ok(Looked { changed, left: None }),
+                Contraction::Fenced => return Err(BringError::Fenced),
+                Contraction::NotCopied(concern) => {
+                    if concern == Concern::History {
+                        self.refer(whose).await?;
+                    }
+                    dynamo.copy(self.migration, whose, concern).await?;
+                }
+                Contraction::Change(change) => {
+                    self.expire(whose).await?;
+                    changed |= dynamo.change(&change).await?;
+                }
+            }
+        }
+        Err(BringError::Busy)
+    }
+
+    async fn expire(&self, whose: &Whose) -> Result<(), BringError> {
+        let mut rows = Rows::of(whose);
+        while let Some(items) = rows.next(self.app).await? {
+            if let Some(change) = expire_history(&items, self.app.now()) {
+                self.app.dynamo().change(&change).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A customer's legacy history, a page at a time.
+struct Rows {
+    partition: Partition,
+    after: Option<String>,
+    over: bool,
+}
+
+impl Rows {
+    fn of(whose: &Whose) -> Self {
+        Self { partition: Partition::customer(&whose.tenant, whose.customer), after: None, over: false }
+    }
+
+    async fn next(&mut self, app: &App) -> Result<Option<Vec<Item>>, BringError> {
+        if self.over {
+            return Ok(None);
+        }
+        let query = QuerySpec::partition(&self.partition, SortKeys::Prefix(sk::HISTORY.to_owned()));
+        let rows = app.dynamo().query_readable(&query.after(self.after.take()).limit(ROWS)).await?;
+        self.over = rows.len() < ROWS;
+        self.after = rows.last().and_then(|row| sort_key(&row.item));
+        // What the ledger never wrote in a row may be of any kind; it stays in the row.
+        Ok((!rows.is_empty()).then(|| rows.into_iter().map(|row| row.item).collect()))
+    }
+}
+
+fn sort_key(item: &Item) -> Option<String> {
+    ledger_core::dynamo::read::opt_text(item, ledger_core::keys::attr::SK).map(str::to_owned)
+}

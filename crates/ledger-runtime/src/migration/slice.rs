@@ -1,0 +1,196 @@
+//! A slice of a pass: as many customers as fit into a function's time, at the pace that was asked for.
+
+use super::customer::{Looked, Passing};
+use crate::app::App;
+use crate::dynamo::BringError;
+use crate::problem::Problem;
+use futures::StreamExt;
+use futures::stream;
+use ledger_core::failure::Failure;
+use ledger_core::ids::{Actor, CustomerId, Tenant};
+use ledger_core::keys::Partition;
+use ledger_core::migration::{LEASE, Layout, Migration, Pass, PassKind, PassState, Whose, evidence};
+use ledger_core::operation::Operation;
+use ledger_core::transaction::{BuildError, Transaction};
+use serde::Serialize;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How many customers are looked at side by side.
+const SIDE_BY_SIDE: usize = 8;
+
+/// How a slice goes about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// For how long it goes on.
+    pub slice: Duration,
+    /// Whether it goes on right after it could not, because the last change of the phase is too young.
+    pub unsettled: bool,
+}
+
+impl Default for Settings {
+    /// Well within the time of a function, and of the tick that calls it.
+    fn default() -> Self {
+        Self { slice: Duration::from_secs(45), unsettled: false }
+    }
+}
+
+/// What a slice did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Migrated {
+    /// Customers that were looked at.
+    pub customers: i64,
+    /// Passes that were brought to their end.
+    pub passes: usize,
+}
+
+/// Carries on the passes of a tenant that are due.
+///
+/// # Errors
+/// 503 if the store did not tell; a later call goes on where this one stopped.
+pub async fn run_due(app: &App, tenant: &Tenant, settings: Settings) -> Result<Migrated, Problem> {
+    let mut done = Migrated::default();
+    let layout = app.dynamo().reread_layout(tenant).await?;
+    let Layout::Migrating(migration) = &*layout else { return Ok(done) };
+    if !settings.unsettled && migration.has_settled(app.now()).is_err() {
+        return Ok(done);
+    }
+    let until = Instant::now().checked_add(settings.slice);
+    for seen in app.passes(tenant).await? {
+        let slice = Slice { app, tenant, migration, until };
+        slice.carry_on(seen, &mut done).await?;
+    }
+    Ok(done)
+}
+
+struct Slice<'a> {
+    app: &'a App,
+    tenant: &'a Tenant,
+    migration: &'a Migration,
+    until: Option<Instant>,
+}
+
+impl Slice<'_> {
+    async fn carry_on(&self, seen: Pass, done: &mut Migrated) -> Result<(), Problem> {
+        let now = self.app.now();
+        let Some((mut pass, taken)) = seen.take(self.tenant, now).map_err(|error| unbuilt(&error))? else {
+            return self.end(&seen).await;
+        };
+        if !self.write(&taken).await? {
+            return Ok(());
+        }
+        while !self.is_over() && pass.state == PassState::Running {
+            if pass.fence != self.migration.fence.number() {
+                pass.state = PassState::Superseded;
+            } else if !self.page(&mut pass, done).await? {
+                return Ok(());
+            }
+        }
+        if pass.state == PassState::Done {
+            done.passes = done.passes.saturating_add(1);
+        }
+        // Whoever comes next need not wait for the lease.
+        self.keep(&pass, Duration::ZERO).await?;
+        self.end(&pass).await
+    }
+
+    fn is_over(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() >= until)
+    }
+
+    /// A page of the table, or as much of it as there is time for. `false`: somebody else has the pass.
+    async fn page(&self, pass: &mut Pass, done: &mut Migrated) -> Result<bool, Problem> {
+        let page = self.app.dynamo().scan_customers(self.tenant, pass.after.as_ref()).await?;
+        let at_a_time = usize::try_from(pass.per_second.max(1)).unwrap_or(usize::MAX);
+        for customers in page.customers.chunks(at_a_time) {
+            if self.is_over() {
+                return Ok(true);
+            }
+            let second = Instant::now().checked_add(Duration::from_secs(1));
+            match self.customers(pass, customers).await {
+                Ok(()) => {}
+                Err(BringError::Fenced) => {
+                    pass.state = PassState::Superseded;
+                    return Ok(true);
+                }
+                Err(error) => return Err(self.stopped(&error)),
+            }
+            let seen = i64::try_from(customers.len()).unwrap_or(i64::MAX);
+            pass.tally.customers = pass.tally.customers.saturating_add(seen);
+            done.customers = done.customers.saturating_add(seen);
+            // What it counts and how far it has come are one write: a slice that dies counts nobody twice.
+            pass.after = customers.last().map(|last| Partition::customer(self.tenant, *last).god_record());
+            if !self.keep(pass, LEASE).await? {
+                return Ok(false);
+            }
+            if customers.len() == at_a_time
+                && let Some(second) = second
+            {
+                tokio::time::sleep_until(second).await;
+            }
+        }
+        pass.after = page.next;
+        if pass.after.is_none() {
+            pass.state = PassState::Done;
+            pass.finished_at = Some(self.app.now());
+        }
+        Ok(true)
+    }
+
+    async fn customers(&self, pass: &mut Pass, customers: &[CustomerId]) -> Result<(), BringError> {
+        let passing = Passing { app: self.app, migration: self.migration, kind: pass.kind };
+        let one = |customer: CustomerId| async move {
+            let whose = Whose { tenant: self.tenant.clone(), customer };
+            (customer, passing.customer(&whose).await)
+        };
+        let mut looked = stream::iter(customers.iter().copied().map(one)).buffer_unordered(SIDE_BY_SIDE);
+        while let Some((customer, looked)) = looked.next().await {
+            let Looked { changed, left } = looked?;
+            pass.tally.changed = pass.tally.changed.saturating_add(i64::from(changed));
+            if let Some(left) = left {
+                pass.tally.leave(customer, left.concerns, left.what);
+            }
+        }
+        Ok(())
+    }
+
+    /// After a contraction that left nobody, the migration is over.
+    async fn end(&self, pass: &Pass) -> Result<(), Problem> {
+        let now = self.app.now();
+        let is_last = pass.kind == PassKind::Contract && pass.state == PassState::Done;
+        if !is_last || self.migration.may_end(&evidence(std::slice::from_ref(pass)), now).is_err() {
+            return Ok(());
+        }
+        let cx = self.app.ledger().context(now)?;
+        let actor = Actor::Staff(pass.requested_by);
+        let ended = self.migration.ended(self.tenant, actor, &cx).map_err(|error| unbuilt(&error))?;
+        self.write(&ended).await?;
+        self.app.dynamo().reread_layout(self.tenant).await?;
+        self.app.records().forget_tenant(self.tenant);
+        Ok(())
+    }
+
+    /// Writes how far the pass has come. `false`: somebody else is at it.
+    async fn keep(&self, pass: &Pass, alive: Duration) -> Result<bool, Problem> {
+        let progress = pass.progress(self.tenant, self.app.now().plus(alive)).map_err(|error| unbuilt(&error))?;
+        self.write(&progress).await
+    }
+
+    async fn write(&self, transaction: &Transaction) -> Result<bool, Problem> {
+        match self.app.ledger().apply(self.tenant, Operation::Migration, transaction).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.failure() == Some(Failure::StalePlan) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn stopped(&self, error: &BringError) -> Problem {
+        tracing::warn!(tenant = %self.tenant, %error, "a pass of the migration stopped: it goes on where it was");
+        Problem::unavailable()
+    }
+}
+
+fn unbuilt(error: &BuildError) -> Problem {
+    tracing::error!(%error, "a change of a pass could not be built");
+    Problem::internal()
+}

@@ -1,0 +1,16 @@
+//! Carries on what an operator has asked for on a tenant's way from a legacy model to split records: a pass over all
+//! customers, in slices. A schedule calls it for a tenant; two calls at once do nothing twice, and a call that dies
+//! loses nothing.
+
+use ledger_runtime::app::App;
+use ledger_runtime::lambda::Due;
+use ledger_runtime::migration::{self, Migrated, Settings};
+use ledger_runtime::problem::Problem;
+
+/// A slice of what is due to a tenant.
+///
+/// # Errors
+/// 503 if the store did not tell; a later call goes on where this one stopped.
+pub async fn run(app: &App, due: &Due) -> Result<Migrated, Problem> {
+    migration::run_due(app, &due.tenant, Settings::default()).await
+}
