@@ -3,6 +3,7 @@
 
 use super::counterpart::Counterpart;
 use super::history;
+use super::moving::SETTLES;
 use super::plan::{Concern, Model, Stage};
 use super::record::{self, FENCE, REGIONAL, Truth};
 use super::setting::Migration;
@@ -100,14 +101,14 @@ fn actions(
     let mut items = Vec::new();
     if !postings.is_empty() {
         let entry = Entry {
-            id: TransactionId::of_step(whose.customer.uuid(), Operation::Opening.name(), now),
+            id: TransactionId::of_step(whose.customer.uuid(), Operation::Opening.name(), before(now)),
             home: Account::Customer(whose.customer),
             postings,
             references: Vec::new(),
             details: Item::new(),
             due_shards: migration.due_shards,
         };
-        let claim = claim(whose, now);
+        let claim = claim(whose, before(now));
         items.extend(claim.as_ref().map(|claim| claim.marker(&answer(), Some(entry.link()))));
         let entries = claim.and_then(|claim| entry.items(&Provenance::from(&claim))).unwrap_or_default();
         for entry in entries {
@@ -122,6 +123,11 @@ fn actions(
         items.push(TransactItem::update(Role::GodRecord, key, beside.update, beside.clauses));
     }
     items
+}
+
+/// A balance opens before whatever is under way by then: the request that meets the customer first has begun already.
+fn before(now: Timestamp) -> Timestamp {
+    now.minus(SETTLES)
 }
 
 /// The books' side of it happens under a key like everything else: once for each customer.

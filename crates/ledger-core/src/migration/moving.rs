@@ -1,7 +1,7 @@
 //! From one phase to the next, or back: what has to be known before, and the one write that does it.
 
 use super::plan::{Phase, Stage};
-use super::setting::{ATTRIBUTE, Migration};
+use super::setting::{ATTRIBUTE, Fence, Migration};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
@@ -155,6 +155,10 @@ impl Migration {
     /// # Errors
     /// [`Refused::Unsettled`] if somebody may not.
     pub fn has_settled(&self, now: Timestamp) -> Result<(), Refused> {
+        // Before the first change nobody has read another one.
+        if self.fence == Fence::FIRST {
+            return Ok(());
+        }
         match SETTLES.checked_sub(now.since(self.since)) {
             Some(wait) if !wait.is_zero() => Err(Refused::Unsettled { wait }),
             Some(_) | None => Ok(()),
