@@ -3,6 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata};
 use aws_sdk_dynamodb::types::AttributeValue;
+use futures::{StreamExt, TryStreamExt, stream};
 use ledger_core::ids::{CustomerId, Tenant};
 use ledger_core::keys::{GOD_RECORD, Partition, attr, sk};
 use ledger_core::migration::Model;
@@ -11,6 +12,8 @@ use uuid::Uuid;
 
 /// The tenant.
 pub const TENANT: &str = "legacy";
+/// How many customers are written side by side.
+const SIDE_BY_SIDE: usize = 16;
 /// The store's answer to whoever would write over what is there.
 const STANDS: &str = "ConditionalCheckFailedException";
 
@@ -33,13 +36,14 @@ pub fn customer(number: u32) -> CustomerId {
 ///
 /// # Errors
 /// What the store said.
-pub(crate) async fn write(client: &Client, table: &str, tenant: &Tenant, legacy: Legacy) -> Result<(), String> {
-    for number in 0..legacy.customers {
+pub async fn write(client: &Client, table: &str, tenant: &Tenant, legacy: Legacy) -> Result<(), String> {
+    let one = async |number| {
         for item in items(tenant, legacy.model, number) {
             put(client, table, item).await?;
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    stream::iter((0..legacy.customers).map(one)).buffer_unordered(SIDE_BY_SIDE).try_collect().await
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is what a legacy system wrote, before there was a ledger")]

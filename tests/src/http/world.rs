@@ -9,6 +9,7 @@ use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
 use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
+use ledger_core::migration::Model;
 use ledger_core::operation::Operation;
 use ledger_core::ops::{TenantTerms, tenant};
 use ledger_core::transaction::Transaction;
@@ -109,11 +110,22 @@ impl World {
 
     /// A tenant with changed terms on a stack.
     pub async fn with_terms(host: Arc<Host>, tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
-        let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
         let mut terms = seed::terms().expect("the demo's terms");
         change(&mut terms);
-        let (dynamodb, app) = clients(stack.dynamodb_url(), stack.stripe()).await;
-        let config = tenant::open(&slug, &terms, None, app.now()).expect("a configuration");
+        Self::opened(host, tenant, &terms, None, Clock::system()).await
+    }
+
+    /// A tenant with the demo's terms that comes from a legacy model, on a stack whose functions go by a clock of the
+    /// test's own.
+    pub async fn of_legacy(host: Arc<Host>, tenant: &str, model: Model, clock: Clock) -> Self {
+        let terms = seed::terms().expect("the demo's terms");
+        Self::opened(host, tenant, &terms, Some(model), clock).await
+    }
+
+    async fn opened(host: Arc<Host>, tenant: &str, terms: &TenantTerms, legacy: Option<Model>, clock: Clock) -> Self {
+        let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
+        let (dynamodb, app) = clients(stack.dynamodb_url(), stack.stripe(), clock).await;
+        let config = tenant::open(&slug, terms, legacy, app.now()).expect("a configuration");
         gate::as_test(open(&app, &slug, &config)).await;
         let url = stack.url();
         Self::over(tenant, &url, app, dynamodb, Tokens::Host(host)).await
@@ -121,7 +133,7 @@ impl World {
 
     /// The demo tenant of a stack that runs in another process.
     pub async fn remote(url: &str, dynamodb_url: &str) -> Self {
-        let (dynamodb, app) = clients(dynamodb_url, &Simulator::access_at(url)).await;
+        let (dynamodb, app) = clients(dynamodb_url, &Simulator::access_at(url), Clock::system()).await;
         Self::over(&Demo::fixed().tenant, url, app, dynamodb, Tokens::Dev).await
     }
 
@@ -324,8 +336,8 @@ async fn open(app: &App, tenant: &Tenant, config: &Transaction) {
 }
 
 /// The test's own client of a table, and a worker's state over it.
-async fn clients(dynamodb_url: &str, stripe: &StripeConfig) -> (Client, App) {
-    let (app, _) = host::app(host::functions_client(dynamodb_url).await, Clock::system(), stripe);
+async fn clients(dynamodb_url: &str, stripe: &StripeConfig, clock: Clock) -> (Client, App) {
+    let (app, _) = host::app(host::functions_client(dynamodb_url).await, clock, stripe);
     let app = app.with_sagas(Arc::new(Noted::default()));
     (host::client(dynamodb_url).await, app)
 }

@@ -43,7 +43,8 @@ const PROFILE: &[(&str, Nature)] = &[
     ("status", Field),
     ("accounts", Field),
     (attr::FROZEN, Field),
-    (attr::CREATED_AT, Stamp),
+    // Since when somebody has been a customer. A profile that a patch makes anew has an instant of its own.
+    (attr::CREATED_AT, Field),
     (attr::UPDATED_AT, Stamp),
 ];
 

@@ -200,9 +200,12 @@ impl Dynamo {
                         return Ok(());
                     }
                 }
-                // Whether somebody was faster or not: the next look tells.
-                Copying::Raise(change) | Copying::Copy(change) => {
-                    self.change(&change).await?;
+                // Whether somebody was faster or not, the next look tells.
+                Copying::Raise(change) => drop(self.change(&change).await?),
+                Copying::Copy(change) => {
+                    if self.change(&change).await? {
+                        return Ok(());
+                    }
                 }
             }
         }
