@@ -53,7 +53,7 @@ pub enum Refused {
         to: u8,
     },
     /// Who has read the setting before may still be at work.
-    #[error("the phase was changed a moment ago: wait until every function has seen it")]
+    #[error("the phase was changed a moment ago: wait {} s, until every function has seen it", wait.as_secs().saturating_add(1))]
     Unsettled {
         /// For how much longer.
         wait: Duration,
