@@ -162,20 +162,31 @@ impl Placing<'_> {
             return legacy.into_iter().try_for_each(|legacy| self.written(position, legacy));
         };
         let stage = migration.phase.stage(counterpart.concern());
-        let writes = item.action != Action::Check;
-        self.record(migration, &counterpart, stage, item)?;
+        self.record(migration, &counterpart, stage, (position, item))?;
         let legacy = || legacy(&counterpart, migration, item);
-        // A record that is made is guarded in both places: nothing may be there already.
-        let made = matches!(item.action, Action::Put(_));
-        if stage.reads_split() {
-            self.guarded(position, item.clone(), None, item)?;
-            if stage.writes_legacy() && writes {
-                self.written(position, if made { legacy()? } else { legacy()?.guarded_by(Vec::new()) })?;
+        match &item.action {
+            // A record that is made is guarded wherever it is: nothing may be there already.
+            Action::Put(_) => {
+                if stage.writes_legacy() {
+                    self.guarded(position, legacy()?, Some(counterpart.clone()), item)?;
+                }
+                if stage.writes_split() {
+                    self.guarded(position, item.clone(), None, item)?;
+                }
             }
-        } else {
-            self.guarded(position, legacy()?, Some(counterpart.clone()), item)?;
-            if stage.writes_split() && writes {
-                self.written(position, if made { item.clone() } else { item.clone().guarded_by(Vec::new()) })?;
+            Action::Check if stage.reads_split() => self.guarded(position, item.clone(), None, item)?,
+            Action::Check => self.guarded(position, legacy()?, Some(counterpart.clone()), item)?,
+            Action::Update(_) if stage.reads_split() => {
+                self.guarded(position, item.clone(), None, item)?;
+                if stage.writes_legacy() {
+                    self.written(position, legacy()?.guarded_by(Vec::new()))?;
+                }
+            }
+            Action::Update(_) => {
+                self.guarded(position, legacy()?, Some(counterpart.clone()), item)?;
+                if stage.writes_split() {
+                    self.written(position, item.clone().guarded_by(Vec::new()))?;
+                }
             }
         }
         Ok(())
@@ -187,11 +198,15 @@ impl Placing<'_> {
         migration: &Migration,
         of: &Counterpart,
         stage: Stage,
-        item: &TransactItem,
+        (position, item): (usize, &TransactItem),
     ) -> Result<(), BuildError> {
         let (own, needs) = record::action(migration, of, stage, item);
-        let at = self.put(own)?;
-        if let Some(draft) = self.actions.get_mut(at) {
+        // Whoever is there already has a God Record, whatever else they have.
+        match &item.action {
+            Action::Put(_) => self.guarded(position, own.clone(), Some(of.clone()), item)?,
+            Action::Update(_) | Action::Check => self.written(position, own.clone())?,
+        }
+        if let Some(draft) = self.at.get(own.key()).and_then(|at| self.actions.get_mut(*at)) {
             draft.told.record = match draft.told.record.take() {
                 Some(before) => Some(before.and(needs)),
                 None => Some(needs),
