@@ -79,6 +79,12 @@ pub fn reference(item: &Item) -> Option<(Key, Item)> {
     Some((reference, made))
 }
 
+/// Whether a reference stands for a legacy item that the ledger has not written, and so for no entry.
+#[must_use]
+pub fn is_of_legacy(reference: &Item) -> bool {
+    reference.contains_key("legacy") && reference.contains_key(LEGACY_SK) && !reference.contains_key("home")
+}
+
 /// What a legacy item says that it moved: signed numbers under the names of the God Record.
 fn moved(item: &Item) -> Vec<Delta> {
     let named = [("amount", Asset::Ecopay), ("point", Asset::Point), ("jcredit", Asset::Jcredit)];
