@@ -216,7 +216,8 @@ impl Dynamo {
     pub async fn snapshot(&self, migration: &Migration, whose: &Whose) -> Result<Snapshot, ReadError> {
         let keys = migration.snapshot_keys(whose);
         let found = self.get_stored_together(&keys).await?;
-        let odd = found.first().and_then(Option::as_ref).map(convert::odd).unwrap_or_default();
+        // Of the God Record, and of the aggregates: the half-way model has points there.
+        let odd = found.iter().flatten().flat_map(convert::odd).collect();
         let items = found.into_iter().map(|item| item.map(|item| convert::readable(item).item));
         Ok(Snapshot::new(keys.into_iter().zip(items), odd))
     }
