@@ -74,6 +74,10 @@ mod tests {
     const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
     const FIRST: i64 = 1_700_000_000_000;
 
+    fn at(later: i64) -> i64 {
+        FIRST.saturating_add(later)
+    }
+
     /// A partition's items by their sort keys.
     type Rows = BTreeMap<String, Item>;
 
@@ -154,7 +158,7 @@ mod tests {
     fn paged(rows: &Rows, limit: usize, step: usize) -> Vec<Uuid> {
         let (mut all, mut after) = (Vec::new(), None);
         loop {
-            let mut lines = page(rows, after, limit + 1, step);
+            let mut lines = page(rows, after, limit.saturating_add(1), step);
             let more = lines.len() > limit;
             lines.truncate(limit);
             let party = Account::Customer(CustomerId::parse(ID).unwrap());
@@ -184,7 +188,7 @@ mod tests {
         for operation in ["a", "b", "c", "d", "e", "f", "g"] {
             foreign(&mut rows, FIRST, operation);
         }
-        foreign(&mut rows, FIRST - 1, "pay");
+        foreign(&mut rows, at(-1), "pay");
         ours(&mut rows, sk::TXN, (FIRST, FIRST), 0, true);
         let expected = expected(&rows);
         assert_eq!(expected.len(), 9);
@@ -198,8 +202,8 @@ mod tests {
     #[test]
     fn a_line_that_stands_later_than_it_was_written_hides_no_other() {
         let mut rows = Rows::new();
-        ours(&mut rows, sk::TXN, (FIRST + 5, FIRST + 2), 0, true);
-        foreign(&mut rows, FIRST + 1, "pay");
+        ours(&mut rows, sk::TXN, (at(5), at(2)), 0, true);
+        foreign(&mut rows, at(1), "pay");
         for (limit, step) in [(1, 1), (1, 2), (2, 1)] {
             assert_eq!(paged(&rows, limit, step), expected(&rows), "{limit} {step}");
         }
@@ -222,7 +226,7 @@ mod tests {
         for operation in ["pay", "pay#again", "grant"] {
             foreign(&mut rows, FIRST, operation);
         }
-        foreign(&mut rows, FIRST + 1, "pay");
+        foreign(&mut rows, at(1), "pay");
         for row in rows.values() {
             let (low, high) = legacy_of(TransactionId::new(id(&reference(row).unwrap().1))).unwrap();
             let Value::S(name) = &row[attr::SK] else { panic!() };
@@ -244,7 +248,7 @@ mod tests {
         ) {
             let mut rows = Rows::new();
             for ((millis, operation), is_referred) in theirs {
-                let legacy = foreign(&mut rows, FIRST + millis, &format!("pay{operation}"));
+                let legacy = foreign(&mut rows, at(millis), &format!("pay{operation}"));
                 if is_referred {
                     refer(&mut rows, &legacy);
                 }
@@ -252,7 +256,7 @@ mod tests {
             for (number, (born, later, is_reference, is_in_both)) in own.into_iter().enumerate() {
                 let prefix = if is_reference { sk::TXNREF } else { sk::TXN };
                 // An entry need not stand in a history at the instant at which it was written.
-                ours(&mut rows, prefix, (FIRST + born, FIRST + born + later), number, is_in_both);
+                ours(&mut rows, prefix, (at(born), at(born.saturating_add(later))), number, is_in_both);
             }
             prop_assert_eq!(paged(&rows, limit, step), expected(&rows));
         }
