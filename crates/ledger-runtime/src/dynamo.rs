@@ -4,6 +4,7 @@
 mod connect;
 mod convert;
 mod customers;
+mod histories;
 mod reads;
 mod scan;
 #[cfg(test)]

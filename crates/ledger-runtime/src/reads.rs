@@ -37,13 +37,9 @@ impl App {
         party: Account,
         page: request::Page,
     ) -> Result<Page<HistoryView>, Problem> {
-        let queries = [sk::TXN, sk::TXNREF].map(|prefix| {
-            QuerySpec::partition(partition, SortKeys::Prefix(prefix.to_owned()))
-                .newest_first()
-                .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
-                .limit(page.limit.saturating_add(1))
-        });
-        let (items, next_cursor) = self.newest(queries.into(), page.limit, "transaction_id").await?;
+        let (after, wanted) = (page.cursor.map(Cursor::id), page.limit.saturating_add(1));
+        let found = self.dynamo().history(partition, after, wanted).await?;
+        let (items, next_cursor) = cut(found, page.limit, "transaction_id")?;
         let items = items
             .iter()
             .map(|item| HistoryLine::read(item, Some(party)).map(HistoryView::from))
@@ -61,8 +57,7 @@ impl App {
         party: Account,
         id: TransactionId,
     ) -> Result<HistoryView, Problem> {
-        let keys = [partition.entry(id), partition.entry_reference(id)];
-        let found = self.dynamo().get_many(&keys).await?.into_iter().flatten().next();
+        let found = self.dynamo().history_line(partition, id).await?;
         Ok(HistoryLine::read(&found.ok_or_else(Problem::not_found)?, Some(party))?.into())
     }
 
@@ -176,15 +171,19 @@ impl App {
         id_attribute: &str,
     ) -> Result<(Vec<Item>, Option<String>), Problem> {
         let found = try_join_all(queries.iter().map(|query| self.dynamo().query(query))).await?;
-        let mut items = found
-            .into_iter()
-            .flatten()
-            .map(|item| Ok((read::parsed(&item, id_attribute, Uuid::parse_str)?, item)))
-            .collect::<Result<Vec<_>, ItemError>>()?;
-        items.sort_by(|(a, _), (b, _)| b.cmp(a));
-        let more = items.len() > limit;
-        items.truncate(limit);
-        let last = items.last().filter(|_| more).map(|(id, _)| Cursor::after(*id).to_string());
-        Ok((items.into_iter().map(|(_, item)| item).collect(), last))
+        Ok(cut(found.into_iter().flatten().collect(), limit, id_attribute)?)
     }
+}
+
+/// The newest `limit` of these items by the id in an attribute, and the next cursor.
+fn cut(items: Vec<Item>, limit: usize, id_attribute: &str) -> Result<(Vec<Item>, Option<String>), ItemError> {
+    let mut items = items
+        .into_iter()
+        .map(|item| Ok((read::parsed(&item, id_attribute, Uuid::parse_str)?, item)))
+        .collect::<Result<Vec<_>, ItemError>>()?;
+    items.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let more = items.len() > limit;
+    items.truncate(limit);
+    let last = items.last().filter(|_| more).map(|(id, _)| Cursor::after(*id).to_string());
+    Ok((items.into_iter().map(|(_, item)| item).collect(), last))
 }

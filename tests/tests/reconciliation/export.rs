@@ -33,7 +33,7 @@ fn typed(value: &AttributeValue) -> Value {
 }
 
 /// An export of these rows in two files, as it lies in a directory.
-fn export(name: &str, books: &Books, said: impl Fn(usize) -> usize) -> PathBuf {
+pub(crate) fn export(name: &str, books: &Books, said: impl Fn(usize) -> usize) -> PathBuf {
     let directory = std::env::temp_dir().join(format!("export-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&directory);
     fs::create_dir_all(directory.join("data")).expect("a directory");
@@ -60,13 +60,13 @@ fn export(name: &str, books: &Books, said: impl Fn(usize) -> usize) -> PathBuf {
     directory
 }
 
-async fn reconciled(directory: &Path) -> Result<Exported, ExportError> {
+pub(crate) async fn reconciled(directory: &Path) -> Result<Exported, ExportError> {
     let command = ExportCommand { directory: directory.to_owned(), parts: 3, temporary: std::env::temp_dir() };
     reconcile(&command).await
 }
 
 /// The kinds and subjects that a tenant's report names.
-fn found(exported: &Exported) -> BTreeSet<(String, String)> {
+pub(crate) fn found(exported: &Exported) -> BTreeSet<(String, String)> {
     let [report] = &exported.reports.values().collect::<Vec<_>>()[..] else { panic!("one tenant: {exported:?}") };
     let lines = String::from_utf8_lossy(report).into_owned();
     let lines = lines.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).expect("JSON"));

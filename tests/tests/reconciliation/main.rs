@@ -4,6 +4,7 @@
 
 mod announced;
 mod export;
+mod leaving;
 mod load;
 mod machine;
 mod payouts;

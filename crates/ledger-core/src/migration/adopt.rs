@@ -177,8 +177,10 @@ fn record_update(migration: &Migration, god: &Item, read: &Snapshot, whose: &Who
         .set_if_absent(attr::CREATED_AT, "now", Value::s(now))
         .set_if_absent(attr::UPDATED_AT, "now", Value::s(now));
     // What says that nothing is there is taken away, so that nothing has one form.
-    let empty = |name: &&str| read.odd(name) == Some(Odd::Null) || god.get(*name) == Some(&Value::s(""));
-    ["email", "phone_number"].iter().filter(|name| empty(name)).fold(update, |update, name| update.remove(*name))
+    let null = |name: &str| read.odd(name) == Some(Odd::Null);
+    let optional = ["email", "phone_number"].into_iter();
+    let empty = optional.filter(|name| null(name) || god.get(*name) == Some(&Value::s("")));
+    empty.chain(null("name").then_some("name")).fold(update, Update::remove)
 }
 
 impl Part {
@@ -250,6 +252,11 @@ fn nothing_is_lost(
     if let Some(odd) = known.into_iter().find(|name| read.odd(name) == Some(Odd::Other)) {
         return Err(wrong(odd, "is of a kind that the ledger does not read"));
     }
+    // Nothing is added to what is null, and no guard takes it for absent.
+    let sums = ["balance", "point", "jcredit", REGIONAL, "co2_total"];
+    if let Some(null) = sums.into_iter().find(|name| read.odd(name) == Some(Odd::Null)) {
+        return Err(wrong(null, "is null: it has to be taken out, or be a number"));
+    }
     for text in ["name", "email", "phone_number"] {
         if !matches!(god.get(text), None | Some(Value::S(_))) {
             return Err(wrong(text, "is no text"));
@@ -297,4 +304,53 @@ fn exists() -> Clause {
 
 fn new() -> Clause {
     record::stale(Condition::absent(FENCE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{CustomerId, Tenant};
+    use crate::keys::Shards;
+    use crate::migration::{Fence, Phase};
+    use crate::transaction::Action;
+
+    fn adopted(god: &[(&str, Value)], odd: &[(&str, Odd)]) -> Result<Adoption, Unadoptable> {
+        let customer = CustomerId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
+        let whose = Whose { tenant: Tenant::parse("demo").unwrap(), customer };
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let migration = Migration {
+            phase: Phase::first(Model::GodRecord),
+            fence: Fence::FIRST,
+            since: now,
+            contracting: false,
+            assets: vec![AssetSpec::ECOPAY, AssetSpec::POINT],
+            due_shards: Shards::ONE,
+        };
+        let god: Item = god.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let odd = odd.iter().map(|(name, odd)| ((*name).to_owned(), *odd)).collect();
+        adopt(&migration, &whose, &Snapshot::new([(whose.record(), Some(god))], odd), now)
+    }
+
+    #[test]
+    fn a_sum_that_is_null_is_told_of_rather_than_tried_for_ever() {
+        let name = ("name", Value::s("Hanako"));
+        for sum in ["balance", "point", "jcredit", "regional", "co2_total"] {
+            let refused = adopted(std::slice::from_ref(&name), &[(sum, Odd::Null)]).unwrap_err();
+            assert_eq!(refused.attribute, sum, "{refused}");
+        }
+        assert!(matches!(adopted(&[name], &[("nickname", Odd::Null), ("tags", Odd::Other)]), Ok(Adoption::Change(_))));
+    }
+
+    #[test]
+    fn a_text_that_is_null_is_taken_away() {
+        let texts = ["name", "email", "phone_number"];
+        let Ok(Adoption::Change(change)) = adopted(&[("balance", Value::int(7))], &texts.map(|text| (text, Odd::Null)))
+        else {
+            panic!()
+        };
+        let record = change.items().iter().find(|item| item.role() == Role::GodRecord && item.key().sk() == "customer");
+        let Some(Action::Update(update)) = record.map(|item| &item.action) else { panic!("{change:?}") };
+        let rendered = format!("{update:?}");
+        assert!(texts.iter().all(|text| rendered.contains(&format!("\"{text}\""))), "{rendered}");
+    }
 }

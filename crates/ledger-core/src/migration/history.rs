@@ -54,9 +54,9 @@ pub fn reference(item: &Item) -> Option<(Key, Item)> {
     let (pk, legacy_sk) = (read::opt_text(item, attr::PK)?, read::opt_text(item, attr::SK)?);
     let key = Key::stored(&crate::keys::tenant_of(pk)?, pk, legacy_sk)?;
     let customer = key.customer()?;
-    let (millis, operation) = legacy_sk.strip_prefix(sk::HISTORY)?.split_once('#')?;
-    let at = Timestamp::from_millis(millis.parse().ok()?);
-    if item.contains_key("transaction_id") {
+    let (_, operation) = legacy_sk.strip_prefix(sk::HISTORY)?.split_once('#')?;
+    let at = Timestamp::from_millis(millis_of(legacy_sk)?);
+    if is_ours(item, legacy_sk) {
         return None;
     }
     let id = TransactionId::of_step(customer.uuid(), legacy_sk, at);
@@ -80,6 +80,24 @@ pub fn reference(item: &Item) -> Option<(Key, Item)> {
     Some((reference, made))
 }
 
+/// The instant in a legacy item's sort key, in milliseconds; `None` if it has none.
+pub(super) fn millis_of(legacy_sk: &str) -> Option<i64> {
+    legacy_sk.strip_prefix(sk::HISTORY)?.split_once('#')?.0.parse().ok()
+}
+
+/// Whether the ledger has written a legacy item, for an entry: its sort key ends with that entry's id. Others may have
+/// ids of transactions of their own.
+fn is_ours(item: &Item, legacy_sk: &str) -> bool {
+    let id = read::opt_text(item, "transaction_id");
+    id.is_some_and(|id| TransactionId::parse(id).is_ok() && legacy_sk.ends_with(&format!("#{id}")))
+}
+
+/// Whether a reference stands for a legacy item that the ledger has not written, and so for no entry.
+#[must_use]
+pub fn is_of_legacy(reference: &Item) -> bool {
+    reference.contains_key("legacy") && reference.contains_key(LEGACY_SK) && !reference.contains_key("home")
+}
+
 /// What a legacy item says that it moved: signed numbers under the names of the God Record.
 fn moved(item: &Item) -> Vec<Delta> {
     let named = [("amount", Asset::Ecopay), ("point", Asset::Point), ("jcredit", Asset::Jcredit)];
@@ -92,7 +110,8 @@ fn moved(item: &Item) -> Vec<Delta> {
 }
 
 /// Items of a history in both formats, each fact once: an entry or a reference stands for the legacy item that it
-/// names. What only the legacy format has becomes a reference. In no order.
+/// names. What only the legacy format has becomes a reference, but for what is under no instant: that has no place in a
+/// history, and the parity of both formats tells of it. In no order.
 #[must_use]
 pub fn merged(items: Vec<Item>) -> Vec<Item> {
     let of = |item: &Item, name: &str| {
@@ -102,7 +121,12 @@ pub fn merged(items: Vec<Item>) -> Vec<Item> {
     let is_legacy = |item: &Item| read::opt_text(item, attr::SK).is_some_and(|sk| sk.starts_with(sk::HISTORY));
     let (legacy, mut merged): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_legacy);
     let untold = legacy.into_iter().filter(|item| of(item, attr::SK).is_none_or(|sk| !told.contains(&sk)));
-    merged.extend(untold.map(|item| reference(&item).map_or(item, |(_, reference)| reference)));
+    let is_ours = |item: &Item| read::opt_text(item, attr::SK).is_some_and(|name| is_ours(item, name));
+    merged.extend(untold.filter_map(|item| match reference(&item) {
+        Some((_, reference)) => Some(reference),
+        // One of ours, whose entry has been written since entries were read.
+        None => is_ours(&item).then_some(item),
+    }));
     merged
 }
 
@@ -116,4 +140,69 @@ pub fn refer(items: &[Item]) -> Option<Change> {
     };
     let puts: Vec<TransactItem> = items.iter().filter_map(reference).map(put).collect();
     (!puts.is_empty()).then_some(Change(puts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{CustomerId, Tenant};
+    use crate::keys::Partition;
+    use crate::migration::{tells, told_by};
+
+    const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
+    const OTHER: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f";
+
+    fn item(customer: &str, name: &str, more: &[(&str, &str)]) -> Item {
+        let customer = CustomerId::parse(customer).unwrap();
+        let partition = Partition::customer(&Tenant::parse("demo").unwrap(), customer);
+        let own = [(attr::PK, partition.as_str()), (attr::SK, name)];
+        own.iter().chain(more).map(|(name, text)| ((*name).to_owned(), Value::s(text))).collect()
+    }
+
+    #[test]
+    fn a_legacy_item_makes_one_reference_that_keeps_all_of_it() {
+        let mut legacy = item(ID, "history#1700000000000#pay#2", &[("memo", "tea"), ("transaction_id", "A-17")]);
+        legacy.insert("amount".to_owned(), Value::int(-500));
+        let (key, made) = reference(&legacy).unwrap();
+        assert_eq!(reference(&legacy), Some((key.clone(), made.clone())));
+        let line = HistoryLine::read(&made, None).unwrap();
+        assert_eq!((line.operation.as_str(), line.memo.as_deref()), ("pay#2", Some("tea")));
+        assert_eq!(line.created_at.millis(), 1_700_000_000_000);
+        assert_eq!(line.changes.iter().map(Delta::text).collect::<Vec<_>>(), ["-500"]);
+        assert_eq!(key.sk(), format!("TXNREF#{}", line.id));
+        // The legacy system may have had ids of its own, of whatever form.
+        let kept = read::opt_map(&made, "legacy").unwrap();
+        assert_eq!(kept["transaction_id"], Value::s("A-17"));
+        assert!(is_of_legacy(&made) && told_by(&legacy) == [key] && tells(&made, &legacy));
+        let uuid = item(ID, "history#1700000000000#pay", &[("transaction_id", OTHER)]);
+        assert!(reference(&uuid).is_some());
+    }
+
+    #[test]
+    fn what_the_ledger_wrote_makes_none() {
+        let ours = item(ID, &format!("history#1700000000000#pay#{OTHER}"), &[("transaction_id", OTHER)]);
+        let odd = ["history#pay", "history#soon#pay", "TXN#1", "customer"].map(|name| item(ID, name, &[]));
+        assert!(odd.iter().chain([&ours]).all(|item| reference(item).is_none()));
+    }
+
+    #[test]
+    fn a_fact_in_both_formats_is_one() {
+        let legacy_sk = format!("history#1700000000000#pay#{OTHER}");
+        let legacy = |customer| item(customer, &legacy_sk, &[("transaction_id", OTHER)]);
+        let entry = item(ID, &format!("TXN#{OTHER}"), &[("transaction_id", OTHER), (LEGACY_SK, &legacy_sk)]);
+        let text = |item: &Item, name: &str| read::text(item, name).unwrap().to_owned();
+        let of = |items: &[Item]| {
+            let merged = merged(items.to_vec());
+            merged.iter().map(|item| (text(item, attr::PK), text(item, attr::SK))).collect::<BTreeSet<_>>()
+        };
+        let only = |item: &Item| BTreeSet::from([(text(item, attr::PK), text(item, attr::SK))]);
+        assert_eq!(of(&[legacy(ID), entry.clone()]), only(&entry));
+        assert_eq!(of(&[legacy(ID)]), only(&legacy(ID)), "its entry is not there yet");
+        // Another customer's item of the same name is another's.
+        assert_eq!(of(&[legacy(OTHER), entry.clone()]).len(), 2);
+        let foreign = item(ID, "history#1700000000000#pay", &[]);
+        let (_, made) = reference(&foreign).unwrap();
+        assert_eq!(of(std::slice::from_ref(&foreign)), only(&made));
+        assert_eq!(of(&[foreign, made.clone()]), only(&made));
+    }
 }

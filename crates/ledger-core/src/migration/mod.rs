@@ -8,6 +8,7 @@ mod copy;
 mod counterpart;
 mod history;
 mod moving;
+mod page;
 mod parity;
 mod pass;
 mod placed;
@@ -16,13 +17,15 @@ mod record;
 mod seen;
 mod setting;
 mod snapshot;
+mod standing;
 
 pub use adopt::{Adoption, Unadoptable, adopt};
 pub use contract::{Contraction, HISTORY_KEPT, contract, expire_history};
 pub use copy::{Copying, copy};
 pub use counterpart::Counterpart;
-pub use history::{LEGACY_SK, merged, refer, reference};
+pub use history::{LEGACY_SK, is_of_legacy, merged, refer, reference};
 pub use moving::{Evidence, PassResult, RECENT, Refused, SETTLES};
+pub use page::{legacy_after, legacy_of, newest};
 pub use parity::{Difference, Parity, parity, tells, told_by};
 pub use pass::{
     Asked, EXAMPLES_MAX, LEASE, Pass, PassKind, PassState, PassTally, evidence, pass_key, passes, plan as plan_pass,
@@ -33,3 +36,4 @@ pub use record::{Stale, Truth};
 pub use seen::Reading;
 pub use setting::{Fence, Layout, Migration};
 pub use snapshot::{Change, Odd, Snapshot, Whose};
+pub use standing::Standing;

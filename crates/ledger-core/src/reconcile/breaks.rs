@@ -121,6 +121,13 @@ impl BreakKind {
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
+
+    /// Whether, of an account, the items that may hold its balance say it by themselves: what was posted and what
+    /// holds it say nothing more of it.
+    #[must_use]
+    pub const fn is_of_balance_alone(self) -> bool {
+        matches!(self, Self::NegativeBalance | Self::ExposureDiffers | Self::UnreadableItem)
+    }
 }
 
 impl Finding {

@@ -42,6 +42,18 @@ pub enum Subject {
     Settlement(SettlementId),
 }
 
+/// Which of the items that may hold an account's balance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Place {
+    /// Its own balance item, or card.
+    #[default]
+    Own,
+    /// The God Record.
+    GodRecord,
+    /// The aggregates, in which the half-way model has points and J-Credits.
+    Metrics,
+}
+
 /// What one item says. Instants are milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Fact {
@@ -54,16 +66,36 @@ pub enum Fact {
         /// When.
         at: i64,
     },
-    /// An account: what its balance item says.
+    /// An account: what an item says of its balance.
     Stored {
+        /// Which item.
+        #[serde(default)]
+        place: Place,
         /// What may be spent.
         balance: Num,
         /// What is held.
         held: Num,
         /// What is reserved.
         reserved: Num,
+        /// What counts against a cap, of a customer.
+        #[serde(default)]
+        exposure: Option<Num>,
         /// When it last changed.
         at: i64,
+    },
+    /// An account: an item says of its balance what cannot be read.
+    Unread {
+        /// Which item.
+        place: Place,
+        /// Its sort key.
+        sk: String,
+        /// Which attribute.
+        attribute: String,
+    },
+    /// A customer's account: whether its balance stands in the model that the tenant is leaving.
+    Standing {
+        /// Whether it does.
+        in_legacy: bool,
     },
     /// An account: what a hold or a refund says is held.
     Holding {

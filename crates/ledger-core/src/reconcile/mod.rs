@@ -17,7 +17,7 @@ pub use breaks::{BreakKind, Finding, Proposal};
 pub use check::{Folded, Scope, fold};
 pub use explain::explain;
 pub use export::exported_item;
-pub use fact::{Fact, Group, Num, Nums, Subject};
+pub use fact::{Fact, Group, Num, Nums, Place, Subject};
 pub use facts::{Limits, Said, of_intent, of_item, of_payout, of_refund};
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Customers, wherever a migration has them. What is written to a customer's split records is written where the
 //! tenant's phase asks for it, and what is read of them is read from where the truth is; nobody above this file knows.
 
-use super::reads::ReadError;
+use super::reads::{ReadError, Readable};
 use super::{Dynamo, WriteError, convert};
 use crate::cache::Cache;
 use crate::clock::Clock;
@@ -219,9 +219,20 @@ impl Dynamo {
     pub async fn snapshot(&self, migration: &Migration, whose: &Whose) -> Result<Snapshot, ReadError> {
         let keys = migration.snapshot_keys(whose);
         let found = self.get_stored_together(&keys).await?;
-        let odd = found.first().and_then(Option::as_ref).map(convert::odd).unwrap_or_default();
+        // Of the God Record, and of the aggregates: the half-way model has points there.
+        let odd = found.iter().flatten().flat_map(convert::odd).collect();
         let items = found.into_iter().map(|item| item.map(|item| convert::readable(item).item));
         Ok(Snapshot::new(keys.into_iter().zip(items), odd))
+    }
+
+    /// At most 100 items under their own keys, wherever a layout reads them, as they were at one instant and as far as
+    /// they can be read; in the order of the keys.
+    ///
+    /// # Errors
+    /// [`ReadError`] if that is not known.
+    pub async fn stored_together(&self, keys: &[Key]) -> Result<Vec<Option<Readable>>, ReadError> {
+        let found = self.get_stored_together(keys).await?;
+        Ok(found.into_iter().map(|item| item.map(convert::readable)).collect())
     }
 
     /// Writes what a customer's move calls for. `false`: something was not as it was read.

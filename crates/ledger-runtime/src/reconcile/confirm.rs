@@ -39,8 +39,8 @@ impl Reconciler<'_> {
     /// Looks again at one item.
     pub(super) async fn confirm_item(&self, suspect: Finding) -> Result<Verdict, Problem> {
         let Some(key) = &suspect.seen_at else { return Ok(confirmed(suspect)) };
-        let Some(item) = self.get(key).await? else { return Ok(Verdict::Fine) };
-        let said = of_item(&item, self.app.now(), self.settings.limits).into_iter();
+        let items = self.stored(std::slice::from_ref(key)).await?;
+        let said = items.iter().flat_map(|item| of_item(item, self.app.now(), self.settings.limits));
         let again = said.filter_map(|said| match said {
             Said::Break(finding) => Some(finding),
             Said::Fact(..) => None,
@@ -50,6 +50,41 @@ impl Reconciler<'_> {
 
     /// Looks again at everything that is suspected of one group.
     pub(super) async fn confirm(
+        &self,
+        group: &Group,
+        suspects: Vec<Finding>,
+        scope: &Scope,
+    ) -> Result<Vec<Verdict>, Problem> {
+        let scope = Scope { at_one_moment: true, ..*scope };
+        let (alone, suspects): (Vec<_>, Vec<_>) =
+            suspects.into_iter().partition(|suspect| suspect.kind.is_of_balance_alone());
+        let mut verdicts = self.confirm_balance(group, alone, &scope).await?;
+        if !suspects.is_empty() {
+            verdicts.extend(self.confirm_group(group, suspects, &scope).await?);
+        }
+        Ok(verdicts)
+    }
+
+    /// Looks again at the items alone that may hold an account's balance: however much was posted to it, or is being
+    /// posted.
+    async fn confirm_balance(
+        &self,
+        group: &Group,
+        suspects: Vec<Finding>,
+        scope: &Scope,
+    ) -> Result<Vec<Verdict>, Problem> {
+        let Subject::Account(account, asset) = &group.subject else { return Ok(Vec::new()) };
+        if suspects.is_empty() {
+            return Ok(Vec::new());
+        }
+        let items = self.stored(&self.balance_keys(*account, asset)).await?;
+        let found = fold(group, self.said_of(group, &items), scope);
+        let again = |suspect: &Finding| found.iter().find(|finding| finding.is_again(suspect));
+        let verdict = |suspect: Finding| again(&suspect).cloned().map_or(Verdict::Fine, confirmed);
+        Ok(suspects.into_iter().map(verdict).collect())
+    }
+
+    async fn confirm_group(
         &self,
         group: &Group,
         suspects: Vec<Finding>,
@@ -66,13 +101,12 @@ impl Reconciler<'_> {
                 BreakKind::ChargeWithoutCredit | BreakKind::CreditWithoutCharge | BreakKind::ProviderRefundDiffers
             )
         });
-        let scope = Scope { at_one_moment: true, ..*scope };
         let mut tries = 0;
         loop {
             let Some(facts) = self.at_one_moment(group, &evidence).await? else {
                 return Ok(vec![Verdict::Unsettled; suspects.len()]);
             };
-            let found = fold(group, facts, &scope);
+            let found = fold(group, facts, scope);
             if !waits || found.is_empty() || tries >= TRIES {
                 let verdict = |suspect: Finding| {
                     let again = found.iter().find(|finding| finding.is_again(&suspect));

@@ -1,6 +1,7 @@
 //! Everything that says something of one group, read directly: the items that a suspicion is about.
 
 use super::Reconciler;
+use super::read::without_odd;
 use crate::dynamo::{QuerySpec, SortKeys};
 use crate::problem::Problem;
 use crate::psp::{Lookup, PspObject, Sighting};
@@ -60,17 +61,8 @@ impl<'a> Gather<'a> {
             // Entries never change: what was read of them is so.
             Subject::Once(_) => {}
         }
-        let now = of.app.now();
         let mut facts = this.facts;
-        for item in this.items.values() {
-            for said in of_item(item, now, of.settings.limits) {
-                if let Said::Fact(other, fact) = said
-                    && other == *group
-                {
-                    facts.push(fact);
-                }
-            }
-        }
+        facts.extend(of.said_of(group, this.items.values()));
         facts.sort();
         Ok(facts)
     }
@@ -79,10 +71,6 @@ impl<'a> Gather<'a> {
     async fn wallet(&mut self, account: Account, asset: &Asset) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let Some(partition) = Partition::account(tenant, account) else { return Ok(()) };
-        let balance = match account {
-            Account::Card(id) => keys::card(tenant, id),
-            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => partition.balance(asset),
-        };
         self.all_of(&partition, sk::TXN).await?;
         let entries: Vec<&Item> = self.items.values().collect();
         let mut wanted: Vec<Key> = entries.iter().filter_map(|entry| self.of.held_by(entry)).collect();
@@ -95,8 +83,9 @@ impl<'a> Gather<'a> {
             wanted.extend(self.named(id, "payment", PaymentId::parse).map(|id| keys::hold(tenant, id)));
             wanted.extend(self.named(id, "topup", TopupId::parse).map(|id| keys::topup(tenant, id)));
         }
-        wanted.push(balance);
-        self.get(wanted).await
+        self.get(wanted).await?;
+        let balance = self.of.stored(&self.of.balance_keys(account, asset)).await?;
+        self.take(balance)
     }
 
     /// A merchant: its balance, everything that was credited, and what settlements moved.
@@ -273,6 +262,37 @@ impl<'a> Gather<'a> {
 impl Reconciler<'_> {
     pub(super) async fn get(&self, key: &Key) -> Result<Option<Item>, Problem> {
         Ok(self.app.dynamo().get(key).await?)
+    }
+
+    /// Items as they stand in the table, those of them that are there: the same as a read of the whole table has.
+    pub(super) async fn stored(&self, keys: &[Key]) -> Result<Vec<Item>, Problem> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let items = self.app.dynamo().stored_together(keys).await?;
+        Ok(items.iter().flatten().map(without_odd).collect())
+    }
+
+    /// The items that may hold an account's balance. A customer's may stand in the model that the tenant is leaving.
+    pub(super) fn balance_keys(&self, account: Account, asset: &Asset) -> Vec<Key> {
+        let partition = Partition::account(self.tenant, account);
+        match (account, partition) {
+            (Account::Card(id), _) => vec![keys::card(self.tenant, id)],
+            (Account::Customer(_), Some(own)) => vec![own.balance(asset), own.god_record(), keys::metrics_of(&own)],
+            (Account::Merchant(_), Some(own)) => vec![own.balance(asset)],
+            (Account::Customer(_) | Account::Merchant(_), None) | (Account::Tenant(_), _) => Vec::new(),
+        }
+    }
+
+    /// What items say of a group.
+    pub(super) fn said_of<'a>(&self, group: &Group, items: impl IntoIterator<Item = &'a Item>) -> Vec<Fact> {
+        let now = self.app.now();
+        let said = items.into_iter().flat_map(|item| of_item(item, now, self.settings.limits));
+        let of_group = said.filter_map(|said| match said {
+            Said::Fact(of, fact) if of == *group => Some(fact),
+            Said::Fact(..) | Said::Break(_) => None,
+        });
+        of_group.collect()
     }
 
     fn key_of(&self, item: &Item) -> Option<Key> {

@@ -98,7 +98,7 @@ impl<'a> Reading<'a> {
 }
 
 /// An attribute of a kind that we never write says nothing: whoever needs it finds it unreadable.
-fn without_odd(readable: &Readable) -> ledger_core::dynamo::Item {
+pub(super) fn without_odd(readable: &Readable) -> ledger_core::dynamo::Item {
     let mut item = readable.item.clone();
     if let Some(odd) = &readable.odd {
         item.insert(odd.attribute.clone(), Value::Bool(false));

@@ -1,12 +1,13 @@
-//! An account: what its balance item says, against what was posted and what holds it.
+//! An account: what its balance item says, by itself and against what was posted and what holds it.
 
 use super::Scope;
 use crate::account::Account;
 use crate::ids::Tenant;
+use crate::keys::attr;
 use crate::money::{Asset, Delta};
 use crate::reconcile::breaks::{BreakKind, Finding, Proposal};
-use crate::reconcile::fact::{Fact, Num};
-use std::collections::BTreeSet;
+use crate::reconcile::fact::{Fact, Num, Place};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many ids a finding names.
 const EVIDENCE_MAX: usize = 20;
@@ -22,7 +23,10 @@ pub(super) struct Sums {
     holding: Num,
     reserving: Num,
     evidence: BTreeSet<String>,
-    stored: Option<Stored>,
+    /// By item: what it says, or why it says nothing.
+    stored: BTreeMap<Place, Result<Stored, Unread>>,
+    /// Whether the God Record says that the balance stands in the model before.
+    in_legacy: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +34,14 @@ struct Stored {
     balance: Num,
     held: Num,
     reserved: Num,
+    exposure: Option<Num>,
     at: i64,
+}
+
+#[derive(Clone, Debug)]
+struct Unread {
+    sk: String,
+    attribute: String,
 }
 
 impl Sums {
@@ -42,8 +53,12 @@ impl Sums {
             } else {
                 self.later.push((held, delta, at));
             }
-        } else if let Fact::Stored { balance, held, reserved, at } = fact {
-            self.stored = Some(Stored { balance, held, reserved, at });
+        } else if let Fact::Stored { place, balance, held, reserved, exposure, at } = fact {
+            self.stored.insert(place, Ok(Stored { balance, held, reserved, exposure, at }));
+        } else if let Fact::Unread { place, sk, attribute } = fact {
+            self.stored.insert(place, Err(Unread { sk, attribute }));
+        } else if let Fact::Standing { in_legacy } = fact {
+            self.in_legacy = in_legacy;
         } else if let Fact::Holding { amount, by } = fact {
             self.holding = self.holding.plus(amount);
             self.name(by);
@@ -64,22 +79,34 @@ impl Sums {
         }
     }
 
+    /// What the item says that counts. Where the God Record has the balance, that of the others is none: it lacks what
+    /// was there before, and what is wrong with it means nothing. Who has a God Record that says nothing of it, or
+    /// none, has a balance item.
+    fn counts(&self) -> Option<&Result<Stored, Unread>> {
+        let places: &[Place] = if self.in_legacy { &[Place::Metrics, Place::GodRecord] } else { &[Place::Own] };
+        places.iter().find_map(|place| self.stored.get(place))
+    }
+
     pub(super) fn check(&self, tenant: &Tenant, account: Account, asset: &Asset, scope: &Scope) -> Vec<Finding> {
+        let (stored, mut findings) = match self.counts() {
+            Some(Ok(stored)) => (Some(stored), stored.by_itself(tenant, account, asset)),
+            Some(Err(unread)) => (None, vec![unread.finding(tenant, account)]),
+            None => (None, Vec::new()),
+        };
         let finding = |kind| Finding::new(tenant, kind, account).of(asset).by(self.evidence.iter().cloned());
-        let Some(stored) = &self.stored else {
+        let Some(stored) = stored else {
             let nothing = !self.any && self.holding.is_zero() && self.reserving.is_zero();
             let open = self.later.is_empty() || scope.at_one_moment;
-            if nothing || !open {
-                return Vec::new();
+            if !nothing && open {
+                findings.push(finding(BreakKind::BalanceDiffers).expected(self.available).found("no balance item"));
             }
-            return vec![finding(BreakKind::BalanceDiffers).expected(self.available).found("no balance item")];
+            return findings;
         };
         let mut sums = self.clone();
         // The balance item says when it last changed: what was posted after that is not in it.
         for (held, delta, _) in self.later.iter().filter(|(_, _, at)| *at <= stored.at) {
             sums.add(*held, *delta);
         }
-        let mut findings = Vec::new();
         if stored.balance != sums.available {
             let differs = finding(BreakKind::BalanceDiffers).expected(sums.available).found(stored.balance);
             let proposal = proposal(account, asset, sums.available.minus(stored.balance));
@@ -95,6 +122,36 @@ impl Sums {
             findings.push(finding(BreakKind::ReservedDiffers).expected(self.reserving).found(stored.reserved));
         }
         findings
+    }
+}
+
+impl Stored {
+    /// What is wrong with it whatever was posted. A merchant's may be below zero: refunds take what is not there any
+    /// more.
+    fn by_itself(&self, tenant: &Tenant, account: Account, asset: &Asset) -> Vec<Finding> {
+        let finding = |kind| Finding::new(tenant, kind, account).of(asset);
+        let mut findings = Vec::new();
+        let is_merchant = matches!(account, Account::Merchant(_));
+        let parts = [(attr::BALANCE, self.balance), (attr::HELD, self.held), (attr::RESERVED, self.reserved)];
+        for (name, part) in parts {
+            if part.is_negative() && !(is_merchant && name == attr::BALANCE) {
+                let negative = finding(BreakKind::NegativeBalance).expected(format!("{name} of 0 or more"));
+                findings.push(negative.found(part));
+            }
+        }
+        let sum = self.balance.plus(self.held).plus(self.reserved);
+        if let Some(exposure) = self.exposure.filter(|exposure| *exposure != sum) {
+            findings.push(finding(BreakKind::ExposureDiffers).expected(sum).found(exposure));
+        }
+        findings
+    }
+}
+
+impl Unread {
+    fn finding(&self, tenant: &Tenant, account: Account) -> Finding {
+        let unread = Finding::new(tenant, BreakKind::UnreadableItem, format!("{account} {}", self.sk));
+        let unread = unread.expected("an item as we write it").found(format!("no readable `{}`", self.attribute));
+        unread.by([account.to_string()])
     }
 }
 

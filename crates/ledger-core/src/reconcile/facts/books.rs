@@ -1,15 +1,15 @@
 //! Balances and settlements.
 
-use super::{At, Told, nums, wrong};
+use super::{At, Said, Told, num, nums, wrong};
 use crate::account::Account;
-use crate::dynamo::read;
+use crate::dynamo::{Item, ItemError, read};
 use crate::ids::{CardId, CustomerId, MerchantId, SettlementId};
 use crate::keys::{attr, sk};
+use crate::migration::Standing;
 use crate::money::{Amount, Asset};
 use crate::ops::crediting::merchant_delta;
 use crate::ops::settlement::{Destination, Settlement};
-use crate::reconcile::breaks::BreakKind;
-use crate::reconcile::fact::{Fact, Num, Nums, Subject};
+use crate::reconcile::fact::{Fact, Num, Nums, Place, Subject};
 use crate::time::Timestamp;
 
 /// A customer's or a merchant's balance of an asset. A merchant's may be below zero: refunds take what is not
@@ -21,39 +21,47 @@ pub(super) fn balance(at: &At<'_>) -> Told {
         "customer" => Account::Customer(CustomerId::parse(at.id).map_err(|_| wrong(attr::PK))?),
         _ => Account::Merchant(MerchantId::parse(at.id).map_err(|_| wrong(attr::PK))?),
     };
-    stored(at, account, asset)
+    Ok(vec![stored(at, account, asset, Place::Own, at.item)])
 }
 
 /// A stored-value card.
 pub(super) fn card(at: &At<'_>) -> Told {
     let account = Account::Card(CardId::parse(at.id).map_err(|_| wrong(attr::PK))?);
-    stored(at, account, Asset::Ecopay)
+    Ok(vec![stored(at, account, Asset::Ecopay, Place::Own, at.item)])
 }
 
-fn stored(at: &At<'_>, account: Account, asset: Asset) -> Told {
-    if !at.item.contains_key(attr::BALANCE) {
+/// A legacy item of a customer whose tenant leaves that model: which balances stand there, and what it holds.
+pub(super) fn legacy(at: &At<'_>) -> Told {
+    let Some(standing) = Standing::read(&at.key, at.item)? else { return Ok(Vec::new()) };
+    let of = |asset: Asset| Subject::Account(standing.account, asset);
+    let place = if at.sk == "customer" { Place::GodRecord } else { Place::Metrics };
+    let stands = standing.in_legacy.into_iter();
+    let stands = stands.map(|(asset, in_legacy)| at.fact(of(asset), Fact::Standing { in_legacy }));
+    let balances = standing.balances.into_iter();
+    let balances = balances.map(|(asset, view)| stored(at, standing.account, asset, place, &view));
+    Ok(stands.chain(balances).collect())
+}
+
+/// What an item says of a balance. What is wrong with that by itself is said by whoever knows whether it counts.
+fn stored(at: &At<'_>, account: Account, asset: Asset, place: Place, item: &Item) -> Said {
+    let fact = numbers(account, place, item);
+    let unread = |error: ItemError| Fact::Unread { place, sk: at.sk.to_owned(), attribute: error.attribute };
+    at.fact(Subject::Account(account, asset), fact.unwrap_or_else(unread))
+}
+
+fn numbers(account: Account, place: Place, item: &Item) -> Result<Fact, ItemError> {
+    if !item.contains_key(attr::BALANCE) {
         return Err(wrong(attr::BALANCE));
     }
-    let [balance, held, reserved] = [at.num(attr::BALANCE)?, at.num(attr::HELD)?, at.num(attr::RESERVED)?];
-    let mut said = Vec::new();
-    let is_merchant = matches!(account, Account::Merchant(_));
-    for (name, part) in [(attr::BALANCE, balance), (attr::HELD, held), (attr::RESERVED, reserved)] {
-        if part.is_negative() && !(is_merchant && name == attr::BALANCE) {
-            let negative = at.finding(BreakKind::NegativeBalance, account).of(&asset);
-            said.push(at.broken(negative.expected(format!("{name} of 0 or more")).found(part)));
-        }
-    }
-    if matches!(account, Account::Customer(_)) {
-        let (sum, exposure) = (balance.plus(held).plus(reserved), at.num(attr::EXPOSURE)?);
-        if sum != exposure {
-            said.push(
-                at.broken(at.finding(BreakKind::ExposureDiffers, account).of(&asset).expected(sum).found(exposure)),
-            );
-        }
-    }
-    let at_ms = at.since(attr::UPDATED_AT)?.millis();
-    said.push(at.fact(Subject::Account(account, asset), Fact::Stored { balance, held, reserved, at: at_ms }));
-    Ok(said)
+    let is_customer = matches!(account, Account::Customer(_));
+    Ok(Fact::Stored {
+        place,
+        balance: num(item, attr::BALANCE)?,
+        held: num(item, attr::HELD)?,
+        reserved: num(item, attr::RESERVED)?,
+        exposure: is_customer.then(|| num(item, attr::EXPOSURE)).transpose()?,
+        at: read::parsed(item, attr::UPDATED_AT, Timestamp::parse)?.millis(),
+    })
 }
 
 /// A settlement.

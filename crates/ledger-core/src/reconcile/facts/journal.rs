@@ -6,6 +6,7 @@ use crate::dynamo::{ItemError, read};
 use crate::idempotency::{IdempotencyKey, Window};
 use crate::ids::{SettlementId, TopupId, TransactionId};
 use crate::keys::attr;
+use crate::migration::is_of_legacy;
 use crate::money::Asset;
 use crate::operation::Operation;
 use crate::ops::journal::JournalEntry;
@@ -154,8 +155,11 @@ fn of_records(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
     Ok(said)
 }
 
-/// Another party's view of an entry.
+/// Another party's view of an entry. What happened before the ledger kept books has no entry.
 pub(super) fn reference(at: &At<'_>) -> Told {
+    if is_of_legacy(at.item) {
+        return Ok(Vec::new());
+    }
     let id = read::parsed(at.item, "transaction_id", TransactionId::parse)?;
     let text = |name: &str| read::text(at.item, name);
     let operation = text("operation")?;

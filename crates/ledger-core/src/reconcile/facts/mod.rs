@@ -86,6 +86,7 @@ impl At<'_> {
             _ if is(sk::TXNREF) => journal::reference(self),
             _ if is(MARKER) => journal::marker(self),
             "customer" | "merchant" if is(sk::BALANCE) => books::balance(self),
+            "customer" if matches!(self.sk, "customer" | "METRICS") => books::legacy(self),
             "card" if self.sk == "card" => books::card(self),
             "merchant" if is(sk::SETTLEMENT) => books::settlement(self),
             "merchant" if is(sk::RETURNED) => books::returned(self),
@@ -136,15 +137,6 @@ impl At<'_> {
         self.now.since(since) > limit
     }
 
-    /// A number, nothing if it is not there.
-    fn num(&self, attribute: &str) -> Result<Num, ItemError> {
-        match self.item.get(attribute) {
-            None => Ok(Num::ZERO),
-            Some(Value::N(number)) => Num::parse(number).ok_or_else(|| wrong(attribute)),
-            Some(Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) => Err(wrong(attribute)),
-        }
-    }
-
     /// The instant from which on marked work is due.
     fn due_at(&self) -> Result<Timestamp, ItemError> {
         let due = read::text(self.item, attr::DUE_SK)?;
@@ -156,6 +148,15 @@ impl At<'_> {
 /// Sort keys' prefixes that nothing but markers and adjustments have.
 const MARKER: &str = "card_op_idem#";
 const ADJUSTMENT: &str = "ADJUSTMENT#";
+
+/// A number, nothing if it is not there.
+fn num(item: &Item, attribute: &str) -> Result<Num, ItemError> {
+    match item.get(attribute) {
+        None => Ok(Num::ZERO),
+        Some(Value::N(number)) => Num::parse(number).ok_or_else(|| wrong(attribute)),
+        Some(Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) => Err(wrong(attribute)),
+    }
+}
 
 fn wrong(attribute: &str) -> ItemError {
     ItemError { attribute: attribute.to_owned() }

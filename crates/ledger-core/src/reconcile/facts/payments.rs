@@ -1,6 +1,6 @@
 //! Payments, their refunds, and what is held for them.
 
-use super::{At, Said, Told, by_asset, nums, wrong};
+use super::{At, Said, Told, by_asset, num, nums, wrong};
 use crate::account::Account;
 use crate::dynamo::{ItemError, read};
 use crate::ids::{MerchantId, PaymentId, RefundId, SettlementId, TransactionId};
@@ -62,7 +62,7 @@ pub(super) fn hold(at: &At<'_>) -> Told {
     for name in at.item.keys() {
         let Some(suffix) = name.strip_prefix("held_") else { continue };
         let asset = Asset::from_attribute_suffix(suffix).map_err(|_| wrong(name))?;
-        let amount = at.num(name)?;
+        let amount = num(at.item, name)?;
         held.insert(asset.to_string(), amount);
         if state == "authorized" {
             let fact = Fact::Holding { amount, by: format!("payment:{payment}") };

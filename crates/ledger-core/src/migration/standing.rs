@@ -1,0 +1,112 @@
+//! Where a customer's balances stand and what they are, to whoever has one legacy item and knows nothing else: no
+//! setting, and no other item. What the God Record says and what a legacy item holds meet where both are known.
+
+use super::counterpart::Counterpart;
+use super::plan::Concern;
+use super::record::{self, FENCE, REGIONAL, Truth};
+use crate::account::Account;
+use crate::dynamo::{Item, ItemError, read};
+use crate::keys::{Key, metrics_of};
+use crate::money::Asset;
+
+/// What a legacy item says of its customer's balances.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Whose they are.
+    pub account: Account,
+    /// Of each asset, whether its balance stands in the legacy model: only the God Record says that.
+    pub in_legacy: Vec<(Asset, bool)>,
+    /// The balances that it holds, each as the split record would have it. Which of them count is not known here.
+    pub balances: Vec<(Asset, Item)>,
+}
+
+impl Standing {
+    /// What an item says; `None` of one that is no legacy item, and of a customer whom the ledger has not taken over.
+    ///
+    /// # Errors
+    /// [`ItemError`] if the God Record does not say where a concern stands as we write it.
+    pub fn read(key: &Key, item: &Item) -> Result<Option<Self>, ItemError> {
+        let Some(customer) = key.customer() else { return Ok(None) };
+        let account = Account::Customer(customer);
+        let (assets, in_legacy) = if *key == key.partition().god_record() {
+            if !item.contains_key(FENCE) {
+                return Ok(None);
+            }
+            let in_legacy = assets(item).map(|asset| Ok((asset.clone(), is_in_legacy(item, Concern::of(&asset))?)));
+            (assets(item).collect::<Vec<_>>(), in_legacy.collect::<Result<_, ItemError>>()?)
+        } else if *key == metrics_of(&key.partition()) {
+            // Of the half-way model.
+            (vec![Asset::Point, Asset::Jcredit], Vec::new())
+        } else {
+            return Ok(None);
+        };
+        let counterparts = assets.into_iter().filter_map(|asset| Counterpart::of(&key.partition().balance(&asset)));
+        let held = counterparts.filter(|counterpart| counterpart.stands_in(item));
+        let balances = held.filter_map(|of| Some((of.asset()?.clone(), of.view(item))));
+        Ok(Some(Self { account, in_legacy, balances: balances.collect() }))
+    }
+}
+
+/// Assets of which a God Record may hold a balance. One of a regional currency that it does not name it has none of.
+fn assets(record: &Item) -> impl Iterator<Item = Asset> {
+    let regional = read::opt_map(record, REGIONAL).into_iter().flatten();
+    let regional = regional.filter_map(|(name, _)| Asset::parse(&format!("REGIONAL#{name}")).ok());
+    [Asset::Ecopay, Asset::Point, Asset::Jcredit].into_iter().chain(regional)
+}
+
+/// A concern of which nothing is said has been left for good.
+fn is_in_legacy(record: &Item, concern: Concern) -> Result<bool, ItemError> {
+    let attribute = record::attribute(concern);
+    match Truth::read(record, concern) {
+        Some(Truth::Legacy) => Ok(true),
+        Some(Truth::Both | Truth::Split) => Ok(false),
+        None if record.contains_key(&attribute) => Err(ItemError { attribute }),
+        None => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dynamo::Value;
+    use crate::ids::{CustomerId, Tenant};
+    use crate::keys::Partition;
+
+    fn partition() -> Partition {
+        let customer = CustomerId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
+        Partition::customer(&Tenant::parse("demo").unwrap(), customer)
+    }
+
+    fn record(more: &[(&str, Value)]) -> Item {
+        let regional = Item::from([("aoba".to_owned(), Value::int(3)), ("not an asset".to_owned(), Value::int(4))]);
+        let own = [("balance", Value::int(7)), ("balance_held", Value::int(2)), ("regional", Value::M(regional))];
+        own.iter().chain(more).map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    }
+
+    #[test]
+    fn a_god_record_says_what_it_holds_and_whether_that_counts() {
+        let key = partition().god_record();
+        assert_eq!(Standing::read(&key, &record(&[])), Ok(None), "the ledger has not taken it over");
+        let truths =
+            [("fence_phase", Value::int(1)), ("truth_money", Value::s("legacy")), ("truth_points", Value::s("both"))];
+        let standing = Standing::read(&key, &record(&truths)).unwrap().unwrap();
+        let regional = Asset::parse("REGIONAL#aoba").unwrap();
+        let want = [(Asset::Ecopay, true), (Asset::Point, false), (Asset::Jcredit, false), (regional.clone(), false)];
+        assert_eq!(standing.in_legacy, want);
+        let held: Vec<_> =
+            standing.balances.iter().map(|(asset, item)| (asset, &item["balance"], &item["held"])).collect();
+        let number = Value::int;
+        assert_eq!(held, [(&Asset::Ecopay, &number(7), &number(2)), (&regional, &number(3), &number(0))]);
+        let odd = record(&[("fence_phase", Value::int(1)), ("truth_money", Value::s("here"))]);
+        assert_eq!(Standing::read(&key, &odd).unwrap_err().attribute, "truth_money");
+    }
+
+    #[test]
+    fn aggregates_hold_points_and_say_nothing_of_where_they_stand() {
+        let metrics = Item::from([("point".to_owned(), Value::int(5)), ("balance".to_owned(), Value::int(6))]);
+        let standing = Standing::read(&metrics_of(&partition()), &metrics).unwrap().unwrap();
+        assert!(standing.in_legacy.is_empty());
+        assert_eq!(standing.balances.iter().map(|(asset, _)| asset).collect::<Vec<_>>(), [&Asset::Point]);
+        assert_eq!(Standing::read(&partition().profile(), &metrics), Ok(None));
+    }
+}

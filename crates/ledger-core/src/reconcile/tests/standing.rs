@@ -1,0 +1,187 @@
+//! Balances by the items that may hold them: of a tenant whose customers stand in one model, and of one that leaves
+//! another.
+
+use super::*;
+use crate::ids::TransactionId;
+use crate::keys::Partition;
+use crate::migration::reference;
+
+/// Instants of these items.
+const AT: &str = "2026-01-01T00:00:00Z";
+
+fn item(sk: &str, more: &[(&str, Value)]) -> Item {
+    let own = [
+        ("uuid", Value::S(format!("demo#customer#{ID}"))),
+        ("type", Value::s(sk)),
+        ("updated_at", Value::s(AT)),
+        ("created_at", Value::s(AT)),
+    ];
+    own.iter().chain(more).map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+}
+
+fn int(name: &str, number: i64) -> (&str, Value) {
+    (name, Value::int(number))
+}
+
+fn own(balance: i64, exposure: i64) -> Item {
+    item("BALANCE#ECOPAY", &[int("balance", balance), int("exposure", exposure)])
+}
+
+/// A God Record that holds money and points, and says where they stand.
+fn record(truth: &str, balance: i64) -> Item {
+    let numbers =
+        [int("balance", balance), int("balance_exposure", balance), int("point", 5), int("point_exposure", 5)];
+    let truths = ["truth_money", "truth_points"].map(|name| (name, Value::s(truth)));
+    item("customer", &[&numbers[..], &truths, &[int("fence_phase", 1)]].concat())
+}
+
+fn without(mut item: Item, name: &str) -> Item {
+    item.remove(name);
+    item
+}
+
+fn said(items: &[Item]) -> Vec<Said> {
+    let now = Timestamp::parse("2026-01-01T01:00:00Z").unwrap();
+    items.iter().flat_map(|item| of_item(item, now, Limits::default())).collect()
+}
+
+/// What is found of an asset of a customer to whom `posted` was, in whichever order the items are read.
+fn found_of(asset: &str, posted_to: &str, items: &[Item]) -> Vec<&'static str> {
+    let of = group(&format!("account/{}/{asset}", wallet()));
+    let mut facts = vec![posted(false, posted_to, 5)];
+    for said in said(items) {
+        match said {
+            Said::Fact(group, fact) if group == of => facts.push(fact),
+            Said::Fact(..) => {}
+            Said::Break(finding) => panic!("{finding:?}"),
+        }
+    }
+    let scope = Scope { at_one_moment: true, ..scope() };
+    let found = kinds(&of, &facts, &scope);
+    facts.reverse();
+    assert_eq!(kinds(&of, &facts, &scope), found, "{facts:?}");
+    // An export's facts are lines of text in between.
+    let lines = facts.iter().map(|fact| Group::read_line(&of.line(fact).unwrap()).unwrap().1);
+    assert_eq!(kinds(&of, &lines.collect::<Vec<_>>(), &scope), found, "{facts:?}");
+    found
+}
+
+fn found(items: &[Item]) -> Vec<&'static str> {
+    found_of("ECOPAY", "5", items)
+}
+
+#[test]
+fn a_balance_item_is_the_balance_where_there_is_no_other() {
+    assert!(found(&[own(5, 5)]).is_empty());
+    assert_eq!(found(&[own(5, 6)]), ["exposure_differs"]);
+    assert_eq!(found(&[own(-5, -5)]), ["negative_balance", "balance_differs"]);
+    assert_eq!(found(&[item("BALANCE#ECOPAY", &[])]), ["unreadable_item", "balance_differs"]);
+    assert_eq!(found(&[]), ["balance_differs"]);
+    let unread = fold(&money_of(wallet()), said(&[item("BALANCE#ECOPAY", &[])]).into_iter().map(fact), &scope());
+    let [finding] = &unread[..] else { panic!("{unread:?}") };
+    assert_eq!(finding.subject, format!("customer:{ID} BALANCE#ECOPAY"));
+    assert_eq!((finding.found.as_str(), finding.evidence.len()), ("no readable `balance`", 1));
+}
+
+fn fact(said: Said) -> Fact {
+    match said {
+        Said::Fact(_, fact) => fact,
+        Said::Break(finding) => panic!("{finding:?}"),
+    }
+}
+
+#[test]
+fn the_god_record_is_the_balance_where_it_says_so() {
+    let partial = [own(-3, 9), item("BALANCE#ECOPAY", &[int("reserved", 1)]), own(5, 5)];
+    for beside in partial {
+        assert!(found(&[record("legacy", 5), beside.clone()]).is_empty(), "{beside:?}");
+        assert_eq!(found(&[beside.clone(), record("legacy", 6)]), ["balance_differs"], "{beside:?}");
+    }
+    assert!(found(&[record("legacy", 5)]).is_empty());
+    let mut odd = record("legacy", 5);
+    odd.insert("balance_exposure".to_owned(), Value::int(6));
+    assert_eq!(found(&[odd.clone(), own(5, 5)]), ["exposure_differs"]);
+    odd.insert("balance_exposure".to_owned(), Value::s("six"));
+    assert_eq!(found(&[odd, own(5, 5)]), ["unreadable_item", "balance_differs"]);
+    let negative = [int("balance", -1), int("balance_exposure", -1)].map(|(name, value)| (name.to_owned(), value));
+    let negative = record("legacy", 5).into_iter().chain(negative).collect();
+    assert_eq!(found(&[negative, own(5, 5)]), ["negative_balance", "balance_differs"]);
+    assert_eq!(found(&[without(record("legacy", 5), "balance"), own(5, 5)]), ["balance_differs"]);
+}
+
+#[test]
+fn the_balance_item_is_the_balance_where_the_god_record_says_so_or_says_nothing() {
+    let left = without(record("split", 99), "truth_money");
+    for record in [record("both", 99), record("split", 99), left, without(record("split", 5), "balance")] {
+        assert!(found(&[own(5, 5), record.clone()]).is_empty(), "{record:?}");
+        assert_eq!(found(&[record.clone(), own(6, 6)]), ["balance_differs"]);
+        assert_eq!(found(std::slice::from_ref(&record)), ["balance_differs"]);
+    }
+}
+
+#[test]
+fn whom_the_ledger_has_not_taken_over_has_no_books() {
+    let raw = without(without(record("legacy", 70), "fence_phase"), "truth_money");
+    assert!(said(std::slice::from_ref(&raw)).is_empty());
+    // But who has books and no balance has lost it.
+    assert_eq!(found(&[raw]), ["balance_differs"]);
+}
+
+#[test]
+fn aggregates_hold_points_of_the_half_way_model() {
+    let of = |items: &[Item]| found_of("POINT", "5", items);
+    let metrics = |point| item("METRICS", &[int("point", point), int("point_exposure", point), int("co2_total", 1)]);
+    // What a God Record still has of them from before that model is nothing.
+    let records = [without(record("legacy", 0), "point"), record("legacy", 0)];
+    for record in records {
+        assert!(of(&[metrics(5), record.clone()]).is_empty());
+        assert_eq!(of(&[record, metrics(6)]), ["balance_differs"]);
+    }
+    let own = item("BALANCE#POINT", &[int("balance", 5), int("exposure", 5)]);
+    assert!(of(&[metrics(9), record("split", 0), own.clone()]).is_empty());
+    assert!(of(&[metrics(9), own]).is_empty(), "nothing says that points stand there");
+}
+
+#[test]
+fn regional_currencies_stand_in_a_map() {
+    let of = |truth: &str, aoba: i64| {
+        let map = Value::M(Item::from([("aoba".to_owned(), Value::int(aoba))]));
+        let more = [("regional", map), int("regional_aoba_exposure", aoba), ("truth_regional", Value::s(truth))];
+        let record = item("customer", &[&more[..], &[int("fence_phase", 0)]].concat());
+        found_of(
+            "REGIONAL#aoba",
+            "5",
+            &[record, item("BALANCE#REGIONAL#aoba", &[int("balance", 5), int("exposure", 5)])],
+        )
+    };
+    assert!(of("legacy", 5).is_empty());
+    assert_eq!(of("legacy", 6), ["balance_differs"]);
+    assert!(of("both", 6).is_empty());
+}
+
+#[test]
+fn a_god_record_that_does_not_say_where_is_a_break() {
+    let said = said(&[record("elsewhere", 5)]);
+    let [Said::Break(finding)] = &said[..] else { panic!("{said:?}") };
+    assert_eq!((finding.kind, finding.found.as_str()), (BreakKind::UnreadableItem, "no readable `truth_money`"));
+    assert_eq!(finding.subject, format!("customer:{ID} customer"));
+}
+
+#[test]
+fn what_happened_before_the_books_names_no_entry() {
+    let partition = Partition::customer(&Tenant::parse("demo").unwrap(), CustomerId::parse(ID).unwrap());
+    let foreign = item("history#1700000000000#pay", &[int("amount", -500)]);
+    let (key, made) = reference(&foreign).unwrap();
+    assert_eq!(key.pk(), partition.as_str());
+    assert!(said(&[foreign, made.clone()]).is_empty());
+    // One that names an entry is held to it.
+    let mut named = made;
+    let home = Value::S(wallet().to_string());
+    for (name, value) in [("home", home), ("principal", Value::s("customer")), ("idempotency_key", Value::s("k"))] {
+        named.insert(name.to_owned(), value);
+    }
+    let id = TransactionId::parse(crate::dynamo::read::text(&named, "transaction_id").unwrap()).unwrap();
+    let [Said::Fact(group, fact)] = &said(&[named])[..] else { panic!() };
+    assert_eq!(group.subject, Subject::Transaction(id));
+    assert_eq!(kinds(group, std::slice::from_ref(fact), &scope()), ["entry_missing"]);
+}

@@ -1,0 +1,90 @@
+//! Histories: entries and references to others', and what stands in the legacy format alone of a customer whose tenant
+//! is leaving that.
+
+use super::Dynamo;
+use super::reads::{QuerySpec, ReadError, SortKeys};
+use futures::future::try_join_all;
+use ledger_core::dynamo::{Item, read};
+use ledger_core::ids::TransactionId;
+use ledger_core::keys::{Partition, attr, sk};
+use ledger_core::migration::{Concern, Layout, legacy_after, legacy_of, newest, reference};
+use uuid::Uuid;
+
+impl Dynamo {
+    /// A party's entries and references that come after a line, newest first: `wanted` of each, and what of them is in
+    /// the legacy format alone. In no order, and the newest `wanted` are among them.
+    ///
+    /// # Errors
+    /// [`ReadError`] if that is not known.
+    pub async fn history(
+        &self,
+        partition: &Partition,
+        after: Option<Uuid>,
+        wanted: usize,
+    ) -> Result<Vec<Item>, ReadError> {
+        let queries = [sk::TXN, sk::TXNREF].map(|prefix| {
+            QuerySpec::partition(partition, SortKeys::Prefix(prefix.to_owned()))
+                .newest_first()
+                .after(after.map(|line| format!("{prefix}{line}")))
+                .limit(wanted)
+        });
+        let found = try_join_all(queries.iter().map(|query| self.query(query))).await?;
+        let found: Vec<Item> = found.into_iter().flatten().collect();
+        if self.has_legacy_history(partition).await? {
+            return Box::pin(self.with_legacy(partition, found, after, wanted)).await;
+        }
+        Ok(found)
+    }
+
+    /// An entry of a party's, or a reference to another's.
+    ///
+    /// # Errors
+    /// [`ReadError`] if that is not known.
+    pub async fn history_line(&self, partition: &Partition, id: TransactionId) -> Result<Option<Item>, ReadError> {
+        let refers = partition.entry_reference(id);
+        let found = self.get_many(&[partition.entry(id), refers.clone()]).await?.into_iter().flatten().next();
+        if found.is_some() || !self.has_legacy_history(partition).await? {
+            return Ok(found);
+        }
+        let Some((low, high)) = legacy_of(id) else { return Ok(None) };
+        // All of one instant.
+        let query = QuerySpec::partition(partition, SortKeys::Between(low, high)).limit(usize::MAX);
+        let legacy = self.query_readable(&query).await?;
+        let mut references = legacy.iter().filter_map(|legacy| reference(&legacy.item));
+        Ok(references.find(|(key, _)| *key == refers).map(|(_, reference)| reference))
+    }
+
+    /// Whether the legacy format may have what no entry and no reference tells of: as long as it is written.
+    async fn has_legacy_history(&self, partition: &Partition) -> Result<bool, ReadError> {
+        let layout = self.layout_of(&partition.profile()).await?;
+        Ok(match layout.as_deref() {
+            Some(Layout::Migrating(migration)) => migration.phase.stage(Concern::History).writes_legacy(),
+            Some(Layout::Split) | None => false,
+        })
+    }
+
+    /// The newest lines of both formats, of which the entries and references are given.
+    async fn with_legacy(
+        &self,
+        partition: &Partition,
+        mut items: Vec<Item>,
+        line: Option<Uuid>,
+        wanted: usize,
+    ) -> Result<Vec<Item>, ReadError> {
+        // One more: what comes after the last line tells that nothing else is of that instant.
+        let step = wanted.saturating_add(1);
+        let mut after = line.and_then(legacy_after);
+        loop {
+            let query = QuerySpec::partition(partition, SortKeys::Prefix(sk::HISTORY.to_owned()));
+            let some = self.query_readable(&query.newest_first().after(after).limit(step)).await?;
+            let last = some.last().filter(|_| some.len() == step);
+            let read_to = last.and_then(|last| read::opt_text(&last.item, attr::SK).map(str::to_owned));
+            // What the ledger never wrote may have attributes of any kind.
+            items.extend(some.into_iter().map(|readable| readable.item));
+            match newest(items.clone(), line, wanted, read_to.as_deref())? {
+                Some(newest) => return Ok(newest),
+                None => after = read_to,
+            }
+        }
+    }
+}

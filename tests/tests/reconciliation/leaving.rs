@@ -1,0 +1,197 @@
+//! Breaks in the books of a tenant that leaves the God Record: where the truth is they are found, and what is beside it
+//! is left in peace.
+
+use super::export::{export, found as found_in, reconciled};
+use super::planted::{Found, found, roots, with};
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::migration::{Concern, Model, Phase, Stage};
+use ledger_tests::http::books::{Books, Row, opt_text};
+use ledger_tests::http::leaving::{n, phase_of, s};
+use ledger_tests::http::{Customer, Merchant, World};
+use serde_json::json;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A world, a shop in it, and a customer of the legacy system who has paid there.
+struct Leaving {
+    world: World,
+    shop: Merchant,
+    customer: Customer,
+}
+
+impl Leaving {
+    async fn set(tenant: &str, phase: Phase) -> Self {
+        let world = World::leaving(tenant, phase).await;
+        let shop = world.merchant().await;
+        let points = [("point", n(40)), ("co2_total", n("1.5"))];
+        let regional = AttributeValue::M([("aoba".to_owned(), n(7))].into());
+        let money = [("balance", n(5000)), ("regional", regional), ("nickname", s("Hana"))];
+        let customer = match phase.model() {
+            Model::GodRecord => world.legacy_customer(&[&money[..], &points].concat(), &[]).await,
+            Model::HalfWay => world.legacy_customer(&money, &points).await,
+        };
+        let this = Self { world, shop, customer };
+        this.pays().await;
+        this.world.grant(&this.customer, "POINT", "10").await;
+        // One whom the ledger has not seen has no books, whatever stands there.
+        let _ = this.world.legacy_customer(&[("balance", s("not yet"))], &[]).await;
+        this
+    }
+
+    async fn pays(&self) {
+        let _ = self.world.api.settle(&self.customer.pays(&self.shop, "100")).await.good();
+        let _ = self.world.credit().await.expect("a whole run");
+    }
+
+    fn pk(&self) -> String {
+        format!("{}#customer#{}", self.world.tenant, self.customer.id)
+    }
+
+    async fn row(&self, name: &str) -> Row {
+        self.world.books().await.row(&self.pk(), name).unwrap_or_else(|| panic!("no {name}")).clone()
+    }
+
+    fn customers(&self, kind: &str) -> Found {
+        found(kind, &format!("customer:{}", self.customer.id))
+    }
+
+    async fn is_clean(&self, why: &str) {
+        let report = self.world.reconciled().await;
+        assert_eq!(report["status"], "clean", "{why}: {report}");
+    }
+
+    /// What a run finds in the table, and in an export of it.
+    async fn finds(&self, why: &str) -> Found {
+        let report = self.world.reconciled().await;
+        assert_eq!(report["status"], "breaks", "{why}: {report}");
+        let directory = export(&self.world.tenant, &self.world.books().await, |count| count);
+        let exported = found_in(&reconciled(&directory).await.expect("an export"));
+        let _ = std::fs::remove_dir_all(directory);
+        let roots = roots(&report);
+        assert!(exported.is_superset(&roots), "{why}: {roots:?} in the table, {exported:?} in its export");
+        roots
+    }
+}
+
+fn fails(books: &Books) -> bool {
+    catch_unwind(AssertUnwindSafe(|| books.check())).is_err()
+}
+
+fn number(row: &Row, name: &str) -> i64 {
+    row[name].as_n().expect("a number").parse().expect("whole")
+}
+
+#[tokio::test]
+async fn one_yen_too_many_in_the_god_record_is_found_while_it_is_the_truth() {
+    for stage in [Stage::LegacyOnly, Stage::DualWrite] {
+        let of = Leaving::set(
+            &format!("leaving-{}", stage.name().replace('_', "-")),
+            phase_of(Model::GodRecord, Concern::Money, stage),
+        )
+        .await;
+        of.pays().await;
+        let _ = of.world.check_books().await;
+        of.is_clean("in order").await;
+        let record = of.row("customer").await;
+        assert_eq!((opt_text(&record, "truth_money"), number(&record, "balance")), (Some("legacy"), 4800));
+        let more = [("balance", n(4801)), ("balance_exposure", n(4801))];
+        with(&of.world, &record, |row| row.extend(more.map(|(name, value)| (name.to_owned(), value)))).await;
+        assert_eq!(of.finds("one yen").await, of.customers("balance_differs"));
+        assert!(fails(&of.world.books().await));
+        let less = [("balance", n(-1)), ("balance_exposure", n(-1))];
+        with(&of.world, &record, |row| row.extend(less.map(|(name, value)| (name.to_owned(), value)))).await;
+        let report = of.world.reconciled().await;
+        assert_eq!(report["breaks"], json!({"balance_differs": 1, "negative_balance": 1}), "{report}");
+        of.world.plant(record).await;
+        of.is_clean("put right").await;
+    }
+}
+
+#[tokio::test]
+async fn a_partial_balance_item_is_no_break_beside_the_truth() {
+    let of = Leaving::set("leaving-partial", phase_of(Model::GodRecord, Concern::Money, Stage::DualWrite)).await;
+    let partial = of.row("BALANCE#ECOPAY").await;
+    assert_eq!(
+        (number(&partial, "balance"), number(&partial, "exposure")),
+        (-100, -100),
+        "what was added, and no more"
+    );
+    let _ = of.world.check_books().await;
+    of.is_clean("less than nothing").await;
+    for (name, value) in [("exposure", Some(n(3))), ("balance", None), ("held", Some(n(-5))), ("updated_at", None)] {
+        with(&of.world, &partial, |row| {
+            drop(row.remove(name));
+            row.extend(value.map(|value| (name.to_owned(), value)));
+        })
+        .await;
+        of.is_clean(name).await;
+    }
+}
+
+#[tokio::test]
+async fn a_stale_god_record_is_no_break_where_it_is_left() {
+    let of = Leaving::set("leaving-stale", phase_of(Model::GodRecord, Concern::Money, Stage::ReadNew)).await;
+    let _ = of.world.check_books().await;
+    of.is_clean("in both").await;
+    let (record, balance) = (of.row("customer").await, of.row("BALANCE#ECOPAY").await);
+    assert_eq!((opt_text(&record, "truth_money"), number(&balance, "balance")), (Some("both"), 4900));
+    for truth in ["both", "split"] {
+        with(&of.world, &record, |row| {
+            row.extend([("balance", n(-7)), ("truth_money", s(truth))].map(|(name, value)| (name.to_owned(), value)));
+        })
+        .await;
+        of.is_clean(truth).await;
+        // The reconciliation asks for what the books say; whether both models say the same, the audit asks.
+        assert_eq!(fails(&of.world.books().await), truth == "both", "{truth}");
+        let more = [("balance", n(4901)), ("exposure", n(4901))];
+        with(&of.world, &balance, |row| row.extend(more.map(|(name, value)| (name.to_owned(), value)))).await;
+        assert_eq!(of.finds(truth).await, of.customers("balance_differs"), "{truth}");
+        of.world.plant(balance.clone()).await;
+    }
+    // A God Record that cannot be understood is told of.
+    with(&of.world, &record, |row| drop(row.insert("truth_points".to_owned(), s("somewhere")))).await;
+    assert_eq!(of.finds("somewhere").await, found("unreadable_item", &format!("customer:{} customer", of.customer.id)));
+}
+
+#[tokio::test]
+async fn points_of_the_half_way_model_are_checked_in_the_aggregates() {
+    let of = Leaving::set("leaving-half-way", phase_of(Model::HalfWay, Concern::Points, Stage::DualWrite)).await;
+    let _ = of.world.check_books().await;
+    of.is_clean("in order").await;
+    let metrics = of.row("METRICS").await;
+    assert_eq!(number(&metrics, "point"), 51, "40 that were there, 10, and one for the payment");
+    with(&of.world, &metrics, |row| {
+        row.extend([("point", n(52)), ("point_exposure", n(52))].map(|(name, value)| (name.to_owned(), value)));
+    })
+    .await;
+    assert_eq!(of.finds("one point").await, of.customers("balance_differs"));
+    assert!(fails(&of.world.books().await));
+    of.world.plant(metrics).await;
+    // What a God Record still has of them from before that model is nothing.
+    with(&of.world, &of.row("customer").await, |row| drop(row.insert("point".to_owned(), n(99)))).await;
+    of.is_clean("left over").await;
+}
+
+#[tokio::test]
+async fn what_happened_before_the_books_names_no_entry() {
+    let of = Leaving::set("leaving-history", phase_of(Model::GodRecord, Concern::History, Stage::DualWrite)).await;
+    let legacy = of.world.legacy_row(&of.customer.id, "history#1700000000000#pay", &[("amount", n(-500))]);
+    of.world.plant(legacy).await;
+    let id = ledger_tests::http::world::new_id();
+    let kept = AttributeValue::M([("amount".to_owned(), n(-500))].into());
+    let said = [
+        ("transaction_id", s(&id)),
+        ("operation", s("pay")),
+        ("created_at", s("2023-11-14T22:13:20.000Z")),
+        ("legacy_sk", s("history#1700000000000#pay")),
+        ("legacy", kept),
+    ];
+    let reference = of.world.legacy_row(&of.customer.id, &format!("TXNREF#{id}"), &said);
+    of.world.plant(reference.clone()).await;
+    let _ = of.world.check_books().await;
+    of.is_clean("a line of before").await;
+    // One that names an entry is held to it.
+    let home = s(format!("customer:{}", of.customer.id));
+    let named = [("home", home.clone()), ("principal", home), ("idempotency_key", s("k"))];
+    with(&of.world, &reference, |row| row.extend(named.map(|(name, value)| (name.to_owned(), value)))).await;
+    assert_eq!(of.finds("no entry").await, found("entry_missing", &format!("transaction:{id}")));
+}
