@@ -24,12 +24,17 @@ impl Layout {
         }
     }
 
-    /// The keys of a customer's balances that may stand elsewhere; none if all stand under their own keys.
+    /// The keys of a customer's balances that may stand elsewhere, in the order in which a query gives them; none if all
+    /// stand under their own keys.
     #[must_use]
     pub fn balances(&self, customer: &Partition) -> Vec<Key> {
         match self {
             Self::Split => Vec::new(),
-            Self::Migrating(migration) => migration.assets.iter().map(|spec| customer.balance(spec.asset())).collect(),
+            Self::Migrating(migration) => {
+                let mut keys: Vec<Key> = migration.assets.iter().map(|spec| customer.balance(spec.asset())).collect();
+                keys.sort();
+                keys
+            }
         }
     }
 }
