@@ -128,12 +128,12 @@ impl Told {
                 }
                 None => old.clone(),
             };
-            if seen_as.is_none() || item.failure_on(seen.as_ref()).is_some() {
+            if item.failure_on(seen.as_ref()).is_some() {
                 any = true;
                 say(of, *position, &Reason { code: failed.clone(), item: seen });
             }
         }
-        let stale = self.record.as_ref().and_then(|record| record.stale(old.as_ref(), any));
+        let stale = self.record.as_ref().and_then(|record| record.stale(old.as_ref()));
         if stale.is_none() && !any {
             // Nothing explains it: the classification is to say so.
             self.all().for_each(|position| say(of, position, &Reason { code: failed.clone(), item: old.clone() }));
@@ -163,7 +163,7 @@ impl Placing<'_> {
         };
         let stage = migration.phase.stage(counterpart.concern());
         let writes = item.action != Action::Check;
-        self.record(migration, &counterpart, stage, item)?;
+        self.record(migration, &counterpart, stage, (position, item))?;
         let legacy = || legacy(&counterpart, migration, item);
         // A record that is made is guarded in both places: nothing may be there already.
         let made = matches!(item.action, Action::Put(_));
@@ -187,7 +187,7 @@ impl Placing<'_> {
         migration: &Migration,
         of: &Counterpart,
         stage: Stage,
-        item: &TransactItem,
+        (position, item): (usize, &TransactItem),
     ) -> Result<(), BuildError> {
         let (own, needs) = record::action(migration, of, stage, item);
         let at = self.put(own)?;
@@ -196,6 +196,10 @@ impl Placing<'_> {
                 Some(before) => Some(before.and(needs)),
                 None => Some(needs),
             };
+            // Where a God Record is there already, so is the customer.
+            if matches!(item.action, Action::Put(_)) {
+                draft.told.writes.push(position);
+            }
         }
         Ok(())
     }
