@@ -4,6 +4,7 @@
 use crate::wire::{self, TABLE};
 use dynoxide::{Database, DynoxideError};
 use ledger_core::dynamo::{Item, Value};
+use ledger_core::keys::Key;
 use ledger_core::transaction::{Reason, ReasonCode, TransactItem};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -74,22 +75,35 @@ impl Table {
         self.write(&items.iter().map(wire::action).collect::<Vec<_>>())
     }
 
+    /// An item.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<Json> {
+        let key = json!({ "uuid": { "S": key.pk() }, "type": { "S": key.sk() } });
+        let request = json!({ "TableName": TABLE, "ConsistentRead": true, "Key": key });
+        let found = self.database.get_item(serde_json::from_value(request).unwrap()).unwrap();
+        serde_json::to_value(found).unwrap().get("Item").filter(|item| item.is_object()).cloned()
+    }
+
     /// Everything that stands in the table.
     #[must_use]
     pub fn contents(&self) -> Contents {
-        let mut contents = Contents::new();
+        let items = self.stored().into_iter().map(|item| wire::item_from_json(&item));
+        items.map(|item| (primary_key(&item), item)).collect()
+    }
+
+    /// Everything that stands in the table, of every kind that there is.
+    #[must_use]
+    pub fn stored(&self) -> Vec<Json> {
+        let mut stored = Vec::new();
         let mut start = Json::Null;
         loop {
             let request = json!({ "TableName": TABLE, "ConsistentRead": true, "ExclusiveStartKey": start });
             let page = self.database.scan(serde_json::from_value(request).unwrap()).unwrap();
             let page = serde_json::to_value(page).unwrap();
-            for item in page["Items"].as_array().unwrap() {
-                let item = wire::item_from_json(item);
-                contents.insert(primary_key(&item), item);
-            }
+            stored.extend(page["Items"].as_array().unwrap().iter().cloned());
             match page.get("LastEvaluatedKey") {
                 Some(next) if !next.is_null() => start = next.clone(),
-                Some(_) | None => return contents,
+                Some(_) | None => return stored,
             }
         }
     }
@@ -115,7 +129,7 @@ fn reasons(error: &DynoxideError) -> Option<Vec<Reason>> {
                 .iter()
                 .map(|reason| Reason {
                     code: ReasonCode::parse(&reason.code),
-                    item: reason.item.as_ref().map(|item| wire::item_from_json(&serde_json::to_value(item).unwrap())),
+                    item: reason.item.as_ref().map(|item| wire::readable(&serde_json::to_value(item).unwrap())),
                 })
                 .collect(),
         ),

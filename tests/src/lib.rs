@@ -5,6 +5,7 @@
 pub mod binaries;
 #[cfg(feature = "stack")]
 pub mod bulk;
+pub mod chance;
 #[cfg(feature = "stack")]
 pub mod cloud;
 pub mod engine;
@@ -13,6 +14,7 @@ pub mod golden;
 pub mod http;
 #[cfg(feature = "stack")]
 pub mod lambda;
+pub mod legacy;
 pub mod model;
 pub mod names;
 pub mod tree;

@@ -2,17 +2,71 @@
 //! order of a history. What it makes of an update is read from the rendered expression.
 
 use crate::engine::{Contents, PrimaryKey, primary_key};
-use ledger_core::dynamo::{Item, Value};
+use ledger_core::dynamo::{Item, STEP, Value, at};
 use ledger_core::keys::{Key, attr};
-use ledger_core::transaction::{Reason, ReasonCode, Rendered, RenderedAction, TransactItem};
+use ledger_core::transaction::{Clause, Reason, ReasonCode, Rendered, RenderedAction, TransactItem};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// A table. A copy shares everything until it is written, so that it costs little.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     items: Arc<BTreeMap<PrimaryKey, Arc<Item>>>,
+}
+
+/// An action as it is sent, whatever has become of it on the way: here a test may plant a fault.
+#[derive(Clone, Debug)]
+pub struct Act {
+    /// Which item.
+    pub key: Key,
+    /// Its guards.
+    pub clauses: Vec<Clause>,
+    /// What it does. Its condition is that of `clauses` until somebody changes one of them.
+    pub rendered: Rendered,
+}
+
+impl Act {
+    /// An action of the core.
+    ///
+    /// # Panics
+    /// On one that DynamoDB would refuse to read.
+    #[must_use]
+    pub fn of(item: &TransactItem) -> Self {
+        let rendered = item.render().unwrap_or_else(|| panic!("two values claim one placeholder: {item:?}"));
+        every_placeholder_is_used(&rendered);
+        Self { key: item.key().clone(), clauses: item.clauses().to_vec(), rendered }
+    }
+}
+
+impl Hash for Model {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for (key, item) in self.items.iter() {
+            key.hash(state);
+            hash_item(item, state);
+        }
+    }
+}
+
+/// Feeds an item to a hasher.
+pub fn hash_item<H: Hasher>(item: &Item, state: &mut H) {
+    state.write_usize(item.len());
+    for (name, value) in item {
+        name.hash(state);
+        hash_value(value, state);
+    }
+}
+
+fn hash_value<H: Hasher>(value: &Value, state: &mut H) {
+    std::mem::discriminant(value).hash(state);
+    match value {
+        Value::S(text) | Value::N(text) => text.hash(state),
+        Value::Bool(flag) => flag.hash(state),
+        Value::B(bytes) => bytes.hash(state),
+        Value::L(list) => list.iter().for_each(|value| hash_value(value, state)),
+        Value::M(map) => hash_item(map, state),
+    }
 }
 
 impl Model {
@@ -79,37 +133,46 @@ impl Model {
     /// # Panics
     /// On a request that DynamoDB would refuse to read.
     pub fn execute(&mut self, items: &[TransactItem]) -> Result<(), Vec<Reason>> {
-        let keys: BTreeSet<&Key> = items.iter().map(TransactItem::key).collect();
-        assert!(!items.is_empty() && items.len() <= 100 && keys.len() == items.len(), "no request: {items:#?}");
-        let reasons: Vec<Reason> = items.iter().map(|item| self.reason(item)).collect();
+        self.run(&items.iter().map(Act::of).collect::<Vec<_>>())
+    }
+
+    /// Executes actions as they are sent, all or none.
+    ///
+    /// # Errors
+    /// One reason per action, as for [`Model::execute`].
+    ///
+    /// # Panics
+    /// On a request that DynamoDB would refuse to read.
+    pub fn run(&mut self, acts: &[Act]) -> Result<(), Vec<Reason>> {
+        let keys: BTreeSet<&Key> = acts.iter().map(|act| &act.key).collect();
+        assert!(!acts.is_empty() && acts.len() <= 100 && keys.len() == acts.len(), "no request: {acts:#?}");
+        let reasons: Vec<Reason> = acts.iter().map(|act| self.reason(act)).collect();
         if reasons.iter().any(|reason| reason.code != ReasonCode::None) {
             return Err(reasons);
         }
-        let written: Vec<_> = items.iter().filter_map(|item| Some((of(item.key()), self.written(item)?))).collect();
+        let written: Vec<_> = acts.iter().filter_map(|act| Some((of(&act.key), self.written(act)?))).collect();
         Arc::make_mut(&mut self.items).extend(written.into_iter().map(|(key, item)| (key, Arc::new(item))));
         Ok(())
     }
 
-    fn reason(&self, item: &TransactItem) -> Reason {
-        let old = self.get(item.key());
-        if item.clauses().iter().all(|clause| clause.condition.holds(old)) {
+    fn reason(&self, act: &Act) -> Reason {
+        let old = self.get(&act.key);
+        if act.clauses.iter().all(|clause| clause.condition.holds(old)) {
             return Reason { code: ReasonCode::None, item: None };
         }
         Reason { code: ReasonCode::ConditionalCheckFailed, item: old.cloned() }
     }
 
     /// What stands after an action, or `None` if it writes nothing.
-    fn written(&self, item: &TransactItem) -> Option<Item> {
-        let rendered = item.render().unwrap_or_else(|| panic!("two values claim one placeholder: {item:?}"));
-        every_placeholder_is_used(&rendered);
-        match &rendered.action {
+    fn written(&self, act: &Act) -> Option<Item> {
+        match &act.rendered.action {
             RenderedAction::ConditionCheck(_) => None,
             RenderedAction::Put(put) => {
                 Some(put.iter().map(|(name, value)| (name.clone(), normal(value.clone()))).collect())
             }
             RenderedAction::Update(key, expression) => {
-                let old = self.get(item.key()).unwrap_or(key);
-                Some(updated(old, expression, &rendered))
+                let old = self.get(&act.key).unwrap_or(key);
+                Some(updated(old, expression, &act.rendered))
             }
         }
     }
@@ -119,35 +182,57 @@ fn of(key: &Key) -> PrimaryKey {
     (key.pk().to_owned(), key.sk().to_owned())
 }
 
-/// One step of an update expression, its names and values resolved.
+/// One step of an update expression, its names and values resolved: a name is a path.
 enum Step<'a> {
-    Add(&'a str, &'a Value),
-    Set(&'a str, &'a Value),
-    SetIfAbsent(&'a str, &'a str, &'a Value),
-    Remove(&'a str),
+    Add(String, &'a Value),
+    Set(String, &'a Value),
+    SetIfAbsent(String, String, &'a Value),
+    SetSum(String, String, &'a Value, &'a Value),
+    Remove(String),
 }
 
 /// An item after an update. Every right side is read from the item as it was.
 fn updated(old: &Item, expression: &str, rendered: &Rendered) -> Item {
     let mut new = old.clone();
-    let mut written = BTreeSet::new();
+    let mut written = Vec::<String>::new();
     for step in steps(expression, rendered) {
-        let (name, value) = match step {
-            Step::Add(name, value) => (name, Some(added(old.get(name), value))),
-            Step::Set(name, value) => (name, Some(normal(value.clone()))),
-            Step::SetIfAbsent(name, seen, value) => {
-                (name, Some(old.get(seen).cloned().unwrap_or_else(|| normal(value.clone()))))
+        let (path, value) = match step {
+            Step::Add(path, value) => {
+                assert!(!path.contains(STEP), "ADD in a map: {expression}");
+                let sum = added(old.get(&path), value);
+                (path, Some(sum))
             }
-            Step::Remove(name) => (name, None),
+            Step::Set(path, value) => (path, Some(normal(value.clone()))),
+            Step::SetIfAbsent(path, seen, value) => {
+                (path, Some(at(old, &seen).cloned().unwrap_or_else(|| normal(value.clone()))))
+            }
+            Step::SetSum(path, seen, zero, value) => (path, Some(added(at(old, &seen).or(Some(zero)), value))),
+            Step::Remove(path) => (path, None),
         };
-        assert!(written.insert(name), "two steps write {name}: {expression}");
-        assert!(name != attr::PK && name != attr::SK, "a key is written: {expression}");
-        match value {
-            Some(value) => new.insert(name.to_owned(), value),
-            None => new.remove(name),
-        };
+        let within = |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.is_empty() || rest.starts_with(STEP));
+        let overlaps = written.iter().any(|other| within(&path, other) || within(other, &path));
+        assert!(!overlaps, "two steps write {path}: {expression}");
+        assert!(path != attr::PK && path != attr::SK, "a key is written: {expression}");
+        put_at(&mut new, &path, value);
+        written.push(path);
     }
     new
+}
+
+/// DynamoDB makes no map on the way to a path.
+fn put_at(item: &mut Item, path: &str, value: Option<Value>) {
+    match (path.split_once(STEP), value) {
+        (Some((map, rest)), value) => match item.get_mut(map) {
+            Some(Value::M(inner)) => put_at(inner, rest, value),
+            other => panic!("no map on the way to {path}: {other:?}"),
+        },
+        (None, Some(value)) => {
+            item.insert(path.to_owned(), value);
+        }
+        (None, None) => {
+            item.remove(path);
+        }
+    }
 }
 
 fn added(old: Option<&Value>, change: &Value) -> Value {
@@ -159,10 +244,11 @@ fn added(old: Option<&Value>, change: &Value) -> Value {
     Value::N(text(sum.unwrap_or_else(|| panic!("{old:?} and {change:?} are too much"))))
 }
 
-/// Reads `ADD #a :x, #b :y SET #c = :z, #d = if_not_exists(#d, :w) REMOVE #e, #f`.
+/// Reads `ADD #a :x, #b :y SET #c = :z, #d.#e = if_not_exists(#d.#e, :w), #f.#g = if_not_exists(#f.#g, :o) + :v
+/// REMOVE #h, #i.#j`.
 fn steps<'a>(expression: &str, rendered: &'a Rendered) -> Vec<Step<'a>> {
-    let spaced =
-        ["(", ")", ",", "="].iter().fold(expression.to_owned(), |text, sign| text.replace(sign, &format!(" {sign} ")));
+    let signs = ["(", ")", ",", "=", "+"];
+    let spaced = signs.iter().fold(expression.to_owned(), |text, sign| text.replace(sign, &format!(" {sign} ")));
     let tokens: Vec<&str> = spaced.split_whitespace().collect();
     let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
     for token in tokens {
@@ -171,7 +257,10 @@ fn steps<'a>(expression: &str, rendered: &'a Rendered) -> Vec<Step<'a>> {
             other => sections.last_mut().unwrap_or_else(|| panic!("no verb in {expression}")).1.push(other),
         }
     }
-    let name = |token: &str| named(&rendered.names, token, expression).as_str();
+    let path = |token: &str| {
+        let steps = token.split('.').map(|token| named(&rendered.names, token, expression).as_str());
+        steps.collect::<Vec<_>>().join(&STEP.to_string())
+    };
     let value = |token: &str| named(&rendered.values, token, expression);
     let mut steps = Vec::new();
     for (verb, tokens) in &sections {
@@ -179,12 +268,15 @@ fn steps<'a>(expression: &str, rendered: &'a Rendered) -> Vec<Step<'a>> {
         let mut rest = tokens.as_slice();
         while !rest.is_empty() {
             let (step, taken) = match (*verb, rest) {
-                ("ADD", [a, v, ..]) => (Step::Add(name(a), value(v)), 2),
-                ("SET", [a, "=", "if_not_exists", "(", seen, ",", v, ")", ..]) => {
-                    (Step::SetIfAbsent(name(a), name(seen), value(v)), 8)
+                ("ADD", [a, v, ..]) => (Step::Add(path(a), value(v)), 2),
+                ("SET", [a, "=", "if_not_exists", "(", seen, ",", zero, ")", "+", v, ..]) => {
+                    (Step::SetSum(path(a), path(seen), value(zero), value(v)), 10)
                 }
-                ("SET", [a, "=", v, ..]) => (Step::Set(name(a), value(v)), 3),
-                ("REMOVE", [a, ..]) => (Step::Remove(name(a)), 1),
+                ("SET", [a, "=", "if_not_exists", "(", seen, ",", v, ")", ..]) => {
+                    (Step::SetIfAbsent(path(a), path(seen), value(v)), 8)
+                }
+                ("SET", [a, "=", v, ..]) => (Step::Set(path(a), value(v)), 3),
+                ("REMOVE", [a, ..]) => (Step::Remove(path(a)), 1),
                 _ => panic!("not understood: {rest:?} in {expression}"),
             };
             steps.push(step);

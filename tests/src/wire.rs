@@ -39,6 +39,26 @@ pub fn item_from_json(json: &Json) -> Item {
     map.iter().map(|(name, value)| (name.clone(), value_from_json(value))).collect()
 }
 
+/// An item without what the core has no kind for, as the runtime reads it: nulls, sets, and what holds one.
+#[must_use]
+pub fn readable(json: &Json) -> Item {
+    let map = json.as_object().unwrap_or_else(|| panic!("not an item: {json}"));
+    let read = map.iter().filter(|(_, value)| is_readable(value));
+    read.map(|(name, value)| (name.clone(), value_from_json(value))).collect()
+}
+
+/// Whether the core has a kind for a value.
+#[must_use]
+pub fn is_readable(value: &Json) -> bool {
+    let map = value.as_object().unwrap_or_else(|| panic!("not a value: {value}"));
+    map.iter().all(|(kind, inner)| match kind.as_str() {
+        "NULL" | "SS" | "NS" | "BS" => false,
+        "L" => inner.as_array().unwrap().iter().all(is_readable),
+        "M" => inner.as_object().unwrap().values().all(is_readable),
+        _ => true,
+    })
+}
+
 /// Reads a value; panics on anything that is not DynamoDB's JSON.
 #[must_use]
 pub fn value_from_json(json: &Json) -> Value {
@@ -59,8 +79,13 @@ pub fn value_from_json(json: &Json) -> Value {
 /// An action as it stands in a TransactWriteItems request. Every guard asks for the item as it was.
 #[must_use]
 pub fn action(item: &TransactItem) -> Json {
-    let Rendered { action, condition, names, values } =
-        item.render().unwrap_or_else(|| panic!("two values claim one placeholder: {item:?}"));
+    rendered(item.render().unwrap_or_else(|| panic!("two values claim one placeholder: {item:?}")))
+}
+
+/// The same of one that is rendered.
+#[must_use]
+pub fn rendered(item: Rendered) -> Json {
+    let Rendered { action, condition, names, values } = item;
     let mut map = Map::new();
     map.insert("TableName".to_owned(), json!(TABLE));
     let verb = match action {

@@ -5,7 +5,6 @@ pub mod answer;
 pub mod books;
 pub mod breaks;
 pub mod call;
-pub mod chance;
 pub mod endpoints;
 pub mod event_tap;
 mod holdbook;

@@ -1,11 +1,11 @@
 //! Several processes over one table and one Stripe, each with a clock and wires of its own, so that
 //! any of them can be slow, wrong about the time, cut off, or dead at a point that a test names.
 
-use super::chance::Dice;
 use super::psp_tap::PspTap;
 use super::tap::Tap;
 use super::world::{Customer, World, new_id};
 use super::{Answer, Call, Host, Who, host};
+use crate::chance::Dice;
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;

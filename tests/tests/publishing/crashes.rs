@@ -2,8 +2,8 @@
 
 use super::{check, due, heard, ids, journal, payers, rows, settle};
 use futures::future::join_all;
+use ledger_tests::chance::killed_after;
 use ledger_tests::http::World;
-use ledger_tests::http::chance::killed_after;
 use ledger_tests::http::event_tap::{EventTap, Mishap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

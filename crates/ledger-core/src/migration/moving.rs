@@ -215,3 +215,106 @@ fn act<'a, const N: usize>(actor: Actor, action: &'a str, details: [(&str, Value
     let details = details.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     Act { actor, action, subject: "tenant".to_owned(), reason: None, details }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Shards;
+    use crate::migration::setting::Fence;
+
+    const HOUR: Duration = Duration::from_secs(60 * 60);
+
+    fn at(model: Model, number: u8) -> Migration {
+        let (assets, since) = (Vec::new(), Timestamp::from_millis(0));
+        let phase = Phase::new(model, number).unwrap();
+        Migration { phase, fence: Fence(7), since, contracting: false, assets, due_shards: Shards::ONE }
+    }
+
+    fn later(by: Duration) -> Timestamp {
+        Timestamp::from_millis(0).plus(by)
+    }
+
+    fn clean(now: Timestamp) -> Option<PassResult> {
+        Some(PassResult { fence: 7, finished_at: Some(now), left: 0 })
+    }
+
+    #[test]
+    fn one_phase_at_a_time_and_not_before_the_last_one_is_known() {
+        for model in Model::ALL {
+            for phase in Phase::all(model) {
+                let (from, now) = (at(model, phase.number()), later(HOUR));
+                let all = Evidence { backfill: clean(now), verify: clean(now), contract: clean(now) };
+                for to in Phase::all(model) {
+                    let moved = from.moved(to, &all, now);
+                    if phase.number().abs_diff(to.number()) != 1 {
+                        assert_eq!(moved, Err(Refused::Skips { from: phase.number(), to: to.number() }));
+                        continue;
+                    }
+                    let moved = moved.unwrap();
+                    assert_eq!((moved.phase, moved.fence, moved.since), (to, Fence(8), now));
+                    let early = from.moved(to, &all, later(SETTLES - Duration::from_secs(1)));
+                    assert_eq!(early, Err(Refused::Unsettled { wait: Duration::from_secs(1) }));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn backwards_needs_nothing_and_forwards_what_the_stage_asks_for() {
+        let now = later(HOUR);
+        for model in Model::ALL {
+            for to in Phase::all(model).skip(1) {
+                let from = at(model, to.back().unwrap().number());
+                let without = from.moved(to, &Evidence::default(), now);
+                match to.entered_by().unwrap().1 {
+                    Stage::DualWrite => assert!(without.is_ok()),
+                    Stage::Backfilled => assert!(matches!(without, Err(Refused::NotBackfilled { .. }))),
+                    Stage::ReadNew | Stage::NewOnly => assert!(matches!(without, Err(Refused::NotVerified { .. }))),
+                    Stage::LegacyOnly => panic!("nothing enters {to}"),
+                }
+                assert!(at(model, to.number()).moved(from.phase, &Evidence::default(), now).is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn a_pass_says_nothing_if_it_is_of_another_setting_unfinished_old_or_left_somebody() {
+        let (now, migration) = (later(RECENT + HOUR), at(Model::GodRecord, 2));
+        let good = PassResult { fence: 7, finished_at: Some(now), left: 0 };
+        assert_eq!(PassResult::holds(Some(good), &migration, now), Ok(()));
+        assert!(PassResult::holds(None, &migration, now).is_err());
+        let bad = [
+            PassResult { fence: 6, ..good },
+            PassResult { finished_at: None, ..good },
+            PassResult { finished_at: Some(later(Duration::ZERO)), ..good },
+            PassResult { left: 1, ..good },
+        ];
+        for bad in bad {
+            assert!(PassResult::holds(Some(bad), &migration, now).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn god_records_are_emptied_last_and_for_good() {
+        let now = later(HOUR);
+        for model in Model::ALL {
+            for phase in Phase::all(model) {
+                let from = at(model, phase.number());
+                let contracting = from.contracting(now);
+                assert_eq!(contracting.is_ok(), phase.is_last(), "{phase}");
+                assert_eq!(
+                    from.may_end(&Evidence { contract: clean(now), ..Evidence::default() }, now),
+                    Err(Refused::NotLast)
+                );
+                let Ok(contracting) = contracting else { continue };
+                let back = contracting.moved(phase.back().unwrap(), &Evidence::default(), now.plus(HOUR));
+                assert_eq!(back, Err(Refused::Contracting));
+                let ended = |fence| {
+                    let contract = clean(now).map(|pass| PassResult { fence, ..pass });
+                    contracting.may_end(&Evidence { contract, ..Evidence::default() }, now)
+                };
+                assert!(ended(7).is_err() && ended(8).is_ok());
+            }
+        }
+    }
+}

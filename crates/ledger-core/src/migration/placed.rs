@@ -128,12 +128,12 @@ impl Told {
                 }
                 None => old.clone(),
             };
-            if seen_as.is_none() || item.failure_on(seen.as_ref()).is_some() {
+            if item.failure_on(seen.as_ref()).is_some() {
                 any = true;
                 say(of, *position, &Reason { code: failed.clone(), item: seen });
             }
         }
-        let stale = self.record.as_ref().and_then(|record| record.stale(old.as_ref(), any));
+        let stale = self.record.as_ref().and_then(|record| record.stale(old.as_ref()));
         if stale.is_none() && !any {
             // Nothing explains it: the classification is to say so.
             self.all().for_each(|position| say(of, position, &Reason { code: failed.clone(), item: old.clone() }));

@@ -97,11 +97,12 @@ impl GodRecord {
         self
     }
 
-    /// Which of its own clauses does not hold on the item as it was. `explained`: another guard does not.
-    pub(super) fn stale(&self, old: Option<&Item>, explained: bool) -> Option<Stale> {
-        let not_adopted = || Stale::NotAdopted(self.customer);
-        let Some(old) = old else { return (!explained).then(not_adopted) };
-        let Some(fence) = read::opt_int(old, FENCE) else { return Some(not_adopted()) };
+    /// Which of its own clauses does not hold on the item as it was. Without an item there may be no such customer, or
+    /// one whom only split records know: a look at both models tells.
+    pub(super) fn stale(&self, old: Option<&Item>) -> Option<Stale> {
+        let not_adopted = Stale::NotAdopted(self.customer);
+        let Some(old) = old else { return Some(not_adopted) };
+        let Some(fence) = read::opt_int(old, FENCE) else { return Some(not_adopted) };
         if fence > self.fence.number() {
             return Some(Stale::Fenced);
         }

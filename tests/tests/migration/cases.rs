@@ -1,0 +1,215 @@
+//! What is easily overlooked, in every phase of both models: nobody, somebody without this or that, somebody whom only
+//! split records know, and the same key again.
+
+use crate::checks;
+use crate::fault::Fault;
+use crate::ops::{Change, Coin, Op, Request};
+use crate::scene::{Person, Scene, customer};
+use crate::world::{Job, Told, World};
+use ledger_core::failure::Failure;
+use ledger_core::ids::CustomerId;
+use ledger_core::keys::Partition;
+use ledger_core::migration::{Layout, Model as Legacy, Phase};
+use ledger_tests::legacy;
+use ledger_tests::model::{Act, Model};
+use ledger_tests::wire;
+use serde_json::{Map, json};
+
+/// A tenant in a phase, to which a phase before it may still be known, with one customer who has a name and nothing
+/// else but `sums`.
+struct Case {
+    scene: Scene,
+    world: World<Model>,
+    next: u32,
+}
+
+impl Case {
+    fn new(phase: Phase, sums: &[(&str, &str)]) -> Self {
+        let terms = legacy::terms();
+        let before = phase.back().unwrap_or(phase);
+        let settings = vec![legacy::layout(&terms, before, 1), legacy::layout(&terms, phase, 2)];
+        let mut scene = Scene::new(settings, Fault::None);
+        let who = customer(0);
+        let partition = Partition::customer(&scene.tenant, who);
+        let key = |sk: &str| {
+            Map::from_iter([
+                ("uuid".to_owned(), json!({ "S": partition.as_str() })),
+                ("type".to_owned(), json!({ "S": sk })),
+            ])
+        };
+        let sums = sums.iter().map(|(name, sum)| ((*name).to_owned(), json!({ "N": sum })));
+        let (units, money): (Map<_, _>, Map<_, _>) = sums.partition(|(name, _)| name != "balance");
+        let mut record = key("customer");
+        record.insert("name".to_owned(), json!({ "S": "Hana" }));
+        record.extend(money);
+        let metrics = match phase.model() {
+            Legacy::GodRecord => {
+                record.extend(units);
+                None
+            }
+            Legacy::HalfWay => (!units.is_empty()).then(|| key("METRICS").into_iter().chain(units).collect()),
+        };
+        let unknown = Map::new();
+        let legacy = legacy::Legacy { customer: who, record, metrics, history: Vec::new(), unknown: unknown.clone() };
+        let mut world = World::new(Model::new(), 2);
+        world.config = 1;
+        world.environments = vec![1, 0];
+        legacy.items().iter().for_each(|item| world.store.put(wire::item_from_json(item)));
+        legacy.meaning(&scene.tenant, &scene.terms).into_iter().for_each(|item| world.expected.put(item));
+        scene.people.push(Person { id: who, is_legacy: true, unknown, history: 0 });
+        Self { scene, world, next: 1 }
+    }
+
+    fn number(&mut self, number: u32, op: Op, environment: usize) -> Told {
+        self.world.begin(Job::Do(Request { op, number, attempt: u8::try_from(environment).unwrap() }), environment);
+        for _ in 0..60 {
+            match self.world.step(&self.scene, 0) {
+                Ok(Told::Goes) => {}
+                Ok(told) => return told,
+                Err(broken) => panic!("{op:?}: \"{}\": {}", broken.check, broken.what),
+            }
+        }
+        panic!("{op:?} does not come to an end");
+    }
+
+    fn run(&mut self, op: Op) -> Told {
+        self.next += 1;
+        self.number(self.next, op, 0)
+    }
+
+    fn over(&self) {
+        checks::everything(&self.world, &self.scene).unwrap_or_else(|b| panic!("\"{}\": {}", b.check, b.what));
+    }
+}
+
+fn phases() -> impl Iterator<Item = Phase> {
+    Legacy::ALL.into_iter().flat_map(Phase::all)
+}
+
+fn pay(who: CustomerId, money: u64, points: u64, regional: u64) -> Op {
+    Op::Pay { who, money, points, regional }
+}
+
+#[test]
+fn nobody_is_missing_in_every_phase() {
+    for phase in phases() {
+        let mut case = Case::new(phase, &[("balance", "10")]);
+        let (who, nobody) = (customer(0), customer(9));
+        let missing = Told::Refused(Some(Failure::AccountMissing));
+        assert_eq!(case.run(pay(nobody, 1, 0, 0)), missing, "{phase}");
+        assert_eq!(case.run(Op::Transfer { from: who, to: nobody, coin: Coin::Money, amount: 1 }), missing, "{phase}");
+        assert_eq!(case.run(Op::Transfer { from: nobody, to: who, coin: Coin::Money, amount: 1 }), missing, "{phase}");
+        let patch = Op::Patch { who: nobody, name: true, email: Change::Clear, phone: Change::Set };
+        assert_eq!(case.run(patch), missing, "{phase}");
+        case.over();
+    }
+}
+
+#[test]
+fn what_is_absent_is_nothing_in_every_phase() {
+    for phase in phases() {
+        let mut case = Case::new(phase, &[]);
+        let who = customer(0);
+        let short = Told::Refused(Some(Failure::Insufficient));
+        assert_eq!(case.run(pay(who, 0, 0, 1)), short, "{phase}");
+        assert_eq!(case.run(pay(who, 0, 1, 0)), short, "{phase}");
+        assert_eq!(case.run(Op::Grant { who, coin: Coin::Regional, amount: 5 }), Told::Applied, "{phase}");
+        assert_eq!(case.run(pay(who, 0, 0, 5)), Told::Applied, "{phase}");
+        case.over();
+    }
+}
+
+/// Aggregates and points may stand in one item, and then the guard is that of the points.
+#[test]
+fn too_few_points_are_told_as_that_in_every_phase() {
+    for phase in phases() {
+        let mut case = Case::new(phase, &[("point", "3"), ("balance", "100")]);
+        let who = customer(0);
+        assert_eq!(case.run(pay(who, 0, 4, 0)), Told::Refused(Some(Failure::Insufficient)), "{phase}");
+        assert_eq!(case.run(pay(who, 10, 3, 0)), Told::Applied, "{phase}");
+        assert_eq!(case.run(Op::Refund { who, of: case.next, part: None }), Told::Applied, "{phase}");
+        case.over();
+    }
+}
+
+#[test]
+fn a_frozen_customer_pays_nothing_in_any_phase() {
+    for phase in phases() {
+        let mut case = Case::new(phase, &[("balance", "100")]);
+        let who = customer(0);
+        assert_eq!(case.run(Op::Freeze { who, on: true }), Told::Applied, "{phase}");
+        assert_eq!(case.run(pay(who, 1, 0, 0)), Told::Refused(Some(Failure::AccountFrozen)), "{phase}");
+        assert_eq!(case.run(Op::Grant { who, coin: Coin::Point, amount: 1 }), Told::Applied, "{phase}");
+        assert_eq!(case.run(Op::Freeze { who, on: false }), Told::Applied, "{phase}");
+        assert_eq!(case.run(pay(who, 1, 1, 0)), Told::Applied, "{phase}");
+        case.over();
+    }
+}
+
+#[test]
+fn a_customer_is_opened_once_in_every_phase() {
+    for phase in phases() {
+        let mut case = Case::new(phase, &[("balance", "100"), ("point", "1")]);
+        let (old, new) = (customer(0), customer(3));
+        let there = Told::Refused(Some(Failure::AlreadyExists));
+        assert_eq!(case.run(Op::Open { who: old }), there, "{phase}");
+        assert_eq!(case.run(Op::Open { who: new }), Told::Applied, "{phase}");
+        assert_eq!(case.run(Op::Open { who: new }), there, "{phase}");
+        assert_eq!(
+            case.run(Op::Transfer { from: old, to: new, coin: Coin::Money, amount: 7 }),
+            Told::Applied,
+            "{phase}"
+        );
+        assert_eq!(case.run(pay(new, 7, 0, 0)), Told::Applied, "{phase}");
+        case.over();
+    }
+}
+
+/// Who was opened before there was a migration has no God Record, and is there all the same.
+#[test]
+fn whom_only_split_records_know_is_there_in_every_phase() {
+    for phase in phases() {
+        let mut case = Case::new(phase, &[]);
+        let who = customer(4);
+        let open = Request { op: Op::Open { who }, number: 90, attempt: 0 }.plan(&case.scene, &[]).unwrap();
+        assert_eq!(open.placed(&Layout::Split).unwrap().items(), open.items());
+        case.world.expected.execute(open.items()).unwrap();
+        case.world.store.run(&open.items().iter().map(Act::of).collect::<Vec<_>>()).unwrap();
+        assert_eq!(case.run(Op::Code { who }), Told::Applied, "{phase}");
+        assert_eq!(case.run(Op::Grant { who, coin: Coin::Point, amount: 2 }), Told::Applied, "{phase}");
+        assert_eq!(case.run(pay(who, 0, 2, 0)), Told::Applied, "{phase}");
+        case.over();
+    }
+}
+
+/// A key that stands is answered as it stands, by an environment that is a setting behind, too.
+#[test]
+fn a_replay_is_a_replay_in_every_phase() {
+    for phase in phases() {
+        let mut case = Case::new(phase, &[("balance", "100"), ("point", "5")]);
+        let op = pay(customer(0), 100, 5, 0);
+        assert_eq!(case.number(50, op, 0), Told::Applied, "{phase}");
+        assert_eq!(case.world.environments[1], 0);
+        assert_eq!(case.number(50, op, 1), Told::Replayed, "{phase}");
+        assert_eq!(case.world.environments[1], 0, "{phase}: nothing had to be read again");
+        case.over();
+    }
+}
+
+/// Headroom that is reserved comes with the rest, whichever way a concern goes.
+#[test]
+fn reserved_headroom_goes_with_the_balance() {
+    for phase in phases() {
+        let mut case = Case::new(phase, &[("balance", "100")]);
+        let who = customer(0);
+        assert_eq!(case.run(Op::Topup { who, charge: 500 }), Told::Applied, "{phase}");
+        let of = case.next;
+        // The other setting is another one's later by then.
+        case.scene.settings.push(legacy::layout(&case.scene.terms.clone(), phase.back().unwrap_or(phase), 3));
+        case.world.config = 2;
+        case.world.environments = vec![2, 1];
+        assert_eq!(case.run(Op::Paid { who, of, charge: 500 }), Told::Applied, "{phase}");
+        assert_eq!(case.run(pay(who, 600, 0, 0)), Told::Applied, "{phase}");
+        case.over();
+    }
+}

@@ -1,0 +1,84 @@
+//! Whatever any builder makes can be placed in every phase; and the model's table does with it what the engine does.
+
+use ledger_core::dynamo::Item;
+use ledger_core::migration::{Layout, Model as Legacy, Phase};
+use ledger_core::transaction::{RenderedAction, TransactItem, Transaction};
+use ledger_tests::engine::{Contents, Table, primary_key};
+use ledger_tests::golden::build::{Built, build};
+use ledger_tests::golden::vector::{self, Vector};
+use ledger_tests::legacy;
+use ledger_tests::model::Model;
+use ledger_tests::wire;
+
+/// Every vector's transaction, and what it starts from.
+fn transactions() -> impl Iterator<Item = (String, Transaction, Contents)> {
+    vector::current().into_iter().filter_map(|(id, text)| {
+        let vector = Vector::read(&id, &text);
+        let Built::Transaction(transaction, _) = build(&vector.given) else { return None };
+        let items: Vec<Item> = vector.given.state.iter().map(wire::item_from_json).collect();
+        Some((id, *transaction, items.into_iter().map(|item| (primary_key(&item), item)).collect()))
+    })
+}
+
+#[test]
+fn every_transaction_has_its_place_in_every_phase() {
+    let (mut placings, terms) = (0, legacy::terms());
+    let layouts: Vec<(Phase, Layout)> = Legacy::ALL
+        .into_iter()
+        .flat_map(Phase::all)
+        .map(|phase| (phase, legacy::layout(&terms, phase, phase.number().into())))
+        .collect();
+    for (id, transaction, _) in transactions() {
+        assert_eq!(transaction.placed(&Layout::Split).unwrap().items(), transaction.items(), "{id}");
+        for (phase, layout) in &layouts {
+            let placed = transaction.placed(layout).unwrap_or_else(|error| panic!("{id} in phase {phase}: {error}"));
+            assert!(placed.items().len() >= transaction.items().len().min(1), "{id}");
+            placings += 1;
+        }
+    }
+    println!("{placings} placings");
+    assert!(placings > 20_000, "{placings}");
+}
+
+/// Executes twice on both: the second time most guards have something to say.
+fn agree(what: &str, table: &Table, model: &mut Model, transaction: &Transaction, layout: &Layout) {
+    let placed = transaction.placed(layout).unwrap();
+    for time in ["once", "twice"] {
+        assert_eq!(model.execute(placed.items()), table.execute(placed.items()), "{what}: the reasons, {time}");
+        assert_eq!(model.contents(), table.contents(), "{what}: the items, {time}");
+    }
+}
+
+#[test]
+fn the_model_does_what_the_engine_does() {
+    let terms = legacy::terms();
+    let phases: Vec<Phase> = Legacy::ALL.into_iter().flat_map(Phase::all).collect();
+    let (mut runs, mut in_maps) = (0, 0);
+    for (n, (id, transaction, state)) in transactions().enumerate() {
+        if !transaction.items().iter().any(|item| item.key().customer().is_some()) {
+            continue;
+        }
+        let phase = phases[n % phases.len()];
+        let layout = legacy::layout(&terms, phase, 3);
+        let placed = transaction.placed(&layout).unwrap();
+        let writes_map = |item: &&TransactItem| matches!(&item.render().unwrap().action, RenderedAction::Update(_, update) if update.contains("#regional.#aoba"));
+        in_maps += placed.items().iter().filter(writes_map).count();
+        // Once as the vector has it, and once with everybody in God Records that are taken over.
+        let (table, mut model) = (Table::new(), Model::new());
+        for item in state.values() {
+            table.put(&wire::item_to_json(item));
+            model.put(item.clone());
+        }
+        agree(&format!("{id} in phase {phase}"), &table, &mut model, &transaction, &layout);
+        for item in transaction.items() {
+            let Some(_) = item.key().customer() else { continue };
+            let record = legacy::adopted(item.key(), &terms);
+            table.put(&wire::item_to_json(&record));
+            model.put(record);
+        }
+        agree(&format!("{id} in phase {phase}, taken over"), &table, &mut model, &transaction, &layout);
+        runs += 2;
+    }
+    println!("{runs} runs, {in_maps} of them with a sum in a map");
+    assert!(runs > 400 && in_maps > 5, "{runs}, {in_maps}");
+}
