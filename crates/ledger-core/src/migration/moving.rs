@@ -219,6 +219,7 @@ fn act<'a, const N: usize>(actor: Actor, action: &'a str, details: [(&str, Value
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::migration::Model;
     use crate::keys::Shards;
     use crate::migration::setting::Fence;
 
