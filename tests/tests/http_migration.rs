@@ -95,12 +95,14 @@ async fn all_the_way(tenant: &str, model: Model) {
         let new = world.customer_with("1000").await;
         a_day(world, merchant, &new, &two, phase.number()).await;
         opened.push(new);
+        let _ = world.check_books().await;
     }
     migrating.contract().await;
     for customer in &opened {
         assert_eq!(money(world, customer, "ECOPAY").await, 900);
     }
     a_day(world, merchant, &one, &two, 99).await;
+    let _ = world.check_books().await;
     let now = face(world, &quiet).await;
     assert_eq!((&now[0], &now[1]), (&had[0], &had[1]), "who did nothing has what they had");
     left_behind(world, model).await;
@@ -150,12 +152,14 @@ async fn back_from_the_last_phase_to_the_first_and_there_again() {
         migrating.settle();
         let _ = migrating.put_phase(phase).await.good();
         a_day(world, merchant, &one, &two, phase).await;
+        let _ = world.check_books().await;
     }
     for phase in migrating.phases() {
         migrating.enter(phase).await;
         a_day(world, merchant, &two, &one, phase.number()).await;
     }
     migrating.contract().await;
+    let _ = world.check_books().await;
 }
 
 #[tokio::test]

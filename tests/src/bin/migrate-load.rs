@@ -4,7 +4,7 @@
 use clap::Parser;
 use futures::future::join_all;
 use ledger_core::migration::Model;
-use ledger_tests::http::chance::Dice;
+use ledger_tests::chance::Dice;
 use ledger_tests::http::migrating::{Migrating, Totals};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, Customer};
