@@ -12,6 +12,7 @@ mod holdbook;
 pub mod host;
 pub mod ledgerbook;
 mod merchantbook;
+pub mod migrating;
 pub mod parked;
 pub mod process;
 pub mod psp_tap;

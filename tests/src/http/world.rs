@@ -9,6 +9,7 @@ use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
 use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
+use ledger_core::migration::Model;
 use ledger_core::operation::Operation;
 use ledger_core::ops::{TenantTerms, tenant};
 use ledger_core::transaction::Transaction;
@@ -109,11 +110,25 @@ impl World {
 
     /// A tenant with changed terms on a stack.
     pub async fn with_terms(host: Arc<Host>, tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
+        Self::opened(host, tenant, None, change).await
+    }
+
+    /// A tenant with the demo's terms that comes with customers from a legacy model, in that model's first phase.
+    pub async fn legacy(host: Arc<Host>, tenant: &str, model: Model) -> Self {
+        Self::opened(host, tenant, Some(model), |_| {}).await
+    }
+
+    async fn opened(
+        host: Arc<Host>,
+        tenant: &str,
+        legacy: Option<Model>,
+        change: impl FnOnce(&mut TenantTerms),
+    ) -> Self {
         let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
         let mut terms = seed::terms().expect("the demo's terms");
         change(&mut terms);
         let (dynamodb, app) = clients(stack.dynamodb_url(), stack.stripe()).await;
-        let config = tenant::open(&slug, &terms, None, app.now()).expect("a configuration");
+        let config = tenant::open(&slug, &terms, legacy, app.now()).expect("a configuration");
         gate::as_test(open(&app, &slug, &config)).await;
         let url = stack.url();
         Self::over(tenant, &url, app, dynamodb, Tokens::Host(host)).await
