@@ -1,12 +1,13 @@
-//! The operator's endpoints of a migration, and the worker behind them: who has none, and what is refused.
+//! The operator's endpoints of a migration, and the worker behind them: who has none, what is refused, and the pace.
 #![cfg(feature = "stack")]
 
 use ledger_core::migration::Model;
-use ledger_runtime::migration::Migrated;
+use ledger_runtime::migration::{Migrated, Settings};
 use ledger_tests::http::migrating::{last, stand_at};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call, Host, World};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 const PASSES: [&str; 3] = ["backfill", "verify", "contract"];
 
@@ -62,4 +63,18 @@ async fn phases_come_one_after_the_other_and_on_evidence() {
     assert_eq!(enter(&world, 2).await.good().json()["phase"], 2);
     stand_at(&world, Model::GodRecord, 2, false).await;
     assert_eq!(enter(&world, 1).await.good().json()["phase"], 1);
+}
+
+/// However few customers a page of the table has: what they are looked at per second is what was asked for.
+#[tokio::test]
+async fn a_pass_keeps_its_pace() {
+    let world = World::legacy(Host::fresh(), "migration-pace", Model::GodRecord).await;
+    for _ in 0..3 {
+        let _ = world.customer().await;
+    }
+    let _ = pass(&world, "verify", &json!({"customers_per_second": 4})).await.good();
+    let began = Instant::now();
+    let done = world.migrate_as(Settings::default()).await;
+    assert_eq!(done, Ok(Migrated { customers: 3, passes: 1 }));
+    assert!(began.elapsed() >= Duration::from_millis(750), "{:?}", began.elapsed());
 }
