@@ -206,8 +206,8 @@ impl Template {
         for (id, written) in loops {
             assert_eq!(written[0], "Tenant", "{id}");
             let tenants = resource_of(&written[1], "");
-            // A list that may be empty comes as one empty slug, of which nothing must be made.
-            let may_be_empty = self.parameter(&tenants)["Default"] == "";
+            // A list has a member always: if that is to say that nobody is on it, nothing must be made of it.
+            let may_be_empty = self.parameter(&tenants)["Default"] == "NONE";
             for (id, resource) in written[2].as_object().expect("resources") {
                 assert!(resource["Type"] == "AWS::Scheduler::Schedule" && id.ends_with("&{Tenant}"), "{id}");
                 assert_eq!(resource["Condition"].is_string(), may_be_empty, "{id}");
