@@ -17,7 +17,7 @@ const DEAD: &str = "ApproximateNumberOfMessagesVisible";
 /// What must be watched: why, alarm, namespace, metric, statistic, seconds, threshold, who is called.
 type Wanted = (&'static str, &'static str, &'static str, &'static str, &'static str, u64, &'static str, &'static str);
 
-const WANTED: [Wanted; 33] = [
+const WANTED: [Wanted; 34] = [
     ("conflicts in 5 minutes", "ConflictsAlarm", NAMESPACE, "TransactionConflict", "Sum", 300, "5", TICKET),
     ("the books break", "ReconciliationBreakAlarm", NAMESPACE, "ReconciliationBreak", "Sum", 60, "0", PAGE),
     ("two effects", "DuplicateEffectAlarm", NAMESPACE, "DuplicateEffect", "Sum", 60, "0", PAGE),
@@ -46,6 +46,7 @@ const WANTED: [Wanted; 33] = [
     ("functions fail", "FunctionErrorsAlarm", LAMBDA, "Errors", "Sum", 300, "2", PAGE),
     ("merchants wait, s", "CreditingLagAlarm", NAMESPACE, "CreditingLag", "Maximum", 300, "600", TICKET),
     ("the trail waits, s", "SealingLagAlarm", NAMESPACE, "SealingLag", "Maximum", 300, "3600", TICKET),
+    ("dead letters", "MigrateDeadLettersAlarm", SQS, DEAD, "Maximum", 60, "0", TICKET),
     ("dead letters", "CreditingDeadLettersAlarm", SQS, DEAD, "Maximum", 60, "0", TICKET),
     ("no run over an export", "ReconcileExportFailedAlarm", STATES, "ExecutionsFailed", "Sum", 300, "0", TICKET),
     ("no run over an export", "ReconcileExportFailedAlarm", STATES, "ExecutionsTimedOut", "Sum", 300, "0", TICKET),
@@ -152,6 +153,16 @@ fn the_dashboard_has_every_alarm() {
     let mut wanted: Vec<String> = every().iter().filter(always).map(|alarm| format!("${{{}.Arn}}", alarm.id)).collect();
     wanted.sort_unstable();
     assert_eq!(shown, wanted);
+}
+
+/// CloudWatch takes no more, and says so at the deployment.
+#[test]
+fn no_alarm_looks_at_more_than_ten_metrics() {
+    let of = |alarm: &Alarm| alarm.properties["Metrics"].as_array().into_iter().flatten().cloned().collect::<Vec<_>>();
+    let metrics = |alarm: &Alarm| of(alarm).iter().filter(|metric| !metric["MetricStat"].is_null()).count();
+    let most: Vec<(String, usize)> = every().iter().map(|alarm| (alarm.id.clone(), metrics(alarm))).collect();
+    assert!(most.iter().any(|(_, metrics)| *metrics > 1), "{most:?}");
+    assert!(most.iter().all(|(_, metrics)| *metrics <= 10), "{most:?}");
 }
 
 /// What falls out of a queue, or of the stream, is noticed.

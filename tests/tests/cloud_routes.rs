@@ -145,8 +145,8 @@ fn every_function_is_deployed() {
     assert_eq!(binaries, folders);
 }
 
-/// Each function is called by routes, by a queue that is filled every minute for each tenant, or by the
-/// pool of users.
+/// Each function is called by routes, by a queue that is filled every minute for each tenant, or each that migrates,
+/// or by the pool of users.
 #[test]
 fn everything_is_called_by_something() {
     let template = Template::read();
@@ -182,7 +182,7 @@ fn everything_is_called_by_something() {
         };
         called.insert(function.binary, by);
     }
-    let workers = ["crediting", "jobs", "outbox", "reconcile"].map(|name| (name.to_owned(), "a queue"));
+    let workers = ["crediting", "jobs", "migrate", "outbox", "reconcile"].map(|name| (name.to_owned(), "a queue"));
     let expected = faces.map(|name| (name.to_owned(), "routes")).into_iter().chain(workers);
     let expected = expected.chain([("token-claims".to_owned(), "the pool")]);
     let expected = expected.chain(machines.keys().map(|name| ((*name).to_owned(), "the state machine")));
@@ -190,7 +190,8 @@ fn everything_is_called_by_something() {
 
     let ticks = queues.into_iter().map(|queue| {
         let [expression, input] = ["rate(1 minute)", "{\"tenant\":\"${Tenant}\"}"].map(str::to_owned);
-        Schedule { queue, expression, input }
+        let tenants = if queue == "MigrateQueue" { "MigratingTenants" } else { "Tenants" }.to_owned();
+        Schedule { tenants, queue, expression, input }
     });
     assert_eq!(schedules.into_iter().collect::<BTreeSet<_>>(), ticks.collect::<BTreeSet<_>>());
 }

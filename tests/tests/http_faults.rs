@@ -60,7 +60,7 @@ fn unsure(answer: Answer, code: &str) -> Answer {
 async fn an_answer_lost_after_the_effect() {
     let rig = Rig::new("lost", true).await;
     let world = &rig.stage.world;
-    for endpoint in Endpoint::WALLET {
+    for endpoint in Endpoint::wallet() {
         let prepared = endpoint.prepare(&rig.stage).await;
         let before = world.books().await;
         rig.tap.next_writes([Some(Fault::AnswerCut)]);
@@ -74,7 +74,7 @@ async fn an_answer_lost_after_the_effect() {
         world.books().await.unchanged_since(&after, "finding out moved something");
     }
     assert_eq!(rig.tap.faults_left(), 0);
-    assert_eq!(rig.counted(Metric::OutcomeUnknown), Endpoint::WALLET.len() as u64);
+    assert_eq!(rig.counted(Metric::OutcomeUnknown), Endpoint::wallet().count() as u64);
 }
 
 /// For every endpoint: the write never arrives. Nothing is done, the client is told that nobody
@@ -83,7 +83,7 @@ async fn an_answer_lost_after_the_effect() {
 async fn a_write_that_never_arrives() {
     let rig = Rig::new("refused", true).await;
     let world = &rig.stage.world;
-    for endpoint in Endpoint::WALLET {
+    for endpoint in Endpoint::wallet() {
         let prepared = endpoint.prepare(&rig.stage).await;
         let before = world.books().await;
         for fault in [Fault::Refused, Fault::Error(500, "InternalServerError"), Fault::Error(503, "ServiceUnavailable")]

@@ -70,6 +70,9 @@ endpoints! {
     merchant_payments_void = Void,
     admin_reconciliation_runs = ReconciliationRequest,
     admin_findings_adjustment = BreakAdjustment,
+    admin_migration_backfill = MigrationBackfill,
+    admin_migration_verify = MigrationVerify,
+    admin_migration_contract = MigrationContract,
 }
 
 async fn every_promise(endpoint: Endpoint) {

@@ -3,9 +3,10 @@
 #![cfg(feature = "stack")]
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::migration::Model;
 use ledger_local::demo::Demo;
 use ledger_local::stack::TABLE_DEFAULT;
-use ledger_tests::http::Answer;
+use ledger_tests::http::{Answer, migrating};
 use ledger_tests::lambda::kept::{self, Sizes};
 use ledger_tests::lambda::{FUNCTIONS, Function, Gate, Kind, Rig, events, function_of_event};
 use serde_json::{Value, json};
@@ -156,7 +157,15 @@ async fn the_workers_do_what_a_schedule_asks_for() {
         let did = crediting.invoke(&rig.event("crediting-schedule")).await.response();
         assert_eq!(did, json!({"records": records, "left": 0}));
     }
-    for worker in [&jobs, &outbox, &crediting] {
+    // Nobody has a God Record, so all customers have been looked at by the end of the first run.
+    migrating::stand_at(&rig.world, Model::GodRecord, migrating::last(Model::GodRecord), false).await;
+    let _ = rig.world.operator("/v1/admin/migration/verify", &json!({})).await;
+    let migrate = rig.function("migrate").await;
+    for passes in [1, 0] {
+        let did = migrate.invoke(&rig.event("migrate-schedule")).await.response();
+        assert_eq!(did, json!({"customers": 0, "passes": passes}));
+    }
+    for worker in [&jobs, &outbox, &crediting, &migrate] {
         let (_, said) = worker.invoke(&json!({"tenant": "no tenant"})).await.error();
         assert!(!said.is_empty());
     }

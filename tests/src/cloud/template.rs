@@ -53,6 +53,8 @@ pub struct Route {
 /// A schedule of a tenant's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Schedule {
+    /// The parameter that lists the tenants it is written for.
+    pub tenants: String,
     /// The logical id of the queue that it sends to.
     pub queue: String,
     /// When.
@@ -202,10 +204,14 @@ impl Template {
         let loops = self.root["Resources"].as_object().into_iter().flatten().filter(|(id, _)| id.starts_with(FOR_EACH));
         let mut schedules = BTreeMap::new();
         for (id, written) in loops {
-            assert!(written[0] == "Tenant" && written[1]["Ref"] == "Tenants", "{id}: {written}");
+            assert_eq!(written[0], "Tenant", "{id}");
+            let tenants = resource_of(&written[1], "");
+            // A list has a member always: if that is to say that nobody is on it, nothing must be made of it.
+            let may_be_empty = self.parameter(&tenants)["Default"] == "NONE";
             for (id, resource) in written[2].as_object().expect("resources") {
                 assert!(resource["Type"] == "AWS::Scheduler::Schedule" && id.ends_with("&{Tenant}"), "{id}");
-                schedules.insert(id.clone(), Schedule::of(&resource["Properties"]));
+                assert_eq!(resource["Condition"].is_string(), may_be_empty, "{id}");
+                schedules.insert(id.clone(), Schedule::of(&tenants, &resource["Properties"]));
             }
         }
         schedules
@@ -227,9 +233,10 @@ impl Route {
 }
 
 impl Schedule {
-    fn of(properties: &Value) -> Self {
+    fn of(tenants: &str, properties: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{properties}")).to_owned();
         Self {
+            tenants: tenants.to_owned(),
             queue: resource_of(&properties["Target"]["Arn"], ".Arn"),
             expression: text(&properties["ScheduleExpression"]),
             input: text(&properties["Target"]["Input"]["Fn::Sub"]),

@@ -4,7 +4,8 @@
 use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
-use super::{Call, Customer, Merchant, Terminal, World, breaks, parked};
+use super::{Call, Customer, Merchant, Terminal, World, breaks, migrating, parked};
+use ledger_core::migration::Model;
 use ledger_core::ops::settlement::Task;
 use ledger_core::ops::settlement::saga::STEPS;
 use serde_json::{Value, json};
@@ -36,10 +37,21 @@ pub struct Prepared {
     pub entries: usize,
 }
 
-/// An endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is named as its path is")]
-pub enum Endpoint {
+macro_rules! endpoints {
+    ($($name:ident,)*) => {
+        /// An endpoint.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "each is named as its path is")]
+        pub enum Endpoint { $($name,)* }
+
+        impl Endpoint {
+            /// Every endpoint.
+            pub const ALL: [Self; [$(Self::$name),*].len()] = [$(Self::$name),*];
+        }
+    };
+}
+
+endpoints! {
     Pay,
     Transfer,
     PaymentCode,
@@ -65,21 +77,24 @@ pub enum Endpoint {
     CardPay,
     CardRefund,
     CardReverse,
-    Topup,
-    TopupRefund,
     EventDismiss,
     ParkedResolve,
-    Authorize,
-    Capture,
-    Void,
     SettlementOpen,
     SettlementResume,
     ResendRequest,
     ResendApprove,
     ReturnRequest,
     ReturnApprove,
+    Topup,
+    TopupRefund,
+    Authorize,
+    Capture,
+    Void,
     ReconciliationRequest,
     BreakAdjustment,
+    MigrationBackfill,
+    MigrationVerify,
+    MigrationContract,
 }
 
 impl Stage {
@@ -115,96 +130,21 @@ impl Stage {
 }
 
 impl Endpoint {
-    /// Every endpoint.
-    pub const ALL: [Self; 40] = [
-        Self::Pay,
-        Self::Transfer,
-        Self::PaymentCode,
-        Self::ProfilePatch,
-        Self::CardPatch,
-        Self::Charge,
-        Self::Refund,
-        Self::CustomerOpen,
-        Self::CustomerPatch,
-        Self::MerchantOpen,
-        Self::MerchantPatch,
-        Self::CardIssue,
-        Self::CardAdminPatch,
-        Self::TerminalOpen,
-        Self::TerminalPatch,
-        Self::Enrolment,
-        Self::Grant,
-        Self::BulkGrant,
-        Self::AdjustmentRequest,
-        Self::AdjustmentApprove,
-        Self::AdjustmentReject,
-        Self::CardTopup,
-        Self::CardPay,
-        Self::CardRefund,
-        Self::CardReverse,
-        Self::EventDismiss,
-        Self::ParkedResolve,
-        Self::SettlementOpen,
-        Self::SettlementResume,
-        Self::ResendRequest,
-        Self::ResendApprove,
-        Self::ReturnRequest,
-        Self::ReturnApprove,
-        Self::Topup,
-        Self::TopupRefund,
-        Self::Authorize,
-        Self::Capture,
-        Self::Void,
-        Self::ReconciliationRequest,
-        Self::BreakAdjustment,
-    ];
-
-    /// Those whose whole effect is one transaction of ours: they call no payment provider.
-    pub const WALLET: [Self; 38] = [
-        Self::Pay,
-        Self::Transfer,
-        Self::PaymentCode,
-        Self::ProfilePatch,
-        Self::CardPatch,
-        Self::Charge,
-        Self::Refund,
-        Self::CustomerOpen,
-        Self::CustomerPatch,
-        Self::MerchantOpen,
-        Self::MerchantPatch,
-        Self::CardIssue,
-        Self::CardAdminPatch,
-        Self::TerminalOpen,
-        Self::TerminalPatch,
-        Self::Enrolment,
-        Self::Grant,
-        Self::BulkGrant,
-        Self::AdjustmentRequest,
-        Self::AdjustmentApprove,
-        Self::AdjustmentReject,
-        Self::CardTopup,
-        Self::CardPay,
-        Self::CardRefund,
-        Self::CardReverse,
-        Self::EventDismiss,
-        Self::ParkedResolve,
-        Self::Authorize,
-        Self::Capture,
-        Self::Void,
-        Self::SettlementOpen,
-        Self::SettlementResume,
-        Self::ResendRequest,
-        Self::ResendApprove,
-        Self::ReturnRequest,
-        Self::ReturnApprove,
-        Self::ReconciliationRequest,
-        Self::BreakAdjustment,
-    ];
-
     /// Whether it calls the payment provider.
     #[must_use]
     pub fn calls_psp(self) -> bool {
-        !Self::WALLET.contains(&self)
+        matches!(self, Self::Topup | Self::TopupRefund)
+    }
+
+    /// Those whose whole effect is one transaction of ours: they call no payment provider.
+    pub fn wallet() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|endpoint| !endpoint.calls_psp())
+    }
+
+    /// Whether it is of tenants only that come from a legacy model: preparing it makes the tenant one of them.
+    #[must_use]
+    pub fn is_migrations(self) -> bool {
+        matches!(self, Self::MigrationBackfill | Self::MigrationVerify | Self::MigrationContract)
     }
 
     /// For how long its keys are replayed.
@@ -367,8 +307,18 @@ impl Endpoint {
                 let (path, body) = (breaks::adjustment_path(world).await, json!({"note": "looked at"}));
                 make(world, &path, &body).with_other("note", "not looked at")
             }
+            Self::MigrationBackfill => pass(world, "backfill").await,
+            Self::MigrationVerify => pass(world, "verify").await,
+            Self::MigrationContract => pass(world, "contract").await,
         }
     }
+}
+
+/// A pass over all customers, asked for where each may be.
+async fn pass(world: &World, kind: &str) -> Prepared {
+    migrating::stand_at(world, Model::GodRecord, migrating::last(Model::GodRecord), false).await;
+    let made = make(world, &format!("/v1/admin/migration/{kind}"), &json!({}));
+    Prepared { status: 202, ..made.with_other("customers_per_second", 10) }
 }
 
 /// An event that tells of a top-up that there is not, which was kept.

@@ -7,6 +7,7 @@ use jobs::Progress;
 use ledger_core::dynamo::Item;
 use ledger_runtime::crediting::Credited;
 use ledger_runtime::lambda::Due;
+use ledger_runtime::migration::{self, Migrated, Settings};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::Published;
 use ledger_runtime::sealing::Sealed;
@@ -45,6 +46,22 @@ impl World {
     /// As the worker's own.
     pub async fn seal(&self) -> Result<Sealed, Problem> {
         gate::as_function("jobs", jobs::seal_trail(&self.app, &self.slug())).await
+    }
+
+    /// One run of the worker of migrations: a slice of the passes that are due.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn migrate(&self) -> Result<Migrated, Problem> {
+        gate::as_function("migrate", migrate::run(&self.app, &Due::everything(self.slug()))).await
+    }
+
+    /// The same, with other settings.
+    ///
+    /// # Errors
+    /// As the worker's own.
+    pub async fn migrate_as(&self, settings: Settings) -> Result<Migrated, Problem> {
+        gate::as_function("migrate", migration::run_due(&self.app, &self.slug(), settings)).await
     }
 
     /// One run of the recovery worker.

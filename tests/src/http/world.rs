@@ -115,8 +115,12 @@ impl World {
         Self::opened(host, tenant, &terms, None, Clock::system()).await
     }
 
-    /// A tenant with the demo's terms that comes from a legacy model, on a stack whose functions go by a clock of the
-    /// test's own.
+    /// A tenant with the demo's terms that comes with customers from a legacy model, in that model's first phase.
+    pub async fn legacy(host: Arc<Host>, tenant: &str, model: Model) -> Self {
+        Self::of_legacy(host, tenant, model, Clock::system()).await
+    }
+
+    /// The same on a stack whose functions go by a clock of the test's own.
     pub async fn of_legacy(host: Arc<Host>, tenant: &str, model: Model, clock: Clock) -> Self {
         let terms = seed::terms().expect("the demo's terms");
         Self::opened(host, tenant, &terms, Some(model), clock).await

@@ -47,7 +47,7 @@ pub struct Deployed {
 }
 
 /// Every function. One that is not here is neither started by the tests nor measured.
-pub const FUNCTIONS: [Deployed; 12] = [
+pub const FUNCTIONS: [Deployed; 13] = [
     http("customer", "customer-payment"),
     http("merchant", "merchant-payments"),
     http("admin", "admin-attention"),
@@ -58,6 +58,7 @@ pub const FUNCTIONS: [Deployed; 12] = [
     worker("crediting", "crediting-schedule"),
     task("settlement", "settlement-collect"),
     worker("reconcile", "reconcile-schedule"),
+    worker("migrate", "migrate-schedule"),
     Deployed { name: "reconcile-export", kind: Kind::Objects, event: "reconcile-export-facts" },
     trigger("token-claims", "token-claims-cognito"),
 ];

@@ -1,6 +1,7 @@
 //! Drives everything that the functions do: each operation of the document with a success, the workers with
 //! work to do, Stripe's events, and the ways on which a function asks its store for more than usual.
 
+use super::migrating;
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::ops::settlement::{Compensation, Step, Task};
 use ledger_local::faces::FACES;
@@ -24,32 +25,37 @@ pub(crate) async fn everything() {
     world.hold_deliveries().await;
     starts(&world).await;
     let stage = Stage::set(world).await;
-    for endpoint in Endpoint::ALL {
-        let prepared = endpoint.prepare(&stage).await;
-        let answer = stage.world.api.settle(&prepared.call).await;
-        assert_eq!(answer.status, prepared.status, "{endpoint:?}: {answer:?}");
-    }
-    views(&stage).await;
-    points(&stage).await;
-    cards(&stage).await;
-    events(&stage).await;
-    let _ = stage.world.run_jobs().await.expect("a whole run");
-    let _ = stage.world.recover().await.expect("a whole run");
-    assert!(stage.world.credit().await.expect("a whole run").records > 0);
-    let _ = stage.world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
+    traffic(&stage).await;
     settlements(&stage).await;
     assert!(stage.world.seal().await.expect("a whole run").records > 0);
     reconciliations(&stage).await;
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
-    in_flight().await;
+    in_flight(async |_| {}).await;
+    migrating::everything().await;
+}
+
+/// Each operation that a tenant has wherever it keeps its customers, and what follows from them.
+pub(crate) async fn traffic(stage: &Stage) {
+    for endpoint in Endpoint::ALL.into_iter().filter(|endpoint| !endpoint.is_migrations()) {
+        let prepared = endpoint.prepare(stage).await;
+        let answer = stage.world.api.settle(&prepared.call).await;
+        assert_eq!(answer.status, prepared.status, "{endpoint:?}: {answer:?}");
+    }
+    views(stage).await;
+    points(stage).await;
+    cards(stage).await;
+    events(stage).await;
+    let _ = stage.world.run_jobs().await.expect("a whole run");
+    let _ = stage.world.recover().await.expect("a whole run");
+    assert!(stage.world.credit().await.expect("a whole run").records > 0);
+    let _ = stage.world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
 }
 
 /// What each function asks of its store before its first event.
 async fn starts(world: &World) {
-    for name in
-        FACES.map(|(name, _)| name).into_iter().chain(["jobs", "outbox", "crediting", "settlement", "reconcile"])
-    {
+    let workers = ["jobs", "outbox", "crediting", "settlement", "reconcile", "migrate"];
+    for name in FACES.map(|(name, _)| name).into_iter().chain(workers) {
         gate::as_function(name, world.app.dynamo().warm_up()).await.expect("the store is there");
     }
 }
@@ -229,11 +235,13 @@ async fn events(stage: &Stage) {
     }
 }
 
-/// Requests whose end nobody saw, and events that were lost: the recovery worker's work.
-async fn in_flight() {
+/// Requests whose end nobody saw, and events that were lost: the recovery worker's work, with tenants that `put` has put
+/// somewhere.
+pub(crate) async fn in_flight(put: impl AsyncFn(&World)) {
     let rig = Rig::new().await;
     for (at, mishap) in [Mishap::LostBefore, Mishap::LostAfter, Mishap::MayPass].into_iter().enumerate() {
         let scene = rig.scene(&format!("in-flight-{at}")).await;
+        put(&scene.world).await;
         let topup = unseen(&scene, &scene.topup(), mishap, |_| {}).await;
         let paid = scene.paid().await;
         let _ = unseen(&scene, &scene.refund(&paid), mishap, |_| {}).await;
@@ -242,6 +250,7 @@ async fn in_flight() {
     // Paid, and no event came; and one that nobody pays.
     for (tenant, paid) in [("paid-unheard", true), ("abandoned", false)] {
         let scene = rig.scene(tenant).await;
+        put(&scene.world).await;
         let _ = unseen(&scene, &scene.topup(), Mishap::LostAfter, |scene| {
             if paid {
                 scene.pay()

@@ -3,6 +3,7 @@
 #![cfg(feature = "stack")]
 
 mod drive;
+mod migrating;
 mod rules;
 mod settings;
 mod uses;

@@ -49,7 +49,7 @@ const NEVER: [&str; 6] = [
     "dynamodb:PartiQLUpdate",
 ];
 /// Who reads the whole table, and may: nobody else.
-const SCANS: [&str; 2] = ["ReconcileRole", BOUNDARY];
+const SCANS: [&str; 3] = ["MigrateRole", "ReconcileRole", BOUNDARY];
 /// Who has DynamoDB export the table, and may: the state machine that reconciles exports.
 const EXPORTER: &str = "ReconcileExportMachineRole";
 const EXPORTS: [&str; 2] = ["dynamodb:DescribeExport", "dynamodb:ExportTableToPointInTime"];

@@ -39,7 +39,7 @@ const PUT_FILE: &str = "s3:PutObject <PayoutBucket.Arn>/*";
 const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
 
 /// What the local stack has no like of, and no test can see: function, and action and resource.
-const BESIDE: [(&str, &[&str]); 12] = [
+const BESIDE: [(&str, &[&str]); 13] = [
     ("customer", &[KEY, SECRET]),
     ("merchant", &[KEY]),
     ("admin", &[KEY, SECRET, "cloudwatch:GetMetricData *"]),
@@ -97,6 +97,15 @@ const BESIDE: [(&str, &[&str]); 12] = [
             "sqs:DeleteMessage <ReconcileQueue.Arn>",
             "sqs:GetQueueAttributes <ReconcileQueue.Arn>",
             "sqs:ReceiveMessage <ReconcileQueue.Arn>",
+        ],
+    ),
+    (
+        "migrate",
+        &[
+            KEY,
+            "sqs:DeleteMessage <MigrateQueue.Arn>",
+            "sqs:GetQueueAttributes <MigrateQueue.Arn>",
+            "sqs:ReceiveMessage <MigrateQueue.Arn>",
         ],
     ),
     (

@@ -106,7 +106,7 @@ impl Slice<'_> {
             if self.is_over() {
                 return Ok(true);
             }
-            let second = Instant::now().checked_add(Duration::from_secs(1));
+            let began = Instant::now();
             match self.customers(pass, customers).await {
                 Ok(()) => {}
                 Err(BringError::Fenced) => {
@@ -123,10 +123,8 @@ impl Slice<'_> {
             if !self.keep(pass, LEASE).await? {
                 return Ok(false);
             }
-            if customers.len() == at_a_time
-                && let Some(second) = second
-            {
-                tokio::time::sleep_until(second).await;
+            if let Some(paced) = began.checked_add(least(customers.len(), pass.per_second)) {
+                tokio::time::sleep_until(paced).await;
             }
         }
         pass.after = page.next;
@@ -188,6 +186,12 @@ impl Slice<'_> {
         tracing::warn!(tenant = %self.tenant, %error, "a pass of the migration stopped: it goes on where it was");
         Problem::unavailable()
     }
+}
+
+/// For how long so many customers keep a pass busy: a page of the table may have few of them, and the next page more.
+fn least(customers: usize, per_second: u32) -> Duration {
+    let at_one_a_second = Duration::from_secs(u64::try_from(customers).unwrap_or(u64::MAX));
+    at_one_a_second.checked_div(per_second).unwrap_or(at_one_a_second)
 }
 
 fn unbuilt(error: &BuildError) -> Problem {

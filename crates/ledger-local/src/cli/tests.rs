@@ -1,0 +1,111 @@
+use super::*;
+use clap::CommandFactory;
+
+fn parse(line: &str) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(std::iter::once("ledger-local").chain(line.split_whitespace()))
+}
+
+fn terminal(line: &str) -> TerminalCommand {
+    let Some(Command::Terminal(args)) = parse(line).unwrap().command else { panic!("{line}") };
+    args.command()
+}
+
+#[test]
+fn the_definition_holds_together() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn the_stack_runs_by_default() {
+    let run = parse("").unwrap().run;
+    let config = run.config();
+    assert_eq!(config.port, 3000);
+    assert_eq!(config.state_directory, Some(PathBuf::from("target/ecopay")));
+    assert!(matches!(config.store, Store::Embedded(EngineConfig { data: Data::File(_), port: None })));
+    assert_eq!(run.terminal_options("u"), "");
+
+    let run = parse("--in-memory --port 0 --dynamodb-port 8000").unwrap().run;
+    let config = run.config();
+    assert!(matches!(config.store, Store::Embedded(EngineConfig { data: Data::Memory, port: Some(8000) })));
+    assert_eq!(config.state_directory, None);
+    assert_eq!(run.terminal_options("u"), "--url u --key-file 'target/ecopay/terminal-in-memory.json'");
+
+    let config = parse("--endpoint-url http://x:8000 --table t").unwrap().run.config();
+    assert!(matches!(config.store, Store::Endpoint(url) if url == "http://x:8000"));
+    assert!(parse("--in-memory --endpoint-url http://x").is_err());
+}
+
+#[test]
+fn stripe_is_the_simulator_unless_both_secrets_are_set() {
+    let choice = |set: &'static [(&'static str, &'static str)]| {
+        stripe_choice(|name| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned()))
+    };
+    assert!(matches!(choice(&[]), Ok(StripeChoice::Simulator)));
+    assert!(matches!(choice(&[("STRIPE_API_KEY", "")]), Ok(StripeChoice::Simulator)));
+    let given = choice(&[("STRIPE_API_KEY", "sk_1"), ("STRIPE_WEBHOOK_SECRET", "whsec_1")]).unwrap();
+    let StripeChoice::Given(access) = given else { panic!("given") };
+    assert_eq!(access.base_url, "https://api.stripe.com");
+    assert_eq!(access.api_key.expose(), "sk_1");
+    assert!(!format!("{access:?}").contains("sk_1"));
+    let error = choice(&[("STRIPE_API_KEY", "sk_1")]).unwrap_err().to_string();
+    assert!(error.contains("STRIPE_WEBHOOK_SECRET=whsec_"), "{error}");
+    let error = choice(&[("STRIPE_WEBHOOK_SECRET", "whsec_1")]).unwrap_err().to_string();
+    assert!(error.contains("STRIPE_API_KEY=sk_test_"), "{error}");
+}
+
+#[test]
+fn tenants_are_opened_in_a_table_that_is_named() {
+    let tenant = |line: &str| match parse(line).unwrap().command {
+        Some(Command::Tenant(sub)) => sub.opening(),
+        other => panic!("{other:?}"),
+    };
+    assert!(tenant("tenant terms").is_none());
+    let open = tenant("tenant open aoba --terms t.json --table ledger").unwrap();
+    assert_eq!((open.slug.as_str(), open.table.as_str(), open.endpoint_url), ("aoba", "ledger", None));
+    assert!(parse("tenant open aoba --terms t.json").is_err());
+}
+
+#[test]
+fn a_trail_is_verified_in_the_file_or_in_a_table_that_is_named() {
+    let audit = |line: &str| match parse(line).unwrap().command {
+        Some(Command::Audit(sub)) => sub.verifying(),
+        other => panic!("{other:?}"),
+    };
+    let local = audit("audit verify --tenant demo --from 2026-11-21 --head abc");
+    assert_eq!((local.slug.as_str(), local.head.as_deref(), local.to), ("demo", Some("abc"), None));
+    assert!(matches!(local.place, Place::File { data, .. } if data == Path::new(DATA_DEFAULT)));
+    let there = audit("audit verify --tenant demo --table t --endpoint-url http://x");
+    let table = Place::Table { name: "t".to_owned(), endpoint_url: Some("http://x".to_owned()) };
+    assert_eq!(there.place, table);
+    assert!(parse("audit verify").is_err());
+}
+
+#[test]
+fn the_environment_says_how_many_requests_a_tenant_may_make() {
+    let given = |text: &str| {
+        tenant_requests(|name| (name == "TENANT_REQUESTS_PER_SECOND").then(|| text.to_owned()))
+            .map(RequestRate::per_second)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!((given(""), given("7")), (Ok(200), Ok(7)));
+    assert!(given("none").unwrap_err().contains("TENANT_REQUESTS_PER_SECOND=200"));
+}
+
+#[test]
+fn terminal_requests_and_enrolments_parse() {
+    let TerminalCommand::Send(send) =
+        terminal("terminal --url http://x POST /v1/terminal/cards/c/pay {} --idempotency-key k --dry-run")
+    else {
+        panic!("a request");
+    };
+    assert_eq!((send.method, send.path.as_str()), (Method::POST, "/v1/terminal/cards/c/pay"));
+    assert_eq!((send.body.as_deref(), send.idempotency_key.as_deref()), (Some("{}"), Some("k")));
+    assert!(send.dry_run);
+    assert_eq!(send.key_file, PathBuf::from("target/ecopay/terminal.json"));
+    let TerminalCommand::Enrol(enrol) = terminal("terminal enrol --key-file f --terminal t") else {
+        panic!("an enrolment");
+    };
+    assert_eq!((enrol.key_file, enrol.terminal.as_deref()), (PathBuf::from("f"), Some("t")));
+    assert!(parse("terminal").is_err());
+    assert!(parse("terminal GET").is_err());
+}
