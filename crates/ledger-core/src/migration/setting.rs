@@ -108,7 +108,9 @@ impl Migration {
         Item::from([(ATTRIBUTE.to_owned(), Value::M(self.item()))])
     }
 
-    pub(super) fn item(&self) -> Item {
+    /// As `CONFIG` keeps it.
+    #[must_use]
+    pub fn item(&self) -> Item {
         let mut item = Item::from([
             ("model".to_owned(), Value::s(self.phase.model().name())),
             ("phase".to_owned(), Value::int(self.phase.number().into())),
