@@ -219,8 +219,8 @@ fn act<'a, const N: usize>(actor: Actor, action: &'a str, details: [(&str, Value
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::migration::Model;
     use crate::keys::Shards;
+    use crate::migration::Model;
     use crate::migration::setting::Fence;
 
     const HOUR: Duration = Duration::from_secs(60 * 60);
