@@ -75,6 +75,7 @@ fn decoding_is_strict() {
         ("flight/refused", "marker"),
         ("flight/refused", "burnt"),
         ("attention/topup-given-up", "refusal"),
+        ("migration/copy-points", "concern"),
     ];
     for (id, known) in nested {
         let text = &vector::files("v1")[id];

@@ -4,13 +4,17 @@
 use super::command::{Does, Money};
 use super::decode::{self, World};
 use super::vector::Given;
-use super::{build_crediting, build_hold, build_more, build_reconcile, build_settlement, build_topup, build_trail};
+use super::{
+    build_crediting, build_hold, build_migration, build_more, build_reconcile, build_settlement, build_topup,
+    build_trail,
+};
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
 use ledger_core::idempotency::{Answer, Claim, Marker};
 use ledger_core::ids::{CardId, PaymentId, StaffId, TerminalId};
 use ledger_core::keys::{self, Partition, Shards, attr};
+use ledger_core::migration::Change;
 use ledger_core::money::{Amount, AmountError, Asset, Balance, Rate};
 use ledger_core::ops::card_reverse::{CardReverse, Seen};
 use ledger_core::ops::journal::JournalEntry;
@@ -25,6 +29,8 @@ use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Transaction};
 pub enum Built {
     /// A transaction, and the claim that is checked when its marker stands.
     Transaction(Box<Transaction>, Option<Box<Claim>>),
+    /// What a customer's move from a legacy model calls for.
+    Change(Box<Change>),
     /// Nothing to do.
     Nothing,
     /// No plan: refused before anything is written.
@@ -65,6 +71,8 @@ pub enum Made {
     Draft(Draft),
     /// Complete as it is.
     Whole(Transaction),
+    /// No transaction, and written as it is.
+    Change(Change),
     /// Nothing to do.
     Nothing,
 }
@@ -80,6 +88,7 @@ pub fn build(given: &Given) -> Built {
     match make(&world, &command.does, both, (claim.as_ref(), answer.as_ref())) {
         Err(NoPlan(why)) => Built::Refused(why),
         Ok(Made::Nothing) => Built::Nothing,
+        Ok(Made::Change(change)) => Built::Change(Box::new(change)),
         Ok(Made::Whole(whole)) => Built::Transaction(Box::new(whole), claim.map(Box::new)),
         Ok(Made::Draft(draft)) => {
             let (claim, answer) = both();
@@ -241,6 +250,7 @@ fn make(
         }
         Does::Reconcile(does) => return build_reconcile::make(world, does),
         Does::Hold(does) => return Ok(Made::Draft(build_hold::make(world, does)?)),
+        Does::Migration(does) => return build_migration::make(world, does),
         Does::Trail(does) => return build_trail::make(world, does, given),
     };
     Ok(Made::Draft(draft))

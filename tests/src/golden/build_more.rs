@@ -72,9 +72,8 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         Does::CustomerPatch { customer, change, status: new, actor, reason } => {
             let customer = decode::customer(customer);
             let partition = Partition::customer(whose, customer);
-            let wallet = new
-                .as_ref()
-                .map(|_| WalletView::read(world.must(&partition.profile()), &world.balances(&partition)).unwrap());
+            let profile = || world.find(&partition.profile()).expect("a profile");
+            let wallet = new.as_ref().map(|_| WalletView::read(&profile(), &world.balances(&partition)).unwrap());
             let new = new.as_deref().map(status).zip(wallet.as_ref());
             let patch = decode::profile_patch(change);
             let reason = decode::maybe_text(reason);

@@ -82,7 +82,7 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
     let flight = |marker: &MarkerJson| build_topup::flight_at(world, &build_topup::marker_key(world, marker)).unwrap();
     let base = |does: &Does| match build_topup::make(world, does, given)? {
         Made::Whole(transaction) => Ok::<Transaction, NoPlan>(transaction),
-        Made::Draft(_) | Made::Nothing => panic!("a whole transaction"),
+        Made::Draft(_) | Made::Change(_) | Made::Nothing => panic!("a whole transaction"),
     };
     let stepped = |marker: &MarkerJson, step| base(&Does::Flight { marker: marker.clone(), step });
     let recorded = match does {

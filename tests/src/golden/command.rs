@@ -6,6 +6,7 @@ use super::build_reconcile::ReconcileDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
 use super::build_trail::TrailDoes;
 use super::command_hold::HoldDoes;
+use super::command_migration::MigrationDoes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -362,8 +363,8 @@ pub enum Does {
     },
     // Money that a merchant holds.
     Hold(HoldDoes),
-    // The audit trail.
     Trail(TrailDoes),
+    Migration(MigrationDoes),
     Reconcile(ReconcileDoes),
     // Settlements, which are read from the state.
     Settlement {

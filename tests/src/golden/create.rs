@@ -4,22 +4,24 @@
 use super::build::{Built, build};
 use super::cases::Case;
 use super::vector::{Effects, Row, Vector};
+use super::written::Written;
 use super::{judge, meanings};
 
 /// The vector of a case; panics if what happens is not what the case says.
 #[must_use]
 pub fn vector(case: &Case) -> Vector {
     let built = build(&case.given);
-    let actions = judge::actions(&built);
+    let written = Written::of(&case.given, &built);
+    let actions = written.actions();
     let executed = judge::execute(&case.given, &built, &actions);
     assert_eq!(executed.outcome, case.outcome, "{}: {:#?}", case.id, executed.reasons);
     let mut verdicts = vec![Row { outcome: executed.outcome, reasons: executed.reasons }];
-    if let (Built::Transaction(transaction, _), "applied") = (&built, case.outcome) {
+    if matches!(&built, Built::Transaction(..) | Built::Change(_)) && case.outcome == written.done() {
         let does = serde_json::to_value(&case.given.command.does).unwrap();
         let name = |does: &serde_json::Value| does.as_object().unwrap().keys().next().unwrap().clone();
         let outer = name(&does);
         let name = &if outer == "trail" { name(&does[&outer]) } else { outer };
-        verdicts.extend(meanings::rows(name, transaction, &actions, &case.given.state, case.precedence));
+        verdicts.extend(meanings::rows(name, written.items(), &actions, &case.given.state, case.precedence));
     }
     let mut effects = Effects::new();
     for (account, asset, change) in &case.effects {

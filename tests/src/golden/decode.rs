@@ -3,6 +3,7 @@
 
 use super::command::{AnswerJson, Change, ClaimJson, ContextJson, Money, ProfileChange};
 use super::vector::Given;
+use super::written;
 use crate::engine::{Contents, primary_key};
 use crate::wire;
 use ledger_core::account::Account;
@@ -11,6 +12,7 @@ use ledger_core::forms::Patch;
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId};
 use ledger_core::keys::{self, Key, Partition};
+use ledger_core::migration::Layout;
 use ledger_core::money::{Amount, AmountError, Asset, AssetSpec, Delta};
 use ledger_core::operation::Operation;
 use ledger_core::ops::crediting::Uncredited;
@@ -28,6 +30,7 @@ pub struct World {
     /// Time, ids and randomness.
     pub cx: Context,
     read: Contents,
+    layout: Layout,
 }
 
 impl World {
@@ -46,7 +49,8 @@ impl World {
                 read.insert(key, seen);
             }
         }
-        Self { tenant: Tenant::parse(&command.tenant).unwrap(), cx: context(&command.context, now), read }
+        let (tenant, cx) = (Tenant::parse(&command.tenant).unwrap(), context(&command.context, now));
+        Self { tenant, cx, read, layout: written::layout(given) }
     }
 
     /// An item as it was read.
@@ -61,9 +65,28 @@ impl World {
         self.get(key).unwrap_or_else(|| panic!("the state lacks {key:?}"))
     }
 
-    /// A customer's balance items.
+    /// By which records the tenant's customers are kept.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout.clone()
+    }
+
+    /// A customer's item, wherever it stands.
+    #[must_use]
+    pub fn find(&self, key: &Key) -> Option<Item> {
+        match self.layout.reading(key) {
+            Some(reading) => reading.item(reading.keys().map(|key| self.get(&key).cloned())),
+            None => self.get(key).cloned(),
+        }
+    }
+
+    /// A customer's balance items, wherever they stand.
     #[must_use]
     pub fn balances(&self, partition: &Partition) -> Vec<Item> {
+        let keys = self.layout.balances(partition);
+        if !keys.is_empty() {
+            return keys.iter().filter_map(|key| self.find(key)).collect();
+        }
         let of = |(pk, sk): &(String, String)| pk == partition.as_str() && sk.starts_with(keys::sk::BALANCE);
         self.read.iter().filter(|(key, _)| of(key)).map(|(_, item)| item.clone()).collect()
     }

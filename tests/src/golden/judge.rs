@@ -3,7 +3,9 @@
 
 use super::build::{Built, build};
 use super::command::Does;
+use super::stands;
 use super::vector::{Effects, Given, ReasonJson, Row, Vector};
+use super::written::Written;
 use crate::engine::{Contents, Table};
 use crate::{names, wire};
 use ledger_core::account::{Account, Bucket};
@@ -30,15 +32,6 @@ pub struct Executed {
     pub before: Contents,
     /// The table after.
     pub after: Contents,
-}
-
-/// The actions that a vector's command builds.
-#[must_use]
-pub fn actions(built: &Built) -> Vec<Json> {
-    match built {
-        Built::Transaction(transaction, _) => transaction.items().iter().map(wire::action).collect(),
-        Built::Nothing | Built::Refused(_) => Vec::new(),
-    }
 }
 
 /// What reasons mean for a transaction; for a marker that stands, what its request gets.
@@ -88,12 +81,16 @@ pub fn execute(given: &Given, built: &Built, actions: &[Json]) -> Executed {
     let (outcome, reasons) = match built {
         Built::Refused(why) => nothing(why),
         Built::Nothing => nothing("applied"),
-        Built::Transaction(transaction, claim) => {
+        Built::Transaction(..) | Built::Change(_) => {
+            let written = Written::of(given, built);
             let result = table.write(actions);
-            agree(transaction.items(), &before, result.as_ref().err().map(Vec::as_slice));
+            agree(written.items(), &before, result.as_ref().err().map(Vec::as_slice));
             match result {
-                Ok(()) => nothing("applied"),
-                Err(reasons) => (judge(transaction, claim.as_deref(), &reasons), to_json(&reasons)),
+                Ok(()) => nothing(written.done()),
+                Err(reasons) => {
+                    let told = to_json(&reasons);
+                    (written.judge(reasons), told)
+                }
             }
         }
     };
@@ -143,19 +140,17 @@ pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
         let mut sums = Sums::new();
         for ((pk, sk), item) in contents {
             let parts: Vec<&str> = pk.split('#').collect();
-            let asset = match (parts[1], sk.strip_prefix("BALANCE#")) {
-                ("customer", Some(asset)) => asset,
-                ("card", _) if sk == "card" => "ECOPAY",
-                _ => continue,
-            };
             let account = format!("{}:{}", parts[1], parts[2]);
-            let number = |name: &str| read::opt_number(item, name).map_or(Decimal::ZERO, |text| text.parse().unwrap());
-            sums.insert((account.clone(), asset.to_owned()), number("balance"));
-            if parts[1] == "customer" {
-                sums.insert((account.clone(), format!("exposure of {asset}")), number("exposure"));
-                sums.insert((account.clone(), held(asset)), number("held"));
-                sums.insert((account, format!("{RESERVED}{asset}")), number("reserved"));
+            if (parts[1], sk.as_str()) == ("card", "card") {
+                let text = read::opt_number(item, "balance");
+                sums.insert((account, "ECOPAY".to_owned()), text.map_or(Decimal::ZERO, |text| text.parse().unwrap()));
             }
+        }
+        for (account, asset, balance) in stands::balances(contents) {
+            sums.insert((account.clone(), asset.clone()), balance.balance);
+            sums.insert((account.clone(), format!("exposure of {asset}")), balance.exposure);
+            sums.insert((account.clone(), held(&asset)), balance.held);
+            sums.insert((account, format!("{RESERVED}{asset}")), balance.reserved);
         }
         sums
     };
@@ -261,7 +256,8 @@ fn number(value: &Value) -> Decimal {
 /// Checks everything that a vector says; panics where it does not hold.
 pub fn check(vector: &Vector) {
     let built = build(&vector.given);
-    let actions = actions(&built);
+    let written = Written::of(&vector.given, &built);
+    let actions = written.actions();
     let text = |actions: &[Json]| wire::canonical(&Json::Array(actions.to_vec()));
     wire::assert_same("the request", &text(&actions), &text(&vector.items));
     // What runs is what the file says, not what was built.
@@ -269,13 +265,11 @@ pub fn check(vector: &Vector) {
     let first = vector.verdicts.first().expect("a first row: what happens on the given state");
     assert_eq!((&executed.outcome, &executed.reasons), (&first.outcome, &first.reasons), "the execution");
     check_books(vector, &executed);
-    if let Built::Transaction(transaction, claim) = &built {
-        for row in vector.verdicts.iter().filter(|row| !row.reasons.is_empty()) {
-            let got = judge(transaction, claim.as_deref(), &reasons(row, actions.len()));
-            assert_eq!(got, row.outcome, "of {:?}", row.reasons);
-        }
-        check_every_guard_fails_alone(vector, transaction);
+    for row in vector.verdicts.iter().filter(|row| !row.reasons.is_empty()) {
+        let got = written.judge(reasons(row, actions.len()));
+        assert_eq!(got, row.outcome, "of {:?}", row.reasons);
     }
+    check_every_guard_fails_alone(vector, &written);
 }
 
 /// Checks a vector that has been superseded: the request as it stands does what it did, and what it wrote
@@ -370,14 +364,14 @@ fn check_books(vector: &Vector, executed: &Executed) {
         assert_eq!(work, merchants, "what merchants will be credited");
         assert_eq!(gained, flagged, "what merchants' balances gain, and the records that are flagged");
     }
-    if executed.outcome != "applied" {
+    if !matches!(executed.outcome.as_str(), "applied" | "written") {
         assert_eq!(executed.before, executed.after, "a refused request changed the table");
     }
 }
 
 /// In a vector that applies, each guard fails alone in a row at least.
-fn check_every_guard_fails_alone(vector: &Vector, transaction: &Transaction) {
-    if vector.verdicts[0].outcome != "applied" {
+fn check_every_guard_fails_alone(vector: &Vector, written: &Written<'_>) {
+    if vector.verdicts[0].outcome != written.done() {
         return;
     }
     let alone: BTreeSet<String> = vector
@@ -386,7 +380,7 @@ fn check_every_guard_fails_alone(vector: &Vector, transaction: &Transaction) {
         .filter(|row| row.reasons.len() == 1)
         .flat_map(|row| row.reasons.keys().cloned())
         .collect();
-    for (at, item) in transaction.items().iter().enumerate() {
+    for (at, item) in written.items().iter().enumerate() {
         let guarded = !item.clauses().is_empty();
         assert!(!guarded || alone.contains(&at.to_string()), "no row in which action {at} fails alone");
     }

@@ -1,14 +1,15 @@
 //! What each part of each guard means when it alone does not hold, written by hand: role, clause,
 //! how the item differs from one on which the guard holds, and the outcome.
 
+use super::meanings_migration;
 use super::vector::{ReasonJson, Row};
 use crate::names;
-use ledger_core::transaction::{Role, Transaction};
+use ledger_core::transaction::{Role, TransactItem};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// How an item differs from one on which the guard holds.
-enum Old {
+pub(super) enum Old {
     /// It is not there.
     Gone,
     /// It is there, with nothing but its key.
@@ -25,23 +26,26 @@ enum Old {
     Having(&'static str, Json),
     /// One attribute has the value that the guard compares with.
     WithOperand(&'static str, &'static str),
+    /// The same three of what may stand in a map, `map.name`.
+    At(String, Json),
+    NotAt(String),
+    AtOperand(String, String),
 }
 
-const NEW: &str = "attribute_not_exists(#uuid)";
-const FREE: &str = "(attribute_not_exists(#uuid) OR #ttl < :expired_before)";
+pub(super) const NEW: &str = "attribute_not_exists(#uuid)";
+pub(super) const FREE: &str = "(attribute_not_exists(#uuid) OR #ttl < :expired_before)";
 const EXISTS: &str = "attribute_exists(#uuid)";
 const NOT_FROZEN: &str = "attribute_not_exists(#frozen)";
 const NOT_FROZEN_BY_OWNER: &str = "attribute_not_exists(#frozen_by_owner)";
 
 /// The rows of one clause. `does` is the command's name: a short balance is the customer's fault in a
 /// payment and the plan's in a refund.
-fn meanings(does: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
+fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
     let stale_points = matches!(does, "refund" | "topup_refund");
-    if let Some(rows) =
-        settled(does, role, clause).or_else(|| outside(does, role, clause)).or_else(|| held(role, clause))
-    {
+    let elsewhere = meanings_migration::meanings(does, sk, role, clause).or_else(|| settled(does, role, clause));
+    if let Some(rows) = elsewhere.or_else(|| outside(does, role, clause)).or_else(|| held(role, clause)) {
         return rows;
     }
     match (names::role(role), clause) {
@@ -270,9 +274,8 @@ struct Alone {
 
 /// The rows in which each part of each guard fails alone, and, if asked for, those of precedence.
 #[must_use]
-pub(super) fn rows(does: &str, built: &Transaction, actions: &[Json], state: &[Json], precedence: bool) -> Vec<Row> {
-    let alone: Vec<Alone> = built
-        .items()
+pub(super) fn rows(does: &str, items: &[TransactItem], actions: &[Json], state: &[Json], precedence: bool) -> Vec<Row> {
+    let alone: Vec<Alone> = items
         .iter()
         .zip(actions)
         .enumerate()
@@ -280,7 +283,7 @@ pub(super) fn rows(does: &str, built: &Transaction, actions: &[Json], state: &[J
         .collect();
     let mut rows: Vec<Row> = alone.iter().map(|alone| row(&[alone], &alone.outcome)).collect();
     if precedence {
-        rows.extend(precedence_rows(&alone, built.items().len() - 1));
+        rows.extend(precedence_rows(&alone, items.len() - 1));
     }
     rows
 }
@@ -299,7 +302,7 @@ fn failures(does: &str, position: usize, role: Role, action: &Json, state: &[Jso
     let state_item = || stands.unwrap_or_else(|| panic!("the state lacks {key}"));
     let mut found = Vec::new();
     for clause in condition.split(" AND ") {
-        for (old, outcome) in meanings(does, role, clause) {
+        for (old, outcome) in meanings(does, key["type"]["S"].as_str().unwrap(), role, clause) {
             let item = match old {
                 Old::Gone => None,
                 Old::Stands => Some(key.clone()),
@@ -315,13 +318,36 @@ fn failures(does: &str, position: usize, role: Role, action: &Json, state: &[Jso
                 Old::WithOperand(attribute, operand) => {
                     with(state_item(), attribute, body["ExpressionAttributeValues"][operand].clone())
                 }
+                Old::At(path, value) => Some(at(stands.unwrap_or(&key), &path, Some(value))),
+                Old::NotAt(path) => Some(at(state_item(), &path, None)),
+                Old::AtOperand(path, operand) => {
+                    Some(at(state_item(), &path, Some(body["ExpressionAttributeValues"][&operand].clone())))
+                }
             };
-            let by = if outcome.starts_with("rejected") { format!(" by {}", names::role(role)) } else { String::new() };
+            let by = if outcome.starts_with("rejected") && !outcome.contains(" by ") {
+                format!(" by {}", names::role(role))
+            } else {
+                String::new()
+            };
             let reason = ReasonJson { code: "ConditionalCheckFailed".to_owned(), item };
             found.push(Alone { position, reason, outcome: format!("{outcome}{by}") });
         }
     }
     found
+}
+
+/// An item with or without what stands at `name` or `map.name`.
+fn at(item: &Json, path: &str, value: Option<Json>) -> Json {
+    let mut item = item.clone();
+    let (within, name) = match path.split_once('.') {
+        Some((map, name)) => (&mut item[map]["M"], name),
+        None => (&mut item, path),
+    };
+    match value {
+        Some(value) => within[name] = value,
+        None => drop(within.as_object_mut().unwrap().remove(name).unwrap()),
+    }
+    item
 }
 
 fn row(failing: &[&Alone], outcome: &str) -> Row {

@@ -4,8 +4,9 @@
 use ledger_core::dynamo::Item;
 use ledger_core::transaction::TransactItem;
 use ledger_tests::engine::{Contents, Table, primary_key};
-use ledger_tests::golden::build::{Built, build};
+use ledger_tests::golden::build::build;
 use ledger_tests::golden::vector::{self, Vector};
+use ledger_tests::golden::written::Written;
 use ledger_tests::model::Model;
 use ledger_tests::wire;
 
@@ -27,23 +28,27 @@ fn the_model_does_what_the_engine_does() {
     let mut runs = 0;
     for (id, text) in vector::current() {
         let vector = Vector::read(&id, &text);
-        let Built::Transaction(transaction, _) = build(&vector.given) else { continue };
+        let built = build(&vector.given);
+        let written = Written::of(&vector.given, &built);
+        if written.items().is_empty() {
+            continue;
+        }
         let items: Vec<Item> = vector.given.state.iter().map(wire::item_from_json).collect();
         let given: Contents = items.into_iter().map(|item| (primary_key(&item), item)).collect();
-        agree(&id, &given, transaction.items());
+        agree(&id, &given, written.items());
         runs += 1;
         // The states in which a guard fails.
         for row in vector.verdicts.iter().filter(|row| !row.reasons.is_empty()) {
             let mut state = given.clone();
             for (position, reason) in &row.reasons {
-                let key = transaction.items()[position.parse::<usize>().unwrap()].key();
+                let key = written.items()[position.parse::<usize>().unwrap()].key();
                 let key = (key.pk().to_owned(), key.sk().to_owned());
                 match &reason.item {
                     Some(item) => state.insert(key, wire::item_from_json(item)),
                     None => state.remove(&key),
                 };
             }
-            agree(&format!("{id}, {}", row.outcome), &state, transaction.items());
+            agree(&format!("{id}, {}", row.outcome), &state, written.items());
             runs += 1;
         }
     }

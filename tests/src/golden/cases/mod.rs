@@ -15,6 +15,9 @@ mod forms_marker;
 mod grants;
 mod holds;
 mod holds_ended;
+mod migrating;
+mod migration;
+mod migration_moves;
 mod outside;
 mod pay;
 mod rate;
@@ -88,6 +91,8 @@ pub fn all() -> Vec<Case> {
         settlements::cases(),
         settlements_admin::cases(),
         reconciliation::cases(),
+        migration::cases(),
+        migration_moves::cases(),
     ]
     .into_iter()
     .flatten()

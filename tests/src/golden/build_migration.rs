@@ -1,0 +1,61 @@
+//! What a customer's move from a legacy model calls for. It is no effect of anybody's request: what comes of it is
+//! written as it is, or something was not as it had been read.
+
+use super::build::{Made, NoPlan};
+use super::command_migration::MigrationDoes;
+use super::decode::{self, World};
+use ledger_core::dynamo::{Item, read};
+use ledger_core::keys::attr;
+use ledger_core::migration::{
+    Adoption, Concern, Contraction, Copying, Layout, Migration, Snapshot, Whose, adopt, contract, copy, expire_history,
+};
+
+pub(super) fn make(world: &World, does: &MigrationDoes) -> Result<Made, NoPlan> {
+    let migration = match world.layout() {
+        Layout::Migrating(migration) => migration,
+        Layout::Split => panic!("no migration: {does:?}"),
+    };
+    let refused = |why: &str| Err(NoPlan(format!("refused {why}")));
+    let whose = |id: &str| Whose { tenant: world.tenant.clone(), customer: decode::customer(id) };
+    let now = world.cx.now;
+    match does {
+        MigrationDoes::Adopt { customer } => {
+            let whose = whose(customer);
+            match adopt(&migration, &whose, &snapshot(world, &migration, &whose), now) {
+                Ok(Adoption::Adopted) => Ok(Made::Nothing),
+                Ok(Adoption::Missing) => refused("missing"),
+                Ok(Adoption::Change(change)) => Ok(Made::Change(change)),
+                Err(unadoptable) => refused(&format!("unadoptable {}", unadoptable.attribute)),
+            }
+        }
+        MigrationDoes::Copy { customer, concern } => {
+            let (whose, concern) = (whose(customer), Concern::parse(concern).unwrap());
+            match copy(&migration, &whose, concern, &snapshot(world, &migration, &whose), now).unwrap() {
+                Copying::Done => Ok(Made::Nothing),
+                Copying::NotAdopted => refused("not_adopted"),
+                Copying::Fenced => refused("fenced"),
+                Copying::Raise(change) | Copying::Copy(change) => Ok(Made::Change(change)),
+            }
+        }
+        MigrationDoes::Contract { customer } => {
+            let whose = whose(customer);
+            match contract(&migration, &whose, &snapshot(world, &migration, &whose)) {
+                Contraction::Done => Ok(Made::Nothing),
+                Contraction::NotCopied(concern) => refused(&format!("not_copied {}", concern.name())),
+                Contraction::Fenced => refused("fenced"),
+                Contraction::Change(change) => Ok(Made::Change(change)),
+            }
+        }
+        MigrationDoes::ExpireHistory {} => {
+            let of_history =
+                |item: &&Item| read::opt_text(item, attr::SK).is_some_and(|name| name.starts_with("history#"));
+            let items: Vec<Item> = world.items().filter(of_history).cloned().collect();
+            Ok(expire_history(&items, now).map_or(Made::Nothing, Made::Change))
+        }
+    }
+}
+
+fn snapshot(world: &World, migration: &Migration, whose: &Whose) -> Snapshot {
+    let keys = migration.snapshot_keys(whose).into_iter();
+    Snapshot::new(keys.map(|key| (key.clone(), world.get(&key).cloned())), Vec::new())
+}

@@ -1,0 +1,23 @@
+//! What a customer's move from a legacy model calls for, as a vector asks for it. The setting and the customer, in
+//! both models, are read from the state.
+
+use serde::{Deserialize, Serialize};
+
+/// What is to happen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's functions, where they are described")]
+pub enum MigrationDoes {
+    Adopt {
+        customer: String,
+    },
+    Copy {
+        customer: String,
+        concern: String,
+    },
+    Contract {
+        customer: String,
+    },
+    /// Of every legacy history item that stands.
+    ExpireHistory {},
+}

@@ -1,0 +1,110 @@
+//! What each part of each guard means that a migration adds: of an action on a legacy item, written by hand; of a
+//! customer's move, where whatever does not hold says that something is not as it was read.
+
+use super::meanings::{FREE, NEW, Old};
+use crate::names;
+use ledger_core::transaction::Role;
+use serde_json::{Value as Json, json};
+
+type Rows = Vec<(Old, &'static str)>;
+
+/// The rows of one clause; `None` of one that stands on a split record.
+pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option<Rows> {
+    if does == "migration" { Some(vec![(not_as_read(clause), "not_as_read")]) } else { in_legacy(sk, role, clause) }
+}
+
+fn number(number: &str) -> Json {
+    json!({ "N": number })
+}
+
+/// How an item differs from the one that was read.
+fn not_as_read(clause: &str) -> Old {
+    let path = |placeholders: &str| placeholders.replace('#', "");
+    if clause == FREE {
+        return Old::Own;
+    }
+    if let Some(absent) = clause.strip_prefix("attribute_not_exists(").and_then(|rest| rest.strip_suffix(')')) {
+        return if clause == NEW { Old::Stands } else { Old::At(path(absent), number("987654")) };
+    }
+    if let Some(exists) = clause.strip_prefix("attribute_exists(").and_then(|rest| rest.strip_suffix(')')) {
+        return if exists == "#uuid" { Old::Gone } else { Old::NotAt(path(exists)) };
+    }
+    if let Some((name, operand)) =
+        clause.strip_prefix("(NOT ").and_then(|rest| rest.strip_suffix(')')).and_then(|rest| rest.split_once(" = "))
+    {
+        return Old::AtOperand(path(name), operand.to_owned());
+    }
+    // Whatever it is compared with, this is another one, and a later fence.
+    let (name, _) = clause.split_once(' ').unwrap();
+    Old::At(path(name), number("987654"))
+}
+
+/// What is wrong with an item in which a customer stands in the legacy model, and what that says of the request.
+fn in_legacy(sk: &str, role: Role, clause: &str) -> Option<Rows> {
+    let at = |path: &str, value: Json| Old::At(path.to_owned(), value);
+    let lacks = |path: &str| Old::NotAt(path.to_owned());
+    let says = |path: &str, operand: &str| Old::AtOperand(path.to_owned(), operand.to_owned());
+    let someone = || json!({ "S": "staff:someone" });
+    let (missing, frozen) = ("rejected account_missing by payer", "rejected account_frozen by payer");
+    let short = "rejected insufficient by payer";
+    // A God Record calls for a look at it, aggregates do not.
+    let opened = if sk == "customer" { "stale not_adopted" } else { "rejected already_exists by payee" };
+    Some(match (names::role(role), clause) {
+        // Who may write to the God Record.
+        (_, "#fence_phase <= :fence") => vec![
+            (Old::Gone, "stale not_adopted"),
+            (lacks("fence_phase"), "stale not_adopted"),
+            (at("fence_phase", number("99")), "stale fenced"),
+        ],
+        (_, "(NOT #truth_profile = :not_profile)") => {
+            vec![(says("truth_profile", ":not_profile"), "stale not_copied profile")]
+        }
+        (_, "(NOT #truth_metrics = :not_metrics)") => {
+            vec![(says("truth_metrics", ":not_metrics"), "stale not_copied metrics")]
+        }
+        (_, "(NOT #truth_points = :not_points)") => {
+            vec![(says("truth_points", ":not_points"), "stale not_copied points")]
+        }
+        (_, "(NOT #truth_jcredit = :not_jcredit)") => {
+            vec![(says("truth_jcredit", ":not_jcredit"), "stale not_copied jcredit")]
+        }
+        (_, "(NOT #truth_regional = :not_regional)") => {
+            vec![(says("truth_regional", ":not_regional"), "stale not_copied regional")]
+        }
+        (_, "(NOT #truth_money = :not_money)") => {
+            vec![(says("truth_money", ":not_money"), "stale not_copied money")]
+        }
+        ("god_record", "attribute_exists(#uuid)") => vec![(Old::Gone, "stale not_adopted")],
+        // Where a customer is opened: whoever is there already has to be taken over before that is known.
+        ("god_record", NEW) => {
+            vec![
+                (Old::Stands, "stale not_adopted"),
+                (at("fence_phase", number("0")), "rejected already_exists by profile"),
+            ]
+        }
+        (_, "attribute_not_exists(#balance)") => vec![(at("balance", number("1")), opened)],
+        (_, "attribute_not_exists(#jcredit)") => vec![(at("jcredit", number("1")), opened)],
+        (_, "attribute_not_exists(#point)") => vec![(at("point", number("1")), opened)],
+        (_, "attribute_not_exists(#regional.#aoba)") => vec![(at("regional.aoba", number("1")), opened)],
+        (_, "attribute_not_exists(#regional.#yama)") => vec![(at("regional.yama", number("1")), opened)],
+        // What a payment asks of a balance.
+        (_, "attribute_exists(#balance)") => vec![(lacks("balance"), missing)],
+        (_, "attribute_not_exists(#balance_frozen)") => vec![(at("balance_frozen", someone()), frozen)],
+        (_, "#balance >= :balance_amount") => vec![(at("balance", number("0")), short)],
+        (_, "attribute_exists(#regional.#aoba)") => vec![(lacks("regional.aoba"), missing)],
+        (_, "attribute_not_exists(#regional_aoba_frozen)") => vec![(at("regional_aoba_frozen", someone()), frozen)],
+        (_, "#regional.#aoba >= :regional_aoba_amount") => vec![(at("regional.aoba", number("0")), short)],
+        (_, "attribute_exists(#point)") => vec![(lacks("point"), "rejected account_missing by points")],
+        (_, "attribute_not_exists(#point_frozen)") => {
+            vec![(at("point_frozen", someone()), "rejected account_frozen by points")]
+        }
+        (_, "#point >= :point_amount") => vec![(at("point", number("0")), "rejected insufficient by points")],
+        // What a freeze asks.
+        (_, "attribute_exists(#jcredit)") => vec![(lacks("jcredit"), missing)],
+        (_, "attribute_exists(#regional.#yama)") => vec![(lacks("regional.yama"), missing)],
+        (_, "#profile_accounts = :profile_accounts") => {
+            vec![(at("profile_accounts", number("9")), "rejected stale_plan by profile")]
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,114 @@
+//! Where a customer's balances stand, from raw attributes alone: what the books must say after a vector in each phase
+//! of a migration. None of the core's own reading of it is used.
+
+use crate::engine::Contents;
+use ledger_core::dynamo::{Item, Value, read};
+use rust_decimal::Decimal;
+
+/// A balance with its parts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Balance {
+    pub(super) balance: Decimal,
+    pub(super) held: Decimal,
+    pub(super) reserved: Decimal,
+    pub(super) exposure: Decimal,
+}
+
+/// Every customer's balances: account, asset and what it is. What a God Record holds that the ledger has not taken
+/// over is in no book. What stands in both models is the same in both.
+pub(super) fn balances(contents: &Contents) -> Vec<(String, String, Balance)> {
+    let mut found = Vec::new();
+    for ((pk, sk), item) in contents {
+        let Some((_, id)) = pk.split_once("#customer#") else { continue };
+        let account = format!("customer:{id}");
+        let record = contents.get(&(pk.clone(), "customer".to_owned()));
+        if let Some(asset) = sk.strip_prefix("BALANCE#") {
+            match record.map_or("split", |record| truth(record, asset)) {
+                "legacy" => {}
+                "split" => found.push((account, asset.to_owned(), split(item))),
+                "both" => {
+                    let in_legacy = record.and_then(|record| legacy(contents, pk, record, asset));
+                    assert_eq!(in_legacy, Some(split(item)), "{asset} stands in both models");
+                    found.push((account, asset.to_owned(), split(item)));
+                }
+                other => panic!("not a truth: {other}"),
+            }
+        } else if sk == "customer" && item.contains_key("fence_phase") {
+            let regional = read::opt_map(item, "regional").into_iter().flatten();
+            let regional = regional.map(|(key, _)| format!("REGIONAL#{key}"));
+            for asset in ["ECOPAY", "POINT", "JCREDIT"].map(str::to_owned).into_iter().chain(regional) {
+                match (truth(item, &asset), legacy(contents, pk, item, &asset)) {
+                    ("legacy", Some(balance)) => found.push((account.clone(), asset, balance)),
+                    ("both", Some(_)) => {
+                        let key = (pk.clone(), format!("BALANCE#{asset}"));
+                        assert!(contents.contains_key(&key), "{asset} stands in both models");
+                    }
+                    (_, _) => {}
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Where an asset stands. A God Record that says nothing of it has been left for good, or not been taken over yet.
+fn truth<'a>(record: &'a Item, asset: &str) -> &'a str {
+    let concern = match asset {
+        "ECOPAY" => "money",
+        "POINT" => "points",
+        "JCREDIT" => "jcredit",
+        _ => "regional",
+    };
+    let silent = if record.contains_key("fence_phase") { "split" } else { "legacy" };
+    read::opt_text(record, &format!("truth_{concern}")).unwrap_or(silent)
+}
+
+fn split(item: &Item) -> Balance {
+    let number = |name: &str| read::opt_number(item, name).map_or(Decimal::ZERO, |text| text.parse().unwrap());
+    Balance {
+        balance: number("balance"),
+        held: number("held"),
+        reserved: number("reserved"),
+        exposure: number("exposure"),
+    }
+}
+
+/// The balance as the legacy model has it; `None` if its sum is not there.
+fn legacy(contents: &Contents, pk: &str, record: &Item, asset: &str) -> Option<Balance> {
+    let (word, sum) = match asset {
+        "ECOPAY" => ("balance".to_owned(), record.get("balance")),
+        "POINT" | "JCREDIT" => {
+            let word = asset.to_lowercase();
+            let metrics = contents.get(&(pk.to_owned(), "METRICS".to_owned()));
+            let item = if is_half_way(contents, pk) { metrics } else { Some(record) };
+            return item.and_then(|item| parts(item, &word, item.get(&word)));
+        }
+        regional => {
+            let key = regional.strip_prefix("REGIONAL#").unwrap();
+            (format!("regional_{key}"), read::opt_map(record, "regional").and_then(|map| map.get(key)))
+        }
+    };
+    parts(record, &word, sum)
+}
+
+fn parts(item: &Item, word: &str, sum: Option<&Value>) -> Option<Balance> {
+    let number = |name: &str| {
+        let text = read::opt_number(item, &format!("{word}_{name}"));
+        text.map_or(Decimal::ZERO, |text| text.parse().unwrap())
+    };
+    let Value::N(balance) = sum? else { panic!("not a number: {sum:?}") };
+    Some(Balance {
+        balance: balance.parse().unwrap(),
+        held: number("held"),
+        reserved: number("reserved"),
+        exposure: number("exposure"),
+    })
+}
+
+/// Whether the tenant came with points and J-Credits among the aggregates.
+fn is_half_way(contents: &Contents, pk: &str) -> bool {
+    let (tenant, _) = pk.split_once('#').unwrap();
+    let config = contents.get(&(format!("{tenant}#tenant#root"), "CONFIG".to_owned()));
+    let migration = config.and_then(|config| read::opt_map(config, "migration"));
+    migration.and_then(|migration| read::opt_text(migration, "model")) == Some("half_way")
+}
