@@ -1,32 +1,71 @@
 //! What the runtime sends through the SDK is, byte for byte of its JSON, what the golden vectors say:
 //! the vectors that are executed on the engine are the requests that AWS would get.
 
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::dynamo::{Item, Value};
+use ledger_core::keys::attr;
+use ledger_local::engine::{Data, Engine, EngineConfig};
+use ledger_local::table;
 use ledger_runtime::dynamo::{Dynamo, WriteError};
 use ledger_runtime::entropy::Entropy;
 use ledger_tests::cloud::gate;
 use ledger_tests::golden::build::{Built, build};
-use ledger_tests::golden::vector;
+use ledger_tests::golden::vector::{self, Vector};
 use ledger_tests::http::tap::{Fault, Tap};
 use ledger_tests::wire;
+use std::collections::HashMap;
+
+const CONFIG: &str = "CONFIG";
+
+/// The vector's configuration, by which its transaction is placed; one without a migration if it has none.
+#[expect(clippy::disallowed_methods, reason = "what stands in the table is the test's own")]
+async fn configure(client: &Client, vector: &Vector) {
+    let state = vector.given.state.iter().map(wire::item_from_json);
+    let own = state.into_iter().find(|item: &Item| item.get(attr::SK) == Some(&Value::s(CONFIG)));
+    let tenant = format!("{}#tenant#root", vector.given.command.tenant);
+    let none = Item::from([(attr::PK.to_owned(), Value::s(tenant)), (attr::SK.to_owned(), Value::s(CONFIG))]);
+    let item: HashMap<_, _> = own.unwrap_or(none).into_iter().map(|(name, value)| (name, sdk(value))).collect();
+    let _ = client.put_item().table_name(wire::TABLE).set_item(Some(item)).send().await.expect("it is taken");
+}
+
+fn sdk(value: Value) -> AttributeValue {
+    match value {
+        Value::S(text) => AttributeValue::S(text),
+        Value::N(number) => AttributeValue::N(number),
+        Value::Bool(flag) => AttributeValue::Bool(flag),
+        Value::B(bytes) => AttributeValue::B(bytes.into()),
+        Value::L(list) => AttributeValue::L(list.into_iter().map(sdk).collect()),
+        Value::M(map) => AttributeValue::M(map.into_iter().map(|(name, value)| (name, sdk(value))).collect()),
+    }
+}
 
 #[tokio::test]
 async fn every_vector_goes_over_the_wire_as_it_stands() {
-    let tap = Tap::default();
-    // Nothing is done; what was asked for is all that counts here.
-    tap.every_call(Some(Fault::Error(400, "ValidationException")));
-    let dynamo = Dynamo::from_client(tap.client("http://127.0.0.1:9", true).await, wire::TABLE, Entropy::system());
+    let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
+    let (url, tap) = (engine.url(), Tap::default());
+    let own = table::client(&url).await;
+    table::ensure(&own, &url, wire::TABLE).await.unwrap();
+    let client = tap.client(&url, true).await;
     let mut tokens = std::collections::BTreeSet::new();
     let mut sent = 0;
     for (id, text) in vector::current() {
-        let vector = vector::Vector::read(&id, &text);
-        let Built::Transaction(transaction, _) = build(&vector.given) else { continue };
+        let vector = Vector::read(&id, &text);
+        let Built::Transaction(transaction, ..) = build(&vector.given) else { continue };
+        configure(&own, &vector).await;
+        // A store of its own for each, for what it has read it believes for a minute.
+        let dynamo = Dynamo::from_client(client.clone(), wire::TABLE, Entropy::system());
+        // Nothing is done; what was asked for is all that counts here.
+        tap.next_writes([Some(Fault::Error(400, "ValidationException"))]);
         let refused = gate::as_test(dynamo.write(&transaction)).await;
         assert_eq!(refused, Err(WriteError::Determinate("ValidationException".to_owned())), "{id}");
-        let [seen] = &tap.take()[..] else { panic!("{id}: one write is one call") };
-        assert_eq!(seen.target, "TransactWriteItems", "{id}");
-        let items = seen.body["TransactItems"].as_array().unwrap();
+        let seen = tap.take();
+        let (writes, reads): (Vec<_>, Vec<_>) = seen.iter().partition(|seen| seen.target == "TransactWriteItems");
+        let [write] = writes[..] else { panic!("{id}: one write is one call") };
+        assert!(reads.iter().all(|read| read.target == "GetItem") && reads.len() < 2, "{id}: {reads:?}");
+        let items = write.body["TransactItems"].as_array().unwrap();
         assert_eq!(items, &vector.items, "{id}");
-        let token = seen.body["ClientRequestToken"].as_str().unwrap();
+        let token = write.body["ClientRequestToken"].as_str().unwrap();
         assert!(token.len() == 32 && tokens.insert(token.to_owned()), "{id}: {token}");
         sent += 1;
     }
