@@ -81,7 +81,7 @@ impl Store {
     pub(crate) fn dynamo(&self) -> Dynamo {
         let connector = SharedHttpConnector::new(self.clone());
         let client = scripted_client(http_client_fn(move |_, _| connector.clone()));
-        Dynamo::from_client(client, "ledger", Entropy::system())
+        Dynamo::from_client(client, "ledger", Entropy::system()).knowing_split(&Tenant::parse("demo").unwrap())
     }
 
     pub(crate) fn ledger(&self) -> (Ledger, Counting) {
@@ -90,7 +90,8 @@ impl Store {
 
     pub(crate) fn ledger_at(&self, clock: Clock) -> (Ledger, Counting) {
         let counting = Counting::new(clock.clone());
-        (Ledger::new(self.dynamo(), clock, Entropy::system(), Metrics::to(counting.clone())), counting)
+        let dynamo = self.dynamo().with_clock(clock.clone()).knowing_split(&Tenant::parse("demo").unwrap());
+        (Ledger::new(dynamo, clock, Entropy::system(), Metrics::to(counting.clone())), counting)
     }
 }
 

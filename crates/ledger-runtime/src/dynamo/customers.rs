@@ -59,6 +59,13 @@ impl Dynamo {
         Self { layouts: Layouts { clock, ..self.layouts }, ..self }
     }
 
+    /// The same store, which has just read that a tenant keeps its customers in split records.
+    #[cfg(test)]
+    pub(crate) fn knowing_split(self, tenant: &Tenant) -> Self {
+        let _ = self.remember(tenant, Layout::Split);
+        self
+    }
+
     /// Where a tenant keeps its customers, as of a minute ago at most.
     ///
     /// # Errors
