@@ -83,10 +83,11 @@ impl Dynamo {
     /// # Errors
     /// [`ReadError`] if that is not known.
     pub async fn reread_layout(&self, tenant: &Tenant) -> Result<Arc<Layout>, ReadError> {
-        let config = self.get_stored(&keys::config(tenant)).await?;
-        // A tenant without a configuration has no customers.
-        let layout = config.as_ref().map_or(Ok(Layout::Split), Layout::read)?;
-        Ok(self.remember(tenant, layout))
+        match self.get_stored(&keys::config(tenant)).await? {
+            Some(config) => Ok(self.remember(tenant, Layout::read(&config)?)),
+            // A tenant without a configuration has no customers; once it has one, they may stand anywhere.
+            None => Ok(Arc::new(Layout::Split)),
+        }
     }
 
     fn remember(&self, tenant: &Tenant, layout: Layout) -> Arc<Layout> {
@@ -273,5 +274,31 @@ fn not_asked(error: ReadError) -> WriteError {
         ReadError::Throttled | ReadError::Unavailable(_) => WriteError::Throttled,
         ReadError::Refused(code) => WriteError::Determinate(code),
         ReadError::Unreadable(error) => WriteError::Determinate(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Step, Store, terms};
+    use ledger_core::migration::{Model, Phase};
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn a_tenant_that_is_not_there_yet_may_come_with_a_legacy_model() {
+        let Step::Ok(mut config) = terms("mandatory") else { panic!() };
+        config["Item"]["migration"] = json!({"M": {
+            "model": {"S": "god_record"}, "phase": {"N": "0"}, "fence": {"N": "0"},
+            "since": {"S": "2026-11-14T09:30:00.000Z"},
+        }});
+        let store = Store::script([Step::Ok(json!({})), Step::Ok(config)]);
+        let (dynamo, tenant) = (store.dynamo(), Tenant::parse("aoba").unwrap());
+        assert_eq!(*dynamo.layout(&tenant).await.unwrap(), Layout::Split);
+        for _ in 0..2 {
+            let layout = dynamo.layout(&tenant).await.unwrap();
+            let Layout::Migrating(migration) = &*layout else { panic!("{layout:?}") };
+            assert_eq!(migration.phase, Phase::first(Model::GodRecord));
+        }
+        assert!(store.is_through());
     }
 }
