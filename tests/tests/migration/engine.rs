@@ -10,7 +10,7 @@ use ledger_tests::legacy::Kinds;
 #[test]
 fn the_engine_keeps_every_customer_right() {
     let pairs = adjacent();
-    let seeds = pairs.len() as u64 * times();
+    let seeds = 2 * pairs.len() as u64 * times();
     let figures = whole(run(seeds, |seed| {
         let pair = pairs[usize::try_from(seed % pairs.len() as u64).unwrap()];
         play(Table::new(), pair, seed, Fault::None, Kinds::All)
@@ -21,7 +21,7 @@ fn the_engine_keeps_every_customer_right() {
 
 #[test]
 fn the_engine_empties_god_records() {
-    let seeds = 10 * times();
+    let seeds = 20 * times();
     let figures = whole(run(seeds, |seed| ends(Table::new(), Legacy::ALL[usize::try_from(seed % 2).unwrap()], seed)));
     println!("{figures:?}");
     assert!(figures.histories == seeds, "{figures:?}");

@@ -123,7 +123,7 @@ pub(crate) fn run(seeds: u64, one: impl Fn(u64) -> Result<Figures, Broken> + Syn
     })
 }
 
-/// How often more than usual: `MIGRATION_SEEDS=20` plays twenty times as many histories.
+/// How often more than usual: `MIGRATION_SEEDS=10` plays ten times as many histories.
 pub(crate) fn times() -> u64 {
     std::env::var("MIGRATION_SEEDS").map_or(1, |times| times.parse().unwrap())
 }
@@ -138,7 +138,7 @@ pub(crate) fn whole(figures: Result<Figures, (u64, Broken)>) -> Figures {
 #[test]
 fn any_two_adjacent_phases_at_once_keep_every_customer_right() {
     let pairs = adjacent();
-    let seeds = 8 * pairs.len() as u64 * times();
+    let seeds = 20 * pairs.len() as u64 * times();
     let figures = run(seeds, |seed| {
         let pair = pairs[usize::try_from(seed % pairs.len() as u64).unwrap()];
         play(Model::new(), pair, seed, Fault::None, Kinds::Core)
@@ -150,7 +150,7 @@ fn any_two_adjacent_phases_at_once_keep_every_customer_right() {
 
 #[test]
 fn any_two_phases_at_once_keep_every_customer_right() {
-    let seeds = 300 * times();
+    let seeds = 600 * times();
     let figures = whole(run(seeds, |seed| play(Model::new(), any(seed), seed, Fault::None, Kinds::Core)));
     println!("{figures:?}");
     assert!(figures.histories == seeds && figures.applied > 5 * seeds, "{figures:?}");
@@ -158,7 +158,7 @@ fn any_two_phases_at_once_keep_every_customer_right() {
 
 #[test]
 fn god_records_are_emptied_while_some_do_not_know_of_it() {
-    let seeds = 100 * times();
+    let seeds = 200 * times();
     let figures = whole(run(seeds, |seed| {
         let model = Legacy::ALL[usize::try_from(seed % 2).unwrap()];
         to_the_end(Model::new(), model, seed, Kinds::Core)
