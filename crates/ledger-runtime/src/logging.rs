@@ -106,7 +106,9 @@ fn request_id(request: &Request) -> Option<String> {
 pub(crate) mod tests {
     use super::*;
     use std::io::Write;
-    use std::sync::{Arc, Mutex};
+    use std::sync::{Arc, LazyLock, Mutex};
+    use tracing::Dispatch;
+    use tracing::subscriber::NoSubscriber;
 
     /// What was logged.
     #[derive(Clone, Default)]
@@ -119,6 +121,9 @@ pub(crate) mod tests {
 
         /// Everything that the test logs from here on, as it would be logged.
         pub(crate) fn capture(filter: &str) -> (Self, tracing::subscriber::DefaultGuard) {
+            // While there is one subscriber only, an event that another thread comes to first is nobody's for good.
+            static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
+            LazyLock::force(&ANOTHER);
             let lines = Self::default();
             let out = lines.clone();
             let guard = tracing::subscriber::set_default(subscriber(filter, move || out.clone()).unwrap());
