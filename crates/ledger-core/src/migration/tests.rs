@@ -1,6 +1,7 @@
 //! One customer's move, action by action. What is written is compared as a text in which names and values stand in
 //! their places: `SET fence_phase = 3 IF attribute_exists(uuid)`.
 
+mod adopt;
 mod copy;
 
 use super::*;
