@@ -3,6 +3,7 @@
 
 mod adopt;
 mod copy;
+mod ends;
 
 use super::*;
 use crate::dynamo::{Item, Value};
