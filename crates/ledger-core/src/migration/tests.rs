@@ -4,6 +4,7 @@
 mod adopt;
 mod copy;
 mod ends;
+mod setting;
 
 use super::*;
 use crate::dynamo::{Item, Value};
