@@ -39,6 +39,7 @@ fn attribute(condition: &Condition) -> &str {
     match condition {
         Condition::Exists(name)
         | Condition::Absent(name)
+        | Condition::Null(name)
         | Condition::Compare(name, ..)
         | Condition::IsNot(name, _) => name,
         Condition::Either(one, _) => attribute(one),

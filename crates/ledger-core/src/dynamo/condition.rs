@@ -47,6 +47,8 @@ pub enum Condition {
     Exists(Cow<'static, str>),
     /// `attribute_not_exists(#a)`
     Absent(Cow<'static, str>),
+    /// `attribute_type(#a, NULL)`
+    Null(Cow<'static, str>),
     /// `#a <cmp> :v`
     Compare(Cow<'static, str>, Cmp, Operand),
     /// `NOT #a = :v`, true for a missing attribute.
@@ -98,6 +100,11 @@ impl Condition {
         Self::Absent(attribute.into())
     }
 
+    /// An attribute is DynamoDB's null, which is another thing than not being there.
+    pub fn null(attribute: impl Into<Cow<'static, str>>) -> Self {
+        Self::Null(attribute.into())
+    }
+
     /// `attribute <cmp> :name`
     pub fn compare(
         attribute: impl Into<Cow<'static, str>>,
@@ -126,7 +133,12 @@ impl Condition {
             Self::Compare(compared, Cmp::Ge, Operand { value: Value::N(number), .. }) if compared == attribute => {
                 Some(number)
             }
-            Self::Compare(..) | Self::Exists(_) | Self::Absent(_) | Self::IsNot(..) | Self::Either(..) => None,
+            Self::Compare(..)
+            | Self::Exists(_)
+            | Self::Absent(_)
+            | Self::Null(_)
+            | Self::IsNot(..)
+            | Self::Either(..) => None,
         }
     }
 
@@ -137,6 +149,7 @@ impl Condition {
         Ok(match self {
             Self::Exists(attribute) => Self::Exists(to(attribute)?),
             Self::Absent(attribute) => Self::Absent(to(attribute)?),
+            Self::Null(attribute) => Self::Null(to(attribute)?),
             Self::Compare(attribute, cmp, operand) => Self::Compare(to(attribute)?, *cmp, operand.prefixed(prefix)),
             Self::IsNot(attribute, operand) => Self::IsNot(to(attribute)?, operand.prefixed(prefix)),
             Self::Either(a, b) => Self::Either(Box::new(a.renamed(name, prefix)?), Box::new(b.renamed(name, prefix)?)),
@@ -147,6 +160,10 @@ impl Condition {
         match self {
             Self::Exists(attribute) => format!("attribute_exists({})", names.name(attribute)),
             Self::Absent(attribute) => format!("attribute_not_exists({})", names.name(attribute)),
+            Self::Null(attribute) => {
+                let null = names.value(&Operand::new("null", Value::s("NULL")));
+                format!("attribute_type({}, {null})", names.name(attribute))
+            }
             Self::Compare(attribute, cmp, operand) => {
                 let sign = match cmp {
                     Cmp::Eq => "=",
@@ -171,6 +188,8 @@ impl Condition {
         match self {
             Self::Exists(attribute) => at(attribute).is_some(),
             Self::Absent(attribute) => at(attribute).is_none(),
+            // What is null cannot be read, and is not there in what was.
+            Self::Null(_) => false,
             Self::Compare(attribute, cmp, operand) => at(attribute).is_some_and(|stored| {
                 let order = || ordering(stored, &operand.value);
                 match cmp {

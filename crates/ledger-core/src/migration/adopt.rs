@@ -4,12 +4,12 @@
 use super::counterpart::Counterpart;
 use super::history;
 use super::moving::SETTLES;
-use super::plan::{Concern, Model, Stage};
+use super::plan::{Concern, Model};
 use super::record::{self, FENCE, REGIONAL, Truth};
 use super::setting::Migration;
 use super::snapshot::{Change, Odd, Snapshot, Whose};
 use crate::account::{Account, Posting, TenantAccount};
-use crate::dynamo::{Cmp, Condition, Item, Update, Value, at, put_at, read};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value, at, put_at};
 use crate::failure::Failure;
 use crate::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use crate::ids::{Actor, Principal, TransactionId};
@@ -40,14 +40,17 @@ pub struct Unadoptable {
     pub why: &'static str,
 }
 
+const NO_NUMBER: &str = "is no number";
+const UNKNOWN: &str = "is a balance in an asset that the tenant's terms do not name";
+
 /// Whose sums stand in one legacy item.
 struct Part {
     update: Update,
     clauses: Vec<Clause>,
 }
 
-/// Takes a customer over as they were read. Guarded on every sum that was read and on the fence's absence, under a
-/// marker and with a journal entry that posts each balance against `opening_balances`.
+/// Takes a customer over as they were read. Guarded on every sum that was read, on every text that is taken away and on
+/// the fence's absence, under a marker and with a journal entry that posts each balance against `opening_balances`.
 ///
 /// # Errors
 /// [`Unadoptable`] names what the ledger could not keep as it stands.
@@ -62,7 +65,7 @@ pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timesta
     let model = migration.phase.model();
     let metrics = read.get(&crate::keys::metrics_of(&whose.partition()));
     nothing_is_lost(migration, god, metrics, read)?;
-    let mut record = Part { update: record_update(migration, god, read, whose, now), clauses: vec![exists(), new()] };
+    let mut record = record_part(migration, god, read, whose, now);
     let mut beside = Part { update: Update::new(), clauses: Vec::new() };
     let mut postings = Vec::new();
     let mut missing = Item::new();
@@ -159,14 +162,11 @@ fn born_split(migration: &Migration, whose: &Whose) -> Change {
     Change(vec![TransactItem::put_new(Role::GodRecord, whose.record(), item, Failure::StalePlan)])
 }
 
-fn record_update(migration: &Migration, god: &Item, read: &Snapshot, whose: &Whose, now: Timestamp) -> Update {
-    let first = |concern| crate::migration::Phase::first(migration.phase.model()).stage(concern);
+/// What is written into the God Record whatever it holds.
+fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Whose, now: Timestamp) -> Part {
     let mut update = Update::new().set(FENCE, "fence", migration.fence.value());
     for concern in Concern::ALL {
-        let truth = match first(concern) {
-            Stage::NewOnly => Truth::Split,
-            Stage::LegacyOnly | Stage::DualWrite | Stage::Backfilled | Stage::ReadNew => Truth::Legacy,
-        };
+        let truth = if migration.begins_split(concern) { Truth::Split } else { Truth::Legacy };
         update = update.set(record::attribute(concern), record::attribute(concern), truth.value());
     }
     let accounts = i64::try_from(migration.assets.len()).unwrap_or(i64::MAX);
@@ -176,11 +176,21 @@ fn record_update(migration: &Migration, god: &Item, read: &Snapshot, whose: &Who
         .set_if_absent("profile_customer_id", "customer_id", Value::s(whose.customer))
         .set_if_absent(attr::CREATED_AT, "now", Value::s(now))
         .set_if_absent(attr::UPDATED_AT, "now", Value::s(now));
-    // What says that nothing is there is taken away, so that nothing has one form.
-    let null = |name: &str| read.odd(name) == Some(Odd::Null);
-    let optional = ["email", "phone_number"].into_iter();
-    let empty = optional.filter(|name| null(name) || god.get(*name) == Some(&Value::s("")));
-    empty.chain(null("name").then_some("name")).fold(update, Update::remove)
+    let mut clauses = vec![exists(), new()];
+    // What says that nothing is there is taken away, so that nothing has one form: if by then it says nothing still.
+    for name in ["email", "phone_number", "name"] {
+        let says_nothing = match god.get(name) {
+            // There is always a name, and it may be empty.
+            Some(text) if *text == Value::s("") && name != "name" => {
+                Condition::compare(name, Cmp::Eq, format!("{name}_seen"), text.clone())
+            }
+            None if read.odd(name) == Some(Odd::Null) => Condition::absent(name).or(Condition::null(name)),
+            Some(_) | None => continue,
+        };
+        update = update.remove(name);
+        clauses.push(record::stale(says_nothing));
+    }
+    Part { update, clauses }
 }
 
 impl Part {
@@ -222,14 +232,11 @@ impl Part {
 /// What a balance opens with; `None` if that is nothing.
 fn opening(counterpart: &Counterpart, spec: &AssetSpec, item: Option<&Item>) -> Result<Option<Amount>, Unadoptable> {
     let name = counterpart.name(attr::BALANCE).unwrap_or_default();
-    let wrong = |why| Unadoptable { attribute: name.clone(), why };
     let number = match item.and_then(|item| at(item, &name)) {
         None => return Ok(None),
-        Some(Value::N(number)) => {
-            crate::money::stored_text(number).map_err(|_| wrong("is no number that can be held exactly"))?
-        }
+        Some(Value::N(number)) => exact(&name, number)?,
         Some(Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) => {
-            return Err(wrong("is no number"));
+            return Err(wrong(&name, NO_NUMBER));
         }
     };
     if number == "0" {
@@ -237,17 +244,59 @@ fn opening(counterpart: &Counterpart, spec: &AssetSpec, item: Option<&Item>) -> 
     }
     let refused =
         "is no balance that the ledger can hold: negative, too large, or with more decimals than its asset has";
-    Amount::parse(spec, &number).map(Some).map_err(|_| wrong(refused))
+    Amount::parse(spec, &number).map(Some).map_err(|_| wrong(&name, refused))
 }
 
-/// Value that the ledger would not take over must not be there.
+/// Value that the ledger would not take over must not be there, nor what it could not add to.
 fn nothing_is_lost(
     migration: &Migration,
     god: &Item,
     metrics: Option<&Item>,
     read: &Snapshot,
 ) -> Result<(), Unadoptable> {
-    let wrong = |attribute: &str, why| Unadoptable { attribute: attribute.to_owned(), why };
+    is_readable(god, read)?;
+    // Where the tenant's model has points, J-Credits and aggregates, and where the other one has them.
+    let (units, others, totals): (_, _, &[&str]) = match migration.phase.model() {
+        Model::GodRecord => (Some(god), metrics, &["co2_total"]),
+        Model::HalfWay => (metrics, Some(god), &["co2_total", "payments", "paid_total", "refunds", "refunded_total"]),
+    };
+    let sums = [
+        ("balance", Asset::Ecopay, Some(god), metrics),
+        ("point", Asset::Point, units, others),
+        ("jcredit", Asset::Jcredit, units, others),
+    ];
+    for (name, asset, here, elsewhere) in sums {
+        let holds = |item: Option<&Item>| item.and_then(|item| item.get(name)).is_some_and(|value| !is_nothing(value));
+        if holds(here) && !runs(migration, &asset) {
+            return Err(wrong(name, UNKNOWN));
+        }
+        if holds(elsewhere) {
+            return Err(wrong(name, "is a balance in an item in which the tenant's model has none"));
+        }
+    }
+    match god.get(REGIONAL) {
+        None => Ok(()),
+        Some(Value::M(currencies)) => {
+            let known =
+                |name: &str| Asset::parse(&format!("REGIONAL#{name}")).is_ok_and(|asset| runs(migration, &asset));
+            match currencies.iter().find(|(name, value)| !known(name) && !is_nothing(value)) {
+                Some((name, _)) => Err(wrong(&format!("{REGIONAL}.{name}"), UNKNOWN)),
+                None => Ok(()),
+            }
+        }
+        Some(Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_)) => {
+            Err(wrong(REGIONAL, "is no map"))
+        }
+    }?;
+    totals.iter().try_for_each(|name| match units.and_then(|item| item.get(*name)) {
+        None => Ok(()),
+        Some(Value::N(number)) => exact(name, number).map(drop),
+        Some(Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) => Err(wrong(name, NO_NUMBER)),
+    })
+}
+
+/// What the ledger reads must be of the kind that it reads.
+fn is_readable(god: &Item, read: &Snapshot) -> Result<(), Unadoptable> {
     let known = ["name", "email", "phone_number", "balance", "point", "jcredit", REGIONAL, "co2_total"];
     if let Some(odd) = known.into_iter().find(|name| read.odd(name) == Some(Odd::Other)) {
         return Err(wrong(odd, "is of a kind that the ledger does not read"));
@@ -257,45 +306,30 @@ fn nothing_is_lost(
     if let Some(null) = sums.into_iter().find(|name| read.odd(name) == Some(Odd::Null)) {
         return Err(wrong(null, "is null: it has to be taken out, or be a number"));
     }
-    for text in ["name", "email", "phone_number"] {
-        if !matches!(god.get(text), None | Some(Value::S(_))) {
-            return Err(wrong(text, "is no text"));
-        }
+    let texts = ["name", "email", "phone_number"];
+    match texts.into_iter().find(|text| !matches!(god.get(*text), None | Some(Value::S(_)))) {
+        Some(text) => Err(wrong(text, "is no text")),
+        None => Ok(()),
     }
-    let runs = |asset: &Asset| migration.assets.iter().any(|spec| spec.asset() == asset);
-    let is_nothing = |value: &Value| match value {
+}
+
+fn runs(migration: &Migration, asset: &Asset) -> bool {
+    migration.assets.iter().any(|spec| spec.asset() == asset)
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
         Value::N(number) => crate::money::stored_text(number).is_ok_and(|number| number == "0"),
         Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => false,
-    };
-    let unknown = "is a balance in an asset that the tenant's terms do not name";
-    let whole = match migration.phase.model() {
-        Model::GodRecord => Some(god),
-        Model::HalfWay => metrics,
-    };
-    for (name, asset) in [("point", Asset::Point), ("jcredit", Asset::Jcredit)] {
-        let value = whole.and_then(|item| item.get(name));
-        if !runs(&asset) && value.is_some_and(|value| !is_nothing(value)) {
-            return Err(wrong(name, unknown));
-        }
     }
-    match god.get(REGIONAL) {
-        None => Ok(()),
-        Some(Value::M(currencies)) => {
-            let known = |name: &str| Asset::parse(&format!("REGIONAL#{name}")).is_ok_and(|asset| runs(&asset));
-            match currencies.iter().find(|(name, value)| !known(name) && !is_nothing(value)) {
-                Some((name, _)) => Err(wrong(&format!("{REGIONAL}.{name}"), unknown)),
-                None => Ok(()),
-            }
-        }
-        Some(Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_)) => {
-            Err(wrong(REGIONAL, "is no map"))
-        }
-    }?;
-    match read::opt_number(god, "co2_total").map(crate::money::stored_text) {
-        None if god.contains_key("co2_total") => Err(wrong("co2_total", "is no number")),
-        Some(Err(_)) => Err(wrong("co2_total", "is no number that can be held exactly")),
-        None | Some(Ok(_)) => Ok(()),
-    }
+}
+
+fn exact(name: &str, number: &str) -> Result<String, Unadoptable> {
+    crate::money::stored_text(number).map_err(|_| wrong(name, "is no number that can be held exactly"))
+}
+
+fn wrong(attribute: &str, why: &'static str) -> Unadoptable {
+    Unadoptable { attribute: attribute.to_owned(), why }
 }
 
 fn exists() -> Clause {
@@ -304,53 +338,4 @@ fn exists() -> Clause {
 
 fn new() -> Clause {
     record::stale(Condition::absent(FENCE))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ids::{CustomerId, Tenant};
-    use crate::keys::Shards;
-    use crate::migration::{Fence, Phase};
-    use crate::transaction::Action;
-
-    fn adopted(god: &[(&str, Value)], odd: &[(&str, Odd)]) -> Result<Adoption, Unadoptable> {
-        let customer = CustomerId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
-        let whose = Whose { tenant: Tenant::parse("demo").unwrap(), customer };
-        let now = Timestamp::from_millis(1_700_000_000_000);
-        let migration = Migration {
-            phase: Phase::first(Model::GodRecord),
-            fence: Fence::FIRST,
-            since: now,
-            contracting: false,
-            assets: vec![AssetSpec::ECOPAY, AssetSpec::POINT],
-            due_shards: Shards::ONE,
-        };
-        let god: Item = god.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        let odd = odd.iter().map(|(name, odd)| ((*name).to_owned(), *odd)).collect();
-        adopt(&migration, &whose, &Snapshot::new([(whose.record(), Some(god))], odd), now)
-    }
-
-    #[test]
-    fn a_sum_that_is_null_is_told_of_rather_than_tried_for_ever() {
-        let name = ("name", Value::s("Hanako"));
-        for sum in ["balance", "point", "jcredit", "regional", "co2_total"] {
-            let refused = adopted(std::slice::from_ref(&name), &[(sum, Odd::Null)]).unwrap_err();
-            assert_eq!(refused.attribute, sum, "{refused}");
-        }
-        assert!(matches!(adopted(&[name], &[("nickname", Odd::Null), ("tags", Odd::Other)]), Ok(Adoption::Change(_))));
-    }
-
-    #[test]
-    fn a_text_that_is_null_is_taken_away() {
-        let texts = ["name", "email", "phone_number"];
-        let Ok(Adoption::Change(change)) = adopted(&[("balance", Value::int(7))], &texts.map(|text| (text, Odd::Null)))
-        else {
-            panic!()
-        };
-        let record = change.items().iter().find(|item| item.role() == Role::GodRecord && item.key().sk() == "customer");
-        let Some(Action::Update(update)) = record.map(|item| &item.action) else { panic!("{change:?}") };
-        let rendered = format!("{update:?}");
-        assert!(texts.iter().all(|text| rendered.contains(&format!("\"{text}\""))), "{rendered}");
-    }
 }

@@ -37,13 +37,14 @@ pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Contra
     if fence > migration.fence.number() {
         return Contraction::Fenced;
     }
-    if let Some(alone) = Concern::ALL.into_iter().find(|concern| Truth::read(god, *concern) == Some(Truth::Legacy)) {
+    if let Some(alone) = Concern::ALL.into_iter().find(|concern| may_stand_alone(god, *concern)) {
         return Contraction::NotCopied(alone);
     }
     let mut gone: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
     for counterpart in migration.counterparts(whose) {
         let key = counterpart.legacy(migration.phase.model());
-        if key == counterpart.split() {
+        // What has been in a split record from the beginning has no counterpart.
+        if migration.begins_split(counterpart.concern()) {
             continue;
         }
         let names = counterpart.attributes().iter().filter_map(|(attribute, _)| counterpart.name(attribute));
@@ -75,6 +76,15 @@ pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Contra
         }
     }
     Contraction::Change(Change(items))
+}
+
+/// Whether the God Record says so of a concern, or says what is not understood.
+fn may_stand_alone(god: &Item, concern: Concern) -> bool {
+    match Truth::read(god, concern) {
+        Some(Truth::Legacy) => true,
+        Some(Truth::Both | Truth::Split) => false,
+        None => god.contains_key(&record::attribute(concern)),
+    }
 }
 
 /// The map of regional currencies goes as a whole if the ledger knows all of it; else what it knows goes.

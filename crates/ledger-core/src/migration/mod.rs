@@ -37,3 +37,6 @@ pub use seen::Reading;
 pub use setting::{Fence, Layout, Migration};
 pub use snapshot::{Change, Odd, Snapshot, Whose};
 pub use standing::Standing;
+
+#[cfg(test)]
+mod tests;

@@ -267,12 +267,15 @@ mod tests {
             for to in Phase::all(model).skip(1) {
                 let from = at(model, to.back().unwrap().number());
                 let without = from.moved(to, &Evidence::default(), now);
-                match to.entered_by().unwrap().1 {
-                    Stage::DualWrite => assert!(without.is_ok()),
-                    Stage::Backfilled => assert!(matches!(without, Err(Refused::NotBackfilled { .. }))),
-                    Stage::ReadNew | Stage::NewOnly => assert!(matches!(without, Err(Refused::NotVerified { .. }))),
+                let (why, moved) =
+                    ("there has been none", Migration { phase: to, fence: Fence(8), since: now, ..from });
+                let want = match to.entered_by().unwrap().1 {
+                    Stage::DualWrite => Ok(moved),
+                    Stage::Backfilled => Err(Refused::NotBackfilled { why }),
+                    Stage::ReadNew | Stage::NewOnly => Err(Refused::NotVerified { why }),
                     Stage::LegacyOnly => panic!("nothing enters {to}"),
-                }
+                };
+                assert_eq!(without, want);
                 assert!(at(model, to.number()).moved(from.phase, &Evidence::default(), now).is_ok());
             }
         }
@@ -283,15 +286,64 @@ mod tests {
         let (now, migration) = (later(RECENT + HOUR), at(Model::GodRecord, 2));
         let good = PassResult { fence: 7, finished_at: Some(now), left: 0 };
         assert_eq!(PassResult::holds(Some(good), &migration, now), Ok(()));
-        assert!(PassResult::holds(None, &migration, now).is_err());
-        let bad = [
-            PassResult { fence: 6, ..good },
-            PassResult { finished_at: None, ..good },
-            PassResult { finished_at: Some(later(Duration::ZERO)), ..good },
-            PassResult { left: 1, ..good },
+        let passes = [
+            (None, "there has been none"),
+            (Some(PassResult { fence: 6, ..good }), "the last one was made under another setting"),
+            (Some(PassResult { finished_at: None, ..good }), "it is not over"),
+            (
+                Some(PassResult { finished_at: Some(later(HOUR - Duration::from_millis(1))), ..good }),
+                "it is more than a day old",
+            ),
+            (Some(PassResult { left: 1, ..good }), "it found something"),
         ];
-        for bad in bad {
-            assert!(PassResult::holds(Some(bad), &migration, now).is_err(), "{bad:?}");
+        for (pass, why) in passes {
+            assert_eq!(PassResult::holds(pass, &migration, now), Err(why), "{pass:?}");
+        }
+        let a_day_old = PassResult { finished_at: Some(later(HOUR)), ..good };
+        assert_eq!(PassResult::holds(Some(a_day_old), &migration, now), Ok(()));
+    }
+
+    #[test]
+    fn a_setting_has_settled_when_nobody_can_plan_by_the_one_before() {
+        let (migration, ms) = (at(Model::GodRecord, 2), Duration::from_millis(1));
+        assert_eq!(migration.has_settled(later(SETTLES)), Ok(()));
+        for wait in [SETTLES, SETTLES - ms, ms] {
+            assert_eq!(migration.has_settled(later(SETTLES - wait)), Err(Refused::Unsettled { wait }));
+        }
+        // By a clock that is behind, no time has passed. Before the first change there is nothing to wait for.
+        let early = Migration { since: later(HOUR), ..migration.clone() };
+        assert_eq!(early.has_settled(later(ms)), Err(Refused::Unsettled { wait: SETTLES }));
+        assert_eq!(Migration { fence: Fence::FIRST, ..migration }.has_settled(later(Duration::ZERO)), Ok(()));
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_do() {
+        let (why, wait) = ("it is not over", Duration::from_millis(1_500));
+        for (refused, says) in [
+            (
+                Refused::Skips { from: 2, to: 4 },
+                "from phase 2 the way leads to the one before or the one after, not to 4",
+            ),
+            (
+                Refused::Unsettled { wait },
+                "the phase was changed a moment ago: wait 2 s, until every function has seen it",
+            ),
+            (
+                Refused::NotBackfilled { why },
+                "enter this phase after a backfill under the present one that left nobody: it is not over",
+            ),
+            (
+                Refused::NotVerified { why },
+                "enter this phase after a comparison under the present one that found nothing: it is not over",
+            ),
+            (Refused::Contracting, "the God Records are being emptied: there is no way back"),
+            (Refused::NotLast, "the God Records can be emptied in the last phase only"),
+            (
+                Refused::NotContracted { why },
+                "the migration is over after a contraction that left nobody: it is not over",
+            ),
+        ] {
+            assert_eq!(refused.to_string(), says);
         }
     }
 
@@ -302,7 +354,8 @@ mod tests {
             for phase in Phase::all(model) {
                 let from = at(model, phase.number());
                 let contracting = from.contracting(now);
-                assert_eq!(contracting.is_ok(), phase.is_last(), "{phase}");
+                let begun = Migration { contracting: true, fence: Fence(8), since: now, ..from.clone() };
+                assert_eq!(contracting, if phase.is_last() { Ok(begun) } else { Err(Refused::NotLast) }, "{phase}");
                 assert_eq!(
                     from.may_end(&Evidence { contract: clean(now), ..Evidence::default() }, now),
                     Err(Refused::NotLast)
@@ -314,7 +367,10 @@ mod tests {
                     let contract = clean(now).map(|pass| PassResult { fence, ..pass });
                     contracting.may_end(&Evidence { contract, ..Evidence::default() }, now)
                 };
-                assert!(ended(7).is_err() && ended(8).is_ok());
+                let why = "the last one was made under another setting";
+                assert_eq!((ended(7), ended(8)), (Err(Refused::NotContracted { why }), Ok(())));
+                let early = from.contracting(later(SETTLES - Duration::from_secs(2)));
+                assert_eq!(early, Err(Refused::Unsettled { wait: Duration::from_secs(2) }));
             }
         }
     }

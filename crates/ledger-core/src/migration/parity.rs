@@ -66,7 +66,7 @@ fn differences(migration: &Migration, whose: &Whose, concern: Concern, seen: &Sn
         let split = seen.get(&counterpart.split()).unwrap_or(&nothing);
         for (attribute, nature) in counterpart.attributes() {
             let same = match nature {
-                Nature::Sum => sum(view.get(*attribute)) == sum(split.get(*attribute)),
+                Nature::Sum => sum(view.get(*attribute)).is_some_and(|ours| Some(ours) == sum(split.get(*attribute))),
                 Nature::Field => view.get(*attribute) == split.get(*attribute),
                 Nature::Stamp => true,
             };
@@ -79,7 +79,7 @@ fn differences(migration: &Migration, whose: &Whose, concern: Concern, seen: &Sn
     differences
 }
 
-/// A sum as one text, nothing if it is not there; what is no number differs from every number.
+/// A sum as one text, nothing if it is not there; `None` if it is no number, which is like no other sum.
 fn sum(value: Option<&Value>) -> Option<String> {
     match value {
         None => Some("0".to_owned()),

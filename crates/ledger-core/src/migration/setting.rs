@@ -71,7 +71,7 @@ impl Layout {
         }
         let stored = read::opt_map(config, ATTRIBUTE).ok_or_else(|| wrong(ATTRIBUTE))?;
         if stored.contains_key("contracted_at") {
-            return Ok(Self::Split);
+            return read::parsed(stored, "contracted_at", Timestamp::parse).map(|_| Self::Split);
         }
         Migration::read(stored, &TenantTerms::read(config)?).map(Self::Migrating)
     }
@@ -94,8 +94,18 @@ impl Migration {
         let number = u8::try_from(read::int(stored, "phase")?).map_err(|_| wrong("phase"))?;
         let phase = Phase::new(model, number).map_err(|_| wrong("phase"))?;
         let fence = Fence(read::int(stored, "fence")?);
+        if fence < Fence::FIRST {
+            return Err(wrong("fence"));
+        }
         let since = read::parsed(stored, "since", Timestamp::parse)?;
-        Ok(Self { contracting: stored.contains_key("contracting"), ..Self::of(phase, fence, since, terms) })
+        let contracting = match stored.get("contracting") {
+            None => false,
+            Some(Value::Bool(contracting)) => *contracting,
+            Some(Value::S(_) | Value::N(_) | Value::B(_) | Value::L(_) | Value::M(_)) => {
+                return Err(wrong("contracting"));
+            }
+        };
+        Ok(Self { contracting, ..Self::of(phase, fence, since, terms) })
     }
 
     /// Whether a concern stands in split records from the beginning.

@@ -42,7 +42,13 @@ pub(crate) fn exact_product(a: Decimal, b: Decimal) -> Option<Decimal> {
 /// A number as DynamoDB returns it, which may be written with an exponent. Only what is stored is read
 /// so: input goes through [`Amount::parse`] and [`Rate::parse`].
 pub(crate) fn stored_decimal(number: &str) -> Result<Decimal, MoneyError> {
-    Decimal::from_str_exact(number).or_else(|_| Decimal::from_scientific(number)).map_err(|_| MoneyError::Unreadable)
+    // `from_scientific` alone would round what stands before the exponent.
+    let (before, _) = number.split_once(['e', 'E']).unwrap_or((number, ""));
+    let exact = Decimal::from_str_exact(before).map_err(|_| MoneyError::Unreadable)?;
+    if before.len() == number.len() {
+        return Ok(exact);
+    }
+    Decimal::from_scientific(number).map_err(|_| MoneyError::Unreadable)
 }
 
 /// The canonical text of a number as DynamoDB returns it, for showing it.
@@ -53,8 +59,13 @@ pub fn stored_text(number: &str) -> Result<String, MoneyError> {
     stored_decimal(number).map(canonical)
 }
 
-/// What one stored number has more than another, as canonical text.
+/// What one stored number has more than another, as canonical text. More digits than a `Decimal` holds are too many:
+/// `checked_sub` alone would round them.
 pub(crate) fn difference(this: &str, that: &str) -> Result<String, MoneyError> {
-    let difference = stored_decimal(this)?.checked_sub(stored_decimal(that)?).ok_or(MoneyError::TooLarge)?;
+    let (this, that) = (stored_decimal(this)?.normalize(), stored_decimal(that)?.normalize());
+    let difference = this.checked_sub(that).ok_or(MoneyError::TooLarge)?;
+    if difference.scale() < this.scale().max(that.scale()) {
+        return Err(MoneyError::TooLarge);
+    }
     Ok(canonical(difference))
 }

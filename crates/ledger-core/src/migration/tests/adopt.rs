@@ -1,0 +1,257 @@
+use super::*;
+use crate::migration::{Adoption, Odd, Unadoptable};
+
+fn took(model: Model, items: &[(Key, Item)], odd: &[(&str, Odd)]) -> Result<Vec<String>, Unadoptable> {
+    let odd = odd.iter().map(|(name, odd)| ((*name).to_owned(), *odd)).collect();
+    let items = items.iter().map(|(key, item)| (key.clone(), Some(item.clone())));
+    match adopt(&migration(model, 0, 0), &whose(), &Snapshot::new(items, odd), now())? {
+        Adoption::Change(change) => Ok(told(&change)),
+        Adoption::Adopted => Ok(vec!["adopted".to_owned()]),
+        Adoption::Missing => Ok(vec!["missing".to_owned()]),
+    }
+}
+
+/// Of a God Record alone.
+fn of(values: &[(&str, Value)], odd: &[(&str, Odd)]) -> Result<Vec<String>, Unadoptable> {
+    took(Model::GodRecord, &[(god(), item(values))], odd)
+}
+
+#[test]
+fn what_cannot_be_kept_is_named() {
+    let kind = "is of a kind that the ledger does not read";
+    let null = "is null: it has to be taken out, or be a number";
+    let text = "is no text";
+    let terms = "is a balance in an asset that the tenant's terms do not name";
+    let (number, exact) = ("is no number", "is no number that can be held exactly");
+    let refused =
+        "is no balance that the ledger can hold: negative, too large, or with more decimals than its asset has";
+    let long = n("0.12345678901234567890123456789012345678");
+    for (odd, why, names) in [
+        (
+            Odd::Other,
+            kind,
+            &["name", "email", "phone_number", "balance", "point", "jcredit", "regional", "co2_total"][..],
+        ),
+        (Odd::Null, null, &["balance", "point", "jcredit", "regional", "co2_total"]),
+    ] {
+        for name in names {
+            let wrong = Unadoptable { attribute: (*name).to_owned(), why };
+            assert_eq!(of(&[("rank", s("gold"))], &[(name, odd)]), Err(wrong));
+        }
+    }
+    for (name, value, attribute, why) in [
+        ("name", n("1"), "name", text),
+        ("email", m(&[]), "email", text),
+        ("phone_number", Value::Bool(true), "phone_number", text),
+        ("jcredit", n("1"), "jcredit", terms),
+        ("jcredit", s("1"), "jcredit", terms),
+        ("regional", m(&[("aoba", n("1")), ("gone", n("0.01"))]), "regional.gone", terms),
+        ("regional", m(&[("no.key", n("1"))]), "regional.no.key", terms),
+        ("regional", m(&[("gone", s("0"))]), "regional.gone", terms),
+        ("regional", Value::L(Vec::new()), "regional", "is no map"),
+        ("regional", m(&[("aoba", s("1"))]), "regional.aoba", number),
+        ("regional", m(&[("aoba", n("0.125"))]), "regional.aoba", refused),
+        ("co2_total", s("1"), "co2_total", number),
+        ("co2_total", long.clone(), "co2_total", exact),
+        ("balance", s("10"), "balance", number),
+        ("balance", Value::L(vec![n("1")]), "balance", number),
+        ("balance", long, "balance", exact),
+        ("balance", n("1.23456789012345678901234567890123E+2"), "balance", exact),
+        ("balance", n("-1"), "balance", refused),
+        ("balance", n("0.5"), "balance", refused),
+        ("point", n("1000000000000000"), "point", refused),
+    ] {
+        assert_eq!(
+            of(&[(name, value.clone())], &[]),
+            Err(Unadoptable { attribute: attribute.to_owned(), why }),
+            "{value:?}"
+        );
+    }
+    // What it does not know may be of any kind.
+    assert!(of(&[], &[("nickname", Odd::Null), ("tags", Odd::Other)]).is_ok());
+    let wrong = Unadoptable { attribute: "point".to_owned(), why: number };
+    assert_eq!(wrong.to_string(), "the God Record's `point` is no number");
+}
+
+/// What is written in any case: what is there afterwards, and on what that hangs.
+const TAKEN: &str = "fence_phase = 0, truth_profile = 'legacy', truth_history = 'legacy', truth_metrics = 'legacy', \
+     truth_points = 'legacy', truth_jcredit = 'legacy', truth_regional = 'legacy', truth_money = 'legacy', \
+     profile_accounts = 3, ";
+const AT: &str = "'2023-11-14T22:13:20.000Z'";
+const RAW: &str = "IF attribute_exists(uuid) AND attribute_not_exists(fence_phase)";
+
+/// What is protected if it stands.
+fn protected() -> String {
+    format!(
+        "profile_status = if_not_exists(profile_status, 'active'), \
+         profile_customer_id = if_not_exists(profile_customer_id, '{ID}'), \
+         created_at = if_not_exists(created_at, {AT}), updated_at = if_not_exists(updated_at, {AT})"
+    )
+}
+
+/// A balance's companions.
+fn beside(word: &str, exposure: &str) -> String {
+    format!("{word}_exposure = {exposure}, {word}_updated_at = {AT}, ")
+}
+
+#[test]
+fn whatever_shape_a_god_record_has_it_is_taken_over_whole() {
+    let none = |word: &str| format!("{}{word} = 0, ", beside(word, "0"));
+    let nothing = "attribute_not_exists(balance) AND attribute_not_exists(point)";
+    let empty_map = format!("{}regional = {{aoba: 0}}, ", beside("regional_aoba", "0"));
+    // Each: what stands, what is set, what it hangs on, and what opens.
+    let cases = [
+        // Nothing is there, and what the ledger does not know is not touched.
+        (
+            vec![("rank", s("gold")), ("tags", Value::L(vec![n("1")])), ("name", s(""))],
+            format!("{}{}{empty_map}", none("balance"), none("point")),
+            format!("{nothing} AND attribute_not_exists(regional.aoba) AND attribute_not_exists(regional)"),
+            vec![],
+        ),
+        // Zero in every form; a map that names none of the tenant's currencies, and one that it does not run.
+        (
+            vec![
+                ("balance", n("0.000")),
+                ("point", n("-0")),
+                ("jcredit", n("0")),
+                ("regional", m(&[("gone", n("0"))])),
+            ],
+            format!(
+                "{}{}{}regional.aoba = 0, ",
+                beside("balance", "0"),
+                beside("point", "0"),
+                beside("regional_aoba", "0")
+            ),
+            "balance = 0.000 AND point = -0 AND attribute_not_exists(regional.aoba)".to_owned(),
+            vec![],
+        ),
+        // Decimals, the most that there may be, and a number with an exponent; guarded as they were read.
+        (
+            vec![
+                ("balance", n("999999999999999.0")),
+                ("point", n("1.5E+3")),
+                ("regional", m(&[("aoba", n("12.340")), ("gone", n("0.00"))])),
+                ("co2_total", n("12.3456789")),
+            ],
+            format!(
+                "{}{}{}",
+                beside("balance", "999999999999999"),
+                beside("point", "1500"),
+                beside("regional_aoba", "12.34")
+            ),
+            "balance = 999999999999999.0 AND point = 1.5E+3 AND regional.aoba = 12.340".to_owned(),
+            vec![("ECOPAY", "999999999999999"), ("POINT", "1500"), ("REGIONAL#aoba", "12.34")],
+        ),
+    ];
+    for (values, set, guards, opens) in cases {
+        let taken = of(&values, &[]).unwrap();
+        let record = format!("customer: SET {TAKEN}{set}{} {RAW} AND {guards}", protected());
+        assert_eq!(taken.last(), Some(&record));
+        let postings: Vec<String> = opens
+            .iter()
+            .flat_map(|(asset, opens)| {
+                let side =
+                    |account: &str, delta: &str| format!("{{account: '{account}', asset: '{asset}', delta: {delta}}}");
+                [side(&format!("customer:{ID}"), opens), side("opening_balances", &format!("-{opens}"))]
+            })
+            .collect();
+        // A marker, an entry and its line in the legacy history before it, if anything opens.
+        assert_eq!(taken.len(), if opens.is_empty() { 1 } else { 4 }, "{taken:#?}");
+        if let [marker, entry, ..] = &taken[..taken.len() - 1] {
+            assert!(marker.starts_with("card_op_idem#opening_balance#opening: PUT "), "{marker}");
+            assert!(marker.contains(" IF (attribute_not_exists(uuid) OR ttl < "), "{marker}");
+            assert!(entry.contains(&format!("postings: [{}]", postings.join(", "))), "{entry}");
+        }
+    }
+}
+
+#[test]
+fn who_is_there_already_and_who_is_not() {
+    let born = "customer: PUT {fence_phase: 0, regional: {}, truth_history: 'split', truth_jcredit: 'split', \
+         truth_metrics: 'split', truth_money: 'split', truth_points: 'split', truth_profile: 'split', \
+         truth_regional: 'split'} IF attribute_not_exists(uuid)";
+    assert_eq!(took(Model::GodRecord, &[], &[]), Ok(vec!["missing".to_owned()]));
+    assert_eq!(took(Model::GodRecord, &[(partition().profile(), Item::new())], &[]), Ok(vec![born.to_owned()]));
+    // Whatever else is there: it has been taken over.
+    assert_eq!(of(&[("fence_phase", n("0")), ("balance", s("x"))], &[]), Ok(vec!["adopted".to_owned()]));
+}
+
+#[test]
+fn of_the_half_way_model_points_open_from_the_aggregates() {
+    let values = item(&[("balance", n("0")), ("regional", m(&[("aoba", n("0"))]))]);
+    let aggregates = item(&[("point", n("40")), ("co2_total", n("3.5"))]);
+    let taken = took(Model::HalfWay, &[(god(), values), (metrics(), aggregates)], &[]).unwrap();
+    let [.., record, beside] = &taken[..] else { panic!("{taken:?}") };
+    assert!(record.contains("truth_metrics = 'split', truth_points = 'legacy'"), "{record}");
+    assert!(record.ends_with(&format!("{RAW} AND balance = 0 AND regional.aoba = 0")), "{record}");
+    assert_eq!(*beside, format!("METRICS: SET point_exposure = 40, point_updated_at = {AT} IF point = 40"));
+}
+
+#[test]
+fn a_text_that_says_nothing_goes_if_it_still_says_nothing() {
+    let gone = |values: &[(&str, Value)], odd: &[(&str, Odd)]| {
+        let taken =
+            of(&[values, &[("balance", n("0")), ("point", n("0")), ("regional", m(&[]))]].concat(), odd).unwrap();
+        let (_, rest) = taken[0].split_once(&protected()).unwrap();
+        let (removed, guards) = rest.split_once(RAW).unwrap();
+        let sums = " AND balance = 0 AND point = 0 AND attribute_not_exists(regional.aoba)";
+        (removed.trim().to_owned(), guards.replace(sums, ""))
+    };
+    let is_null = |name: &str| format!(" AND (attribute_not_exists({name}) OR attribute_type({name}, 'NULL'))");
+    let nothing = (String::new(), String::new());
+    assert_eq!(gone(&[("name", s("")), ("email", s("a@example.jp")), ("phone_number", s("1"))], &[]), nothing);
+    let (removed, guards) = gone(&[("email", s("")), ("phone_number", s(""))], &[]);
+    assert_eq!(
+        (removed.as_str(), guards.as_str()),
+        ("REMOVE email, phone_number", " AND email = '' AND phone_number = ''")
+    );
+    let (removed, guards) = gone(&[("email", s(""))], &[("name", Odd::Null), ("phone_number", Odd::Null)]);
+    assert_eq!(removed, "REMOVE email, phone_number, name");
+    assert_eq!(guards, format!(" AND email = ''{}{}", is_null("phone_number"), is_null("name")));
+    // The aggregates may have a null under a name under which the God Record has a text.
+    assert_eq!(
+        gone(&[("email", s("a@example.jp")), ("name", s("Hana"))], &[("email", Odd::Null), ("name", Odd::Null)]),
+        nothing
+    );
+}
+
+#[test]
+fn a_balance_where_the_other_model_has_it_is_no_less_lost() {
+    let why = "is a balance in an item in which the tenant's model has none";
+    let refused = |name: &str| Err(Unadoptable { attribute: name.to_owned(), why });
+    let (units, none) = (item(&[("point", n("5"))]), item(&[("point", n("0")), ("jcredit", n("0.0"))]));
+    assert_eq!(took(Model::GodRecord, &[(god(), Item::new()), (metrics(), units.clone())], &[]), refused("point"));
+    assert_eq!(took(Model::HalfWay, &[(god(), units)], &[]), refused("point"));
+    let jcredit = item(&[("jcredit", s("?"))]);
+    assert_eq!(took(Model::HalfWay, &[(god(), jcredit), (metrics(), Item::new())], &[]), refused("jcredit"));
+    for (model, items) in [
+        (Model::GodRecord, [(god(), Item::new()), (metrics(), none.clone())]),
+        (Model::HalfWay, [(god(), none), (metrics(), Item::new())]),
+    ] {
+        assert!(took(model, &items, &[]).unwrap().iter().any(|action| action.contains("point_exposure = 0")));
+    }
+}
+
+#[test]
+fn the_sums_of_aggregates_are_read_where_they_stand() {
+    let wrong = |name: &str, why| Err(Unadoptable { attribute: name.to_owned(), why });
+    for name in ["co2_total", "payments", "paid_total", "refunds", "refunded_total"] {
+        let aggregates = (metrics(), item(&[(name, s("many"))]));
+        assert_eq!(took(Model::HalfWay, &[(god(), Item::new()), aggregates], &[]), wrong(name, "is no number"));
+    }
+    // What the half-way model has not in the God Record is none of the ledger's there.
+    assert!(took(Model::HalfWay, &[(god(), item(&[("co2_total", s("many"))]))], &[]).is_ok());
+    // Money that a tenant does not run.
+    let of = |values: &[(&str, Value)]| {
+        let assets = vec![AssetSpec::POINT];
+        adopt(
+            &Migration { assets, ..migration(Model::GodRecord, 0, 0) },
+            &whose(),
+            &seen(&[(god(), item(values))]),
+            now(),
+        )
+    };
+    let why = "is a balance in an asset that the tenant's terms do not name";
+    assert_eq!(of(&[("balance", n("1"))]), Err(Unadoptable { attribute: "balance".to_owned(), why }));
+    assert!(of(&[("balance", n("0"))]).is_ok());
+}

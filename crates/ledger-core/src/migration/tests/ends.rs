@@ -1,0 +1,204 @@
+use super::*;
+
+use Concern::{History, Metrics, Money, Points, Profile};
+use std::collections::BTreeSet;
+
+const NOT_LEGACY: &str = "(NOT truth_profile = 'legacy') AND (NOT truth_history = 'legacy') AND (NOT truth_metrics = \
+     'legacy') AND (NOT truth_points = 'legacy') AND (NOT truth_jcredit = 'legacy') AND (NOT truth_regional = 'legacy') \
+     AND (NOT truth_money = 'legacy')";
+
+/// What a comparison finds while points alone are in both models.
+fn compared(truth: &str, legacy: &[(&str, Value)], wallet: &[(&str, Value)]) -> Parity {
+    let points = Key::stored(&whose().tenant, partition().as_str(), "BALANCE#POINT").unwrap();
+    let items = [(god(), adopted(3, &[(Points, truth)], legacy)), (points, item(wallet))];
+    let mut migration = migration(Model::GodRecord, at_stage(Points, Stage::Backfilled), 3);
+    migration.assets.truncate(2);
+    let mut parity = parity(&migration, &whose(), &seen(&items));
+    // What has moved before is told of apart.
+    let before = BTreeSet::from([Profile, History, Metrics]);
+    assert!(parity.not_copied.is_superset(&before));
+    parity.not_copied.retain(|concern| !before.contains(concern));
+    parity
+}
+
+#[test]
+fn what_two_models_do_not_say_alike_is_named() {
+    let differ = |attributes: &[&str]| {
+        let named = |attribute: &&str| Difference {
+            concern: Points,
+            record: "BALANCE#POINT".to_owned(),
+            attribute: (*attribute).to_owned(),
+        };
+        Parity { not_copied: BTreeSet::new(), differences: attributes.iter().map(named).collect() }
+    };
+    for (legacy, wallet, want) in [
+        // A sum is a number, however it is written, and nothing if it is not there.
+        (vec![("point", n("5.0"))], vec![("balance", n("5")), ("held", n("0.00")), ("exposure", n("0"))], &[][..]),
+        (vec![], vec![], &[]),
+        (vec![("point", n("5"))], vec![("balance", n("5.01"))], &["balance"]),
+        (vec![("point", n("5"))], vec![], &["balance"]),
+        (vec![("point", n("-5"))], vec![("balance", n("5"))], &["balance"]),
+        (
+            vec![("point_held", n("1")), ("point_exposure", n("2"))],
+            vec![("reserved", n("3"))],
+            &["held", "reserved", "exposure"],
+        ),
+        // What is no number is not what any number is.
+        (vec![("point", s("5"))], vec![("balance", n("5"))], &["balance"]),
+        (vec![], vec![("balance", s("0"))], &["balance"]),
+        (vec![("point", s("x"))], vec![("balance", s("x"))], &["balance"]),
+        // Fields are alike as they are; an empty text is none. When an item was touched is no part of what it says.
+        (vec![("point_frozen", s("a")), ("point_corrected_at", s(""))], vec![("frozen", s("a"))], &[]),
+        (
+            vec![("point_frozen", s("a"))],
+            vec![("frozen", s("b")), ("corrected_at", s("then"))],
+            &["frozen", "corrected_at"],
+        ),
+        (vec![("created_at", s("a")), ("point_updated_at", s("b"))], vec![("updated_at", s("c"))], &[]),
+        // What nobody knows is compared by nobody.
+        (vec![("rank", s("gold"))], vec![("colour", s("red"))], &[]),
+    ] {
+        let parity = compared("both", &legacy, &wallet);
+        assert_eq!(parity, differ(want), "{legacy:?} {wallet:?}");
+        assert_eq!(parity.is_clean(), want.is_empty());
+    }
+    for truth in ["legacy", "split", "rubbish"] {
+        let parity = compared(truth, &[("point", n("5"))], &[("balance", n("4"))]);
+        assert_eq!(parity, Parity { not_copied: BTreeSet::from([Points]), differences: Vec::new() });
+        assert!(!parity.is_clean());
+    }
+}
+
+#[test]
+fn only_what_is_in_both_is_compared() {
+    let nothing = seen(&[(god(), adopted(3, &[], &[]))]);
+    for model in Model::ALL {
+        for phase in Phase::all(model) {
+            let found = parity(&migration(model, phase.number(), 3), &whose(), &nothing);
+            let both =
+                |concern: &Concern| phase.stage(*concern).writes_legacy() && phase.stage(*concern).writes_split();
+            assert_eq!(found.not_copied, Concern::ALL.into_iter().filter(both).collect(), "{phase}");
+            assert!(found.differences.is_empty());
+        }
+    }
+}
+
+fn row(name: &str, more: &[(&str, Value)]) -> Item {
+    item(&[&[(attr::PK, s(partition().as_str())), (attr::SK, s(name))][..], more].concat())
+}
+
+#[test]
+fn what_stands_for_a_legacy_row_is_found_under_few_keys() {
+    let keys = |row: &Item| told_by(row).iter().map(|key| key.sk().to_owned()).collect::<Vec<_>>();
+    let name = format!("history#1700000000000#pay#{ID}");
+    let ours = row(&name, &[("transaction_id", s(ID))]);
+    assert_eq!(keys(&ours), [format!("TXN#{ID}"), format!("TXNREF#{ID}")]);
+    assert!(told_by(&ours).iter().all(|key| key.pk() == partition().as_str()));
+    let theirs = row("history#1700000000000#pay", &[]);
+    assert_eq!(told_by(&theirs), [reference(&theirs).unwrap().0]);
+    for none in ["history#yesterday#pay", "customer"] {
+        assert_eq!(keys(&row(none, &[])), [""; 0]);
+    }
+    let names = |name: &str| row("TXN#1", &[(LEGACY_SK, s(name))]);
+    assert!(tells(&names(&name), &ours) && !tells(&names(&name), &theirs));
+    assert!(!tells(&row("TXN#1", &[]), &ours) && !tells(&ours, &ours) && !tells(&names(&name), &Item::new()));
+}
+
+fn emptied(model: Model, items: &[(Key, Item)]) -> Contraction {
+    let last = Phase::all(model).last().unwrap().number();
+    let migration = Migration { contracting: true, ..migration(model, last, 29) };
+    contract(&migration, &whose(), &seen(items))
+}
+
+/// Everything in the split records.
+fn moved(fence: i64, more: &[(&str, Value)]) -> Item {
+    let truths = Concern::ALL.map(|concern| (concern, if concern == Money { "both" } else { "split" }));
+    adopted(fence, &truths, more)
+}
+
+#[test]
+fn what_the_split_records_have_goes_and_the_rest_stays() {
+    let whole = [
+        ("name", s("Hana")),
+        ("profile_status", s("active")),
+        ("balance", n("5")),
+        ("balance_held", n("0")),
+        ("point", n("3")),
+        ("regional_aoba_exposure", n("1")),
+        ("co2_total", n("1.5")),
+        ("metrics_payments", n("2")),
+        ("created_at", s("then")),
+        ("rank", s("gold")),
+        ("jcredit", n("0")),
+    ];
+    let truths =
+        "truth_history, truth_jcredit, truth_metrics, truth_money, truth_points, truth_profile, truth_regional";
+    let written = |regional: Value| {
+        let record = moved(28, &[&whole[..], &[("regional", regional)]].concat());
+        let Contraction::Change(change) = emptied(Model::GodRecord, &[(god(), record)]) else { panic!() };
+        told(&change)
+    };
+    let gone = |regional: &str| {
+        format!(
+            "customer: SET fence_phase = 29 REMOVE balance, balance_held, co2_total, created_at, metrics_payments, name, \
+             point, profile_status, {regional}, regional_aoba_exposure, {truths} IF fence_phase <= 29"
+        )
+    };
+    // The map of currencies goes as it was read; one that the tenant does not run keeps the map.
+    let known = written(m(&[("aoba", n("1"))]));
+    assert_eq!(known, [format!("{} AND regional = {{aoba: 1}} AND {NOT_LEGACY}", gone("regional"))]);
+    let strange = written(m(&[("aoba", n("1")), ("gone", n("0"))]));
+    assert_eq!(strange, [format!("{} AND {NOT_LEGACY}", gone("regional.aoba"))]);
+}
+
+#[test]
+fn nothing_goes_that_may_stand_there_alone() {
+    assert_eq!(emptied(Model::GodRecord, &[]), Contraction::Done);
+    assert_eq!(emptied(Model::GodRecord, &[(god(), item(&[("balance", n("5"))]))]), Contraction::NotCopied(Profile));
+    assert_eq!(emptied(Model::GodRecord, &[(god(), moved(30, &[]))]), Contraction::Fenced);
+    for concern in Concern::ALL {
+        // Neither what says that it is alone, nor what is not understood.
+        for truth in [s("legacy"), s("Split"), n("1")] {
+            let mut record = moved(29, &[]);
+            record.insert(format!("truth_{}", concern.name()), truth);
+            assert_eq!(emptied(Model::GodRecord, &[(god(), record)]), Contraction::NotCopied(concern));
+        }
+    }
+    // An empty one is left as it is, once who plans by an earlier setting is shut out.
+    let rest = |fence: i64| item(&[("fence_phase", Value::int(fence)), ("rank", s("gold"))]);
+    assert_eq!(emptied(Model::GodRecord, &[(god(), rest(29))]), Contraction::Done);
+    let Contraction::Change(change) = emptied(Model::GodRecord, &[(god(), rest(28))]) else { panic!() };
+    assert_eq!(told(&change), [format!("customer: SET fence_phase = 29 IF fence_phase <= 29 AND {NOT_LEGACY}")]);
+}
+
+#[test]
+fn of_the_half_way_model_points_go_and_aggregates_stay() {
+    let aggregates =
+        item(&[("point", n("3")), ("point_held", n("0")), ("co2_total", n("1")), ("updated_at", s("then"))]);
+    let record = item(&[("fence_phase", n("29")), ("balance", n("5")), ("point", n("9")), ("co2_total", n("7"))]);
+    let items = [(god(), record), (metrics(), aggregates.clone())];
+    let Contraction::Change(change) = emptied(Model::HalfWay, &items) else { panic!() };
+    let want = [
+        "METRICS: REMOVE point, point_held".to_owned(),
+        format!("customer: SET fence_phase = 29 REMOVE balance IF fence_phase <= 29 AND {NOT_LEGACY}"),
+    ];
+    assert_eq!(told(&change), want);
+    // What stands in the aggregates of the other model was never the God Record's.
+    let items = [(god(), item(&[("fence_phase", n("29"))])), (metrics(), aggregates)];
+    assert_eq!(emptied(Model::GodRecord, &items), Contraction::Done);
+}
+
+#[test]
+fn a_legacy_history_goes_in_a_week() {
+    let (due, name) = (now().plus(HISTORY_KEPT).seconds(), "history#1700000000000#pay");
+    let kept =
+        [row("TXN#1", &[]), row("customer", &[]), row(name, &[(attr::TTL, n("1"))]), item(&[(attr::SK, s(name))])];
+    assert_eq!(expire_history(&kept, now()), None);
+    let mut rows = kept.to_vec();
+    rows.extend([row(name, &[]), row("history#yesterday", &[])]);
+    let change = expire_history(&rows, now()).unwrap();
+    assert_eq!(due - now().seconds(), 604_800);
+    let want = [name, "history#yesterday"].map(|name| format!("{name}: SET ttl = {due} IF attribute_exists(uuid)"));
+    assert_eq!(told(&change), want);
+    assert!(change.items().iter().all(|item| item.key().pk() == partition().as_str()));
+}
