@@ -4,7 +4,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_tests::http::World;
-use ledger_tests::http::books::{Books, Row};
+use ledger_tests::http::books::{Books, Row, n};
 use ledger_tests::http::endpoints::Stage;
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,10 +58,6 @@ fn find(books: &Books, prefix: &'static str, which: impl Fn(&Row) -> bool) -> Ke
     let mut found = books.under(prefix).filter(|(_, _, row)| which(row));
     let (pk, sk, _) = found.next().unwrap_or_else(|| panic!("no {prefix}"));
     (pk.to_owned(), sk.to_owned())
-}
-
-fn n(number: &str) -> AttributeValue {
-    AttributeValue::N(number.to_owned())
 }
 
 #[tokio::test]

@@ -4,11 +4,11 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::ids::TransactionId;
-use ledger_core::migration::{Concern, Model, Phase, Stage};
+use ledger_core::migration::{Concern, Model, Stage};
 use ledger_core::time::Timestamp;
 use ledger_runtime::cursor::Cursor;
-use ledger_tests::http::books::{Row, text};
-use ledger_tests::http::leaving::{n, phase_of, s};
+use ledger_tests::http::books::{n, s, text};
+use ledger_tests::http::migrating::phase_of;
 use ledger_tests::http::{Call, Customer, Merchant, World};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -29,8 +29,8 @@ struct Told {
 }
 
 impl Told {
-    async fn set(tenant: &str, phase: Phase) -> Self {
-        let world = World::leaving(tenant, phase).await;
+    async fn set(tenant: &str, stage: Stage) -> Self {
+        let world = World::migrating(tenant, phase_of(Model::GodRecord, Concern::History, stage)).await;
         let shop = world.merchant().await;
         let customer = world.legacy_customer(&[("balance", n(5000))], &[]).await;
         let this = Self { world, customer, shop };
@@ -56,8 +56,7 @@ impl Told {
             ("tags", AttributeValue::Ss(vec!["a".to_owned()])),
             ("nothing", AttributeValue::Null(true)),
         ];
-        let name = format!("history#{millis}#{operation}");
-        self.world.plant(self.world.legacy_row(&self.customer.id, &name, &own)).await;
+        self.world.plant_of(&self.customer, &format!("history#{millis}#{operation}"), &own).await;
     }
 
     async fn page(&self, query: &str) -> Value {
@@ -80,31 +79,6 @@ impl Told {
 
     fn by_id(&self, id: &str) -> Call {
         Call::get(&format!("/v1/me/transactions/{id}"), &self.customer.who)
-    }
-
-    /// A legacy line's reference, as it is made for good.
-    async fn refer(&self, name: &str) {
-        let books = self.world.books().await;
-        let pk = format!("{}#customer#{}", self.world.tenant, self.customer.id);
-        let legacy = books.row(&pk, name).expect("a legacy line");
-        let at = Timestamp::from_millis(name.split('#').nth(1).expect("an instant").parse().expect("one"));
-        let customer = Uuid::parse_str(&self.customer.id).expect("an id");
-        let id = TransactionId::of_step(customer, name, at);
-        let kept: Row = legacy
-            .iter()
-            .filter(|(name, _)| ["amount", "memo"].contains(&name.as_str()))
-            .map(|(n, v)| (n.clone(), v.clone()))
-            .collect();
-        let said = [
-            ("transaction_id", s(id)),
-            ("operation", s(name.splitn(3, '#').nth(2).expect("an operation"))),
-            ("created_at", s(at)),
-            ("changes", AttributeValue::M([("ECOPAY".to_owned(), n(-5))].into())),
-            ("memo", legacy["memo"].clone()),
-            ("legacy_sk", s(name)),
-            ("legacy", AttributeValue::M(kept)),
-        ];
-        self.world.plant(self.world.legacy_row(&self.customer.id, &format!("TXNREF#{id}"), &said)).await;
     }
 
     /// Each line once, newest first, at every size of a page; and alone.
@@ -132,7 +106,7 @@ impl Told {
 async fn a_history_in_two_formats_is_one_at_every_stage() {
     for stage in [Stage::LegacyOnly, Stage::DualWrite, Stage::Backfilled, Stage::ReadNew] {
         let tenant = format!("told-{}", stage.name().replace('_', "-"));
-        let told = Told::set(&tenant, phase_of(Model::GodRecord, Concern::History, stage)).await;
+        let told = Told::set(&tenant, stage).await;
         let books = told.world.check_books().await;
         let written = books.under("history#").filter(|(_, _, row)| !text(row, "transaction_id").starts_with("L-"));
         assert_eq!(written.count(), OURS, "{tenant}: both formats are written");
@@ -141,7 +115,7 @@ async fn a_history_in_two_formats_is_one_at_every_stage() {
         for name in
             [format!("history#{}#c", THEN), format!("history#{}#pay", THEN - 1), format!("history#{}#refund", THEN + 1)]
         {
-            told.refer(&name).await;
+            told.world.plant_reference(&told.customer, &name).await;
         }
         assert_eq!(told.is_told(&format!("{tenant}, referred"), THEIRS).await, before);
         let of_nobody = TransactionId::of_step(Uuid::nil(), "nobody", Timestamp::from_millis(THEN));
@@ -151,9 +125,9 @@ async fn a_history_in_two_formats_is_one_at_every_stage() {
 
 #[tokio::test]
 async fn a_history_that_has_left_the_legacy_format_is_read_from_the_other_alone() {
-    let told = Told::set("told-new-only", phase_of(Model::GodRecord, Concern::History, Stage::NewOnly)).await;
+    let told = Told::set("told-new-only", Stage::NewOnly).await;
     for name in ["a", "b", "e"] {
-        told.refer(&format!("history#{THEN}#{name}")).await;
+        told.world.plant_reference(&told.customer, &format!("history#{THEN}#{name}")).await;
     }
     let _ = told.is_told("new only", 3).await;
     let _ = told.world.check_books().await;
@@ -162,9 +136,9 @@ async fn a_history_that_has_left_the_legacy_format_is_read_from_the_other_alone(
 #[tokio::test]
 async fn a_history_ends_where_the_legacy_one_does_not_begin() {
     // What is under no instant has no place in it, and what is after a cursor of long ago is nothing.
-    let told = Told::set("told-odd", phase_of(Model::GodRecord, Concern::History, Stage::LegacyOnly)).await;
+    let told = Told::set("told-odd", Stage::LegacyOnly).await;
     for name in ["history#", "history#yesterday#pay", "history#pay"] {
-        told.world.plant(told.world.legacy_row(&told.customer.id, name, &[("amount", n(1))])).await;
+        told.world.plant_of(&told.customer, name, &[("amount", n(1))]).await;
     }
     let whole = told.is_told("odd", THEIRS).await;
     let first = Timestamp::from_millis(5);

@@ -150,7 +150,7 @@ async fn back_from_the_last_phase_to_the_first_and_there_again() {
     a_day(world, merchant, &one, &two, 28).await;
     for phase in (0..28).rev() {
         migrating.settle();
-        let _ = migrating.put_phase(phase).await.good();
+        let _ = world.put_phase(phase).await.good();
         a_day(world, merchant, &one, &two, phase).await;
         let _ = world.check_books().await;
     }
@@ -165,54 +165,47 @@ async fn back_from_the_last_phase_to_the_first_and_there_again() {
 #[tokio::test]
 async fn a_phase_is_entered_on_evidence_only() {
     let migrating = Migrating::start("legacy-evidence", Model::GodRecord, 3).await;
+    let world = &migrating.world;
     let refused = async |number: u8, code: &str, what: &str| {
-        let detail = migrating.put_phase(number).await.problem(400, code).text("/detail");
+        let detail = world.put_phase(number).await.problem(400, code).text("/detail");
         assert!(detail.contains(what), "{detail}");
     };
     refused(2, "invalid_request", "one before or the one after").await;
     refused(29, "invalid_request", "from 0 to 28").await;
-    let _ = migrating.put_phase(1).await.good();
+    let _ = world.put_phase(1).await.good();
     refused(2, "wrong_state", "a moment ago").await;
     migrating.settle();
     refused(2, "wrong_state", "there has been none").await;
     migrating.clean("backfill").await;
-    let _ = migrating.put_phase(2).await.good();
+    let _ = world.put_phase(2).await.good();
     migrating.settle();
     refused(3, "wrong_state", "there has been none").await;
     migrating.clean("verify").await;
-    let _ = migrating.put_phase(1).await.good();
+    let _ = world.put_phase(1).await.good();
     migrating.settle();
     refused(2, "wrong_state", "under another setting").await;
     migrating.clean("backfill").await;
-    let _ = migrating.put_phase(2).await.good();
+    let _ = world.put_phase(2).await.good();
     migrating.settle();
     refused(3, "wrong_state", "under another setting").await;
-    let contract = Call::post("/v1/admin/migration/contract", &migrating.world.operator.who, &json!({})).key(new_key());
-    let detail = migrating.world.api.settle(&contract).await.problem(400, "wrong_state").text("/detail");
+    let detail = world.ask_for("contract", &json!({})).await.problem(400, "wrong_state").text("/detail");
     assert!(detail.contains("last phase"), "{detail}");
-    let split = World::new("legacy-none").await;
-    let status = split.api.send(&Call::get("/v1/admin/migration", &split.operator.who)).await.good().json();
-    assert_eq!(status["status"], "split");
-    let put = Call::new(http::Method::PUT, "/v1/admin/migration/phase", &split.operator.who).json(&json!({"phase": 1}));
-    let _ = split.api.send(&put).await.problem(404, "not_found");
 }
 
 #[tokio::test]
 async fn a_pass_goes_on_where_it_stopped() {
     let migrating = Migrating::start("legacy-slices", Model::HalfWay, 30).await;
-    let _ = migrating.put_phase(1).await.good();
+    let world = &migrating.world;
+    let _ = world.put_phase(1).await.good();
     migrating.settle();
-    let asked = migrating.world.operator("/v1/admin/migration/backfill", &json!({"customers_per_second": 5})).await;
+    let asked = world.ask_for("backfill", &json!({"customers_per_second": 5})).await.good();
     assert_eq!(asked.json()["status"], "requested");
     migrating.slice(Duration::from_millis(900)).await;
-    let status = migrating.status().await;
-    let (seen, of) =
-        (status["passes"][0]["customers"].as_i64().expect("a count"), status["passes"][0]["status"].clone());
-    assert!((5..30).contains(&seen) && of == "running", "{status}");
-    migrating.clean("backfill").await;
-    let status = migrating.status().await;
-    assert_eq!((&status["passes"][0]["customers"], &status["passes"][0]["changed"]), (&json!(30), &json!(30)));
-    migrating.clean("backfill").await;
-    assert_eq!(migrating.status().await["passes"][0]["changed"], json!(0), "again without effect");
+    let pass = world.last_pass("backfill").await;
+    let seen = pass["customers"].as_i64().expect("a count");
+    assert!((5..30).contains(&seen) && pass["status"] == "running", "{pass}");
+    let pass = migrating.clean("backfill").await;
+    assert_eq!((&pass["customers"], &pass["changed"]), (&json!(30), &json!(30)));
+    assert_eq!(migrating.clean("backfill").await["changed"], json!(0), "again without effect");
     assert_eq!(Phase::all(Model::HalfWay).count(), 25);
 }

@@ -6,7 +6,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::migration::Model;
 use ledger_local::demo::Demo;
 use ledger_local::stack::TABLE_DEFAULT;
-use ledger_tests::http::{Answer, migrating};
+use ledger_tests::http::Answer;
+use ledger_tests::http::migrating::last;
 use ledger_tests::lambda::kept::{self, Sizes};
 use ledger_tests::lambda::{FUNCTIONS, Function, Gate, Kind, Rig, events, function_of_event};
 use serde_json::{Value, json};
@@ -158,7 +159,7 @@ async fn the_workers_do_what_a_schedule_asks_for() {
         assert_eq!(did, json!({"records": records, "left": 0}));
     }
     // Nobody has a God Record, so all customers have been looked at by the end of the first run.
-    migrating::stand_at(&rig.world, Model::GodRecord, migrating::last(Model::GodRecord), false).await;
+    rig.world.stand_at(last(Model::GodRecord)).await;
     let _ = rig.world.operator("/v1/admin/migration/verify", &json!({})).await;
     let migrate = rig.function("migrate").await;
     for passes in [1, 0] {

@@ -118,6 +118,18 @@ fn kind((pk, sk): &(String, String)) -> String {
     }
 }
 
+/// A text, as an attribute has it.
+#[must_use]
+pub fn s(text: impl ToString) -> AttributeValue {
+    AttributeValue::S(text.to_string())
+}
+
+/// A number, as an attribute has it.
+#[must_use]
+pub fn n(number: impl ToString) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
 /// An attribute that must be a string.
 ///
 /// # Panics

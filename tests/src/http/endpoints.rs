@@ -1,10 +1,11 @@
 //! Every endpoint that moves money or changes state, each with a request that will succeed, what it
 //! then does, and another request that must not pass under the same key.
 
+use super::migrating::last;
 use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
-use super::{Call, Customer, Merchant, Terminal, World, breaks, migrating, parked};
+use super::{Call, Customer, Merchant, Terminal, World, breaks, parked};
 use ledger_core::migration::Model;
 use ledger_core::ops::settlement::Task;
 use ledger_core::ops::settlement::saga::STEPS;
@@ -316,7 +317,7 @@ impl Endpoint {
 
 /// A pass over all customers, asked for where each may be.
 async fn pass(world: &World, kind: &str) -> Prepared {
-    migrating::stand_at(world, Model::GodRecord, migrating::last(Model::GodRecord), false).await;
+    world.stand_at(last(Model::GodRecord)).await;
     let made = make(world, &format!("/v1/admin/migration/{kind}"), &json!({}));
     Prepared { status: 202, ..made.with_other("customers_per_second", 10) }
 }

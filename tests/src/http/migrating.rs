@@ -1,31 +1,274 @@
-//! A tenant that comes from a legacy model, on a stack whose clock a test may set forward: so that what takes an
-//! operator days takes a test seconds.
+//! Tenants that leave a legacy model: put at a phase, as if they had been there for long; or taken all the way, on a
+//! stack whose clock a test may set forward, so that what takes an operator days takes a test seconds.
 
-use super::books::{Books, text};
+use super::books::{Books, Row, n, s, text};
 use super::host::{self, Host};
+use super::topup_rig::Hand;
+use super::world::{new_id, new_key};
 use super::{Answer, Call, Customer, Merchant, World};
-use crate::cloud::gate;
 use aws_sdk_dynamodb::types::AttributeValue;
-use ledger_core::ids::Tenant;
-use ledger_core::migration::{Model, Phase, SETTLES, Stage};
+use ledger_core::ids::TransactionId;
+use ledger_core::keys::{GOD_RECORD, sk};
+use ledger_core::migration::{Concern, Model, Phase, SETTLES, Stage};
+use ledger_core::time::Timestamp;
 use ledger_local::legacy::{self, Legacy};
 use ledger_local::stack::TABLE_DEFAULT;
-use ledger_runtime::clock::Clock;
-use ledger_runtime::lambda::Due;
-use ledger_runtime::migration::{self, Settings};
+use ledger_runtime::migration::Settings;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use uuid::Uuid;
 
 /// How long a slice of a test's pass goes on.
 const SLICE: Duration = Duration::from_secs(20);
 
 /// Long ago: every function has seen the setting.
 const SINCE: &str = "2020-01-01T00:00:00.000Z";
+
+/// The last phase of a model's way.
+///
+/// # Panics
+/// Never: there is a first one.
+#[must_use]
+pub fn last(model: Model) -> Phase {
+    Phase::all(model).last().expect("a phase")
+}
+
+/// The first phase of a model in which a concern has come to a stage.
+///
+/// # Panics
+/// When there is none.
+#[must_use]
+pub fn phase_of(model: Model, concern: Concern, stage: Stage) -> Phase {
+    Phase::all(model).find(|phase| phase.stage(concern) == stage).unwrap_or_else(|| panic!("no {stage:?}"))
+}
+
+impl World {
+    /// A tenant of the shared stack that is at a phase from the beginning.
+    pub async fn migrating(tenant: &str, phase: Phase) -> Self {
+        let world = Self::legacy(host::shared(), tenant, phase.model()).await;
+        world.stand_at(phase).await;
+        world
+    }
+
+    /// Puts the tenant at a phase, past the ledger, as if it had been there for long. Each time under a fence of its
+    /// own, so that what was asked for before is of another setting.
+    ///
+    /// # Panics
+    /// When the tenant has no configuration.
+    pub async fn stand_at(&self, phase: Phase) {
+        self.set_migration(phase, None).await;
+    }
+
+    /// Puts the tenant where its God Records are being emptied.
+    ///
+    /// # Panics
+    /// When the tenant has no configuration.
+    pub async fn stand_contracting(&self, model: Model) {
+        self.set_migration(last(model), Some(("contracting", AttributeValue::Bool(true)))).await;
+    }
+
+    async fn set_migration(&self, phase: Phase, more: Option<(&str, AttributeValue)>) {
+        let books = self.books().await;
+        let mut config = books.row(&format!("{}#tenant#root", self.tenant), "CONFIG").expect("a configuration").clone();
+        let before = config.get("migration").and_then(|before| before.as_m().ok()?.get("fence")?.as_n().ok());
+        let fence = before.map_or(0, |fence| fence.parse::<i64>().expect("a whole number") + 1);
+        let setting = [
+            ("model", s(phase.model().name())),
+            ("phase", n(phase.number())),
+            ("fence", n(fence)),
+            ("since", s(SINCE)),
+        ];
+        let setting: HashMap<_, _> =
+            setting.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value)).collect();
+        config.insert("migration".to_owned(), AttributeValue::M(setting));
+        self.plant(config).await;
+    }
+
+    /// Where the tenant's migration stands.
+    pub async fn migration(&self) -> Value {
+        self.api.send(&Call::get("/v1/admin/migration", &self.operator.who)).await.good().json()
+    }
+
+    /// Asks for a phase.
+    pub async fn put_phase(&self, number: u8) -> Answer {
+        let put = Call::new(http::Method::PUT, "/v1/admin/migration/phase", &self.operator.who);
+        self.api.settle(&put.json(&json!({ "phase": number }))).await
+    }
+
+    /// Asks for a pass.
+    pub async fn ask_for(&self, kind: &str, body: &Value) -> Answer {
+        let path = format!("/v1/admin/migration/{kind}");
+        self.api.settle(&Call::post(&path, &self.operator.who, body).key(new_key())).await
+    }
+
+    /// The last pass of a kind.
+    ///
+    /// # Panics
+    /// When there has been none.
+    pub async fn last_pass(&self, kind: &str) -> Value {
+        let view = self.migration().await;
+        let mut passes = view["passes"].as_array().expect("passes").iter();
+        passes.find(|pass| pass["kind"] == kind).cloned().unwrap_or_else(|| panic!("no {kind} in {view}"))
+    }
+
+    /// A customer of the legacy system, whom the ledger has not seen. The half-way model's points are given too.
+    pub async fn legacy_customer(
+        &self,
+        record: &[(&str, AttributeValue)],
+        metrics: &[(&str, AttributeValue)],
+    ) -> Customer {
+        let id = new_id();
+        let customer = Customer { who: self.token("customer", &id, None).await, id };
+        let named = [("name", s("Hanako")), ("email", s("hanako@example.com"))];
+        self.plant_of(&customer, GOD_RECORD, &[&named[..], record].concat()).await;
+        if !metrics.is_empty() {
+            self.plant_of(&customer, "METRICS", metrics).await;
+        }
+        customer
+    }
+
+    /// A row of a customer's as it stands.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub async fn row_of(&self, customer: &Customer, name: &str) -> Row {
+        let row = self.books().await.row(&self.pk_of(customer), name).cloned();
+        row.unwrap_or_else(|| panic!("no {name}"))
+    }
+
+    /// Writes a row of a customer's, past the ledger.
+    pub async fn plant_of(&self, customer: &Customer, name: &str, more: &[(&str, AttributeValue)]) -> Row {
+        let keys = [("uuid", s(self.pk_of(customer))), ("type", s(name))];
+        let row: Row = keys.iter().chain(more).map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        self.plant(row.clone()).await;
+        row
+    }
+
+    /// Writes the reference of a row of a customer's legacy history, as a backfill makes it for good.
+    ///
+    /// # Panics
+    /// When there is no such row, or it has no instant.
+    pub async fn plant_reference(&self, customer: &Customer, name: &str) -> Row {
+        let legacy = self.row_of(customer, name).await;
+        let told = name.strip_prefix(sk::HISTORY).and_then(|rest| rest.split_once('#'));
+        let (millis, operation) = told.expect("an instant and an operation");
+        let at = Timestamp::from_millis(millis.parse().expect("an instant"));
+        let id = TransactionId::of_step(Uuid::parse_str(&customer.id).expect("an id"), name, at);
+        let kept = legacy.iter().filter(|(name, _)| ["amount", "memo"].contains(&name.as_str()));
+        let kept = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let changes = HashMap::from([("ECOPAY".to_owned(), legacy["amount"].clone())]);
+        let mut said = vec![
+            ("transaction_id", s(id)),
+            ("operation", s(operation)),
+            ("created_at", s(at)),
+            ("changes", AttributeValue::M(changes)),
+            ("legacy_sk", s(name)),
+            ("legacy", AttributeValue::M(kept)),
+        ];
+        said.extend(legacy.get("memo").map(|memo| ("memo", memo.clone())));
+        self.plant_of(customer, &format!("TXNREF#{id}"), &said).await
+    }
+
+    fn pk_of(&self, customer: &Customer) -> String {
+        format!("{}#customer#{}", self.tenant, customer.id)
+    }
+}
+
+/// A tenant that goes the whole way.
+#[derive(Debug)]
+pub struct Migrating {
+    /// Its world.
+    pub world: World,
+    /// A merchant.
+    pub merchant: Merchant,
+    /// How many customers stand in the legacy model.
+    pub customers: u32,
+    model: Model,
+    hand: Hand,
+}
+
+impl Migrating {
+    /// A tenant with so many customers in a legacy model, on a stack of its own.
+    pub async fn start(tenant: &str, model: Model, customers: u32) -> Self {
+        let hand = Hand::default();
+        let clock = hand.clock();
+        let functions = clock.clone();
+        let host = Host::with_app(|backend| async move { host::app(backend.dynamodb, functions, &backend.stripe).0 });
+        let world = World::of_legacy(host, tenant, model, clock).await;
+        let written = legacy::write(world.table(), TABLE_DEFAULT, &world.slug(), Legacy { model, customers }).await;
+        written.unwrap_or_else(|error| panic!("the legacy customers are not there: {error}"));
+        let merchant = world.merchant().await;
+        Self { world, merchant, customers, model, hand }
+    }
+
+    /// A customer of the legacy model.
+    pub async fn customer(&self, number: u32) -> Customer {
+        let id = legacy::customer(number).to_string();
+        Customer { who: self.world.token("customer", &id, None).await, id }
+    }
+
+    /// Every phase after the first.
+    #[must_use]
+    pub fn phases(&self) -> Vec<Phase> {
+        Phase::all(self.model).skip(1).collect()
+    }
+
+    /// Sets the clock forward until everybody has seen the last change.
+    pub fn settle(&self) {
+        self.hand.forward(SETTLES + Duration::from_millis(1));
+    }
+
+    /// Enters a phase as an operator does: with the pass that it asks for, and after everybody has seen the one before.
+    /// That pass.
+    pub async fn enter(&self, phase: Phase) -> Option<Value> {
+        self.settle();
+        let pass = match phase.entered_by().map(|(_, stage)| stage) {
+            Some(Stage::Backfilled) => Some(self.clean("backfill").await),
+            Some(Stage::ReadNew | Stage::NewOnly) => Some(self.clean("verify").await),
+            Some(Stage::DualWrite | Stage::LegacyOnly) | None => None,
+        };
+        let _ = self.world.put_phase(phase.number()).await.good();
+        pass
+    }
+
+    /// A pass that must find nothing.
+    pub async fn clean(&self, kind: &str) -> Value {
+        let pass = self.pass(kind).await;
+        assert_eq!((&pass["status"], &pass["left"]), (&json!("done"), &json!(0)), "{pass}");
+        pass
+    }
+
+    /// A pass, to its end.
+    pub async fn pass(&self, kind: &str) -> Value {
+        let _ = self.world.ask_for(kind, &json!({"customers_per_second": 1000})).await.good();
+        loop {
+            self.slice(SLICE).await;
+            let pass = self.world.last_pass(kind).await;
+            if pass["status"] == "done" || pass["status"] == "superseded" {
+                return pass;
+            }
+        }
+    }
+
+    /// A slice of whatever is due.
+    pub async fn slice(&self, slice: Duration) {
+        let run = self.world.migrate_as(Settings { slice, ..Settings::default() }).await;
+        let _ = run.unwrap_or_else(|problem| panic!("a slice failed: {}", problem.body()));
+    }
+
+    /// The end of it: the God Records are emptied, and what is left is split records. The pass that did it.
+    pub async fn contract(&self) -> Value {
+        self.settle();
+        let _ = self.world.ask_for("contract", &json!({})).await.good();
+        self.settle();
+        let pass = self.clean("contract").await;
+        assert_eq!(self.world.migration().await["status"], "split");
+        pass
+    }
+}
 
 /// What all accounts but `opening_balances` have together, by asset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,146 +330,4 @@ impl fmt::Display for Totals {
         let parts: Vec<String> = self.0.iter().map(|(asset, sum)| format!("{asset} {}", sum.normalize())).collect();
         f.write_str(&parts.join(", "))
     }
-}
-
-/// The tenant.
-#[derive(Debug)]
-pub struct Migrating {
-    /// Its world.
-    pub world: World,
-    /// A merchant.
-    pub merchant: Merchant,
-    /// How many customers stand in the legacy model.
-    pub customers: u32,
-    model: Model,
-    ahead_ms: Arc<AtomicU64>,
-}
-
-impl Migrating {
-    /// A tenant with so many customers in a legacy model, on a stack of its own.
-    pub async fn start(tenant: &str, model: Model, customers: u32) -> Self {
-        let ahead_ms = Arc::new(AtomicU64::new(0));
-        let ahead = Arc::clone(&ahead_ms);
-        let system = Clock::system();
-        let clock = Clock::from_fn(move || system.now().plus(Duration::from_millis(ahead.load(Ordering::SeqCst))));
-        let functions = clock.clone();
-        let host = Host::with_app(|backend| async move { host::app(backend.dynamodb, functions, &backend.stripe).0 });
-        let world = World::of_legacy(host, tenant, model, clock).await;
-        let slug = Tenant::parse(tenant).expect("a slug");
-        let written = legacy::write(world.table(), TABLE_DEFAULT, &slug, Legacy { model, customers }).await;
-        written.unwrap_or_else(|error| panic!("the legacy customers are not there: {error}"));
-        let merchant = world.merchant().await;
-        Self { world, merchant, customers, model, ahead_ms }
-    }
-
-    /// A customer of the legacy model.
-    pub async fn customer(&self, number: u32) -> Customer {
-        let id = legacy::customer(number).to_string();
-        Customer { who: self.world.token("customer", &id, None).await, id }
-    }
-
-    /// Every phase after the first.
-    #[must_use]
-    pub fn phases(&self) -> Vec<Phase> {
-        Phase::all(self.model).skip(1).collect()
-    }
-
-    /// Sets the clock forward until everybody has seen the last change.
-    pub fn settle(&self) {
-        let settles = u64::try_from(SETTLES.as_millis()).expect("minutes");
-        self.ahead_ms.fetch_add(settles + 1, Ordering::SeqCst);
-    }
-
-    /// Where it stands.
-    pub async fn status(&self) -> Value {
-        self.world.api.send(&Call::get("/v1/admin/migration", &self.world.operator.who)).await.good().json()
-    }
-
-    /// Asks for a phase.
-    pub async fn put_phase(&self, number: u8) -> Answer {
-        let body = json!({ "phase": number });
-        let call = Call::new(http::Method::PUT, "/v1/admin/migration/phase", &self.world.operator.who).json(&body);
-        self.world.api.send(&call).await
-    }
-
-    /// Enters a phase as an operator does: with the pass that it asks for, and after everybody has seen the one before.
-    pub async fn enter(&self, phase: Phase) {
-        self.settle();
-        match phase.entered_by().map(|(_, stage)| stage) {
-            Some(Stage::Backfilled) => self.clean("backfill").await,
-            Some(Stage::ReadNew | Stage::NewOnly) => self.clean("verify").await,
-            Some(Stage::DualWrite | Stage::LegacyOnly) | None => {}
-        }
-        let _ = self.put_phase(phase.number()).await.good();
-    }
-
-    /// A pass that must find nothing.
-    pub async fn clean(&self, kind: &str) {
-        let pass = self.pass(kind).await;
-        assert_eq!((&pass["status"], &pass["left"]), (&json!("done"), &json!(0)), "{pass}");
-    }
-
-    /// A pass, to its end.
-    pub async fn pass(&self, kind: &str) -> Value {
-        let body = json!({"customers_per_second": 1000});
-        let _ = self.world.operator(&format!("/v1/admin/migration/{kind}"), &body).await;
-        loop {
-            self.slice(SLICE).await;
-            let status = self.status().await;
-            let passes = status["passes"].as_array().expect("passes").iter();
-            let pass = passes.clone().find(|pass| pass["kind"] == kind).expect("the pass");
-            if pass["status"] == "done" || pass["status"] == "superseded" {
-                return pass.clone();
-            }
-        }
-    }
-
-    /// A slice of whatever is due.
-    pub async fn slice(&self, slice: Duration) {
-        let due = Due::everything(self.world.slug());
-        let settings = Settings { slice, ..Settings::default() };
-        let run = migration::run_due(&self.world.app, &due.tenant, settings);
-        gate::as_test(run).await.unwrap_or_else(|problem| panic!("a slice failed: {}", problem.body()));
-    }
-
-    /// The end of it: the God Records are emptied, and what is left is split records.
-    pub async fn contract(&self) {
-        self.settle();
-        let _ = self.world.operator("/v1/admin/migration/contract", &json!({})).await;
-        self.settle();
-        self.clean("contract").await;
-        assert_eq!(self.status().await["status"], "split");
-    }
-}
-
-/// The last phase of a model's way.
-///
-/// # Panics
-/// Never: there is a first one.
-#[must_use]
-pub fn last(model: Model) -> u8 {
-    Phase::all(model).last().expect("a phase").number()
-}
-
-/// Puts a tenant at a phase, past the ledger, as if it had been there for long. Each time under a fence of its own, so
-/// that what was asked for before is of another setting.
-///
-/// # Panics
-/// When the tenant has no configuration.
-pub async fn stand_at(world: &World, model: Model, phase: u8, contracting: bool) {
-    let books = world.books().await;
-    let mut config = books.row(&format!("{}#tenant#root", world.tenant), "CONFIG").expect("a configuration").clone();
-    let before = config.get("migration").and_then(|before| before.as_m().ok()?.get("fence")?.as_n().ok());
-    let fence = before.map_or(0, |fence| fence.parse::<i64>().expect("a whole number") + 1);
-    let mut setting = HashMap::from([
-        ("model".to_owned(), AttributeValue::S(model.name().to_owned())),
-        ("phase".to_owned(), AttributeValue::N(phase.to_string())),
-        ("fence".to_owned(), AttributeValue::N(fence.to_string())),
-        ("since".to_owned(), AttributeValue::S(SINCE.to_owned())),
-    ]);
-    if contracting {
-        setting.insert("contracting".to_owned(), AttributeValue::Bool(true));
-    }
-    config.insert("migration".to_owned(), AttributeValue::M(setting));
-    world.plant(config).await;
 }

@@ -9,7 +9,6 @@ pub mod endpoints;
 pub mod event_tap;
 mod holdbook;
 pub mod host;
-pub mod leaving;
 pub mod ledgerbook;
 mod merchantbook;
 pub mod migrating;

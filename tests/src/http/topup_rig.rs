@@ -110,6 +110,11 @@ impl Hand {
         self.0.store(millis(by), Ordering::SeqCst);
     }
 
+    /// So much further ahead.
+    pub fn forward(&self, by: Duration) {
+        self.0.fetch_add(millis(by), Ordering::SeqCst);
+    }
+
     /// So many seconds ahead of the system's clock, or behind it.
     pub fn skew_s(&self, by: i64) {
         self.0.store(by * 1000, Ordering::SeqCst);

@@ -1,11 +1,10 @@
 //! Drives everything that the functions do: each operation of the document with a success, the workers with
 //! work to do, Stripe's events, and the ways on which a function asks its store for more than usual.
 
-use super::migrating;
-use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::ops::settlement::{Compensation, Step, Task};
 use ledger_local::faces::FACES;
 use ledger_tests::cloud::gate;
+use ledger_tests::http::books::n;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::psp_tap::Mishap;
@@ -15,10 +14,12 @@ use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World, settling};
 use serde_json::{Value, json};
 use std::time::Duration;
 
+/// Where money stands, as a rule.
+pub(crate) const BALANCE: &str = "BALANCE#ECOPAY";
 /// Past the demo's hour to pay, and past Stripe's memory of a key.
 const LATER: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// All of it.
+/// All of a tenant whose customers stand in split records.
 pub(crate) async fn everything() {
     let world = World::with_terms(Host::fresh(), "driven", |_| {}).await;
     // What is delivered, and when, must not be a matter of chance.
@@ -28,11 +29,10 @@ pub(crate) async fn everything() {
     traffic(&stage).await;
     settlements(&stage).await;
     assert!(stage.world.seal().await.expect("a whole run").records > 0);
-    reconciliations(&stage).await;
+    reconciliations(&stage, BALANCE).await;
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
     in_flight(async |_| {}).await;
-    migrating::everything().await;
 }
 
 /// Each operation that a tenant has wherever it keeps its customers, and what follows from them.
@@ -139,21 +139,25 @@ async fn settlements(stage: &Stage) {
 }
 
 /// A reconciliation of books with breaks of each kind of group, each of which is looked at again, and what can be
-/// looked at of it.
-async fn reconciliations(stage: &Stage) {
+/// looked at of it. A customer's money stands in the item `money`.
+pub(crate) async fn reconciliations(stage: &Stage, money: &str) {
     let Stage { world, merchant, .. } = stage;
     let customer = world.customer_with("1000").await;
     let _ = world.api.settle(&customer.pays(merchant, "100")).await.good();
     let _ = world.credit().await.expect("a whole run");
     let books = world.books().await;
-    for (kind, id) in [("customer", &customer.id), ("merchant", &merchant.id)] {
+    for (kind, id, item) in [("customer", &customer.id, money), ("merchant", &merchant.id, BALANCE)] {
         let pk = format!("{}#{kind}#{id}", world.tenant);
-        let mut row = books.row(&pk, "BALANCE#ECOPAY").expect("a balance").clone();
-        row.insert("balance".to_owned(), AttributeValue::N("7".to_owned()));
+        let mut row = books.row(&pk, item).expect("a balance").clone();
+        row.insert("balance".to_owned(), n(7));
         world.plant(row).await;
     }
     let report = world.reconciled().await;
     assert_eq!(report["status"], "breaks", "{report}");
+    for account in [format!("customer:{}", customer.id), format!("merchant:{}", merchant.id)] {
+        let mut found = report["findings"]["items"].as_array().expect("findings").iter();
+        assert!(found.any(|found| found["kind"] == "balance_differs" && found["subject"] == account), "{report}");
+    }
     assert!(world.reconcile_as(|settings| settings.nightly = true).await.is_ok());
     let _ = world.api.send(&Call::get("/v1/admin/reconciliation", &world.operator.who)).await.good();
 }

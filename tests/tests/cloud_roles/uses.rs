@@ -1,7 +1,7 @@
 //! What each role allows is what its function was seen to do, and what it has beside the table is written
 //! down here.
 
-use super::drive;
+use super::{drive, migrating};
 use ledger_local::faces::FACES;
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_tests::cloud::gate;
@@ -169,6 +169,7 @@ fn role<'a>(root: &'a mut Value, id: &str) -> &'a mut Vec<Value> {
 #[tokio::test]
 async fn roles_allow_what_functions_do_and_nothing_else() {
     drive::everything().await;
+    migrating::everything().await;
     let record = gate::record();
     assert_eq!(record.refused, BTreeSet::new());
     let template = Template::read();

@@ -18,6 +18,7 @@ use serde_json::{Map, json};
 /// A tenant in a phase, to which a phase before it may still be known, with one customer who has a name and nothing
 /// else but `sums`.
 struct Case {
+    phase: Phase,
     scene: Scene,
     world: World<Model>,
     next: u32,
@@ -57,7 +58,7 @@ impl Case {
         legacy.items().iter().for_each(|item| world.store.put(wire::item_from_json(item)));
         legacy.meaning(&scene.tenant, &scene.terms).into_iter().for_each(|item| world.expected.put(item));
         scene.people.push(Person { id: who, is_legacy: true, unknown, history: 0 });
-        Self { scene, world, next: 1 }
+        Self { phase, scene, world, next: 1 }
     }
 
     fn number(&mut self, number: u32, op: Op, environment: usize) -> Told {
@@ -66,10 +67,10 @@ impl Case {
             match self.world.step(&self.scene, 0) {
                 Ok(Told::Goes) => {}
                 Ok(told) => return told,
-                Err(broken) => panic!("{op:?}: \"{}\": {}", broken.check, broken.what),
+                Err(broken) => panic!("{}: {op:?}: \"{}\": {}", self.phase, broken.check, broken.what),
             }
         }
-        panic!("{op:?} does not come to an end");
+        panic!("{}: {op:?} does not come to an end", self.phase);
     }
 
     fn run(&mut self, op: Op) -> Told {
@@ -77,13 +78,24 @@ impl Case {
         self.number(self.next, op, 0)
     }
 
-    fn over(&self) {
-        checks::everything(&self.world, &self.scene).unwrap_or_else(|b| panic!("\"{}\": {}", b.check, b.what));
+    #[track_caller]
+    fn applies(&mut self, op: Op) {
+        assert_eq!(self.run(op), Told::Applied, "{}: {op:?}", self.phase);
+    }
+
+    #[track_caller]
+    fn refuses(&mut self, op: Op, failure: Failure) {
+        assert_eq!(self.run(op), Told::Refused(Some(failure)), "{}: {op:?}", self.phase);
     }
 }
 
-fn phases() -> impl Iterator<Item = Phase> {
-    Legacy::ALL.into_iter().flat_map(Phase::all)
+/// Plays a case in every phase of both models, with a customer who has `sums`, and checks everything after each.
+fn in_every_phase(sums: &[(&str, &str)], play: impl Fn(&mut Case, CustomerId)) {
+    for phase in Legacy::ALL.into_iter().flat_map(Phase::all) {
+        let mut case = Case::new(phase, sums);
+        play(&mut case, customer(0));
+        checks::everything(&case.world, &case.scene).unwrap_or_else(|b| panic!("{phase}: \"{}\": {}", b.check, b.what));
+    }
 }
 
 fn pay(who: CustomerId, money: u64, points: u64, regional: u64) -> Op {
@@ -92,124 +104,99 @@ fn pay(who: CustomerId, money: u64, points: u64, regional: u64) -> Op {
 
 #[test]
 fn nobody_is_missing_in_every_phase() {
-    for phase in phases() {
-        let mut case = Case::new(phase, &[("balance", "10")]);
-        let (who, nobody) = (customer(0), customer(9));
-        let missing = Told::Refused(Some(Failure::AccountMissing));
-        assert_eq!(case.run(pay(nobody, 1, 0, 0)), missing, "{phase}");
-        assert_eq!(case.run(Op::Transfer { from: who, to: nobody, coin: Coin::Money, amount: 1 }), missing, "{phase}");
-        assert_eq!(case.run(Op::Transfer { from: nobody, to: who, coin: Coin::Money, amount: 1 }), missing, "{phase}");
+    in_every_phase(&[("balance", "10")], |case, who| {
+        let nobody = customer(9);
+        case.refuses(pay(nobody, 1, 0, 0), Failure::AccountMissing);
+        for (from, to) in [(who, nobody), (nobody, who)] {
+            case.refuses(Op::Transfer { from, to, coin: Coin::Money, amount: 1 }, Failure::AccountMissing);
+        }
         let patch = Op::Patch { who: nobody, name: true, email: Change::Clear, phone: Change::Set };
-        assert_eq!(case.run(patch), missing, "{phase}");
-        case.over();
-    }
+        case.refuses(patch, Failure::AccountMissing);
+    });
 }
 
 #[test]
 fn what_is_absent_is_nothing_in_every_phase() {
-    for phase in phases() {
-        let mut case = Case::new(phase, &[]);
-        let who = customer(0);
-        let short = Told::Refused(Some(Failure::Insufficient));
-        assert_eq!(case.run(pay(who, 0, 0, 1)), short, "{phase}");
-        assert_eq!(case.run(pay(who, 0, 1, 0)), short, "{phase}");
-        assert_eq!(case.run(Op::Grant { who, coin: Coin::Regional, amount: 5 }), Told::Applied, "{phase}");
-        assert_eq!(case.run(pay(who, 0, 0, 5)), Told::Applied, "{phase}");
-        case.over();
-    }
+    in_every_phase(&[], |case, who| {
+        case.refuses(pay(who, 0, 0, 1), Failure::Insufficient);
+        case.refuses(pay(who, 0, 1, 0), Failure::Insufficient);
+        case.applies(Op::Grant { who, coin: Coin::Regional, amount: 5 });
+        case.applies(pay(who, 0, 0, 5));
+    });
 }
 
 /// Aggregates and points may stand in one item, and then the guard is that of the points.
 #[test]
 fn too_few_points_are_told_as_that_in_every_phase() {
-    for phase in phases() {
-        let mut case = Case::new(phase, &[("point", "3"), ("balance", "100")]);
-        let who = customer(0);
-        assert_eq!(case.run(pay(who, 0, 4, 0)), Told::Refused(Some(Failure::Insufficient)), "{phase}");
-        assert_eq!(case.run(pay(who, 10, 3, 0)), Told::Applied, "{phase}");
-        assert_eq!(case.run(Op::Refund { who, of: case.next, part: None }), Told::Applied, "{phase}");
-        case.over();
-    }
+    in_every_phase(&[("point", "3"), ("balance", "100")], |case, who| {
+        case.refuses(pay(who, 0, 4, 0), Failure::Insufficient);
+        case.applies(pay(who, 10, 3, 0));
+        case.applies(Op::Refund { who, of: case.next, part: None });
+    });
 }
 
 #[test]
 fn a_frozen_customer_pays_nothing_in_any_phase() {
-    for phase in phases() {
-        let mut case = Case::new(phase, &[("balance", "100")]);
-        let who = customer(0);
-        assert_eq!(case.run(Op::Freeze { who, on: true }), Told::Applied, "{phase}");
-        assert_eq!(case.run(pay(who, 1, 0, 0)), Told::Refused(Some(Failure::AccountFrozen)), "{phase}");
-        assert_eq!(case.run(Op::Grant { who, coin: Coin::Point, amount: 1 }), Told::Applied, "{phase}");
-        assert_eq!(case.run(Op::Freeze { who, on: false }), Told::Applied, "{phase}");
-        assert_eq!(case.run(pay(who, 1, 1, 0)), Told::Applied, "{phase}");
-        case.over();
-    }
+    in_every_phase(&[("balance", "100")], |case, who| {
+        case.applies(Op::Freeze { who, on: true });
+        case.refuses(pay(who, 1, 0, 0), Failure::AccountFrozen);
+        case.applies(Op::Grant { who, coin: Coin::Point, amount: 1 });
+        case.applies(Op::Freeze { who, on: false });
+        case.applies(pay(who, 1, 1, 0));
+    });
 }
 
 #[test]
 fn a_customer_is_opened_once_in_every_phase() {
-    for phase in phases() {
-        let mut case = Case::new(phase, &[("balance", "100"), ("point", "1")]);
-        let (old, new) = (customer(0), customer(3));
-        let there = Told::Refused(Some(Failure::AlreadyExists));
-        assert_eq!(case.run(Op::Open { who: old }), there, "{phase}");
-        assert_eq!(case.run(Op::Open { who: new }), Told::Applied, "{phase}");
-        assert_eq!(case.run(Op::Open { who: new }), there, "{phase}");
-        assert_eq!(
-            case.run(Op::Transfer { from: old, to: new, coin: Coin::Money, amount: 7 }),
-            Told::Applied,
-            "{phase}"
-        );
-        assert_eq!(case.run(pay(new, 7, 0, 0)), Told::Applied, "{phase}");
-        case.over();
-    }
+    in_every_phase(&[("balance", "100"), ("point", "1")], |case, old| {
+        let new = customer(3);
+        case.refuses(Op::Open { who: old }, Failure::AlreadyExists);
+        case.applies(Op::Open { who: new });
+        case.refuses(Op::Open { who: new }, Failure::AlreadyExists);
+        case.applies(Op::Transfer { from: old, to: new, coin: Coin::Money, amount: 7 });
+        case.applies(pay(new, 7, 0, 0));
+    });
 }
 
 /// Who was opened before there was a migration has no God Record, and is there all the same.
 #[test]
 fn whom_only_split_records_know_is_there_in_every_phase() {
-    for phase in phases() {
-        let mut case = Case::new(phase, &[]);
+    in_every_phase(&[], |case, _| {
         let who = customer(4);
         let open = Request { op: Op::Open { who }, number: 90, attempt: 0 }.plan(&case.scene, &[]).unwrap();
         assert_eq!(open.placed(&Layout::Split).unwrap().items(), open.items());
         case.world.expected.execute(open.items()).unwrap();
         case.world.store.run(&open.items().iter().map(Act::of).collect::<Vec<_>>()).unwrap();
-        assert_eq!(case.run(Op::Code { who }), Told::Applied, "{phase}");
-        assert_eq!(case.run(Op::Grant { who, coin: Coin::Point, amount: 2 }), Told::Applied, "{phase}");
-        assert_eq!(case.run(pay(who, 0, 2, 0)), Told::Applied, "{phase}");
-        case.over();
-    }
+        case.applies(Op::Code { who });
+        case.applies(Op::Grant { who, coin: Coin::Point, amount: 2 });
+        case.applies(pay(who, 0, 2, 0));
+    });
 }
 
 /// A key that stands is answered as it stands, by an environment that is a setting behind, too.
 #[test]
 fn a_replay_is_a_replay_in_every_phase() {
-    for phase in phases() {
-        let mut case = Case::new(phase, &[("balance", "100"), ("point", "5")]);
-        let op = pay(customer(0), 100, 5, 0);
-        assert_eq!(case.number(50, op, 0), Told::Applied, "{phase}");
+    in_every_phase(&[("balance", "100"), ("point", "5")], |case, who| {
+        let op = pay(who, 100, 5, 0);
+        assert_eq!(case.number(50, op, 0), Told::Applied, "{}", case.phase);
         assert_eq!(case.world.environments[1], 0);
-        assert_eq!(case.number(50, op, 1), Told::Replayed, "{phase}");
-        assert_eq!(case.world.environments[1], 0, "{phase}: nothing had to be read again");
-        case.over();
-    }
+        assert_eq!(case.number(50, op, 1), Told::Replayed, "{}", case.phase);
+        assert_eq!(case.world.environments[1], 0, "{}: nothing had to be read again", case.phase);
+    });
 }
 
 /// Headroom that is reserved comes with the rest, whichever way a concern goes.
 #[test]
 fn reserved_headroom_goes_with_the_balance() {
-    for phase in phases() {
-        let mut case = Case::new(phase, &[("balance", "100")]);
-        let who = customer(0);
-        assert_eq!(case.run(Op::Topup { who, charge: 500 }), Told::Applied, "{phase}");
+    in_every_phase(&[("balance", "100")], |case, who| {
+        case.applies(Op::Topup { who, charge: 500 });
         let of = case.next;
         // The other setting is another one's later by then.
-        case.scene.settings.push(legacy::layout(&case.scene.terms.clone(), phase.back().unwrap_or(phase), 3));
+        let before = case.phase.back().unwrap_or(case.phase);
+        case.scene.settings.push(legacy::layout(&case.scene.terms.clone(), before, 3));
         case.world.config = 2;
         case.world.environments = vec![2, 1];
-        assert_eq!(case.run(Op::Paid { who, of, charge: 500 }), Told::Applied, "{phase}");
-        assert_eq!(case.run(pay(who, 600, 0, 0)), Told::Applied, "{phase}");
-        case.over();
-    }
+        case.applies(Op::Paid { who, of, charge: 500 });
+        case.applies(pay(who, 600, 0, 0));
+    });
 }

@@ -9,7 +9,7 @@ mod quiet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::dynamo::{Item, Value};
-use ledger_tests::http::books::{Books, Row, opt_text, text};
+use ledger_tests::http::books::{Books, Row, n, opt_text, s, text};
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::world::new_id;
 use ledger_tests::http::{Customer, World};
@@ -72,17 +72,13 @@ fn minted(ago: Duration, world: &World) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
 }
 
-fn s(text: impl ToString) -> AttributeValue {
-    AttributeValue::S(text.to_string())
-}
-
 /// An entry of an account's that is still to be told, as it would stand in the table.
 fn entry(world: &World, customer: &str, id: Uuid, shard: u32) -> Row {
     let side = |account: String, delta: &str| {
         AttributeValue::M(Row::from([
             ("account".to_owned(), s(account)),
             ("asset".to_owned(), s("POINT")),
-            ("delta".to_owned(), AttributeValue::N(delta.to_owned())),
+            ("delta".to_owned(), n(delta)),
         ]))
     };
     let postings = vec![side(format!("customer:{customer}"), "1"), side("points_issued".to_owned(), "-1")];

@@ -5,8 +5,8 @@ use super::export::{export, found as found_in, reconciled};
 use super::planted::{Found, found, roots, with};
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::migration::{Concern, Model, Phase, Stage};
-use ledger_tests::http::books::{Books, Row, opt_text};
-use ledger_tests::http::leaving::{n, phase_of, s};
+use ledger_tests::http::books::{Books, Row, n, opt_text, s, text};
+use ledger_tests::http::migrating::phase_of;
 use ledger_tests::http::{Customer, Merchant, World};
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +20,7 @@ struct Leaving {
 
 impl Leaving {
     async fn set(tenant: &str, phase: Phase) -> Self {
-        let world = World::leaving(tenant, phase).await;
+        let world = World::migrating(tenant, phase).await;
         let shop = world.merchant().await;
         let points = [("point", n(40)), ("co2_total", n("1.5"))];
         let regional = AttributeValue::M([("aoba".to_owned(), n(7))].into());
@@ -42,12 +42,8 @@ impl Leaving {
         let _ = self.world.credit().await.expect("a whole run");
     }
 
-    fn pk(&self) -> String {
-        format!("{}#customer#{}", self.world.tenant, self.customer.id)
-    }
-
     async fn row(&self, name: &str) -> Row {
-        self.world.books().await.row(&self.pk(), name).unwrap_or_else(|| panic!("no {name}")).clone()
+        self.world.row_of(&self.customer, name).await
     }
 
     fn customers(&self, kind: &str) -> Found {
@@ -174,24 +170,17 @@ async fn points_of_the_half_way_model_are_checked_in_the_aggregates() {
 #[tokio::test]
 async fn what_happened_before_the_books_names_no_entry() {
     let of = Leaving::set("leaving-history", phase_of(Model::GodRecord, Concern::History, Stage::DualWrite)).await;
-    let legacy = of.world.legacy_row(&of.customer.id, "history#1700000000000#pay", &[("amount", n(-500))]);
-    of.world.plant(legacy).await;
-    let id = ledger_tests::http::world::new_id();
-    let kept = AttributeValue::M([("amount".to_owned(), n(-500))].into());
-    let said = [
-        ("transaction_id", s(&id)),
-        ("operation", s("pay")),
-        ("created_at", s("2023-11-14T22:13:20.000Z")),
-        ("legacy_sk", s("history#1700000000000#pay")),
-        ("legacy", kept),
-    ];
-    let reference = of.world.legacy_row(&of.customer.id, &format!("TXNREF#{id}"), &said);
-    of.world.plant(reference.clone()).await;
+    let line = "history#1700000000000#pay";
+    of.world.plant_of(&of.customer, line, &[("amount", n(-500))]).await;
+    let reference = of.world.plant_reference(&of.customer, line).await;
     let _ = of.world.check_books().await;
     of.is_clean("a line of before").await;
     // One that names an entry is held to it.
     let home = s(format!("customer:{}", of.customer.id));
     let named = [("home", home.clone()), ("principal", home), ("idempotency_key", s("k"))];
     with(&of.world, &reference, |row| row.extend(named.map(|(name, value)| (name.to_owned(), value)))).await;
-    assert_eq!(of.finds("no entry").await, found("entry_missing", &format!("transaction:{id}")));
+    assert_eq!(
+        of.finds("no entry").await,
+        found("entry_missing", &format!("transaction:{}", text(&reference, "transaction_id")))
+    );
 }

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::ids::TransactionId;
 use ledger_core::time::Timestamp;
 use ledger_tests::http::World;
-use ledger_tests::http::books::{Books, Row, text};
+use ledger_tests::http::books::{Books, Row, n, s, text};
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::world::new_id;
 use serde_json::{Value, json};
@@ -12,14 +12,6 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 pub(crate) type Found = BTreeSet<(String, String)>;
-
-fn n(number: &str) -> AttributeValue {
-    AttributeValue::N(number.to_owned())
-}
-
-fn s(text: &str) -> AttributeValue {
-    AttributeValue::S(text.to_owned())
-}
 
 /// Books with something of everything in them, in order.
 async fn stage(tenant: &str) -> Stage {

@@ -149,6 +149,16 @@ pub(super) fn record_with(mut customer: Vec<Json>, attribute: &str, value: Json)
     customer
 }
 
+/// The same with a change of the item of this name.
+pub(super) fn item_with(customer: Vec<Json>, name: &str, change: impl Fn(Json) -> Json) -> Vec<Json> {
+    customer.into_iter().map(|item| if item["type"] == s(name) { change(item) } else { item }).collect()
+}
+
+/// The same without the item of this name.
+pub(super) fn item_without(customer: Vec<Json>, name: &str) -> Vec<Json> {
+    customer.into_iter().filter(|item| item["type"] != s(name)).collect()
+}
+
 /// The God Record, which stands first, as one that the ledger has not taken over.
 pub(super) fn unknown(mut customer: Vec<Json>) -> Vec<Json> {
     let says = |name: &str| name == "fence_phase" || name.starts_with("truth_");

@@ -107,6 +107,13 @@ fn pay(id: &'static str, why: &'static str) -> Case {
     Case::new(id, why, Some(claim), does)
 }
 
+impl Case {
+    /// In a phase, with a customer who stands as `change` makes of one whom the phase has.
+    fn in_phase(self, model: &str, phase: usize, change: impl FnOnce(Vec<Json>) -> Vec<Json>) -> Self {
+        self.on([migrating(model, phase), merchant()]).on(change(customer(model, phase)))
+    }
+}
+
 /// Pays as in every phase.
 fn paid(case: Case) -> Case {
     case.moves(&[(OF_A, "ECOPAY", "-1740"), (OF_MERCHANT, "ECOPAY", "1740")])
@@ -151,93 +158,67 @@ fn payments(model: &str, phases: Phases) -> Vec<Case> {
         assert_eq!(number.parse(), Ok(phase), "{id}");
         let is_so = phase == 0 || Stages::of(model, phase).stage(concern) == *stage;
         assert!(is_so, "{id}: {concern} is not at {stage}");
-        paid(pay(id, why).on([migrating(model, phase), merchant()]).on(customer(model, phase)))
+        paid(pay(id, why).in_phase(model, phase, |customer| customer))
     });
     each.collect()
 }
 
-fn base(model: &str, phase: usize) -> [Json; 2] {
-    [migrating(model, phase), merchant()]
-}
-
 /// What refuses a payment says the same wherever the balance stands.
 fn refused() -> Vec<Case> {
-    let short = |customer| record_with(record_with(customer, "balance", n("1739")), "balance_exposure", n("1739"));
+    let one_yen_short =
+        |customer| record_with(record_with(customer, "balance", n("1739")), "balance_exposure", n("1739"));
+    let one_point_short = |metrics| with(with(metrics, "point", n("499")), "point_exposure", n("499"));
     vec![
         pay("migration/short-in-the-god-record", "One yen is missing, and the balance stands in the God Record.")
-            .on(base(GOD_RECORD, 10))
-            .on(short(customer(GOD_RECORD, 10)))
+            .in_phase(GOD_RECORD, 10, one_yen_short)
             .ends("rejected insufficient by payer"),
         pay("migration/short-in-both", "Guards stand on the split record; the God Record says the same.")
-            .on(base(GOD_RECORD, 21))
-            .on(short(customer(GOD_RECORD, 21))
-                .into_iter()
-                .map(|item| if item["type"] == s("BALANCE#ECOPAY") { wallet(A, "ECOPAY", "1739") } else { item }))
+            .in_phase(GOD_RECORD, 21, |customer| {
+                item_with(one_yen_short(customer), "BALANCE#ECOPAY", |_| wallet(A, "ECOPAY", "1739"))
+            })
             .ends("rejected insufficient by payer"),
         pay("migration/points-short-among-the-aggregates", "The half-way model has points in METRICS.")
-            .on(base(HALF_WAY, 3))
-            .on(customer(HALF_WAY, 3).into_iter().map(|item| {
-                if item["type"] == s("METRICS") {
-                    with(with(item, "point", n("499")), "point_exposure", n("499"))
-                } else {
-                    item
-                }
-            }))
+            .in_phase(HALF_WAY, 3, |customer| item_with(customer, "METRICS", one_point_short))
             .ends("rejected insufficient by points"),
         pay("migration/frozen-in-the-god-record", "A balance is frozen where it stands.")
-            .on(base(GOD_RECORD, 10))
-            .on(record_with(customer(GOD_RECORD, 10), "balance_frozen", s(BY_OTHER)))
+            .in_phase(GOD_RECORD, 10, |customer| record_with(customer, "balance_frozen", s(BY_OTHER)))
             .ends("rejected account_frozen by payer"),
         pay("migration/no-such-currency", "A currency that the God Record's map does not name.")
-            .on(base(GOD_RECORD, 0))
-            .on(record_with(customer(GOD_RECORD, 0), "regional", json!({ "M": { "yama": n("1") } })))
+            .in_phase(GOD_RECORD, 0, |customer| record_with(customer, "regional", json!({ "M": { "yama": n("1") } })))
             .ends("rejected account_missing by payer"),
     ]
 }
 
 /// A customer who does not stand where the phase puts them: nothing is written, and nothing is wrong.
 fn stale() -> Vec<Case> {
-    let never = |model, phase| unknown(customer(model, phase));
-    let replayed = || pay("migration/replayed", "A retry finds its answer, wherever the customer stands by now.");
-    let claim = replayed().given.command.claim.unwrap();
-    let stands = |phase, truth| record_with(customer(GOD_RECORD, phase), "truth_points", s(truth));
+    let replayed = pay("migration/replayed", "A retry finds its answer, wherever the customer stands by now.");
+    let claim = replayed.given.command.claim.clone().unwrap();
+    let points_stand = |truth| move |customer| record_with(customer, "truth_points", s(truth));
     vec![
         pay("migration/stale-not-adopted", "The ledger has not taken the customer over.")
-            .on(base(GOD_RECORD, 0))
-            .on(never(GOD_RECORD, 0))
+            .in_phase(GOD_RECORD, 0, unknown)
             .ends("stale not_adopted"),
         pay("migration/stale-half-way-not-adopted", "The ledger has not taken the customer over.")
-            .on(base(HALF_WAY, 0))
-            .on(never(HALF_WAY, 0))
+            .in_phase(HALF_WAY, 0, unknown)
             .ends("stale not_adopted"),
         pay("migration/stale-without-a-god-record", "Whom split records alone know has to be looked at.")
-            .on(base(GOD_RECORD, 21))
-            .on(customer(GOD_RECORD, 21).split_off(1))
+            .in_phase(GOD_RECORD, 21, |mut customer| customer.split_off(1))
             .ends("stale not_adopted"),
-        replayed()
-            .on(base(GOD_RECORD, 0))
-            .on(never(GOD_RECORD, 0))
-            .on([marker(&claim, EARLIER, "1803006300", FP)])
-            .ends("replay"),
+        replayed.in_phase(GOD_RECORD, 0, unknown).on([marker(&claim, EARLIER, "1803006300", FP)]).ends("replay"),
         pay("migration/stale-fenced", "Somebody has written under a later setting.")
-            .on(base(GOD_RECORD, 10))
-            .on(record_with(customer(GOD_RECORD, 10), "fence_phase", n("11")))
+            .in_phase(GOD_RECORD, 10, |customer| record_with(customer, "fence_phase", n("11")))
             .ends("stale fenced"),
         pay("migration/stale-fenced-at-the-end", "When all has moved, a later setting may be one that goes back.")
-            .on(base(GOD_RECORD, 28))
-            .on(record_with(customer(GOD_RECORD, 28), "fence_phase", n("29")))
+            .in_phase(GOD_RECORD, 28, |customer| record_with(customer, "fence_phase", n("29")))
             .ends("stale fenced"),
         pay("migration/stale-not-copied", "The phase reads points from the split records, which lack some.")
-            .on(base(GOD_RECORD, 12))
-            .on(stands(12, "legacy"))
+            .in_phase(GOD_RECORD, 12, points_stand("legacy"))
             .ends("stale not_copied points"),
         pay("migration/stale-not-copied-back", "The phase went back, and the God Record lacks points.")
-            .on(base(GOD_RECORD, 10))
-            .on(stands(10, "split"))
+            .in_phase(GOD_RECORD, 10, points_stand("split"))
             .ends("stale not_copied points"),
         pay("migration/stale-not-copied-before-the-first", "And where the split records are not written.")
-            .on(base(GOD_RECORD, 9))
-            .on(stands(9, "split"))
+            .in_phase(GOD_RECORD, 9, points_stand("split"))
             .on([wallet(A, "POINT", "500")])
             .ends("stale not_copied points"),
     ]

@@ -23,6 +23,13 @@ fn adopt(id: &'static str, why: &'static str) -> Case {
     case(id, why, MigrationDoes::Adopt { customer: A.to_owned() })
 }
 
+impl Case {
+    /// What customer A has of an asset comes into the books.
+    fn opens(self, asset: &'static str, amount: &'static str, taken: &'static str) -> Self {
+        self.moves(&[(OF_A, asset, amount), ("opening_balances", asset, taken)])
+    }
+}
+
 fn raw(attributes: Json) -> Json {
     item("customer", A, "customer", attributes)
 }
@@ -37,64 +44,43 @@ fn whole() -> Json {
 }
 
 fn adopted() -> Vec<Case> {
-    let opened =
-        |case: Case, asset, amount, taken| case.moves(&[(OF_A, asset, amount), ("opening_balances", asset, taken)]);
-    let all = |case: Case, units: (&'static str, &'static str)| {
-        let case = opened(case, "ECOPAY", "5000", "-5000");
-        let case = opened(case, "REGIONAL#aoba", "1000", "-1000");
-        opened(case, "POINT", units.0, units.1)
-    };
-    let half_way = || without(without(without(whole(), "point"), "jcredit"), "co2_total");
+    let half_way = without(without(without(whole(), "point"), "jcredit"), "co2_total");
     let aggregates = json!({ "point": n("40"), "jcredit": n("0.125"), "co2_total": n("3.5") });
     vec![
-        all(
-            adopt("migration/adopt-god-record", "Every sum opens in the books; what is unknown stays.")
-                .on([migrating(GOD_RECORD, 0), whole()]),
-            ("500", "-500"),
-        )
-        .moves(&[(OF_A, "JCREDIT", "1.25"), ("opening_balances", "JCREDIT", "-1.25")])
-        .moves(&[(OF_A, "REGIONAL#yama", "12.34"), ("opening_balances", "REGIONAL#yama", "-12.34")]),
-        opened(
-            adopt("migration/adopt-missing-attributes", "What is not there is nothing, and is there from then on.")
-                .on([migrating(GOD_RECORD, 0), raw(json!({ "name": s("Hanako"), "balance": n("10.0") }))]),
-            "ECOPAY",
-            "10",
-            "-10",
-        ),
+        adopt("migration/adopt-god-record", "Every sum opens in the books; what is unknown stays.")
+            .on([migrating(GOD_RECORD, 0), whole()])
+            .opens("ECOPAY", "5000", "-5000")
+            .opens("REGIONAL#aoba", "1000", "-1000")
+            .opens("POINT", "500", "-500")
+            .opens("JCREDIT", "1.25", "-1.25")
+            .opens("REGIONAL#yama", "12.34", "-12.34"),
+        adopt("migration/adopt-missing-attributes", "What is not there is nothing, and is there from then on.")
+            .on([migrating(GOD_RECORD, 0), raw(json!({ "name": s("Hanako"), "balance": n("10.0") }))])
+            .opens("ECOPAY", "10", "-10"),
         adopt("migration/adopt-nothing-at-all", "Whoever has nothing opens no books.")
             .on([migrating(GOD_RECORD, 0), raw(json!({ "name": s(""), "point": n("0") }))]),
-        opened(
-            adopt("migration/adopt-part-of-the-map", "A currency that the map does not name comes into it.").on([
+        adopt("migration/adopt-part-of-the-map", "A currency that the map does not name comes into it.")
+            .on([
                 migrating(GOD_RECORD, 0),
                 raw(json!({ "name": s("Hanako"), "regional": { "M": { "aoba": n("7"), "gone": n("0") } } })),
-            ]),
-            "REGIONAL#aoba",
-            "7",
-            "-7",
-        ),
-        all(
-            adopt("migration/adopt-half-way", "Points and J-Credits open from the aggregates.").on([
-                migrating(HALF_WAY, 0),
-                half_way(),
-                item("customer", A, "METRICS", aggregates),
-            ]),
-            ("40", "-40"),
-        )
-        .moves(&[(OF_A, "JCREDIT", "0.125"), ("opening_balances", "JCREDIT", "-0.125")])
-        .moves(&[(OF_A, "REGIONAL#yama", "12.34"), ("opening_balances", "REGIONAL#yama", "-12.34")]),
-        opened(
-            adopt("migration/adopt-half-way-without-aggregates", "They come to be with the customer.")
-                .on([migrating(HALF_WAY, 0), raw(json!({ "name": s("Hanako"), "balance": n("10") }))]),
-            "ECOPAY",
-            "10",
-            "-10",
-        ),
-        all(
-            adopt("migration/adopt-late", "Whoever comes in a late phase still comes with the God Record alone.")
-                .on([migrating(GOD_RECORD, 21), without(whole(), "jcredit")]),
-            ("500", "-500"),
-        )
-        .moves(&[(OF_A, "REGIONAL#yama", "12.34"), ("opening_balances", "REGIONAL#yama", "-12.34")]),
+            ])
+            .opens("REGIONAL#aoba", "7", "-7"),
+        adopt("migration/adopt-half-way", "Points and J-Credits open from the aggregates.")
+            .on([migrating(HALF_WAY, 0), half_way, item("customer", A, "METRICS", aggregates)])
+            .opens("ECOPAY", "5000", "-5000")
+            .opens("REGIONAL#aoba", "1000", "-1000")
+            .opens("POINT", "40", "-40")
+            .opens("JCREDIT", "0.125", "-0.125")
+            .opens("REGIONAL#yama", "12.34", "-12.34"),
+        adopt("migration/adopt-half-way-without-aggregates", "They come to be with the customer.")
+            .on([migrating(HALF_WAY, 0), raw(json!({ "name": s("Hanako"), "balance": n("10") }))])
+            .opens("ECOPAY", "10", "-10"),
+        adopt("migration/adopt-late", "Whoever comes in a late phase still comes with the God Record alone.")
+            .on([migrating(GOD_RECORD, 21), without(whole(), "jcredit")])
+            .opens("ECOPAY", "5000", "-5000")
+            .opens("REGIONAL#aoba", "1000", "-1000")
+            .opens("POINT", "500", "-500")
+            .opens("REGIONAL#yama", "12.34", "-12.34"),
         adopt("migration/adopt-born-split", "Whom split records alone know gets a God Record that says so.").on([
             migrating(GOD_RECORD, 10),
             full_profile(),
@@ -145,10 +131,9 @@ fn standing(phase: usize, concern: &str, truth: &str) -> Vec<Json> {
 
 /// The same with another item as it stands.
 fn beside(customer: Vec<Json>, other: Json) -> Vec<Json> {
-    let is_it = |item: &Json| item["type"] == other["type"];
-    let mut rest: Vec<Json> = customer.into_iter().filter(|item| !is_it(item)).collect();
-    rest.push(other);
-    rest
+    let mut all = item_without(customer, other["type"]["S"].as_str().unwrap());
+    all.push(other);
+    all
 }
 
 fn copied() -> Vec<Case> {
@@ -156,12 +141,9 @@ fn copied() -> Vec<Case> {
         let does = MigrationDoes::Copy { customer: A.to_owned(), concern: concern.to_owned() };
         case(id, why, does).on([migrating(GOD_RECORD, phase)])
     };
-    let unsplit = |customer: Vec<Json>, name: &str| {
-        customer.into_iter().filter(|item| item["type"] != s(name)).collect::<Vec<_>>()
-    };
     vec![
         copy("migration/copy-points", "The split record comes to be.", "points", 10)
-            .on(unsplit(standing(10, "points", "legacy"), "BALANCE#POINT")),
+            .on(item_without(standing(10, "points", "legacy"), "BALANCE#POINT")),
         copy(
             "migration/copy-points-of-writers",
             "Writers have added to it already: the difference comes.",
@@ -169,17 +151,19 @@ fn copied() -> Vec<Case> {
             10,
         )
         .on(beside(standing(10, "points", "legacy"), wallet(A, "POINT", "-17"))),
-        copy("migration/copy-regional", "Every currency of the map at once.", "regional", 16)
-            .on(unsplit(unsplit(standing(16, "regional", "legacy"), "BALANCE#REGIONAL#aoba"), "BALANCE#REGIONAL#yama")),
+        copy("migration/copy-regional", "Every currency of the map at once.", "regional", 16).on(item_without(
+            item_without(standing(16, "regional", "legacy"), "BALANCE#REGIONAL#aoba"),
+            "BALANCE#REGIONAL#yama",
+        )),
         copy("migration/copy-metrics", "Totals, by their differences.", "metrics", 7)
-            .on(unsplit(standing(7, "metrics", "legacy"), "METRICS")),
+            .on(item_without(standing(7, "metrics", "legacy"), "METRICS")),
         copy("migration/copy-points-back", "The phase went back: the God Record gets what it lacks.", "points", 10)
             .on(record_with(standing(10, "points", "split"), "point", n("483"))),
         copy("migration/copy-money-back", "Before its first move, money stands in the God Record again.", "money", 18)
             .on(record_with(standing(18, "money", "split"), "balance", n("1")))
             .on([with(wallet(A, "ECOPAY", "5000"), "frozen", s(BY_OTHER))]),
         copy("migration/copy-profile", "Field by field, if nobody has written meanwhile.", "profile", 1)
-            .on(unsplit(standing(1, "profile", "legacy"), "PROFILE")),
+            .on(item_without(standing(1, "profile", "legacy"), "PROFILE")),
         copy("migration/copy-profile-back", "What was cleared is cleared, what was set is set.", "profile", 1).on(
             beside(
                 standing(1, "profile", "split"),
