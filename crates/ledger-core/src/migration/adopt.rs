@@ -41,6 +41,8 @@ pub struct Unadoptable {
 }
 
 const NO_NUMBER: &str = "is no number";
+const UNWRITTEN: &str = "gives no opening entry that the books can take";
+const OURS: &str = "has a name under which the ledger keeps a value of its own";
 const UNKNOWN: &str = "is a balance in an asset that the tenant's terms do not name";
 
 /// Whose sums stand in one legacy item.
@@ -74,6 +76,7 @@ pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timesta
             let elsewhere = counterpart.legacy(model) != whose.record();
             let item = if elsewhere { metrics } else { Some(god) };
             let opening = opening(counterpart, spec, item)?;
+            nothing_of_ours(counterpart, item, read)?;
             let part = if elsewhere { &mut beside } else { &mut record };
             part.take(counterpart, item, opening.as_ref(), now, &mut missing);
             if let Some(opening) = opening {
@@ -90,9 +93,11 @@ pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timesta
         record.update = record.update.set(REGIONAL, REGIONAL, Value::M(missing));
         record.clauses.push(Clause { condition: Condition::absent(REGIONAL), failure: Failure::StalePlan });
     }
-    Ok(Adoption::Change(Change(actions(migration, whose, record, beside, postings, now))))
+    let actions = actions(migration, whose, record, beside, postings, now);
+    actions.map(|actions| Adoption::Change(Change(actions))).ok_or_else(|| wrong(attr::PK, UNWRITTEN))
 }
 
+/// Everything that is written; `None` if the books could not be.
 fn actions(
     migration: &Migration,
     whose: &Whose,
@@ -100,7 +105,7 @@ fn actions(
     beside: Part,
     postings: Vec<Posting>,
     now: Timestamp,
-) -> Vec<TransactItem> {
+) -> Option<Vec<TransactItem>> {
     let mut items = Vec::new();
     if !postings.is_empty() {
         let entry = Entry {
@@ -111,10 +116,9 @@ fn actions(
             details: Item::new(),
             due_shards: migration.due_shards,
         };
-        let claim = claim(whose, before(now));
-        items.extend(claim.as_ref().map(|claim| claim.marker(&answer(), Some(entry.link()))));
-        let entries = claim.and_then(|claim| entry.items(&Provenance::from(&claim))).unwrap_or_default();
-        for entry in entries {
+        let claim = claim(whose, before(now))?;
+        items.push(claim.marker(&answer(), Some(entry.link())));
+        for entry in entry.items(&Provenance::from(&claim))? {
             let (entry, legacy) = history::in_both(&entry, migration.phase.stage(Concern::History));
             items.push(entry);
             items.extend(legacy);
@@ -125,7 +129,7 @@ fn actions(
         let key = crate::keys::metrics_of(&whose.partition());
         items.push(TransactItem::update(Role::GodRecord, key, beside.update, beside.clauses));
     }
-    items
+    Some(items)
 }
 
 /// A balance opens before whatever is under way by then: the request that meets the customer first has begun already.
@@ -245,6 +249,17 @@ fn opening(counterpart: &Counterpart, spec: &AssetSpec, item: Option<&Item>) -> 
     let refused =
         "is no balance that the ledger can hold: negative, too large, or with more decimals than its asset has";
     Amount::parse(spec, &number).map(Some).map_err(|_| wrong(&name, refused))
+}
+
+/// Beside a sum there is nothing yet that the ledger would take for its own: what is held, what is frozen.
+fn nothing_of_ours(counterpart: &Counterpart, item: Option<&Item>, read: &Snapshot) -> Result<(), Unadoptable> {
+    let ours = counterpart.attributes().iter().map(|(attribute, _)| *attribute);
+    let ours = ours.filter(|attribute| ![attr::BALANCE, attr::CREATED_AT].contains(attribute));
+    let stands = |name: &String| read.odd(name).is_some() || item.is_some_and(|item| at(item, name).is_some());
+    match ours.filter_map(|attribute| counterpart.name(attribute)).find(stands) {
+        Some(name) => Err(wrong(&name, OURS)),
+        None => Ok(()),
+    }
 }
 
 /// Value that the ledger would not take over must not be there, nor what it could not add to.

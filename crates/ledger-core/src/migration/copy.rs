@@ -60,7 +60,7 @@ pub fn copy(
     if fence < migration.fence.number() {
         return Ok(Copying::Raise(raised(migration, whose)));
     }
-    let mut items: Vec<TransactItem> = marker(migration, whose, concern, now).into_iter().collect();
+    let mut items = vec![marker(migration, whose, concern, now).ok_or(MoneyError::Unreadable)?];
     let mut record = TransactItem::update(
         Role::GodRecord,
         whose.record(),

@@ -25,6 +25,7 @@ fn what_cannot_be_kept_is_named() {
     let (number, exact) = ("is no number", "is no number that can be held exactly");
     let refused =
         "is no balance that the ledger can hold: negative, too large, or with more decimals than its asset has";
+    let ours = "has a name under which the ledger keeps a value of its own";
     let long = n("0.12345678901234567890123456789012345678");
     for (odd, why, names) in [
         (
@@ -39,6 +40,8 @@ fn what_cannot_be_kept_is_named() {
             assert_eq!(of(&[("rank", s("gold"))], &[(name, odd)]), Err(wrong));
         }
     }
+    let held = Unadoptable { attribute: "balance_held".to_owned(), why: ours };
+    assert_eq!(of(&[], &[("balance_held", Odd::Null)]), Err(held));
     for (name, value, attribute, why) in [
         ("name", n("1"), "name", text),
         ("email", m(&[]), "email", text),
@@ -60,6 +63,9 @@ fn what_cannot_be_kept_is_named() {
         ("balance", n("-1"), "balance", refused),
         ("balance", n("0.5"), "balance", refused),
         ("point", n("1000000000000000"), "point", refused),
+        ("balance_held", n("5"), "balance_held", ours),
+        ("point_frozen", s("by_staff"), "point_frozen", ours),
+        ("regional_aoba_corrected_at", s("then"), "regional_aoba_corrected_at", ours),
     ] {
         assert_eq!(
             of(&[(name, value.clone())], &[]),
