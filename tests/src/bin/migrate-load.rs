@@ -2,131 +2,236 @@
 //! that took: how many requests there were and how many of them failed, and whether everybody has what they had.
 
 use clap::Parser;
-use futures::future::join_all;
+use futures::future::try_join_all;
 use ledger_core::migration::Model;
 use ledger_tests::chance::Dice;
+use ledger_tests::http::Call;
+use ledger_tests::http::books::Books;
 use ledger_tests::http::migrating::{Migrating, Totals};
 use ledger_tests::http::world::new_key;
-use ledger_tests::http::{Call, Customer};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A migration under load.
+/// So many failures are shown as they are.
+const SHOWN: u64 = 20;
+
+/// A migration under load, from the first phase to the end of the contraction, on a stack in this process.
 #[derive(Debug, Parser)]
 struct Options {
-    /// How many customers the tenant has.
-    #[arg(long, default_value_t = 10_000)]
+    /// How many customers the tenant has. Each has 10,000 yen to spend: a few would run out of it.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..))]
     customers: u32,
-    /// How many clients pay all the time.
+    /// How many clients send one request after the other.
     #[arg(long, default_value_t = 16)]
     clients: u64,
+    /// How long a client waits before its next request, in milliseconds. What a request writes stays in the table, and
+    /// every pass reads the whole of it: without a pause the payments outgrow the customers.
+    #[arg(long, default_value_t = 50)]
+    pause_ms: u64,
     /// What the tenant comes from: god_record or half_way.
-    #[arg(long, default_value = "god_record")]
-    model: String,
+    #[arg(long, default_value = Model::GodRecord.name(), value_parser = model)]
+    model: Model,
 }
 
-/// What the clients have seen.
+fn model(name: &str) -> Result<Model, &'static str> {
+    Model::parse(name).ok_or("god_record or half_way")
+}
+
+/// What clients saw in some time.
+#[derive(Debug, Default)]
+struct Tally {
+    answers: BTreeMap<String, u64>,
+    failed: u64,
+    slowest: Duration,
+}
+
+/// What they have seen since somebody asked, and whether they are to stop.
 #[derive(Default)]
 struct Seen {
-    answers: Mutex<BTreeMap<String, u64>>,
-    slowest: Mutex<Duration>,
-    failed: AtomicU64,
+    tally: Mutex<Tally>,
     over: AtomicBool,
 }
 
 #[tokio::main(flavor = "multi_thread")]
 async fn main() -> ExitCode {
     let options = Options::parse();
-    let Some(model) = Model::parse(&options.model) else {
-        eprintln!("--model is god_record or half_way");
-        return ExitCode::FAILURE;
-    };
     let began = Instant::now();
-    let migrating = Arc::new(Migrating::start("legacy-load", model, options.customers).await);
+    let migrating = Arc::new(Migrating::start("legacy-load", options.model, options.customers).await);
     println!("{} customers in the legacy model, after {} s", options.customers, began.elapsed().as_secs());
     let before = Totals::of_legacy(&migrating.world.books().await);
     let seen = Arc::new(Seen::default());
-    let clients: Vec<_> = (0..options.clients)
-        .map(|number| tokio::spawn(client(Arc::clone(&migrating), Arc::clone(&seen), number)))
-        .collect();
-    println!("{:>5} {:<10} {:<12} {:>6} {:>9} {:>7}", "phase", "concern", "stage", "s", "requests", "failed");
-    for phase in migrating.phases() {
-        let (at, sent) = (Instant::now(), seen.total());
-        migrating.enter(phase).await;
-        let (concern, stage) = phase.entered_by().map_or(("", ""), |(concern, stage)| (concern.name(), stage.name()));
-        let (s, requests) = (at.elapsed().as_secs(), seen.total() - sent);
-        println!("{phase:>5} {concern:<10} {stage:<12} {s:>6} {requests:>9} {:>7}", seen.failed.load(Ordering::SeqCst));
-    }
-    let at = Instant::now();
-    migrating.contract().await;
-    println!("contracted in {} s", at.elapsed().as_secs());
+    let pause = Duration::from_millis(options.pause_ms);
+    let client = |number| tokio::spawn(client(Arc::clone(&migrating), Arc::clone(&seen), number, pause));
+    let clients: Vec<_> = (0..options.clients).map(client).collect();
+    let (all, compared) = all_the_way(&migrating, &seen).await;
     seen.over.store(true, Ordering::SeqCst);
-    join_all(clients).await;
+    let whole = try_join_all(clients).await;
+    let all = all.and(seen.take());
+    // The audit ends this process where a balance is not the sum of its postings.
     let books = migrating.world.check_books().await;
     let after = Totals::of_split(&books);
-    println!("answers: {:?}, the slowest after {} ms", seen.answers(), seen.slowest().as_millis());
-    println!("before: {before}\nafter:  {after}");
-    println!("{} s in all", began.elapsed().as_secs());
-    let clean = before == after && seen.failed.load(Ordering::SeqCst) == 0;
-    if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!("answers:  {:?}", all.answers);
+    println!("requests: {}, {} failed, the slowest after {} ms", all.requests(), all.failed, all.slowest.as_millis());
+    println!("parity:   {compared} times a customer was compared in both models, and nobody differed");
+    println!("before:   {before}\nafter:    {after}");
+    println!("books:    {} items, every balance the sum of its postings: {:?}", books.rows.len(), kinds(&books));
+    println!("in all:   {} s", began.elapsed().as_secs());
+    let problems = [
+        (whole.is_err(), "a client broke down"),
+        (all.requests() == 0, "there were no requests"),
+        (all.failed > 0, "requests failed"),
+        (compared == 0, "nobody was compared"),
+        (before != after, "somebody has more or less than before"),
+    ];
+    let problems: Vec<&str> = problems.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect();
+    if problems.is_empty() {
+        println!("in order: 0 failed requests, parity clean, totals before = after");
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("NOT in order: {}", problems.join("; "));
+    ExitCode::FAILURE
+}
+
+/// How many items there are of each kind: what makes the table grow.
+fn kinds(books: &Books) -> BTreeMap<&str, usize> {
+    let mut kinds = BTreeMap::new();
+    for (_, sk) in books.rows.keys() {
+        *kinds.entry(sk.split('#').next().unwrap_or_default()).or_default() += 1;
+    }
+    kinds
+}
+
+/// Every phase, and the contraction, with a line of what clients saw in each: all that they saw, and how often a customer
+/// was compared. A comparison that finds something ends this process.
+async fn all_the_way(migrating: &Migrating, seen: &Seen) -> (Tally, u64) {
+    let (mut all, mut compared) = (Tally::default(), 0);
+    println!("phase concern    stage            s   requests  failed  slowest ms  pass");
+    for phase in migrating.phases() {
+        let at = Instant::now();
+        let pass = migrating.enter(phase).await;
+        let compares = pass.as_ref().filter(|pass| pass["kind"] == "verify");
+        compared += compares.map_or(0, |pass| pass["customers"].as_u64().expect("a count"));
+        let (concern, stage) = phase.entered_by().map_or(("", ""), |(concern, stage)| (concern.name(), stage.name()));
+        all = all.and(told(&format!("{phase:>5} {concern:<10} {stage:<12}"), at, seen.take(), pass.as_ref()));
+    }
+    let at = Instant::now();
+    let pass = migrating.contract().await;
+    (all.and(told(&format!("{:<29}", "contracted"), at, seen.take(), Some(&pass))), compared)
+}
+
+/// Prints the line of a phase, or of the end.
+fn told(of: &str, at: Instant, tally: Tally, pass: Option<&Value>) -> Tally {
+    let pass = pass.map_or_else(String::new, |pass| {
+        format!("{} of {}, {} changed, {} left", pass["kind"], pass["customers"], pass["changed"], pass["left"])
+    });
+    let (s, slowest) = (at.elapsed().as_secs(), tally.slowest.as_millis());
+    println!("{of} {s:>5} {:>10} {:>7} {slowest:>11}  {}", tally.requests(), tally.failed, pass.replace('"', ""));
+    tally
+}
+
+impl Tally {
+    fn requests(&self) -> u64 {
+        self.answers.values().sum()
+    }
+
+    fn and(mut self, later: Self) -> Self {
+        for (answer, times) in later.answers {
+            *self.answers.entry(answer).or_default() += times;
+        }
+        Self { answers: self.answers, failed: self.failed + later.failed, slowest: self.slowest.max(later.slowest) }
+    }
 }
 
 impl Seen {
-    fn total(&self) -> u64 {
-        self.answers.lock().expect("no panic").values().sum()
+    /// What there was since the last time.
+    fn take(&self) -> Tally {
+        std::mem::take(&mut *self.tally.lock().expect("no panic"))
     }
 
-    fn answers(&self) -> BTreeMap<String, u64> {
-        self.answers.lock().expect("no panic").clone()
-    }
-
-    fn slowest(&self) -> Duration {
-        *self.slowest.lock().expect("no panic")
+    /// How many have failed since the last time.
+    fn count(&self, answer: String, has_failed: bool, took: Duration) -> u64 {
+        let mut tally = self.tally.lock().expect("no panic");
+        tally.slowest = tally.slowest.max(took);
+        tally.failed += u64::from(has_failed);
+        *tally.answers.entry(answer).or_default() += 1;
+        tally.failed
     }
 }
 
-/// A client that pays, takes back, sends and changes its mind, until it is told to stop.
-async fn client(migrating: Arc<Migrating>, seen: Arc<Seen>, number: u64) {
+/// What a client does after an answer, before anything else.
+enum Then {
+    /// Takes some of the payment back.
+    Refund,
+    /// Spends what was given.
+    Spend(Call),
+    /// Nothing.
+    Nothing,
+}
+
+/// A client who pays, takes back, sends, gives what is then spent, changes its mind and looks, for one customer after the
+/// other, until it is told to stop. Nothing of that has a reason to fail: whoever spends has what they spend.
+async fn client(migrating: Arc<Migrating>, seen: Arc<Seen>, number: u64, pause: Duration) {
     let mut dice = Dice::new(number);
-    let mut last: Option<String> = None;
+    let mut next: Option<Call> = None;
     while !seen.over.load(Ordering::SeqCst) {
-        let one = any(&migrating, &mut dice).await;
-        let yen = (1 + dice.below(40)).to_string();
-        let (call, refunded) = match (dice.below(10), last.take()) {
-            (0..=1, Some(payment)) => (migrating.merchant.refunds(&payment, "1"), true),
-            (2, _) => (one.sends(&any(&migrating, &mut dice).await, &yen), false),
-            (3, _) => {
-                let body = json!({"phone": if dice.below(2) == 0 { json!(null) } else { json!("+81-3-1234-5678") }});
-                (Call::patch("/v1/me", &one.who, &body).key(new_key()), false)
-            }
-            (4, _) => (Call::get("/v1/me/balances", &one.who), false),
-            (_, _) => (one.pays(&migrating.merchant, &yen), false),
+        let (call, then) = match next.take() {
+            Some(call) => (call, Then::Nothing),
+            None => anything(&migrating, &mut dice).await,
         };
         let at = Instant::now();
-        let answer = migrating.world.api.send(&call).await;
+        let answer = migrating.world.api.try_send(&call).await;
         let took = at.elapsed();
-        let name = format!("{}{}", answer.status, answer.code().map(|code| format!(" {code}")).unwrap_or_default());
-        // Somebody may send to themselves, or have nothing left: that has nothing to do with the migration.
-        let expected =
-            answer.status < 300 || ["400 insufficient_balance", "400 invalid_request"].contains(&name.as_str());
-        if !expected {
-            seen.failed.fetch_add(1, Ordering::SeqCst);
-            eprintln!("{name}: {}", answer.json());
+        let (name, whole) = match &answer {
+            Ok(answer) => {
+                let code = answer.code().map_or_else(String::new, |code| format!(" {code}"));
+                (format!("{}{code}", answer.status), format!("{answer:?}"))
+            }
+            Err(error) => ("no answer".to_owned(), error.to_string()),
+        };
+        let done = answer.ok().filter(|answer| answer.status < 300);
+        let failed = seen.count(name, done.is_none(), took);
+        if done.is_none() && failed <= SHOWN {
+            eprintln!("{} {}: {whole}", call.method, call.path);
         }
-        *seen.answers.lock().expect("no panic").entry(name).or_default() += 1;
-        let mut slowest = seen.slowest.lock().expect("no panic");
-        *slowest = took.max(*slowest);
-        if answer.status == 201 && !refunded && call.path.ends_with("/payments") {
-            last = Some(answer.text("/payment_id"));
-        }
+        next = done.and_then(|answer| match then {
+            Then::Refund => Some(migrating.merchant.refunds(&answer.text("/payment_id"), "1")),
+            Then::Spend(call) => Some(call),
+            Then::Nothing => None,
+        });
+        tokio::time::sleep(pause).await;
     }
 }
 
-async fn any(migrating: &Migrating, dice: &mut Dice) -> Customer {
-    let number = u32::try_from(dice.below(u64::from(migrating.customers))).expect("small");
-    migrating.customer(number).await
+async fn anything(migrating: &Migrating, dice: &mut Dice) -> (Call, Then) {
+    let (world, merchant, all) = (&migrating.world, &migrating.merchant, u64::from(migrating.customers));
+    let at = dice.below(all);
+    let customer = async |number: u64| migrating.customer(u32::try_from(number % all).expect("a customer")).await;
+    let one = customer(at).await;
+    let yen = (1 + dice.below(40)).to_string();
+    match dice.below(10) {
+        0 => (one.sends(&customer(at + 1 + dice.below(all - 1)).await, &yen), Then::Nothing),
+        1 => {
+            let phone = if dice.below(2) == 0 { json!(null) } else { json!("+81-3-1234-5678") };
+            (Call::patch("/v1/me", &one.who, &json!({ "phone": phone })).key(new_key()), Then::Nothing)
+        }
+        2 => {
+            let (asset, spent) = match dice.below(2) {
+                0 => ("POINT", json!({"points": "5"})),
+                _ => ("REGIONAL#aoba", json!({"regional": {"aoba": "5"}})),
+            };
+            let mut pay = json!({"merchant_id": merchant.id, "amount": "20"});
+            pay.as_object_mut().expect("a map").extend(spent.as_object().expect("a map").clone());
+            let grant = json!({"customer_id": one.id, "asset": asset, "amount": "5", "reason": "for a test"});
+            let given = Call::post("/v1/admin/grants", &world.operator.who, &grant).key(new_key());
+            (given, Then::Spend(one.pays(merchant, "20").json(&pay)))
+        }
+        3 => (Call::get("/v1/me/balances", &one.who), Then::Nothing),
+        4 => (Call::get("/v1/me/transactions?limit=20", &one.who), Then::Nothing),
+        5..=6 => (one.pays(merchant, &yen), Then::Refund),
+        _ => (one.pays(merchant, &yen), Then::Nothing),
+    }
 }
