@@ -54,6 +54,13 @@ impl Books {
         rows.map(|((pk, sk), row)| (pk.as_str(), sk.as_str(), row))
     }
 
+    /// The same of one partition, found without looking at the others.
+    pub fn within(&self, pk: &str, prefix: &str) -> impl Iterator<Item = (&str, &str, &Row)> {
+        let rows = self.rows.range((pk.to_owned(), prefix.to_owned())..);
+        let own = rows.take_while(move |((of, sk), _)| of == pk && sk.starts_with(prefix));
+        own.map(|((pk, sk), row)| (pk.as_str(), sk.as_str(), row))
+    }
+
     /// One row.
     #[must_use]
     pub fn row(&self, pk: &str, sk: &str) -> Option<&Row> {

@@ -127,7 +127,7 @@ impl Books {
         for (pk, _, payment) in self.under("PAYMENT") {
             let mut back = BTreeMap::<String, Decimal>::new();
             let mut reversed = false;
-            for (_, _, record) in self.under("REFUND#").filter(|(of, _, _)| *of == pk) {
+            for (_, _, record) in self.within(pk, "REFUND#") {
                 reversed |= text(record, "kind") == "payment_reversal";
                 for (asset, delta) in merchant_delta(record) {
                     *back.entry(asset).or_default() += delta;
@@ -212,7 +212,7 @@ impl Books {
     /// A customer's CO2 estimate is the sum of what the entries say, and of what was there before the ledger was.
     fn check_co2(&self) {
         for (pk, _, metrics) in self.under("METRICS").filter(|(pk, _, _)| !self.has_god_record(pk)) {
-            let own = self.under("TXN#").filter(|(home, _, _)| *home == pk);
+            let own = self.within(pk, "TXN#");
             let sum: Decimal = own.map(|(_, _, entry)| opt_number(entry, "co2")).sum();
             assert_eq!(number(metrics, "co2_total"), sum, "{pk}: CO2");
         }

@@ -129,7 +129,7 @@ async fn each_planted_break_is_found_and_named() {
     let twin = {
         let mut twin = pay.clone();
         twin.insert("transaction_id".to_owned(), s(&double));
-        twin.insert("type".to_owned(), s(&format!("TXN#{double}")));
+        twin.insert("type".to_owned(), s(format!("TXN#{double}")));
         twin
     };
     world.plant(twin.clone()).await;
@@ -174,7 +174,7 @@ async fn each_planted_break_is_found_and_named() {
     let stuck = {
         let mut stuck = marker.clone();
         stuck.insert("state".to_owned(), s("IN_FLIGHT"));
-        stuck.insert("due_sk".to_owned(), s(&format!("2020-01-01T00:00:00.000Z#{}", new_id())));
+        stuck.insert("due_sk".to_owned(), s(format!("2020-01-01T00:00:00.000Z#{}", new_id())));
         stuck
     };
     world.plant(stuck).await;
@@ -232,8 +232,8 @@ async fn a_proposed_adjustment_takes_two_people_and_answers_the_break() {
     let number = |name: &str| balance[name].as_n().expect("a number").parse::<i64>().expect("whole yen");
     let (was, exposure) = (number("balance"), number("exposure"));
     with(world, balance, |row| {
-        row.insert("balance".to_owned(), n(&(was + 1).to_string()));
-        row.insert("exposure".to_owned(), n(&(exposure + 1).to_string()));
+        row.insert("balance".to_owned(), n(was + 1));
+        row.insert("exposure".to_owned(), n(exposure + 1));
     })
     .await;
     let proposed = async || {
