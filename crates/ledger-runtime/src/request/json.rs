@@ -107,8 +107,18 @@ fn explain(path: &str, error: &serde_json::Error) -> Problem {
     let expected = expected.map(|text| text.rsplit_once(" at line ").map_or(text, |(text, _)| text));
     let field = if path == "." { "body".to_owned() } else { printable(path) };
     match expected {
-        Some(expected) => Problem::invalid_field(&field, format!("must be {expected}")),
+        Some(expected) => Problem::invalid_field(&field, format!("must be {}", in_words(expected))),
         None => Problem::invalid_field(&field, "is not valid"),
+    }
+}
+
+/// Callers do not know Rust's numbers by their names.
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "u8" => "a whole number from 0 to 255",
+        "u16" | "u32" | "u64" => "a whole number, 0 or more, that is not too large",
+        "i64" => "a whole number that is not too large",
+        other => other,
     }
 }
 
@@ -187,10 +197,22 @@ mod tests {
                 format!(r#"{{"amount":1,"parts":[{{"amount":["{secret}"]}}]}}"#),
                 "parts[0].amount: must be a decimal number as a string, like 1240",
             ),
-            (format!(r#"{{"amount":1,"count":"{secret}"}}"#), "count: must be u32"),
-            (format!(r#"{{"amount":1,"count":"{secret}, expected x"}}"#), "count: must be u32"),
-            (r#"{"amount":1,"count":-4711}"#.to_owned(), "count: must be u32"),
-            (r#"{"amount":1,"count":1.5}"#.to_owned(), "count: must be u32"),
+            (
+                format!(r#"{{"amount":1,"count":"{secret}"}}"#),
+                "count: must be a whole number, 0 or more, that is not too large",
+            ),
+            (
+                format!(r#"{{"amount":1,"count":"{secret}, expected x"}}"#),
+                "count: must be a whole number, 0 or more, that is not too large",
+            ),
+            (
+                r#"{"amount":1,"count":-4711}"#.to_owned(),
+                "count: must be a whole number, 0 or more, that is not too large",
+            ),
+            (
+                r#"{"amount":1,"count":1.5}"#.to_owned(),
+                "count: must be a whole number, 0 or more, that is not too large",
+            ),
             (format!(r#"{{"amount":1,"memo":{{"{secret}":1}}}}"#), "memo: must be a string"),
             (format!(r#"{{"amount":1,"amount":"{secret}"}}"#), "amount: stands there twice"),
             (
