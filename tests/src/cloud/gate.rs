@@ -141,6 +141,10 @@ fn admits(function: &'static str, call: &HttpRequest) -> bool {
 fn decide(function: &'static str, operation: &str, body: &Value) -> Result<(), String> {
     let role = ROLES.by_function.get(function).ok_or("the template has no such function")?;
     for request in requests::of(operation, body).map_err(|unknown| unknown.to_string())? {
+        // The template stays as it is while tests run: what it has allowed, it allows.
+        if lock().asked.get(function).is_some_and(|allowed| allowed.contains(&request)) {
+            continue;
+        }
         iam::authorise(role, &ROLES.boundary, &request).map_err(|why| format!("{request}: {why:?}"))?;
         lock().asked.entry(function).or_default().insert(request);
     }
