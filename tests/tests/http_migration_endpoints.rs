@@ -2,7 +2,7 @@
 #![cfg(feature = "stack")]
 
 use ledger_core::migration::{Model, Phase};
-use ledger_runtime::migration::{Migrated, Settings};
+use ledger_runtime::migration::Migrated;
 use ledger_tests::http::migrating::last;
 use ledger_tests::http::{Host, World};
 use serde_json::json;
@@ -61,7 +61,7 @@ async fn a_pass_keeps_its_pace() {
     }
     let _ = world.ask_for("verify", &json!({"customers_per_second": 4})).await.good();
     let began = Instant::now();
-    let done = world.migrate_as(Settings::default()).await;
+    let done = world.migrate().await;
     assert_eq!(done, Ok(Migrated { customers: 3, passes: 1 }));
     assert!(began.elapsed() >= Duration::from_millis(750), "{:?}", began.elapsed());
 }

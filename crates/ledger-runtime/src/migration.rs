@@ -4,7 +4,7 @@
 mod customer;
 mod slice;
 
-pub use slice::{Migrated, Settings, run_due};
+pub use slice::{Migrated, run_due};
 
 use crate::app::App;
 use crate::dynamo::{QuerySpec, SortKeys};

@@ -4,13 +4,17 @@
 
 use ledger_runtime::app::App;
 use ledger_runtime::lambda::Due;
-use ledger_runtime::migration::{self, Migrated, Settings};
+use ledger_runtime::migration::{self, Migrated};
 use ledger_runtime::problem::Problem;
+use std::time::Duration;
+
+/// How long a slice goes on: well within the time of a function, and of the tick that calls it.
+const SLICE: Duration = Duration::from_secs(45);
 
 /// A slice of what is due to a tenant.
 ///
 /// # Errors
 /// 503 if the store did not tell; a later call goes on where this one stopped.
 pub async fn run(app: &App, due: &Due) -> Result<Migrated, Problem> {
-    migration::run_due(app, &due.tenant, Settings::default()).await
+    migration::run_due(app, &due.tenant, SLICE).await
 }

@@ -13,7 +13,6 @@ use ledger_core::migration::{Concern, Model, Phase, SETTLES, Stage};
 use ledger_core::time::Timestamp;
 use ledger_local::legacy::{self, Legacy};
 use ledger_local::stack::TABLE_DEFAULT;
-use ledger_runtime::migration::Settings;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -255,7 +254,7 @@ impl Migrating {
 
     /// A slice of whatever is due.
     pub async fn slice(&self, slice: Duration) {
-        let run = self.world.migrate_as(Settings { slice, ..Settings::default() }).await;
+        let run = self.world.migrate_for(slice).await;
         let _ = run.unwrap_or_else(|problem| panic!("a slice failed: {}", problem.body()));
     }
 

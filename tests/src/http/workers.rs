@@ -7,12 +7,13 @@ use jobs::Progress;
 use ledger_core::dynamo::Item;
 use ledger_runtime::crediting::Credited;
 use ledger_runtime::lambda::Due;
-use ledger_runtime::migration::{self, Migrated, Settings};
+use ledger_runtime::migration::{self, Migrated};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::Published;
 use ledger_runtime::sealing::Sealed;
 use ledger_runtime::settlement::Started;
 use ledger_runtime::topups::Recovered;
+use std::time::Duration;
 
 impl World {
     /// One run of the worker of jobs.
@@ -56,12 +57,12 @@ impl World {
         gate::as_function("migrate", migrate::run(&self.app, &Due::everything(self.slug()))).await
     }
 
-    /// The same, with other settings.
+    /// The same, for as long as this.
     ///
     /// # Errors
     /// As the worker's own.
-    pub async fn migrate_as(&self, settings: Settings) -> Result<Migrated, Problem> {
-        gate::as_function("migrate", migration::run_due(&self.app, &self.slug(), settings)).await
+    pub async fn migrate_for(&self, slice: Duration) -> Result<Migrated, Problem> {
+        gate::as_function("migrate", migration::run_due(&self.app, &self.slug(), slice)).await
     }
 
     /// One run of the recovery worker.

@@ -4,7 +4,7 @@
 use super::drive::{BALANCE, in_flight, reconciliations, traffic};
 use ledger_core::keys::{GOD_RECORD, sk};
 use ledger_core::migration::{Concern, Model, Phase, Stage};
-use ledger_runtime::migration::{Migrated, Settings};
+use ledger_runtime::migration::Migrated;
 use ledger_tests::http::books::n;
 use ledger_tests::http::migrating::{last, phase_of};
 use ledger_tests::http::{Customer, Host, World, endpoints};
@@ -58,7 +58,7 @@ async fn passes() {
     world.change(&format!("/v1/admin/customers/{}", customer.id), &json!({"name": "Hana"})).await;
     world.stand_at(both()).await;
     pass(&world, "backfill").await;
-    world.stand_at(last(MODEL)).await;
+    world.stand_contracting(MODEL).await;
     pass(&world, "contract").await;
     let record = world.row_of(&customer, GOD_RECORD).await;
     assert!(!record.contains_key("balance"), "{record:?}");
@@ -67,7 +67,7 @@ async fn passes() {
 /// Asks for a pass and carries it to its end: what it came to.
 async fn pass(world: &World, kind: &str) -> Value {
     let _ = world.ask_for(kind, &json!({})).await.good();
-    let run = world.migrate_as(Settings { unsettled: true, ..Settings::default() }).await.expect("a whole run");
+    let run = world.migrate().await.expect("a whole run");
     assert_eq!(run, Migrated { customers: 1, passes: 1 }, "{kind}");
     world.last_pass(kind).await
 }

@@ -67,6 +67,10 @@ pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timesta
     let model = migration.phase.model();
     let metrics = read.get(&crate::keys::metrics_of(&whose.partition()));
     nothing_is_lost(migration, god, metrics, read)?;
+    for counterpart in migration.counterparts(whose) {
+        let elsewhere = counterpart.legacy(model) != whose.record();
+        nothing_of_ours(&counterpart, if elsewhere { metrics } else { Some(god) }, read)?;
+    }
     let mut record = record_part(migration, god, read, whose, now);
     let mut beside = Part { update: Update::new(), clauses: Vec::new() };
     let mut postings = Vec::new();
@@ -76,7 +80,6 @@ pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timesta
             let elsewhere = counterpart.legacy(model) != whose.record();
             let item = if elsewhere { metrics } else { Some(god) };
             let opening = opening(counterpart, spec, item)?;
-            nothing_of_ours(counterpart, item, read)?;
             let part = if elsewhere { &mut beside } else { &mut record };
             part.take(counterpart, item, opening.as_ref(), now, &mut missing);
             if let Some(opening) = opening {
@@ -251,12 +254,10 @@ fn opening(counterpart: &Counterpart, spec: &AssetSpec, item: Option<&Item>) -> 
     Amount::parse(spec, &number).map(Some).map_err(|_| wrong(&name, refused))
 }
 
-/// Beside a sum there is nothing yet that the ledger would take for its own: what is held, what is frozen.
+/// Nothing is there yet that the ledger would take for its own: what is held, who is frozen, how often somebody paid.
 fn nothing_of_ours(counterpart: &Counterpart, item: Option<&Item>, read: &Snapshot) -> Result<(), Unadoptable> {
-    let ours = counterpart.attributes().iter().map(|(attribute, _)| *attribute);
-    let ours = ours.filter(|attribute| ![attr::BALANCE, attr::CREATED_AT].contains(attribute));
     let stands = |name: &String| read.odd(name).is_some() || item.is_some_and(|item| at(item, name).is_some());
-    match ours.filter_map(|attribute| counterpart.name(attribute)).find(stands) {
+    match counterpart.companions().find(stands) {
         Some(name) => Err(wrong(&name, OURS)),
         None => Ok(()),
     }

@@ -174,6 +174,13 @@ impl Counterpart {
         Some(name)
     }
 
+    /// The legacy item's attributes that the legacy model did not have: those that are named after the counterpart.
+    pub(super) fn companions(&self) -> impl Iterator<Item = String> + '_ {
+        let named = format!("{}_", self.word());
+        let names = self.attributes().iter().filter_map(|(attribute, _)| self.name(attribute));
+        names.filter(move |name| name.starts_with(&named))
+    }
+
     /// Whether the legacy item has it. A profile and aggregates it always has, a balance if its sum is there.
     pub(super) fn stands_in(&self, legacy: &Item) -> bool {
         self.name(attr::PK).is_some_and(|name| at(legacy, &name).is_some())

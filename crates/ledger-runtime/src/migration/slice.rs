@@ -19,22 +19,6 @@ use tokio::time::Instant;
 /// How many customers are looked at side by side.
 const SIDE_BY_SIDE: usize = 8;
 
-/// How a slice goes about it.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// For how long it goes on.
-    pub slice: Duration,
-    /// Whether it goes on right after it could not, because the last change of the phase is too young.
-    pub unsettled: bool,
-}
-
-impl Default for Settings {
-    /// Well within the time of a function, and of the tick that calls it.
-    fn default() -> Self {
-        Self { slice: Duration::from_secs(45), unsettled: false }
-    }
-}
-
 /// What a slice did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Migrated {
@@ -44,18 +28,18 @@ pub struct Migrated {
     pub passes: usize,
 }
 
-/// Carries on the passes of a tenant that are due.
+/// Carries on the passes of a tenant that are due, for as long as `slice`.
 ///
 /// # Errors
 /// 503 if the store did not tell; a later call goes on where this one stopped.
-pub async fn run_due(app: &App, tenant: &Tenant, settings: Settings) -> Result<Migrated, Problem> {
+pub async fn run_due(app: &App, tenant: &Tenant, slice: Duration) -> Result<Migrated, Problem> {
     let mut done = Migrated::default();
     let layout = app.dynamo().reread_layout(tenant).await?;
     let Layout::Migrating(migration) = &*layout else { return Ok(done) };
-    if !settings.unsettled && migration.has_settled(app.now()).is_err() {
+    if migration.has_settled(app.now()).is_err() {
         return Ok(done);
     }
-    let until = Instant::now().checked_add(settings.slice);
+    let until = Instant::now().checked_add(slice);
     for seen in app.passes(tenant).await? {
         let slice = Slice { app, tenant, migration, until };
         slice.carry_on(seen, &mut done).await?;

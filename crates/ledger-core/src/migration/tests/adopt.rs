@@ -66,6 +66,9 @@ fn what_cannot_be_kept_is_named() {
         ("balance_held", n("5"), "balance_held", ours),
         ("point_frozen", s("by_staff"), "point_frozen", ours),
         ("regional_aoba_corrected_at", s("then"), "regional_aoba_corrected_at", ours),
+        ("profile_frozen", s("by_staff"), "profile_frozen", ours),
+        ("profile_status", s("closed"), "profile_status", ours),
+        ("metrics_payments", n("5"), "metrics_payments", ours),
     ] {
         assert_eq!(
             of(&[(name, value.clone())], &[]),
