@@ -2,10 +2,14 @@
 #![cfg(feature = "stack")]
 
 use ledger_core::migration::{Model, Phase};
+use ledger_local::migrate_command::{self, MigrateCommand, MigrateError, Step};
 use ledger_runtime::migration::Migrated;
+use ledger_tests::http::books::n;
 use ledger_tests::http::migrating::last;
-use ledger_tests::http::{Host, World};
+use ledger_tests::http::{Host, Who, World};
 use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 const PASSES: [&str; 3] = ["backfill", "verify", "contract"];
@@ -64,4 +68,74 @@ async fn a_pass_keeps_its_pace() {
     let done = world.migrate().await;
     assert_eq!(done, Ok(Migrated { customers: 3, passes: 1 }));
     assert!(began.elapsed() >= Duration::from_millis(750), "{:?}", began.elapsed());
+}
+
+/// The command that takes a step, with the operator's token in a file.
+fn command(world: &World, step: Step) -> MigrateCommand {
+    let token_file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.token", world.tenant));
+    let Who::Bearer(token) = &world.operator.who else { panic!("an operator has a token") };
+    std::fs::write(&token_file, token).expect("a file for a token");
+    let (url, tenant) = (world.api.base().to_owned(), world.tenant.clone());
+    MigrateCommand { url, token_file: Some(token_file), tenant, step }
+}
+
+/// An operator's day at the shell.
+#[tokio::test]
+async fn a_command_takes_the_steps() {
+    let world = World::legacy(Host::fresh(), "migration-shell", Model::GodRecord).await;
+    let customer = world.legacy_customer(&[("balance", n(10_000))], &[]).await;
+    let refused = world.legacy_customer(&[("balance", n(-1))], &[]).await;
+    let said = Mutex::new(Vec::new());
+    let run = async |step| {
+        let progress = |line: &str| said.lock().expect("no panic").push(line.to_owned());
+        migrate_command::run(&command(&world, step), progress).await
+    };
+    let (shown, clean) = run(Step::Status).await.expect("a status");
+    assert!(clean && shown.starts_with("migrating from god_record: phase 0 of 28, since "), "{shown}");
+    assert!(shown.ends_with("\nnext: phase 1, profile dual_write: may be entered"), "{shown}");
+    assert_eq!(run(Step::Back).await.expect_err("there is none").to_string(), "this is the first phase");
+
+    // It waits for the worker, and tells whom it left.
+    let work = async {
+        while said.lock().expect("no panic").is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        world.migrate().await
+    };
+    let (pass, worked) = tokio::join!(run(Step::Pass("backfill", Some(100))), work);
+    assert_eq!(worked, Ok(Migrated { customers: 2, passes: 1 }));
+    let (shown, clean) = pass.expect("a pass");
+    assert_eq!(said.lock().expect("no panic")[0], "backfill in phase 0: requested, 0 customers, 0 changed, 0 left");
+    assert!(!clean && shown.contains("\nbackfill in phase 0: done, 2 customers, 1 changed, 1 left\n"), "{shown}");
+    assert!(shown.contains(&format!("    {} the God Record's `balance` ", refused.id)), "{shown}");
+    assert!(!shown.contains(&customer.id), "{shown}");
+
+    let (shown, clean) = run(Step::Next).await.expect("the first phase");
+    assert!(clean && shown.starts_with("migrating from god_record: phase 1 of 28, "), "{shown}");
+    for step in [Step::Next, Step::Back] {
+        let why = run(step).await.expect_err("it has not settled").to_string();
+        assert!(why.starts_with("400 wrong_state: the phase was changed a moment ago: wait "), "{why}");
+    }
+}
+
+/// Whoever watches a pass may lose sight of it, and is told that it goes on.
+#[tokio::test]
+async fn a_pass_goes_on_when_nobody_can_watch_it() {
+    let world = World::legacy(Host::fresh(), "migration-unseen", Model::GodRecord).await;
+    let verify = command(&world, Step::Pass("verify", None));
+    let (asked, was_asked) = tokio::sync::oneshot::channel();
+    let asked = Mutex::new(Some(asked));
+    let progress = |_: &str| {
+        let _ = asked.lock().expect("no panic").take().map(|asked| asked.send(()));
+    };
+    let gone = async {
+        was_asked.await.expect("a first look");
+        drop(world);
+    };
+    let (watched, ()) = tokio::join!(migrate_command::run(&verify, progress), gone);
+    let lost = watched.expect_err("nobody answers any more");
+    assert!(matches!(&lost, MigrateError::OutOfSight { .. }), "{lost}");
+    let why = lost.to_string();
+    assert!(why.starts_with("the pass was asked for and does not need this command; `migrate status` "), "{why}");
+    assert!(why.contains(&format!("no answer from {}/v1/admin/migration", verify.url)), "{why}");
 }

@@ -61,6 +61,12 @@ pub enum MigrateError {
     /// It was refused.
     #[error("{0}")]
     Refused(String),
+    /// A pass was asked for, and is carried on by its worker; how far it has come cannot be seen.
+    #[error("the pass was asked for and does not need this command; `migrate status` shows how far it is. {cause}")]
+    OutOfSight {
+        /// Why not.
+        cause: Box<MigrateError>,
+    },
 }
 
 /// Does it. Gives the text to print, and whether a pass left nobody.
@@ -78,19 +84,8 @@ pub async fn run(command: &MigrateCommand, progress: impl Fn(&str)) -> Result<(S
         Step::Pass(kind, per_second) => {
             let body = json!({ "customers_per_second": per_second });
             api.call(Method::POST, kind, Some(body)).await?;
-            loop {
-                let seen = api.call(Method::GET, "", None).await?;
-                let pass = pass(&seen, kind);
-                match pass.map(|pass| (text(pass, "status"), pass)) {
-                    Some(("requested" | "running", pass)) => progress(&pass_line(pass)),
-                    Some((_, pass)) => {
-                        let left = pass.get("left").and_then(Value::as_u64).unwrap_or_default();
-                        return Ok((status(&seen), left == 0 && text(pass, "status") == "done"));
-                    }
-                    None => return Err(MigrateError::Refused("the pass is not there any more".to_owned())),
-                }
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
+            let watched = api.watch(kind, progress).await;
+            watched.map_err(|cause| MigrateError::OutOfSight { cause: Box::new(cause) })
         }
     }
 }
@@ -150,6 +145,23 @@ impl Api {
             detail => detail.to_owned(),
         };
         Err(MigrateError::Refused(format!("{} {}: {detail}", status.as_u16(), text(&body, "code"))))
+    }
+
+    /// Looks until the pass has ended.
+    async fn watch(&self, kind: &str, progress: impl Fn(&str)) -> Result<(String, bool), MigrateError> {
+        loop {
+            let seen = self.call(Method::GET, "", None).await?;
+            let pass = pass(&seen, kind);
+            match pass.map(|pass| (text(pass, "status"), pass)) {
+                Some(("requested" | "running", pass)) => progress(&pass_line(pass)),
+                Some((_, pass)) => {
+                    let left = pass.get("left").and_then(Value::as_u64).unwrap_or_default();
+                    return Ok((status(&seen), left == 0 && text(pass, "status") == "done"));
+                }
+                None => return Err(MigrateError::Refused("the pass is not there any more".to_owned())),
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
 
     async fn enter(&self, phase: Option<u64>, none: &str) -> Result<(String, bool), MigrateError> {
