@@ -118,9 +118,9 @@ async fn a_command_takes_the_steps() {
     }
 }
 
-/// Whoever watches a pass may lose sight of it, and is told that it goes on.
+/// The pass is its worker's: who watched it has not stopped it.
 #[tokio::test]
-async fn a_pass_goes_on_when_nobody_can_watch_it() {
+async fn whoever_loses_sight_of_a_pass_is_told_that_it_goes_on() {
     let world = World::legacy(Host::fresh(), "migration-unseen", Model::GodRecord).await;
     let verify = command(&world, Step::Pass("verify", None));
     let (asked, was_asked) = tokio::sync::oneshot::channel();

@@ -67,17 +67,18 @@ pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timesta
     let model = migration.phase.model();
     let metrics = read.get(&crate::keys::metrics_of(&whose.partition()));
     nothing_is_lost(migration, god, metrics, read)?;
-    for counterpart in migration.counterparts(whose) {
-        let elsewhere = counterpart.legacy(model) != whose.record();
-        nothing_of_ours(&counterpart, if elsewhere { metrics } else { Some(god) }, read)?;
+    let counterparts = migration.counterparts(whose);
+    let is_elsewhere = |counterpart: &Counterpart| counterpart.legacy(model) != whose.record();
+    for counterpart in &counterparts {
+        nothing_of_ours(counterpart, if is_elsewhere(counterpart) { metrics } else { Some(god) }, read)?;
     }
     let mut record = record_part(migration, god, read, whose, now);
     let mut beside = Part { update: Update::new(), clauses: Vec::new() };
     let mut postings = Vec::new();
     let mut missing = Item::new();
     for spec in &migration.assets {
-        for counterpart in migration.counterparts(whose).iter().filter(|c| c.asset() == Some(spec.asset())) {
-            let elsewhere = counterpart.legacy(model) != whose.record();
+        for counterpart in counterparts.iter().filter(|c| c.asset() == Some(spec.asset())) {
+            let elsewhere = is_elsewhere(counterpart);
             let item = if elsewhere { metrics } else { Some(god) };
             let opening = opening(counterpart, spec, item)?;
             let part = if elsewhere { &mut beside } else { &mut record };
