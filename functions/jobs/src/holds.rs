@@ -28,7 +28,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
     let began = Instant::now();
     let (mut expired, mut fault) = (0_usize, None);
     for partition in hold_expire::due_partitions(tenant, terms.due_shards) {
-        let due = SortKeys::Between(String::new(), keys::due_until(app.now()));
+        let due = SortKeys::UpTo(keys::due_until(app.now()));
         let mut after = None;
         while began.elapsed() < RUN {
             let query = QuerySpec::due(partition.clone(), due.clone()).after(after.take()).limit(BATCH);

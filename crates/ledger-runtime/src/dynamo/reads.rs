@@ -65,6 +65,8 @@ pub enum SortKeys {
     Prefix(String),
     /// Those between two, both included.
     Between(String, String),
+    /// Those up to one, included.
+    UpTo(String),
 }
 
 /// A query of one partition, of the table or of an index.
@@ -137,6 +139,7 @@ impl QuerySpec {
             SortKeys::All => (None, None),
             SortKeys::Prefix(prefix) => (Some(prefix.clone()), Some(format!("{prefix}{LAST}"))),
             SortKeys::Between(low, high) => (Some(low.clone()), Some(high.clone())),
+            SortKeys::UpTo(high) => (None, Some(high.clone())),
         };
         match (&self.after, self.newest_first) {
             (None, _) => (low, high),

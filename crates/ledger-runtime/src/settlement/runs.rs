@@ -88,7 +88,7 @@ pub async fn start_due(app: &App, tenant: &Tenant) -> Result<Started, Problem> {
     for shard in 0..shards.count() {
         let until = keys::due_until(app.now());
         let partition = keys::due_partition(tenant, Work::Settlement, shard);
-        let query = QuerySpec::due(partition, SortKeys::Between(String::new(), until)).limit(STARTS);
+        let query = QuerySpec::due(partition, SortKeys::UpTo(until)).limit(STARTS);
         for item in app.dynamo().query(&query).await? {
             let settlement = Settlement::read(&item)?;
             let at = SettlementRef { tenant: tenant.clone(), merchant: settlement.merchant, id: settlement.id };

@@ -109,7 +109,7 @@ impl Desk {
 
     async fn due(&self, partition: String) -> Result<Vec<Item>, Problem> {
         let until = keys::due_until(self.ledger.clock().now());
-        let query = QuerySpec::due(partition, SortKeys::Between(String::new(), until)).limit(BATCH);
+        let query = QuerySpec::due(partition, SortKeys::UpTo(until)).limit(BATCH);
         Ok(self.ledger.dynamo().query(&query).await?)
     }
 
