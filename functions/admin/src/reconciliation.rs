@@ -119,7 +119,7 @@ pub(crate) async fn answer(
         delta,
         reason: ReasonCode::Reconciliation,
         note,
-        finding: Some(Answered { run, finding, compared_at: of.began_at.unwrap_or(of.created_at) }),
+        finding: Some(Answered { run, finding, compared_at: of.began_at.unwrap_or(of.created_at), seen: found.seen }),
     };
     let plan = async |cx| Ok(adjustment_request::plan(&ask, &cx)?);
     Ok(app

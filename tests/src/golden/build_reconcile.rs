@@ -2,6 +2,7 @@
 
 use super::build::{Made, NoPlan};
 use super::decode::{self, World};
+use ledger_core::forms::SeenCorrections;
 use ledger_core::ids::{FindingId, RunId, StaffId};
 use ledger_core::keys;
 use ledger_core::money::{Asset, Delta};
@@ -10,6 +11,7 @@ use ledger_core::ops::adjustment::{Answered, ReasonCode};
 use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
 use ledger_core::ops::reconciliation::{self, FoundBreak, Run, RunState, Tally};
 use ledger_core::reconcile::{BreakKind, Finding, Proposal};
+use ledger_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Not there in the file if it is not there.
@@ -69,6 +71,10 @@ pub struct BreakJson {
     pub evidence: Vec<String>,
     pub follows: Maybe<String>,
     pub proposed: Maybe<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_corrections: Maybe<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_corrected_at: Maybe<String>,
 }
 
 pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> {
@@ -114,10 +120,10 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
                 tenant: tenant.clone(),
                 staff: staff(by),
                 account: found.account().unwrap(),
-                delta: found.proposed.unwrap(),
+                delta: found.proposed.clone().unwrap(),
                 reason: ReasonCode::Reconciliation,
                 note: decode::text(note),
-                finding: Some(Answered { run: of.id, finding, compared_at: of.began_at.unwrap() }),
+                finding: Some(Answered { run: of.id, finding, compared_at: of.began_at.unwrap(), seen: found.seen }),
             };
             return Ok(Made::Draft(adjustment_request::plan(&command, cx)?.draft));
         }
@@ -127,6 +133,11 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
 
 fn read(world: &World, run: &str) -> Run {
     Run::read(world.must(&keys::reconciliation(&world.tenant, RunId::parse(run).unwrap()))).unwrap()
+}
+
+fn seen(found: &BreakJson) -> Option<SeenCorrections> {
+    let last_at = found.seen_corrected_at.as_deref().map(|at| Timestamp::parse(at).unwrap());
+    found.seen_corrections.as_ref().map(|count| SeenCorrections { count: count.parse().unwrap(), last_at })
 }
 
 fn finding(world: &World, found: &BreakJson) -> Finding {
@@ -140,7 +151,7 @@ fn finding(world: &World, found: &BreakJson) -> Finding {
         found: found.found.clone(),
         evidence: found.evidence.iter().cloned().collect(),
         follows: found.follows.clone(),
-        proposal: found.proposed.as_ref().map(|number| Proposal { delta: delta(number) }),
+        proposal: found.proposed.as_ref().map(|number| Proposal { delta: delta(number), seen: seen(found) }),
         seen_at: None,
         asset,
     }

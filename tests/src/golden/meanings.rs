@@ -224,9 +224,18 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("seal", "#number = :seen") => vec![(Old::Gone, stale), (Old::With("number", n("98")), stale)],
         ("journal", EXISTS) => vec![(Old::Gone, stale)],
         ("clawback" | "crediting" | "trail" | "sealing" | "seal", NEW) => vec![(Old::Stands, stale)],
-        ("payer" | "payee", "(attribute_not_exists(#corrected_at) OR #corrected_at < :compared_at)") => {
-            vec![(Old::With("corrected_at", s("2026-11-21T02:00:00.000Z")), "rejected wrong_state")]
-        }
+        (
+            "payer" | "payee",
+            "(attribute_not_exists(#corrected_at) OR #corrected_at < :compared_before)"
+            | "attribute_not_exists(#corrected_at)"
+            | "#corrected_at = :seen_corrected_at",
+        ) => vec![(Old::With("corrected_at", s("2026-11-21T02:00:00.000Z")), "rejected wrong_state")],
+        (
+            "payer" | "payee",
+            "attribute_not_exists(#corrections)"
+            | "(attribute_not_exists(#corrections) OR #corrections = :seen_corrections)"
+            | "#corrections = :seen_corrections",
+        ) => vec![(Old::With("corrections", n("9")), "rejected wrong_state")],
         ("reconciliation", "attribute_not_exists(#adjustment_id)") => {
             vec![(Old::With("adjustment_id", s("another")), "rejected already_exists")]
         }

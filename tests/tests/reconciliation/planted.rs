@@ -263,3 +263,54 @@ async fn a_proposed_adjustment_takes_two_people_and_answers_the_break() {
     let report = world.reconciled().await;
     assert_eq!(report["status"], "clean", "{report}");
 }
+
+/// The second approver's function has a clock that is behind: the instant of the first correction lies before the
+/// other run began, although the run read the balance before it was corrected.
+#[tokio::test]
+async fn break_of_two_runs_is_corrected_once_by_a_slow_clock() {
+    let stage = stage("slow-clock").await;
+    let world = &stage.world;
+    let books = world.books().await;
+    let (pk, _) = entry(&books, "pay");
+    let balance = books.row(pk, "BALANCE#ECOPAY").expect("a balance");
+    let number = |row: &Row, name: &str| row[name].as_n().expect("a number").parse::<i64>().expect("whole yen");
+    let (was, exposure) = (number(balance, "balance"), number(balance, "exposure"));
+    with(world, balance, |row| {
+        row.insert("balance".to_owned(), n(was + 1));
+        row.insert("exposure".to_owned(), n(exposure + 1));
+    })
+    .await;
+    let asked = async || {
+        let report = world.reconciled().await;
+        let finding = &report["findings"]["items"][0];
+        let [run, id] = [&report["run_id"], &finding["finding_id"]].map(|id| id.as_str().expect("an id"));
+        let path = format!("/v1/admin/reconciliation/runs/{run}/findings/{id}/adjustment");
+        world.operator(&path, &json!({"note": "counted twice"})).await.text("/adjustment_id")
+    };
+    let approve = async |adjustment: &str| {
+        let approve = format!("/v1/admin/adjustments/{adjustment}/approve");
+        let call = ledger_tests::http::Call::post(&approve, &world.second.who, &json!({}));
+        world.api.settle(&call.key(new_id())).await
+    };
+    let (first, second) = (asked().await, asked().await);
+    let _ = approve(&first).await.good();
+    // As the function with the slow clock would have written it.
+    let books = world.books().await;
+    with(world, books.row(pk, "BALANCE#ECOPAY").expect("a balance"), |row| {
+        row.insert("corrected_at".to_owned(), s("2020-01-01T00:00:00.000Z"));
+    })
+    .await;
+    let _ = approve(&second).await.problem(400, "wrong_state");
+    let after = world.books().await;
+    assert_eq!(number(after.row(pk, "BALANCE#ECOPAY").expect("a balance"), "balance"), was);
+    assert_eq!(world.reconciled().await["status"], "clean");
+    // A break that is found after the correction is corrected as well.
+    with(world, after.row(pk, "BALANCE#ECOPAY").expect("a balance"), |row| {
+        row.insert("balance".to_owned(), n(was + 2));
+        row.insert("exposure".to_owned(), n(exposure + 2));
+    })
+    .await;
+    let third = asked().await;
+    let _ = approve(&third).await.good();
+    assert_eq!(world.reconciled().await["status"], "clean");
+}

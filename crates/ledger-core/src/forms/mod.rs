@@ -2,6 +2,7 @@
 
 mod approval;
 mod balance;
+mod correction;
 mod hold;
 mod merchant;
 mod metrics;
@@ -11,6 +12,8 @@ mod patch;
 pub(crate) use approval::pending_of_another;
 pub(crate) use balance::{card_active, exists, holds, look, not_frozen};
 pub use balance::{credit, debit, mirror, settle, top_up};
+pub use correction::SeenCorrections;
+pub(crate) use correction::correction;
 pub use hold::{capture_hold, hold, pay_out, receive, release, release_hold, reserve};
 pub use merchant::settle_merchant;
 pub use metrics::{MetricsChange, metrics};

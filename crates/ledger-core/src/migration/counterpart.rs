@@ -55,6 +55,7 @@ const BALANCE: &[(&str, Nature)] = &[
     (attr::EXPOSURE, Sum),
     (attr::FROZEN, Field),
     ("corrected_at", Field),
+    ("corrections", Sum),
     (attr::CREATED_AT, Stamp),
     (attr::UPDATED_AT, Stamp),
 ];

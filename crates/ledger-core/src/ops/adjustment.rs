@@ -2,6 +2,7 @@
 
 use crate::account::Account;
 use crate::dynamo::{Item, ItemError, Value, read};
+use crate::forms::SeenCorrections;
 use crate::ids::{AdjustmentId, FindingId, RunId, StaffId};
 use crate::keys::attr;
 use crate::money::{Asset, Delta};
@@ -73,8 +74,10 @@ pub struct Answered {
     pub run: RunId,
     /// Its id.
     pub finding: FindingId,
-    /// When the run began: a balance that was corrected since then is not what the run saw.
+    /// When the run began.
     pub compared_at: Timestamp,
+    /// The version of the balance's corrections that the run read; `None` if its release did not read it.
+    pub seen: Option<SeenCorrections>,
 }
 
 impl Answered {
@@ -85,6 +88,7 @@ impl Answered {
             run: RunId::parse(run).map_err(|_| wrong())?,
             finding: FindingId::parse(finding).map_err(|_| wrong())?,
             compared_at: read::parsed(item, "compared_at", Timestamp::parse)?,
+            seen: SeenCorrections::kept(item)?,
         })
     }
 
@@ -132,7 +136,9 @@ impl Adjustment {
         ]);
         if let Some(answered) = &self.finding {
             item.insert("finding".to_owned(), Value::S(answered.name()));
+            // A release before this one reads it.
             item.insert("compared_at".to_owned(), Value::s(answered.compared_at));
+            item.extend(answered.seen.into_iter().flat_map(SeenCorrections::attributes));
         }
         item
     }

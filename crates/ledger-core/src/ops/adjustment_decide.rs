@@ -1,17 +1,17 @@
 //! Another person approves an adjustment, which posts it, or rejects it.
 
-use super::adjustment::{Adjustment, Answered};
+use super::adjustment::Adjustment;
 use super::audit::Act;
 use super::{Context, PlanRefusal, TenantTerms};
 use crate::account::{Account, Posting, TenantAccount};
-use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::dynamo::{Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, StaffId, Tenant, TransactionId};
 use crate::keys;
 use crate::operation::Operation;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem};
+use crate::transaction::{Draft, Entry, Planned, Role, TransactItem};
 
 /// A decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub fn plan(
             forms::credit(tenant, Role::Payee, account, &size, cx.now)
         };
         items.extend(posted.map(|item| match &adjustment.finding {
-            Some(answered) => correcting(item, answered, cx.now),
+            Some(answered) => forms::correction(item, answered.seen, answered.compared_at, cx.now),
             None => item,
         }));
         let mut details = Item::from([
@@ -122,15 +122,6 @@ pub fn plan(
         decided_at: cx.now,
     };
     Ok(Planned { draft: Draft { entry, items }, receipt })
-}
-
-/// A balance is corrected by what a run saw once: any other run must have begun after it.
-fn correcting(item: TransactItem, answered: &Answered, now: Timestamp) -> TransactItem {
-    let before = Condition::compare("corrected_at", Cmp::Lt, "compared_at", Value::s(answered.compared_at));
-    let as_compared = Condition::absent("corrected_at").or(before);
-    item.also(Clause { condition: as_compared, failure: Failure::WrongState }, |update| {
-        update.set("corrected_at", "corrected_at", Value::s(now))
-    })
 }
 
 fn decided(tenant: &Tenant, staff: StaffId, adjustment: &Adjustment, update: Update) -> TransactItem {

@@ -1,5 +1,6 @@
 //! What a reconciliation finds.
 
+use crate::forms::SeenCorrections;
 use crate::ids::Tenant;
 use crate::keys::Key;
 use crate::money::{Asset, Delta};
@@ -113,6 +114,8 @@ pub struct Finding {
 pub struct Proposal {
     /// What is added to what may be spent.
     pub delta: Delta,
+    /// The version of the balance's corrections that was read with it; a report's line does not keep it.
+    pub seen: Option<SeenCorrections>,
 }
 
 impl BreakKind {

@@ -80,6 +80,12 @@ pub enum Fact {
         /// What counts against a cap, of a customer.
         #[serde(default)]
         exposure: Option<Num>,
+        /// How many corrections it has had.
+        #[serde(default)]
+        corrections: i64,
+        /// When it was corrected last.
+        #[serde(default)]
+        corrected_at: Option<i64>,
         /// When it last changed.
         at: i64,
     },

@@ -47,7 +47,7 @@ fn posted(held: bool, delta: &str, at: i64) -> Fact {
 
 fn stored(balance: &str, held: &str, reserved: &str, at: i64) -> Fact {
     let (balance, held, reserved) = (num(balance), num(held), num(reserved));
-    Fact::Stored { place: Place::Own, balance, held, reserved, exposure: None, at }
+    Fact::Stored { place: Place::Own, balance, held, reserved, exposure: None, corrections: 0, corrected_at: None, at }
 }
 
 #[test]

@@ -131,7 +131,9 @@ pub(super) fn read_line(text: &str) -> Option<Finding> {
         None => None,
     };
     let proposal = match (line.proposed, &asset) {
-        (Some(delta), Some(asset)) => Some(Proposal { delta: Delta::from_stored(asset.clone(), &delta).ok()? }),
+        (Some(delta), Some(asset)) => {
+            Some(Proposal { delta: Delta::from_stored(asset.clone(), &delta).ok()?, seen: None })
+        }
         (Some(_), None) => return None,
         (None, _) => None,
     };

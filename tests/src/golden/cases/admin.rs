@@ -61,6 +61,7 @@ pub(super) fn cases() -> Vec<Case> {
     let mut all = requests();
     all.extend(approvals());
     all.extend(corrections());
+    all.extend(counted_corrections());
     all.extend(rejections());
     all
 }
@@ -121,28 +122,73 @@ fn approvals() -> Vec<Case> {
     ]
 }
 
+/// Requests of a release that kept only when the run began.
 fn corrections() -> Vec<Case> {
     let down = || answering(pending(OF_A, "ECOPAY", "-300"), EARLIER);
     let corrects = [(OF_A, "ECOPAY", "-300"), ("adjustments", "ECOPAY", "300")];
     let before = "2026-11-20T00:00:00.000Z";
     let approve = |id, why| decide(id, why, "approve");
     vec![
-        approve("adjustment_approve/break", "It answers a break, which its entry names, and the wallet says when.")
+        approve("adjustment_approve/break", "It answers a break, which its entry names; the wallet counts it.")
             .on([down(), wallet(A, "ECOPAY", "300")])
             .moves(&corrects)
-            .precedence(),
+            .precedence()
+            .supersedes(),
         approve("adjustment_approve/break-again", "A later run found another break.")
             .on([down(), corrected(before)])
             .moves(&corrects)
-            .precedence(),
+            .precedence()
+            .supersedes(),
         approve("adjustment_approve/break-credit", "What is missing is put back.")
             .on([answering(pending(OF_A, "ECOPAY", "300"), EARLIER), corrected(before)])
-            .moves(&[(OF_A, "ECOPAY", "300"), ("adjustments", "ECOPAY", "-300")]),
+            .moves(&[(OF_A, "ECOPAY", "300"), ("adjustments", "ECOPAY", "-300")])
+            .supersedes(),
         approve("adjustment_approve/break-of-card", "A card's balance, likewise.")
             .on([answering(pending(OF_CARD, "ECOPAY", "-300"), EARLIER), card("300")])
-            .moves(&[(OF_CARD, "ECOPAY", "-300"), ("adjustments", "ECOPAY", "300")]),
+            .moves(&[(OF_CARD, "ECOPAY", "-300"), ("adjustments", "ECOPAY", "300")])
+            .supersedes(),
         approve("adjustment_approve/break-corrected", "Two runs found the same break, and the other's was approved.")
             .on([down(), corrected(EARLIER)])
+            .ends("rejected wrong_state by payer")
+            .supersedes(),
+        approve(
+            "adjustment_approve/break-within-skew",
+            "Corrected four minutes before the run: clocks may differ by it.",
+        )
+        .on([down(), corrected("2026-11-20T02:56:00.000Z")])
+        .ends("rejected wrong_state by payer"),
+        approve("adjustment_approve/break-counted-since", "A later release has counted a correction.")
+            .on([down(), with(corrected(before), "corrections", n("1"))])
+            .ends("rejected wrong_state by payer"),
+    ]
+}
+
+/// Requests that keep the version of the balance's corrections.
+fn counted_corrections() -> Vec<Case> {
+    let before = "2026-11-20T00:00:00.000Z";
+    let down = |count: &str| with(answering(pending(OF_A, "ECOPAY", "-300"), EARLIER), "seen_corrections", n(count));
+    let first = || down("0");
+    let second = || with(down("1"), "seen_corrected_at", s(before));
+    let once = || with(corrected(before), "corrections", n("1"));
+    let corrects = [(OF_A, "ECOPAY", "-300"), ("adjustments", "ECOPAY", "300")];
+    let approve = |id, why| decide(id, why, "approve");
+    vec![
+        approve("adjustment_approve/counted-first", "The first correction of the wallet.")
+            .on([first(), wallet(A, "ECOPAY", "300")])
+            .moves(&corrects)
+            .precedence(),
+        approve("adjustment_approve/counted-second", "The second one, of a run that saw the first.")
+            .on([second(), once()])
+            .moves(&corrects)
+            .precedence(),
+        approve("adjustment_approve/counted-slow-clock", "Corrected since, by a function whose clock was behind.")
+            .on([first(), once()])
+            .ends("rejected wrong_state by payer"),
+        approve("adjustment_approve/counted-same-instant", "Corrected since, at the very instant that the run saw.")
+            .on([second(), with(once(), "corrections", n("2"))])
+            .ends("rejected wrong_state by payer"),
+        approve("adjustment_approve/counted-uncounted-since", "Corrected since, by a release that does not count.")
+            .on([first(), corrected(before)])
             .ends("rejected wrong_state by payer"),
     ]
 }

@@ -83,6 +83,8 @@ fn breaks() -> Vec<BreakJson> {
         evidence: vec![format!("transaction:{TXN}")],
         follows: None,
         proposed: None,
+        seen_corrections: None,
+        seen_corrected_at: None,
     };
     let balance = BreakJson {
         asset: Some("ECOPAY".to_owned()),
@@ -96,6 +98,19 @@ fn breaks() -> Vec<BreakJson> {
     let missing = of("entry_missing", &transaction);
     let follows = BreakJson { follows: Some(transaction), ..of("payment_differs", &format!("payment:{PAYMENT}")) };
     vec![balance, missing, follows]
+}
+
+/// The first has never been corrected, the second has.
+fn counted_breaks() -> Vec<BreakJson> {
+    let balance = breaks().remove(0);
+    let never = BreakJson { seen_corrections: Some("0".to_owned()), ..balance.clone() };
+    let before = BreakJson {
+        subject: OF_B.to_owned(),
+        seen_corrections: Some("2".to_owned()),
+        seen_corrected_at: Some(EARLIER.to_owned()),
+        ..balance
+    };
+    vec![never, before]
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -146,6 +161,12 @@ fn at_work() -> Vec<Case> {
             .on([by_another()])
             .ends(lost),
         store("reconciliation/store", "Breaks under ids that follow from the run and their number.").on([running()]),
+        of_run(
+            "reconciliation/store-counted",
+            "A break keeps the version of the balance's corrections that was read with the balance.",
+            ReconcileDoes::Store { run: RUN.to_owned(), first: "0".to_owned(), breaks: counted_breaks() },
+        )
+        .on([running()]),
         store("reconciliation/store-lost", "Another has it by now: nothing of it is stored.")
             .seen([running()])
             .on([by_another()])
@@ -184,6 +205,8 @@ fn answers() -> Vec<Case> {
     vec![
         answer("reconciliation/answer", "The proposal is asked for; nothing moves until another approves it.")
             .on([over(), stored_break()]),
+        answer("reconciliation/answer-counted", "The request keeps the version that the run read.")
+            .on([over(), with(with(stored_break(), "seen_corrections", n("1")), "seen_corrected_at", s(EARLIER))]),
         answer("reconciliation/answer-again", "It has been asked for.")
             .on([over(), with(stored_break(), "adjustment_id", s(PAYMENT))])
             .ends("rejected already_exists by reconciliation"),

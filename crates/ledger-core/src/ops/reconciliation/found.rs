@@ -3,7 +3,7 @@
 use crate::account::Account;
 use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
-use crate::forms;
+use crate::forms::{self, SeenCorrections};
 use crate::ids::{AdjustmentId, FindingId, Tenant};
 use crate::keys;
 use crate::money::{Asset, Delta};
@@ -32,6 +32,8 @@ pub struct FoundBreak {
     pub follows: Option<String>,
     /// What an adjustment would add.
     pub proposed: Option<Delta>,
+    /// The version of the balance's corrections that the run read; `None` if its release did not read it.
+    pub seen: Option<SeenCorrections>,
     /// The adjustment that was asked for, if one was.
     pub adjustment: Option<AdjustmentId>,
 }
@@ -61,6 +63,7 @@ pub(super) fn stored(id: FindingId, found: &Finding) -> Item {
     }
     if let Some(proposal) = &found.proposal {
         item.insert("proposed".to_owned(), Value::N(proposal.delta.text()));
+        item.extend(proposal.seen.into_iter().flat_map(SeenCorrections::attributes));
     }
     item
 }
@@ -96,6 +99,7 @@ impl FoundBreak {
             evidence: evidence.collect::<Result<_, _>>()?,
             follows: read::opt_text(item, "follows").map(str::to_owned),
             proposed,
+            seen: SeenCorrections::kept(item)?,
             adjustment: match read::opt_text(item, "adjustment_id") {
                 Some(_) => Some(read::parsed(item, "adjustment_id", AdjustmentId::parse)?),
                 None => None,

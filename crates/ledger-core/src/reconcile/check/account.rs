@@ -2,11 +2,13 @@
 
 use super::Scope;
 use crate::account::Account;
+use crate::forms::SeenCorrections;
 use crate::ids::Tenant;
 use crate::keys::attr;
 use crate::money::{Asset, Delta};
 use crate::reconcile::breaks::{BreakKind, Finding, Proposal};
 use crate::reconcile::fact::{Fact, Num, Place};
+use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many ids a finding names.
@@ -35,6 +37,7 @@ struct Stored {
     held: Num,
     reserved: Num,
     exposure: Option<Num>,
+    corrections: SeenCorrections,
     at: i64,
 }
 
@@ -53,8 +56,10 @@ impl Sums {
             } else {
                 self.later.push((held, delta, at));
             }
-        } else if let Fact::Stored { place, balance, held, reserved, exposure, at } = fact {
-            self.stored.insert(place, Ok(Stored { balance, held, reserved, exposure, at }));
+        } else if let Fact::Stored { place, balance, held, reserved, exposure, corrections, corrected_at, at } = fact {
+            let last_at = corrected_at.map(Timestamp::from_millis);
+            let corrections = SeenCorrections { count: corrections, last_at };
+            self.stored.insert(place, Ok(Stored { balance, held, reserved, exposure, corrections, at }));
         } else if let Fact::Unread { place, sk, attribute } = fact {
             self.stored.insert(place, Err(Unread { sk, attribute }));
         } else if let Fact::Standing { in_legacy } = fact {
@@ -109,7 +114,7 @@ impl Sums {
         }
         if stored.balance != sums.available {
             let differs = finding(BreakKind::BalanceDiffers).expected(sums.available).found(stored.balance);
-            let proposal = proposal(account, asset, sums.available.minus(stored.balance));
+            let proposal = proposal(account, asset, sums.available.minus(stored.balance), stored.corrections);
             findings.push(Finding { proposal, ..differs });
         }
         if stored.held != sums.held {
@@ -156,10 +161,11 @@ impl Unread {
 }
 
 /// The adjustment of a wallet or a card. A merchant's balance is a projection, which nobody adjusts.
-fn proposal(account: Account, asset: &Asset, difference: Num) -> Option<Proposal> {
+fn proposal(account: Account, asset: &Asset, difference: Num, seen: SeenCorrections) -> Option<Proposal> {
     match account {
         Account::Customer(_) | Account::Card(_) => {
-            Some(Proposal { delta: Delta::from_stored(asset.clone(), &difference.to_string()).ok()? })
+            let delta = Delta::from_stored(asset.clone(), &difference.to_string()).ok()?;
+            Some(Proposal { delta, seen: Some(seen) })
         }
         Account::Merchant(_) | Account::Tenant(_) => None,
     }

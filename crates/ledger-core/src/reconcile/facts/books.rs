@@ -3,6 +3,7 @@
 use super::{At, Said, Told, num, nums, wrong};
 use crate::account::Account;
 use crate::dynamo::{Item, ItemError, read};
+use crate::forms::SeenCorrections;
 use crate::ids::{CardId, CustomerId, MerchantId, SettlementId};
 use crate::keys::{attr, sk};
 use crate::migration::Standing;
@@ -53,6 +54,7 @@ fn numbers(account: Account, place: Place, item: &Item) -> Result<Fact, ItemErro
     if !item.contains_key(attr::BALANCE) {
         return Err(wrong(attr::BALANCE));
     }
+    let corrections = SeenCorrections::of_balance(item)?;
     let is_customer = matches!(account, Account::Customer(_));
     Ok(Fact::Stored {
         place,
@@ -60,6 +62,8 @@ fn numbers(account: Account, place: Place, item: &Item) -> Result<Fact, ItemErro
         held: num(item, attr::HELD)?,
         reserved: num(item, attr::RESERVED)?,
         exposure: is_customer.then(|| num(item, attr::EXPOSURE)).transpose()?,
+        corrections: corrections.count,
+        corrected_at: corrections.last_at.map(Timestamp::millis),
         at: read::parsed(item, attr::UPDATED_AT, Timestamp::parse)?.millis(),
     })
 }
