@@ -15,6 +15,33 @@ pub type PrimaryKey = (String, String);
 /// Everything in a table.
 pub type Contents = BTreeMap<PrimaryKey, Item>;
 
+/// What a read answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadAnswer {
+    /// The items as DynamoDB's JSON; `None` is a key without an item.
+    pub items: Vec<Option<Json>>,
+    /// Where the next page begins.
+    pub next: Option<Json>,
+}
+
+impl ReadAnswer {
+    /// Of an operation's answer as DynamoDB's JSON.
+    #[must_use]
+    pub fn of(verb: &str, answer: &Json) -> Self {
+        let present = |item: &Json| Some(item.clone()).filter(|item| item.is_object());
+        let list = |items: &Json| items.as_array().into_iter().flatten().map(present).collect();
+        let items = match verb {
+            "GetItem" => vec![present(&answer["Item"])],
+            "BatchGetItem" => list(&answer["Responses"][TABLE]),
+            "TransactGetItems" => {
+                answer["Responses"].as_array().into_iter().flatten().map(|got| present(&got["Item"])).collect()
+            }
+            _ => list(&answer["Items"]),
+        };
+        Self { items, next: present(&answer["LastEvaluatedKey"]) }
+    }
+}
+
 /// A table in memory.
 pub struct Table {
     database: Database,
@@ -82,6 +109,27 @@ impl Table {
         let request = json!({ "TableName": TABLE, "ConsistentRead": true, "Key": key });
         let found = self.database.get_item(serde_json::from_value(request).unwrap()).unwrap();
         serde_json::to_value(found).unwrap().get("Item").filter(|item| item.is_object()).cloned()
+    }
+
+    /// Executes a read given as DynamoDB's JSON, under the name of its operation.
+    #[must_use]
+    pub fn read(&self, request: &Json) -> ReadAnswer {
+        let (verb, request) = request.as_object().unwrap().iter().next().unwrap();
+        let request = request.clone();
+        let database = &self.database;
+        let answer = match verb.as_str() {
+            "GetItem" => serde_json::to_value(database.get_item(serde_json::from_value(request).unwrap()).unwrap()),
+            "BatchGetItem" => {
+                serde_json::to_value(database.batch_get_item(serde_json::from_value(request).unwrap()).unwrap())
+            }
+            "TransactGetItems" => {
+                serde_json::to_value(database.transact_get_items(serde_json::from_value(request).unwrap()).unwrap())
+            }
+            "Query" => serde_json::to_value(database.query(serde_json::from_value(request).unwrap()).unwrap()),
+            "Scan" => serde_json::to_value(database.scan(serde_json::from_value(request).unwrap()).unwrap()),
+            other => panic!("no read: {other}"),
+        };
+        ReadAnswer::of(verb, &answer.unwrap())
     }
 
     /// Everything that stands in the table.

@@ -4,6 +4,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ledger_core::dynamo::{Item, Value};
+use ledger_core::keys::Key;
+use ledger_core::reads::Request;
 use ledger_core::transaction::{Rendered, RenderedAction, TransactItem};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -114,6 +116,76 @@ pub fn rendered(item: Rendered) -> Json {
     }
     map.insert("ReturnValuesOnConditionCheckFailure".to_owned(), json!("ALL_OLD"));
     json!({ verb: map })
+}
+
+/// A read as it is sent, under the name of its operation.
+#[must_use]
+pub fn read_request(request: &Request) -> Json {
+    let mut map = Map::new();
+    let mut set = |name: &str, value: Json| {
+        if !value.is_null() {
+            map.insert(name.to_owned(), value);
+        }
+    };
+    let key = |key: &Key| json!({ "uuid": { "S": key.pk() }, "type": { "S": key.sk() } });
+    let verb = match request {
+        Request::GetItem(of) => {
+            set("TableName", json!(TABLE));
+            set("Key", key(of));
+            set("ConsistentRead", json!(true));
+            "GetItem"
+        }
+        Request::BatchGetItem(of) => {
+            let keys: Vec<Json> = of.iter().map(key).collect();
+            set("RequestItems", json!({ TABLE: { "Keys": keys, "ConsistentRead": true } }));
+            "BatchGetItem"
+        }
+        Request::TransactGetItems(of) => {
+            let gets = of.iter().map(|of| json!({ "Get": { "TableName": TABLE, "Key": key(of) } }));
+            set("TransactItems", gets.collect());
+            "TransactGetItems"
+        }
+        Request::Query(query) => {
+            set("TableName", json!(TABLE));
+            set("IndexName", json!(query.index));
+            set("ConsistentRead", json!(query.index.is_none()));
+            set("KeyConditionExpression", json!(query.key_condition));
+            set("ExpressionAttributeNames", json!(query.names));
+            set("ExpressionAttributeValues", item_to_json(&query.values));
+            set("ScanIndexForward", json!(query.forward));
+            set("Limit", json!(query.limit));
+            set("ExclusiveStartKey", json!(query.start.as_ref().map(item_to_json)));
+            "Query"
+        }
+        Request::Scan(scan) => {
+            set("TableName", json!(TABLE));
+            set("ConsistentRead", json!(true));
+            set("Segment", json!(scan.segment.map(|(number, _)| number)));
+            set("TotalSegments", json!(scan.segment.map(|(_, of)| of)));
+            set("FilterExpression", json!(scan.filter));
+            set("ProjectionExpression", json!(scan.projection));
+            set("ExpressionAttributeNames", json!(scan.names));
+            set("ExpressionAttributeValues", item_to_json(&scan.values));
+            set("Limit", json!(scan.limit));
+            set("ExclusiveStartKey", json!(scan.start.as_ref().map(item_to_json)));
+            set("ReturnConsumedCapacity", json!(scan.returns_capacity.then_some("TOTAL")));
+            "Scan"
+        }
+    };
+    json!({ verb: map })
+}
+
+/// The text of a document whose first level is in this order, and canonical below it.
+#[must_use]
+pub fn in_order<'a>(fields: impl Iterator<Item = (&'a str, &'a Json)>) -> String {
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        let name = format!("{}: ", Json::from(name));
+        let mut line = format!("  {name}");
+        write(value, 2, name.chars().count(), &mut line);
+        lines.push(line);
+    }
+    format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 
 /// The canonical text of a document.

@@ -3,8 +3,8 @@
 #![cfg(feature = "stack")]
 
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{self, Partition};
-use ledger_runtime::dynamo::{QuerySpec, ReadError, SortKeys};
+use ledger_core::{keys, reads};
+use ledger_runtime::dynamo::ReadError;
 use ledger_runtime::problem::Problem;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::World;
@@ -17,7 +17,7 @@ fn slug(world: &World) -> Tenant {
 async fn a_call_needs_the_role_of_its_function() {
     let world = World::new("gate").await;
     let tenant = slug(&world);
-    let query = QuerySpec::partition(&Partition::tenant(&tenant), SortKeys::All);
+    let query = reads::audit_records(&tenant, None);
     let query = || world.app.dynamo().query(&query);
     // Who credits has no business in a partition; the operator's face lists the audit there.
     let denied = gate::as_function("crediting", query()).await;

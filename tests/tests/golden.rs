@@ -1,7 +1,7 @@
 //! Every golden vector is read strictly, built, compared byte for byte, executed on the embedded
 //! engine and judged. Nothing is ever written here.
 
-use ledger_tests::golden::{cases, create, judge, vector};
+use ledger_tests::golden::{cases, create, judge, reads, vector};
 use ledger_tests::wire;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -92,4 +92,42 @@ fn decoding_is_strict() {
     assert!(catch_unwind(|| vector::Vector::read(id, &other)).is_err());
     assert!(catch_unwind(|| vector::Vector::read("pay/money", text)).is_err());
     assert_eq!(vector::Vector::read(id, text).text(), *text);
+}
+
+#[test]
+fn every_vector_of_a_read_is_what_its_case_makes() {
+    let files = reads::vector::files();
+    let all = reads::cases::all();
+    let ids: BTreeSet<&str> = all.iter().map(|case| case.id).collect();
+    assert_eq!(ids.len(), all.len(), "a case's id twice");
+    let stored: BTreeSet<&str> = files.keys().map(String::as_str).collect();
+    let missing: Vec<_> = ids.difference(&stored).collect();
+    assert!(missing.is_empty(), "run `cargo run -p ledger-tests --bin golden-new` for {missing:#?}");
+    let orphans: Vec<_> = stored.difference(&ids).collect();
+    assert!(orphans.is_empty(), "no case in code for {orphans:#?}");
+    each(all.into_iter().map(|case| (case.id.to_owned(), case)), |id, case| {
+        let vector = reads::vector::ReadVector::read(id, &files[id]);
+        wire::assert_same(id, &case.vector().text(), &files[id]);
+        let answered =
+            reads::judge::answered(&vector.world, &vector.question, &vector.page.clone().unwrap_or_default());
+        assert_eq!(answered.requests, vector.requests, "{id}");
+        assert_eq!(answered.items, vector.items, "{id}");
+    });
+}
+
+/// A read without a vector is checked by no engine.
+#[test]
+fn every_question_has_a_vector() {
+    let exports = include_str!("../../crates/ledger-core/src/reads/mod.rs");
+    let exported = exports.split("pub use ").skip(1).filter_map(|export| export.split(';').next());
+    let names = exported.flat_map(|export| export.split(['{', '}', ',', ':']).map(str::trim));
+    let modules = ["query", "request", "table", "accounts", "due", "items", "merchants", "tenants", "trail"];
+    let is_function = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let questions: BTreeSet<&str> =
+        names.filter(is_function).filter(|name| !modules.contains(name)).chain(["items"]).collect();
+    assert!(questions.len() > 35, "{questions:?}");
+    let files = reads::vector::files();
+    let shown: BTreeSet<&str> = files.keys().filter_map(|id| Some(id.split_once('/')?.0)).collect();
+    let missing: Vec<_> = questions.difference(&shown).collect();
+    assert!(missing.is_empty(), "no vector asks {missing:?}");
 }

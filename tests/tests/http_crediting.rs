@@ -6,12 +6,12 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::{join, join_all};
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::ids::{MerchantId, PaymentId, Tenant};
-use ledger_core::keys::{self, Partition, Work};
+use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
 use ledger_core::ops::crediting::{Crediting, Lease, Setback, Uncredited};
+use ledger_core::reads;
 use ledger_core::transaction::Transaction;
 use ledger_runtime::crediting::Credited;
-use ledger_runtime::dynamo::{QuerySpec, SortKeys};
 use ledger_runtime::execute::ApplyError;
 use ledger_runtime::lambda::Due;
 use ledger_runtime::metrics::Metric;
@@ -94,8 +94,7 @@ async fn records(scene: &Scene, shop: &Shop) -> Vec<Item> {
     let mut found = Vec::new();
     let shards = gate::as_test(scene.world.app.merchant(&scene.tenant, shop.id)).await.expect("a merchant").shards;
     for shard in 0..shards.count() {
-        let partition = keys::due_partition(&scene.tenant, Work::Credit(shop.id), shard);
-        let query = QuerySpec::due(partition, SortKeys::All);
+        let query = reads::records_to_credit(&scene.tenant, shop.id, shard);
         found.extend(gate::as_test(scene.world.app.dynamo().query(&query)).await.expect("records"));
     }
     found

@@ -20,6 +20,7 @@ pub mod ops;
 pub mod personal;
 pub mod psp;
 pub mod rate;
+pub mod reads;
 pub mod reconcile;
 pub mod retry;
 pub mod sealing;

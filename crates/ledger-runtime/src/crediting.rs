@@ -11,7 +11,6 @@ mod held;
 pub use balances::MerchantBalance;
 
 use crate::app::App;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::execute::Attempt;
 use crate::lambda::Due;
 use crate::metrics::Metric;
@@ -21,9 +20,10 @@ use held::Held;
 use http::StatusCode;
 use ledger_core::dynamo::{Item, read};
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, Partition, attr};
+use ledger_core::keys::{Partition, attr};
 use ledger_core::operation::Operation;
 use ledger_core::ops::crediting::{Crediting, Lease, Uncredited};
+use ledger_core::reads;
 use ledger_core::retry;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::BuildError;
@@ -114,8 +114,8 @@ impl Run<'_> {
     async fn sweep(&mut self) -> Result<(), Problem> {
         let mut after = None;
         loop {
-            let list = QuerySpec::by_owner(keys::merchants_partition(self.tenant), SortKeys::All);
-            let page = self.app.dynamo().query(&list.after(after.take()).limit(PAGE)).await?;
+            let list = reads::merchants(self.tenant).after(after.take()).limit(PAGE);
+            let page = self.app.dynamo().query(&list).await?;
             let merchants = page.iter().map(|item| read::parsed(item, attr::OWNER_SK, MerchantId::parse));
             let merchants: Vec<MerchantId> = merchants.collect::<Result<_, _>>()?;
             self.credit_all(merchants.iter().map(|merchant| (*merchant, Vec::new())).collect()).await?;

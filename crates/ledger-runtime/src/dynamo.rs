@@ -1,6 +1,7 @@
 //! The store: the one file that writes to DynamoDB, and always by TransactWriteItems.
 //! It says of every write whether it happened, did not happen, or is not known to have.
 
+mod ask;
 mod connect;
 mod convert;
 mod customers;
@@ -14,8 +15,8 @@ mod tests;
 pub(crate) use connect::scripted_client;
 pub use connect::{client, sdk_config};
 pub use customers::BringError;
-pub use reads::{QuerySpec, ReadError, Readable, SortKeys};
-pub use scan::{Scanned, ScannedCustomers, Segment};
+pub use reads::{ReadError, Readable};
+pub use scan::{Scanned, ScannedCustomers};
 
 use crate::clock::Clock;
 use crate::config::Config;

@@ -7,17 +7,15 @@ mod slice;
 pub use slice::{Migrated, run_due};
 
 use crate::app::App;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::execute::PlanError;
 use crate::problem::Problem;
 use crate::views::MigrationView;
 use ledger_core::dynamo::ItemError;
 use ledger_core::ids::{Actor, Tenant};
-use ledger_core::migration::{
-    Asked, Layout, Migration, Pass, PassKind, Phase, Refused, evidence, pass_key, passes, plan_pass,
-};
+use ledger_core::migration::{Asked, Layout, Migration, Pass, PassKind, Phase, Refused, evidence, pass_key, plan_pass};
 use ledger_core::operation::Operation;
 use ledger_core::ops::Context;
+use ledger_core::reads;
 use ledger_core::transaction::Planned;
 
 impl App {
@@ -80,9 +78,7 @@ impl App {
 
     /// A tenant's last pass of each kind.
     async fn passes(&self, tenant: &Tenant) -> Result<Vec<Pass>, Problem> {
-        let (partition, prefix) = passes(tenant);
-        let query = QuerySpec::partition(&partition, SortKeys::Prefix(prefix.to_owned()));
-        let items = self.dynamo().query(&query).await?;
+        let items = self.dynamo().query(&reads::migration_passes(tenant)).await?;
         Ok(items.iter().map(Pass::read).collect::<Result<_, ItemError>>()?)
     }
 }

@@ -17,7 +17,7 @@ pub use sqs::SqsSink;
 pub use sweep::any_waits;
 
 use crate::app::App;
-use crate::dynamo::{QuerySpec, Readable, SortKeys, WriteError};
+use crate::dynamo::{Readable, WriteError};
 use crate::execute::Ledger;
 use crate::metrics::Metric;
 use crate::problem::Problem;
@@ -286,8 +286,7 @@ impl Publisher {
     }
 
     async fn look(&self, key: &Key) -> Result<Option<Readable>, Problem> {
-        let only = SortKeys::Between(key.sk().to_owned(), key.sk().to_owned());
-        Ok(self.ledger.dynamo().query_readable(&QuerySpec::partition(&key.partition(), only)).await?.into_iter().next())
+        Ok(self.ledger.dynamo().get_readable(key).await?)
     }
 
     fn event(&self, tenant: &Tenant, key: &Key, row: &Readable) -> Result<Event, Unpublishable> {

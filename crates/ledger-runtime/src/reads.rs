@@ -2,7 +2,6 @@
 
 use crate::app::App;
 use crate::cursor::Cursor;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::identity::Caller;
 use crate::problem::Problem;
 use crate::request;
@@ -12,10 +11,11 @@ use ledger_core::account::Account;
 use ledger_core::dynamo::{Item, ItemError, read};
 use ledger_core::idempotency::{IdempotencyKey, MarkerState, Phase, Window};
 use ledger_core::ids::{MerchantId, SettlementId, Tenant, TransactionId};
-use ledger_core::keys::{self, Partition, Shards, attr, sk};
+use ledger_core::keys::{self, Partition, Shards, attr};
 use ledger_core::operation::Operation;
 use ledger_core::ops::journal::HistoryLine;
 use ledger_core::ops::settlement::Settlement;
+use ledger_core::reads::{self, Query};
 use uuid::Uuid;
 
 impl App {
@@ -74,7 +74,7 @@ impl App {
         page: request::Page,
     ) -> Result<(Vec<Item>, Option<String>), Problem> {
         let queries = (0..shards.count()).map(|shard| {
-            QuerySpec::by_owner(keys::owner_partition(tenant, merchant, shard), SortKeys::All)
+            reads::merchant_records(tenant, merchant, shard)
                 .newest_first()
                 .after(page.cursor.map(|cursor| cursor.id().to_string()))
                 .limit(page.limit.saturating_add(1))
@@ -82,22 +82,17 @@ impl App {
         self.newest(queries.collect(), page.limit, attr::OWNER_SK).await
     }
 
-    /// A page of the records under a prefix of the tenant's partition, newest first.
+    /// A page of the acts of a tenant's staff, newest first.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
-    pub async fn tenant_records(
+    /// 503 if the store cannot be read.
+    pub async fn audit_records(
         &self,
         tenant: &Tenant,
-        prefix: &str,
-        id_attribute: &str,
         page: request::Page,
     ) -> Result<(Vec<Item>, Option<String>), Problem> {
-        let query = QuerySpec::partition(&Partition::tenant(tenant), SortKeys::Prefix(prefix.to_owned()))
-            .newest_first()
-            .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
-            .limit(page.limit.saturating_add(1));
-        self.newest(vec![query], page.limit, id_attribute).await
+        let query = reads::audit_records(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
+        self.newest(vec![query], page.limit, "audit_id").await
     }
 
     /// A page of a merchant's settlements, newest first.
@@ -110,11 +105,8 @@ impl App {
         merchant: MerchantId,
         page: request::Page,
     ) -> Result<Page<SettlementView>, Problem> {
-        let prefix = sk::SETTLEMENT;
-        let query = QuerySpec::partition(&Partition::merchant(tenant, merchant), SortKeys::Prefix(prefix.to_owned()))
-            .newest_first()
-            .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
-            .limit(page.limit.saturating_add(1));
+        let after = page.cursor.map(Cursor::id);
+        let query = reads::settlements(tenant, merchant, after).limit(page.limit.saturating_add(1));
         let (items, next_cursor) = self.newest(vec![query], page.limit, "settlement_id").await?;
         let view = |item| Settlement::read(item).map(|settlement| SettlementView::from(&settlement));
         Ok(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
@@ -166,7 +158,7 @@ impl App {
     /// The newest `limit` items of several queries, by the id in an attribute, and the next cursor.
     async fn newest(
         &self,
-        queries: Vec<QuerySpec>,
+        queries: Vec<Query>,
         limit: usize,
         id_attribute: &str,
     ) -> Result<(Vec<Item>, Option<String>), Problem> {

@@ -18,7 +18,6 @@ pub use objects::{Body, ObjectError, Objects, S3Objects};
 pub use report::{ReportFiles, S3Reports};
 
 use crate::app::App;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::PspObject;
@@ -30,6 +29,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::ops::reconciliation::{self, BREAKS_MAX, Run, RunState, Tally};
+use ledger_core::reads;
 use ledger_core::reconcile::{Finding, Group, Limits, Said, Scope, of_intent, of_payout, of_refund};
 use ledger_core::transaction::{BuildError, Transaction};
 use read::{Reading, unkept};
@@ -149,7 +149,7 @@ impl Reconciler<'_> {
         if self.settings.nightly {
             runs.extend(self.night().await?);
         }
-        let query = QuerySpec::due(reconciliation::due_partition(self.tenant), SortKeys::All).limit(RUNS);
+        let query = reads::reconciliations_to_run(self.tenant).limit(RUNS);
         for listed in self.app.dynamo().query(&query).await? {
             let listed = Run::read(&listed)?;
             // An index is behind.

@@ -2,7 +2,6 @@
 //! what went outside for it.
 
 use crate::app::App;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::problem::Problem;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Item, read};
@@ -10,6 +9,7 @@ use ledger_core::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, lea
 use ledger_core::keys::{self, Partition, attr, sk};
 use ledger_core::ops::PaymentRecord;
 use ledger_core::ops::topup::TopupRecord;
+use ledger_core::reads;
 use ledger_core::sealing::{SealedDay, Sealing};
 use ledger_core::time::{Timestamp, UtcDay};
 use std::time::Duration;
@@ -104,19 +104,19 @@ impl App {
             Resource::Settlement(merchant, id) => {
                 self.dynamo().get(&keys::settlement(tenant, merchant, id)).await?.into_iter().collect()
             }
-            Resource::Payment(_) | Resource::Topup(_) => self.all(&partition, &SortKeys::All, usize::MAX).await?,
+            Resource::Payment(id) => self.dynamo().query(&reads::payment_items(tenant, id)).await?,
+            Resource::Topup(id) => self.dynamo().query(&reads::topup_items(tenant, id)).await?,
         };
         let is_step = |item: &Item| read::opt_text(item, attr::SK).is_some_and(|key| key.starts_with(sk::TRAIL));
         let span = span(&records);
         let mut found: Vec<Item> = records.into_iter().filter(is_step).collect();
         if steps_only {
-            let own = SortKeys::Prefix(Partition::trail_of(resource.id()));
-            found.extend(self.all(&partition, &own, usize::MAX).await?);
+            found.extend(self.dynamo().query(&reads::steps_of(&partition, resource.id())).await?);
         }
         if let (Some(home), Some((from, to))) = (Partition::account(tenant, home), span) {
-            let (low, _) = Partition::entries_from(least_born_at(from.minus(MARGIN)));
-            let (high, _) = Partition::entries_from(least_born_at(to.plus(MARGIN)));
-            let entries = self.all(&home, &SortKeys::Between(low, high), ENTRIES_MAX).await?;
+            let (from, to) = (least_born_at(from.minus(MARGIN)), least_born_at(to.plus(MARGIN)));
+            let entries = reads::account_entries_between(&home, from, to).limit(ENTRIES_MAX);
+            let entries = self.dynamo().query(&entries).await?;
             if entries.len() >= ENTRIES_MAX {
                 return Err(Problem::invalid_field("resource", "stands among more entries than can be looked through"));
             }
@@ -137,28 +137,12 @@ impl App {
     /// 503 if the store did not tell.
     pub async fn seals(&self, tenant: &Tenant, day: Option<UtcDay>) -> Result<Seals, Problem> {
         let chain = self.dynamo().get(&keys::sealing(tenant)).await?;
-        let (low, high) = Partition::sealed_between(day.unwrap_or(UtcDay::MIN), day.unwrap_or(UtcDay::MAX));
-        let days = QuerySpec::partition(&Partition::tenant(tenant), SortKeys::Between(low, high)).newest_first();
-        let days = self.dynamo().query(&days.limit(PAGE)).await?;
+        let days = reads::sealed_days(tenant, day.unwrap_or(UtcDay::MIN), day.unwrap_or(UtcDay::MAX));
+        let days = self.dynamo().query(&days.newest_first().limit(PAGE)).await?;
         Ok(Seals {
             chain: chain.as_ref().map(Sealing::read).transpose()?,
             days: days.iter().map(SealedDay::read).collect::<Result<_, _>>()?,
         })
-    }
-
-    async fn all(&self, partition: &Partition, sort_keys: &SortKeys, most: usize) -> Result<Vec<Item>, Problem> {
-        let (mut all, mut after) = (Vec::new(), None);
-        while all.len() < most {
-            let page = QuerySpec::partition(partition, sort_keys.clone()).after(after.take()).limit(PAGE);
-            let page = self.dynamo().query(&page).await?;
-            let full = page.len() >= PAGE;
-            all.extend(page);
-            match all.last() {
-                Some(last) if full => after = Some(read::text(last, attr::SK)?.to_owned()),
-                Some(_) | None => break,
-            }
-        }
-        Ok(all)
     }
 }
 

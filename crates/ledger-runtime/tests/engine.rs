@@ -13,10 +13,11 @@ use ledger_core::keys::{self, Partition, Shards};
 use ledger_core::money::{Amount, Asset, AssetSpec};
 use ledger_core::operation::Operation;
 use ledger_core::ops::Context;
+use ledger_core::reads::{self, Query};
 use ledger_core::transaction::{Draft, Entry, Planned, Role};
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::Config;
-use ledger_runtime::dynamo::{Dynamo, QuerySpec, SortKeys};
+use ledger_runtime::dynamo::Dynamo;
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::{Ledger, Outcome, PlanError, ok};
 use ledger_runtime::metrics::{Counting, Metric, Metrics};
@@ -170,22 +171,20 @@ async fn pages_of_a_partition_and_of_an_index() {
     }
     items.push(json!({"uuid": {"S": format!("demo#customer#{PAYER}")}, "type": {"S": "TXNREF#9"}}));
     let (ledger, _) = engine(&items).await;
-    let list = async |spec: QuerySpec| -> Vec<String> {
-        let found = ledger.dynamo().query(&spec).await.unwrap();
+    let list = async |query: Query| -> Vec<String> {
+        let found = ledger.dynamo().query(&query).await.unwrap();
         found.iter().map(|item| read::text(item, "type").unwrap().to_owned()).collect()
     };
     let partition = Partition::customer(&tenant(), customer(PAYER));
-    let entries = || QuerySpec::partition(&partition, SortKeys::Prefix("TXN#".to_owned()));
+    let entries = || reads::account_entries(&partition);
     assert_eq!(list(entries()).await.len(), 7);
     assert_eq!(list(entries().newest_first().limit(2)).await, ["TXN#7", "TXN#6"]);
     assert_eq!(list(entries().newest_first().limit(2).after(Some("TXN#6".into()))).await, ["TXN#5", "TXN#4"]);
     assert_eq!(list(entries().limit(3).after(Some("TXN#5".into()))).await, ["TXN#6", "TXN#7"]);
     // What it comes after need not be there.
     assert_eq!(list(entries().limit(1).after(Some("TXN#5x".into()))).await, ["TXN#6"]);
-    let between = SortKeys::Between("TXN#2".into(), "TXN#3".into());
-    assert_eq!(list(QuerySpec::partition(&partition, between)).await, ["TXN#2", "TXN#3"]);
-    assert_eq!(list(QuerySpec::partition(&partition, SortKeys::All)).await.len(), 9);
-    let owned = QuerySpec::by_owner(owner.clone(), SortKeys::All).newest_first().limit(2).after(Some("7".into()));
+    assert_eq!(list(reads::legacy_history_between(&partition, "TXN#2", "TXN#3")).await, ["TXN#2", "TXN#3"]);
+    let owned = reads::merchant_records(&tenant(), merchant, 0).newest_first().limit(2).after(Some("7".into()));
     assert_eq!(list(owned).await, ["TXN#6", "TXN#5"]);
 
     let keys: Vec<keys::Key> = [Asset::Point, Asset::Ecopay].iter().map(|asset| partition.balance(asset)).collect();

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::{Item, ItemError, Value, read};
-use ledger_core::keys::{attr, sk};
+use ledger_core::keys::attr;
 use ledger_core::sealing::{Link, SealedDay, segment_of};
 use ledger_core::time::UtcDay;
 use ledger_runtime::app::App;
@@ -134,7 +134,7 @@ pub(crate) async fn list(
     let page = params.page()?;
     params.finish()?;
     let page = page.not_after(until);
-    let (items, next_cursor) = app.tenant_records(who.tenant(), sk::AUDIT, "audit_id", page).await?;
+    let (items, next_cursor) = app.audit_records(who.tenant(), page).await?;
     let items = items.iter().map(AuditView::of_act).collect::<Result<_, ItemError>>()?;
     Ok(Json(Page { items, next_cursor }))
 }

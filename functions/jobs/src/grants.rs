@@ -9,10 +9,10 @@ use ledger_core::ids::{Actor, CustomerId, JobId, Principal, Tenant};
 use ledger_core::keys::{self, Shards};
 use ledger_core::money::Amount;
 use ledger_core::operation::Operation;
-use ledger_core::ops::bulk_grant::{self, GrantJob};
+use ledger_core::ops::bulk_grant::GrantJob;
 use ledger_core::ops::grant::{self, Grant};
+use ledger_core::reads;
 use ledger_runtime::app::App;
-use ledger_runtime::dynamo::{QuerySpec, SortKeys};
 use ledger_runtime::execute::ok;
 use ledger_runtime::problem::Problem;
 use serde::Serialize;
@@ -36,8 +36,8 @@ pub(crate) struct Slice {
 /// Does one slice of every due job of a tenant.
 pub(crate) async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Slice, Problem> {
     let mut all = Slice::default();
-    for partition in bulk_grant::due_partitions(tenant, shards) {
-        let query = QuerySpec::due(partition, SortKeys::All).limit(JOBS);
+    for shard in 0..shards.count() {
+        let query = reads::grant_jobs_to_continue(tenant, shard).limit(JOBS);
         for item in app.dynamo().query(&query).await? {
             let id = read::parsed(&item, "job_id", JobId::parse)?;
             let slice = run_slice(app, tenant, id).await?;

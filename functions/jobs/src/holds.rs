@@ -7,8 +7,8 @@ use ledger_core::idempotency::Admission;
 use ledger_core::ids::{PaymentId, Tenant};
 use ledger_core::keys::{self, attr};
 use ledger_core::ops::{PaymentRecord, PaymentState, TenantTerms, hold_expire};
+use ledger_core::reads;
 use ledger_runtime::app::App;
-use ledger_runtime::dynamo::{QuerySpec, SortKeys};
 use ledger_runtime::execute::ok;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::views::PaymentDetail;
@@ -27,11 +27,11 @@ const RUN: Duration = Duration::from_secs(20);
 pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<usize, Problem> {
     let began = Instant::now();
     let (mut expired, mut fault) = (0_usize, None);
-    for partition in hold_expire::due_partitions(tenant, terms.due_shards) {
-        let due = SortKeys::UpTo(keys::due_until(app.now()));
+    for shard in 0..terms.due_shards.count() {
+        let due = reads::holds_due(tenant, shard, app.now()).limit(BATCH);
         let mut after = None;
         while began.elapsed() < RUN {
-            let query = QuerySpec::due(partition.clone(), due.clone()).after(after.take()).limit(BATCH);
+            let query = due.clone().after(after.take());
             let items = app.dynamo().query(&query).await?;
             for few in items.chunks(AT_ONCE) {
                 for ended in join_all(few.iter().map(|item| expire(app, tenant, terms, item))).await {

@@ -3,13 +3,12 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::account;
-use ledger_core::ids;
-use ledger_core::keys::{Partition, sk};
+use ledger_core::keys::sk;
 use ledger_core::money::{Asset, Balance};
 use ledger_core::ops::journal::HistoryLine;
-use ledger_core::time::{BusinessDate, Timestamp};
+use ledger_core::reads::{self};
+use ledger_core::time::BusinessDate;
 use ledger_runtime::app::App;
-use ledger_runtime::dynamo::{QuerySpec, SortKeys};
 use ledger_runtime::identity::Caller;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::request::Params;
@@ -57,15 +56,10 @@ pub(crate) async fn get(
         None => app.now().business_date(),
     };
     params.finish()?;
-    let partition = Partition::terminal(who.tenant(), who.id());
-    let (start, end) = date.bounds();
-    let border = |at: Timestamp| format!("{}{}", sk::TXNREF, ids::least_born_at(at));
     let mut sums = BTreeMap::<(String, Asset), (u64, Balance)>::new();
     let mut after = None;
     loop {
-        let query = QuerySpec::partition(&partition, SortKeys::Between(border(start), border(end)))
-            .after(after.take())
-            .limit(BATCH);
+        let query = reads::terminal_references_of(who.tenant(), who.id(), date).after(after.take()).limit(BATCH);
         let items = app.dynamo().query(&query).await?;
         for item in &items {
             let line = HistoryLine::read(item, None)?;

@@ -19,6 +19,7 @@ pub mod decode;
 pub mod judge;
 mod meanings;
 mod meanings_migration;
+pub mod reads;
 mod stands;
 pub mod vector;
 pub mod written;

@@ -288,12 +288,6 @@ impl Flight {
         self.answered(Role::Flight, answer, refused, now, open)
     }
 
-    /// The `due` index's partitions of a tenant's work of a kind that waits for its instant.
-    #[must_use]
-    pub fn due_partitions(tenant: &Tenant, work: Work, shards: Shards) -> Vec<String> {
-        (0..shards.count()).map(|shard| keys::due_partition(tenant, work, shard)).collect()
-    }
-
     fn park_from(self, seen: &Self, why: Parked, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
         let next = Self { phase: Phase::Parked, parked: Some(why), lease_until: now, ..self };
         let update = next

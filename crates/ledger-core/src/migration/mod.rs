@@ -28,7 +28,7 @@ pub use moving::{Evidence, PassResult, RECENT, Refused, SETTLES};
 pub use page::{legacy_after, legacy_of, newest};
 pub use parity::{Difference, Parity, parity, tells, told_by};
 pub use pass::{
-    Asked, EXAMPLES_MAX, LEASE, Pass, PassKind, PassState, PassTally, evidence, pass_key, passes, plan as plan_pass,
+    Asked, EXAMPLES_MAX, LEASE, Pass, PassKind, PassState, PassTally, evidence, pass_key, plan as plan_pass,
 };
 pub use placed::{Cancelled, Placed};
 pub use plan::{Concern, Model, Move, Phase, PhaseError, Stage};

@@ -7,7 +7,7 @@ use super::setting::Migration;
 use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::ids::{Actor, CustomerId, StaffId, Tenant};
-use crate::keys::{self, Key, Partition, attr};
+use crate::keys::{self, Key, attr};
 use crate::lease::{self, Holder};
 use crate::operation::Operation;
 use crate::ops::audit::Act;
@@ -352,10 +352,4 @@ fn stored_key(key: &Item) -> Option<Key> {
 
 fn wrong(attribute: &str) -> ItemError {
     ItemError { attribute: attribute.to_owned() }
-}
-
-/// The partition of the tenant's passes, and how their sort keys begin.
-#[must_use]
-pub fn passes(tenant: &Tenant) -> (Partition, &'static str) {
-    (Partition::tenant(tenant), keys::sk::MIGRATION)
 }

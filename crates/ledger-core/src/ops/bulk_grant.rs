@@ -7,7 +7,7 @@ use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::idempotency::{IdempotencyKey, KeyError};
 use crate::ids::{Actor, CustomerId, JobId, StaffId, Tenant};
-use crate::keys::{self, Shards, Work, attr};
+use crate::keys::{self, Work, attr};
 use crate::money::{Amount, Asset, stored_text};
 use crate::operation::Operation;
 use crate::personal::FreeText;
@@ -177,10 +177,4 @@ impl GrantJob {
         };
         Transaction::unkeyed(vec![TransactItem::update(Role::Job, keys::job(tenant, self.id), update, vec![clause])])
     }
-}
-
-/// The partitions of the `due` index where a tenant's unfinished jobs stand.
-#[must_use]
-pub fn due_partitions(tenant: &Tenant, shards: Shards) -> Vec<String> {
-    (0..shards.count()).map(|shard| keys::due_partition(tenant, Work::Job, shard)).collect()
 }

@@ -9,7 +9,6 @@ use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;
 use crate::idempotency::{CanonicalRequest, Claim, Fields, IdempotencyKey, KeyError, Window};
 use crate::ids::{Actor, Principal, Tenant};
-use crate::keys::{self, Shards, Work};
 use crate::operation::Operation;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Planned};
@@ -56,10 +55,4 @@ pub fn plan(
         failure: Failure::StalePlan,
     };
     Release { tenant, payment, by: Move::Expire, guards: vec![over], reason: None }.plan(terms, cx)
-}
-
-/// The partitions of the `due` index where a tenant's holds stand.
-#[must_use]
-pub fn due_partitions(tenant: &Tenant, shards: Shards) -> Vec<String> {
-    (0..shards.count()).map(|shard| keys::due_partition(tenant, Work::Hold, shard)).collect()
 }

@@ -6,15 +6,15 @@
 //! in the index and not yet credited is missed, as if it were asked a moment earlier; none counts twice.
 
 use crate::app::App;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::problem::Problem;
 use futures::future::{try_join, try_join_all};
 use ledger_core::dynamo::{Item, ItemError, read};
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, Key, Partition, attr, sk};
+use ledger_core::keys::{Key, Partition, attr, sk};
 use ledger_core::money::{Asset, Balance, Delta};
 use ledger_core::ops::MerchantTerms;
 use ledger_core::ops::crediting::{Crediting, Uncredited, is_credited};
+use ledger_core::reads;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many records of one shard are asked for at a time.
@@ -85,10 +85,9 @@ impl App {
     async fn uncredited(&self, tenant: &Tenant, terms: &MerchantTerms) -> Result<Vec<Candidate>, Problem> {
         let mut found = Vec::new();
         for shard in 0..terms.shards.count() {
-            let due = keys::due_partition(tenant, keys::Work::Credit(terms.id), shard);
             let mut after = None;
             loop {
-                let query = QuerySpec::due(due.clone(), SortKeys::All).after(after.take()).limit(PAGE);
+                let query = reads::records_to_credit(tenant, terms.id, shard).after(after.take()).limit(PAGE);
                 let page = self.dynamo().query(&query).await?;
                 for item in &page {
                     if let Some(record) = Uncredited::read(tenant, item)? {

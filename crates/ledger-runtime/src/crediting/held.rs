@@ -2,14 +2,14 @@
 
 use super::{OfMerchant, readable, unbuilt, unmarked};
 use crate::app::App;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::execute::Attempt;
 use crate::problem::Problem;
 use ledger_core::dynamo::read;
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, Key, Shards, attr};
+use ledger_core::keys::{Key, Shards, attr};
 use ledger_core::operation::Operation;
 use ledger_core::ops::crediting::{Lease, Setback, Uncredited};
+use ledger_core::reads;
 use ledger_core::transaction::MAX_ITEMS;
 use std::collections::BTreeSet;
 use tokio::time::Instant;
@@ -71,8 +71,8 @@ impl Work {
     async fn fill(&mut self, app: &App, wanted: usize) -> Result<(), Problem> {
         while self.waiting.len() < wanted {
             let Some(shard) = self.shards.last() else { return Ok(()) };
-            let partition = keys::due_partition(&self.tenant, keys::Work::Credit(self.merchant), *shard);
-            let query = QuerySpec::due(partition, SortKeys::All).after(self.after.take()).limit(PAGE);
+            let query =
+                reads::records_to_credit(&self.tenant, self.merchant, *shard).after(self.after.take()).limit(PAGE);
             let page = app.dynamo().query(&query).await?;
             match page.last() {
                 Some(last) if page.len() >= PAGE => self.after = Some(read::text(last, attr::DUE_SK)?.to_owned()),

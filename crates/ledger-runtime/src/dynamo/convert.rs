@@ -9,6 +9,9 @@ use ledger_core::migration::Odd;
 use ledger_core::transaction::{Reason, ReasonCode};
 use std::collections::HashMap;
 
+/// An item as the SDK has it.
+pub(super) type Stored = HashMap<String, AttributeValue>;
+
 pub(super) fn to_sdk(value: Value) -> AttributeValue {
     match value {
         Value::S(text) => AttributeValue::S(text),
@@ -20,25 +23,25 @@ pub(super) fn to_sdk(value: Value) -> AttributeValue {
     }
 }
 
-pub(super) fn item_to_sdk(item: Item) -> HashMap<String, AttributeValue> {
+pub(super) fn item_to_sdk(item: Item) -> Stored {
     item.into_iter().map(|(name, value)| (name, to_sdk(value))).collect()
 }
 
-pub(super) fn key_to_sdk(key: &Key) -> HashMap<String, AttributeValue> {
-    HashMap::from([
+pub(super) fn key_to_sdk(key: &Key) -> Stored {
+    Stored::from([
         (attr::PK.to_owned(), AttributeValue::S(key.pk().to_owned())),
         (attr::SK.to_owned(), AttributeValue::S(key.sk().to_owned())),
     ])
 }
 
 /// The key of an item; `None` if it is no tenant's.
-pub(super) fn key_from_sdk(item: &HashMap<String, AttributeValue>) -> Option<Key> {
+pub(super) fn key_from_sdk(item: &Stored) -> Option<Key> {
     let text = |name: &str| item.get(name)?.as_s().ok();
     let pk = text(attr::PK)?;
     Key::stored(&keys::tenant_of(pk)?, pk, text(attr::SK)?)
 }
 
-pub(super) fn item_from_sdk(item: HashMap<String, AttributeValue>) -> Result<Item, ItemError> {
+pub(super) fn item_from_sdk(item: Stored) -> Result<Item, ItemError> {
     item.into_iter()
         .map(|(name, value)| match from_sdk(value) {
             Some(value) => Ok((name, value)),
@@ -47,7 +50,7 @@ pub(super) fn item_from_sdk(item: HashMap<String, AttributeValue>) -> Result<Ite
         .collect()
 }
 
-pub(super) fn readable(item: HashMap<String, AttributeValue>) -> Readable {
+pub(super) fn readable(item: Stored) -> Readable {
     let mut readable = Readable { item: Item::new(), odd: None };
     for (name, value) in item {
         match from_sdk(value) {
@@ -61,16 +64,14 @@ pub(super) fn readable(item: HashMap<String, AttributeValue>) -> Readable {
 }
 
 /// The attributes of a legacy item that cannot be read, and whether they say anything.
-pub(super) fn odd(item: &HashMap<String, AttributeValue>) -> Vec<(String, Odd)> {
+pub(super) fn odd(item: &Stored) -> Vec<(String, Odd)> {
     let odd = item.iter().filter(|(_, value)| from_sdk((*value).clone()).is_none());
     odd.map(|(name, value)| (name.clone(), if value.is_null() { Odd::Null } else { Odd::Other })).collect()
 }
 
 pub(super) fn reason(reason: CancellationReason) -> Reason {
     // An attribute of a kind that we do not write cannot be one that a guard asks about.
-    let readable = |item: HashMap<String, AttributeValue>| {
-        item.into_iter().filter_map(|(name, value)| Some((name, from_sdk(value)?))).collect()
-    };
+    let readable = |item: Stored| item.into_iter().filter_map(|(name, value)| Some((name, from_sdk(value)?))).collect();
     let code = reason.code.as_deref().map_or_else(|| ReasonCode::Unknown("absent".to_owned()), ReasonCode::parse);
     Reason { code, item: reason.item.filter(|item| !item.is_empty()).map(readable) }
 }

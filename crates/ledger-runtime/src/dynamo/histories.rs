@@ -2,12 +2,13 @@
 //! is leaving that.
 
 use super::Dynamo;
-use super::reads::{QuerySpec, ReadError, SortKeys};
+use super::reads::ReadError;
 use futures::future::try_join_all;
 use ledger_core::dynamo::{Item, read};
 use ledger_core::ids::TransactionId;
-use ledger_core::keys::{Partition, attr, sk};
+use ledger_core::keys::{Partition, attr};
 use ledger_core::migration::{Concern, Layout, legacy_after, legacy_of, newest, reference};
+use ledger_core::reads;
 use uuid::Uuid;
 
 impl Dynamo {
@@ -22,12 +23,8 @@ impl Dynamo {
         after: Option<Uuid>,
         wanted: usize,
     ) -> Result<Vec<Item>, ReadError> {
-        let queries = [sk::TXN, sk::TXNREF].map(|prefix| {
-            QuerySpec::partition(partition, SortKeys::Prefix(prefix.to_owned()))
-                .newest_first()
-                .after(after.map(|line| format!("{prefix}{line}")))
-                .limit(wanted)
-        });
+        let queries = [reads::history_entries(partition, after), reads::history_references(partition, after)];
+        let queries = queries.map(|query| query.limit(wanted));
         let found = try_join_all(queries.iter().map(|query| self.query(query))).await?;
         let found: Vec<Item> = found.into_iter().flatten().collect();
         if self.has_legacy_history(partition).await? {
@@ -48,8 +45,7 @@ impl Dynamo {
         }
         let Some((low, high)) = legacy_of(id) else { return Ok(None) };
         // All of one instant.
-        let query = QuerySpec::partition(partition, SortKeys::Between(low, high)).limit(usize::MAX);
-        let legacy = self.query_readable(&query).await?;
+        let legacy = self.query_readable(&reads::legacy_history_between(partition, &low, &high)).await?;
         let mut references = legacy.iter().filter_map(|legacy| reference(&legacy.item));
         Ok(references.find(|(key, _)| *key == refers).map(|(_, reference)| reference))
     }
@@ -75,8 +71,8 @@ impl Dynamo {
         let step = wanted.saturating_add(1);
         let mut after = line.and_then(legacy_after);
         loop {
-            let query = QuerySpec::partition(partition, SortKeys::Prefix(sk::HISTORY.to_owned()));
-            let some = self.query_readable(&query.newest_first().after(after).limit(step)).await?;
+            let query = reads::legacy_history(partition).newest_first().after(after).limit(step);
+            let some = self.query_readable(&query).await?;
             let last = some.last().filter(|_| some.len() == step);
             let read_to = last.and_then(|last| read::opt_text(&last.item, attr::SK).map(str::to_owned));
             // What the ledger never wrote may have attributes of any kind.

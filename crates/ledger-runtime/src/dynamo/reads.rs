@@ -1,24 +1,19 @@
 //! Reads. All of them are consistent, but for queries of an index, which cannot be.
 
+use super::ask::AskError;
+use super::convert::Stored;
 use super::{Dynamo, convert};
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
-use aws_sdk_dynamodb::types::{AttributeValue, Get, KeysAndAttributes, TransactGetItem};
 use ledger_core::dynamo::{Item, ItemError, Value};
-use ledger_core::keys::{INDEX_BY_OWNER, INDEX_DUE, Key, Partition, attr, sk};
+use ledger_core::keys::{Key, Partition, attr};
 use ledger_core::migration::Layout;
+use ledger_core::reads::{self, Query, Request};
 use ledger_core::retry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// DynamoDB's bound for one BatchGetItem or TransactGetItems.
-const KEYS_MAX: usize = 100;
 /// How often keys that were left unprocessed, or met a transaction, are asked for again.
 const ROUNDS_MAX: u32 = 5;
-/// A page of a query ends at 1 MB; our lists are far smaller.
-const PAGES_MAX: u32 = 32;
-/// Sorts after every character of a sort key.
-const LAST: char = '\u{10ffff}';
 
 /// Why a read has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,99 +51,6 @@ impl Readable {
     }
 }
 
-/// Which sort keys a query asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SortKeys {
-    /// Every one of the partition.
-    All,
-    /// Those that begin so.
-    Prefix(String),
-    /// Those between two, both included.
-    Between(String, String),
-    /// Those up to one, included.
-    UpTo(String),
-}
-
-/// A query of one partition, of the table or of an index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QuerySpec {
-    partition: String,
-    index: Option<&'static str>,
-    sort_keys: SortKeys,
-    after: Option<String>,
-    newest_first: bool,
-    limit: usize,
-}
-
-impl QuerySpec {
-    /// Items of a partition, oldest first, 100 at most.
-    #[must_use]
-    pub fn partition(partition: &Partition, sort_keys: SortKeys) -> Self {
-        Self::of(partition.as_str().to_owned(), None, sort_keys)
-    }
-
-    /// Items of a partition of the index `by_owner`. What was just written may be missing.
-    #[must_use]
-    pub fn by_owner(partition: String, sort_keys: SortKeys) -> Self {
-        Self::of(partition, Some(INDEX_BY_OWNER), sort_keys)
-    }
-
-    /// Items of a partition of the index `due`. What was just written may be missing.
-    #[must_use]
-    pub fn due(partition: String, sort_keys: SortKeys) -> Self {
-        Self::of(partition, Some(INDEX_DUE), sort_keys)
-    }
-
-    fn of(partition: String, index: Option<&'static str>, sort_keys: SortKeys) -> Self {
-        Self { partition, index, sort_keys, after: None, newest_first: false, limit: 100 }
-    }
-
-    /// Only what comes after this sort key, in the direction of the query. It need not exist.
-    #[must_use]
-    pub fn after(mut self, sort_key: Option<String>) -> Self {
-        self.after = sort_key;
-        self
-    }
-
-    /// From the greatest sort key down.
-    #[must_use]
-    pub fn newest_first(mut self) -> Self {
-        self.newest_first = true;
-        self
-    }
-
-    /// At most so many items.
-    #[must_use]
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    fn key_names(&self) -> (&'static str, &'static str) {
-        match self.index {
-            Some(INDEX_BY_OWNER) => (attr::OWNER_PK, attr::OWNER_SK),
-            Some(INDEX_DUE) => (attr::DUE_PK, attr::DUE_SK),
-            Some(_) | None => (attr::PK, attr::SK),
-        }
-    }
-
-    /// The least and the greatest sort key asked for, both included; `after` is one of them and is
-    /// taken out of the result again, since a key condition has no "between, without the border".
-    fn bounds(&self) -> (Option<String>, Option<String>) {
-        let (low, high) = match &self.sort_keys {
-            SortKeys::All => (None, None),
-            SortKeys::Prefix(prefix) => (Some(prefix.clone()), Some(format!("{prefix}{LAST}"))),
-            SortKeys::Between(low, high) => (Some(low.clone()), Some(high.clone())),
-            SortKeys::UpTo(high) => (None, Some(high.clone())),
-        };
-        match (&self.after, self.newest_first) {
-            (None, _) => (low, high),
-            (Some(after), true) => (low, Some(high.map_or(after.clone(), |high| high.min(after.clone())))),
-            (Some(after), false) => (Some(low.map_or(after.clone(), |low| low.max(after.clone()))), high),
-        }
-    }
-}
-
 impl Dynamo {
     /// An item as it is; a customer's split record from wherever the tenant's layout has it.
     ///
@@ -167,9 +69,17 @@ impl Dynamo {
 
     /// An item under its own key.
     pub(super) async fn get_stored(&self, key: &Key) -> Result<Option<Item>, ReadError> {
-        let request = self.client.get_item().table_name(&*self.table).consistent_read(true);
-        let answer = request.set_key(Some(convert::key_to_sdk(key))).send().await.map_err(read_error)?;
-        Ok(answer.item.map(convert::item_from_sdk).transpose()?)
+        let answer = self.ask(reads::item(key)).await?;
+        Ok(answer.items.into_iter().flatten().next().map(convert::item_from_sdk).transpose()?)
+    }
+
+    /// An item under its own key, as far as it can be read.
+    ///
+    /// # Errors
+    /// [`ReadError`] if that is not known.
+    pub async fn get_readable(&self, key: &Key) -> Result<Option<Readable>, ReadError> {
+        let answer = self.ask(reads::item(key)).await?;
+        Ok(answer.items.into_iter().flatten().next().map(convert::readable))
     }
 
     /// Items as they are, in the order of the keys, in one round trip per 100. Each is consistent;
@@ -188,39 +98,35 @@ impl Dynamo {
                 found.insert((key.pk().to_owned(), key.sk().to_owned()), item);
             }
         }
-        for chunk in wanted.chunks(KEYS_MAX) {
-            self.get_chunk(chunk, &mut found).await?;
+        for request in reads::items(&wanted) {
+            self.get_batch(request, &mut found).await?;
         }
         Ok(keys.iter().map(|key| found.get(&(key.pk().to_owned(), key.sk().to_owned())).cloned()).collect())
     }
 
-    async fn get_chunk(&self, keys: &[Key], found: &mut BTreeMap<(String, String), Item>) -> Result<(), ReadError> {
-        let mut wanted = Some(keys.iter().map(convert::key_to_sdk).collect::<Vec<_>>());
+    async fn get_batch(&self, request: Request, found: &mut BTreeMap<(String, String), Item>) -> Result<(), ReadError> {
+        let mut requests = vec![request];
         for round in 0..ROUNDS_MAX {
-            let Some(keys) = wanted.take() else { return Ok(()) };
             if round > 0 {
                 tokio::time::sleep(retry::backoff(round, self.entropy.jitter())).await;
             }
-            let asked = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
-            let asked = asked.map_err(|_| ReadError::Refused("IncompleteRead".to_owned()))?;
-            let request = self.client.batch_get_item().request_items(&*self.table, asked);
-            let answer = request.send().await.map_err(read_error)?;
-            for item in answer.responses.unwrap_or_default().into_values().flatten() {
-                let item = convert::item_from_sdk(item)?;
-                if let (Some(Value::S(pk)), Some(Value::S(sk))) = (item.get(attr::PK), item.get(attr::SK)) {
-                    found.insert((pk.clone(), sk.clone()), item);
+            let mut unprocessed = Vec::new();
+            for request in std::mem::take(&mut requests) {
+                let answer = self.ask(request).await?;
+                unprocessed.extend(answer.unprocessed);
+                for item in answer.items.into_iter().flatten() {
+                    let item = convert::item_from_sdk(item)?;
+                    if let (Some(Value::S(pk)), Some(Value::S(sk))) = (item.get(attr::PK), item.get(attr::SK)) {
+                        found.insert((pk.clone(), sk.clone()), item);
+                    }
                 }
             }
-            wanted = answer
-                .unprocessed_keys
-                .and_then(|mut tables| tables.remove(&*self.table))
-                .map(|left| left.keys)
-                .filter(|left| !left.is_empty());
+            requests = reads::items(&unprocessed);
+            if requests.is_empty() {
+                return Ok(());
+            }
         }
-        match wanted {
-            Some(_) => Err(ReadError::Throttled),
-            None => Ok(()),
-        }
+        Err(ReadError::Throttled)
     }
 
     /// Which of these a layout may have elsewhere.
@@ -274,26 +180,19 @@ impl Dynamo {
     }
 
     /// Items under their own keys as they were at one instant, as the SDK has them.
-    pub(super) async fn get_stored_together(
-        &self,
-        keys: &[Key],
-    ) -> Result<Vec<Option<HashMap<String, AttributeValue>>>, ReadError> {
-        let mut gets = Vec::with_capacity(keys.len());
-        for key in keys {
-            let get = Get::builder().table_name(&*self.table).set_key(Some(convert::key_to_sdk(key))).build();
-            let get = get.map_err(|_| ReadError::Refused("IncompleteRead".to_owned()))?;
-            gets.push(TransactGetItem::builder().get(get).build());
+    pub(super) async fn get_stored_together(&self, keys: &[Key]) -> Result<Vec<Option<Stored>>, ReadError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
         }
+        let request = reads::snapshot(keys).ok_or_else(|| ReadError::Refused("UnaskableSnapshot".to_owned()))?;
         for round in 0..ROUNDS_MAX {
             if round > 0 {
                 tokio::time::sleep(retry::backoff(round, self.entropy.jitter())).await;
             }
-            match self.client.transact_get_items().set_transact_items(Some(gets.clone())).send().await {
-                Ok(answer) => {
-                    return Ok(answer.responses.unwrap_or_default().into_iter().map(|got| got.item).collect());
-                }
-                Err(error) if met_a_write(&error) => {}
-                Err(error) => return Err(read_error(error)),
+            match self.ask(request.clone()).await {
+                Ok(answer) => return Ok(answer.items),
+                Err(AskError::Conflict) => {}
+                Err(AskError::Read(error)) => return Err(error),
             }
         }
         Err(ReadError::Throttled)
@@ -306,7 +205,7 @@ impl Dynamo {
     pub async fn balances(&self, partition: &Partition) -> Result<Vec<Item>, ReadError> {
         match self.moving_balances(partition).await? {
             Some(items) => Ok(items),
-            None => self.query(&QuerySpec::partition(partition, SortKeys::Prefix(sk::BALANCE.to_owned()))).await,
+            None => self.query(&reads::balances(partition)).await,
         }
     }
 
@@ -314,8 +213,8 @@ impl Dynamo {
     ///
     /// # Errors
     /// [`ReadError`] if that is not known.
-    pub async fn query(&self, spec: &QuerySpec) -> Result<Vec<Item>, ReadError> {
-        let items = self.rows(spec).await?;
+    pub async fn query(&self, query: &Query) -> Result<Vec<Item>, ReadError> {
+        let items = self.rows(query).await?;
         Ok(items.into_iter().map(convert::item_from_sdk).collect::<Result<_, _>>()?)
     }
 
@@ -324,73 +223,26 @@ impl Dynamo {
     ///
     /// # Errors
     /// [`ReadError`] if that is not known.
-    pub async fn query_readable(&self, spec: &QuerySpec) -> Result<Vec<Readable>, ReadError> {
-        Ok(self.rows(spec).await?.into_iter().map(convert::readable).collect())
+    pub async fn query_readable(&self, query: &Query) -> Result<Vec<Readable>, ReadError> {
+        Ok(self.rows(query).await?.into_iter().map(convert::readable).collect())
     }
 
-    async fn rows(&self, spec: &QuerySpec) -> Result<Vec<HashMap<String, AttributeValue>>, ReadError> {
-        let (pk, sk) = spec.key_names();
-        let mut names = HashMap::from([("#pk".to_owned(), pk.to_owned())]);
-        let mut values = HashMap::from([(":pk".to_owned(), AttributeValue::S(spec.partition.clone()))]);
-        let (low, high) = spec.bounds();
-        if let (Some(low), Some(high)) = (&low, &high)
-            && low > high
-        {
-            return Ok(Vec::new());
+    async fn rows(&self, query: &Query) -> Result<Vec<Stored>, ReadError> {
+        let sort_attribute = query.sort_attribute();
+        let mut rows = Vec::new();
+        let mut request = query.request(0, None);
+        while let Some(page) = request.take() {
+            let answer = self.ask(page).await?;
+            rows.extend(answer.items.into_iter().flatten().filter(|row| {
+                let sort_key = row.get(sort_attribute).and_then(|key| key.as_s().ok());
+                sort_key.is_none_or(|sort_key| query.includes(sort_key))
+            }));
+            let is_full = query.items_max().is_some_and(|items| rows.len() >= items);
+            request = answer.next.filter(|_| !is_full).and_then(|next| query.request(rows.len(), Some(next)));
         }
-        let condition = match (&low, &high) {
-            (Some(_), Some(_)) => "#pk = :pk AND #sk BETWEEN :low AND :high",
-            (Some(_), None) => "#pk = :pk AND #sk >= :low",
-            (None, Some(_)) => "#pk = :pk AND #sk <= :high",
-            (None, None) => "#pk = :pk",
-        };
-        if low.is_some() || high.is_some() {
-            names.insert("#sk".to_owned(), sk.to_owned());
-        }
-        for (name, bound) in [(":low", low), (":high", high)] {
-            if let Some(bound) = bound {
-                values.insert(name.to_owned(), AttributeValue::S(bound));
-            }
-        }
-        // One more, for `after` itself is among them.
-        let wanted = spec.limit.saturating_add(usize::from(spec.after.is_some()));
-        let mut items = Vec::new();
-        let mut start = None;
-        for _ in 0..PAGES_MAX {
-            let missing = wanted.saturating_sub(items.len());
-            let request = self
-                .client
-                .query()
-                .table_name(&*self.table)
-                .set_index_name(spec.index.map(str::to_owned))
-                .consistent_read(spec.index.is_none())
-                .key_condition_expression(condition)
-                .set_expression_attribute_names(Some(names.clone()))
-                .set_expression_attribute_values(Some(values.clone()))
-                .scan_index_forward(!spec.newest_first)
-                .limit(i32::try_from(missing).unwrap_or(i32::MAX))
-                .set_exclusive_start_key(start.take());
-            let page = request.send().await.map_err(read_error)?;
-            items.extend(page.items.unwrap_or_default());
-            start = page.last_evaluated_key.filter(|key| !key.is_empty());
-            if start.is_none() || items.len() >= wanted {
-                break;
-            }
-        }
-        if let Some(after) = &spec.after {
-            items.retain(|item| item.get(sk) != Some(&AttributeValue::S(after.clone())));
-        }
-        items.truncate(spec.limit);
-        Ok(items)
+        rows.truncate(query.items_max().unwrap_or(usize::MAX));
+        Ok(rows)
     }
-}
-
-fn met_a_write<R>(error: &SdkError<TransactGetItemsError, R>) -> bool {
-    matches!(
-        error.as_service_error(),
-        Some(TransactGetItemsError::TransactionCanceledException(cancelled))
-            if cancelled.cancellation_reasons().iter().any(|reason| reason.code() == Some("TransactionConflict"))
-    )
 }
 
 pub(super) fn read_error<E: ProvideErrorMetadata, R>(error: SdkError<E, R>) -> ReadError {

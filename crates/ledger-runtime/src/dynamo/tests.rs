@@ -4,6 +4,7 @@ use super::*;
 use crate::testing::{Step, Store, reasons, sealed};
 use ledger_core::dynamo::Value;
 use ledger_core::keys;
+use ledger_core::reads;
 use serde_json::json;
 
 async fn write(steps: impl IntoIterator<Item = Step>) -> (Result<(), WriteError>, Store) {
@@ -130,10 +131,8 @@ async fn many_items_come_in_the_order_of_their_keys_and_leftovers_are_asked_agai
 async fn a_query_leaves_out_what_it_comes_after() {
     let item = |sk: &str| json!({"uuid": {"S": "p"}, "type": {"S": sk}});
     let partition = keys::Partition::tenant(&ledger_core::ids::Tenant::parse("demo").unwrap());
-    let spec = QuerySpec::partition(&partition, SortKeys::Prefix("TXN#".to_owned()))
-        .after(Some("TXN#3".to_owned()))
-        .newest_first()
-        .limit(2);
+    let query = reads::account_entries(&partition).newest_first().limit(2);
+    let spec = query.clone().after(Some("TXN#3".to_owned()));
     let store = Store::script([Step::Ok(json!({"Items": [item("TXN#3"), item("TXN#2"), item("TXN#1")]}))]);
     let got = store.dynamo().query(&spec).await.unwrap();
     let sks: Vec<&Value> = got.iter().map(|item| &item["type"]).collect();
@@ -143,9 +142,7 @@ async fn a_query_leaves_out_what_it_comes_after() {
     assert_eq!((&asked["ConsistentRead"], &asked["ScanIndexForward"]), (&true.into(), &false.into()));
 
     // A forged cursor cannot leave the prefix.
-    let beyond = QuerySpec::partition(&partition, SortKeys::Prefix("TXN#".to_owned()))
-        .after(Some("PROFILE".to_owned()))
-        .newest_first();
+    let beyond = query.after(Some("PROFILE".to_owned()));
     assert_eq!(Store::default().dynamo().query(&beyond).await, Ok(Vec::new()));
 }
 

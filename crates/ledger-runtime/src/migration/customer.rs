@@ -1,13 +1,14 @@
 //! What a pass does with one customer.
 
 use crate::app::App;
-use crate::dynamo::{BringError, QuerySpec, SortKeys};
+use crate::dynamo::BringError;
 use ledger_core::dynamo::Item;
-use ledger_core::keys::{Partition, sk};
+use ledger_core::keys::Partition;
 use ledger_core::migration::{
     Concern, Contraction, Copying, Difference, Migration, PassKind, Truth, Whose, contract, copy, expire_history,
     parity, refer, tells, told_by,
 };
+use ledger_core::reads;
 use std::collections::BTreeSet;
 
 /// How many legacy history items are read and written at a time.
@@ -186,8 +187,8 @@ impl Rows {
         if self.over {
             return Ok(None);
         }
-        let query = QuerySpec::partition(&self.partition, SortKeys::Prefix(sk::HISTORY.to_owned()));
-        let rows = app.dynamo().query_readable(&query.after(self.after.take()).limit(ROWS)).await?;
+        let query = reads::legacy_history(&self.partition).after(self.after.take()).limit(ROWS);
+        let rows = app.dynamo().query_readable(&query).await?;
         self.over = rows.len() < ROWS;
         self.after = rows.last().and_then(|row| sort_key(&row.item));
         // What the ledger never wrote in a row may be of any kind; it stays in the row.

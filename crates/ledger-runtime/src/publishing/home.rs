@@ -1,11 +1,11 @@
 //! One account's entries on their way out.
 
 use super::{Publisher, id_of, is_due, key_of, margin_before};
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::problem::Problem;
 use ledger_core::events::Event;
 use ledger_core::ids::{Tenant, least_born_at};
 use ledger_core::keys::{Key, Partition};
+use ledger_core::reads;
 use std::collections::{BTreeSet, VecDeque};
 use uuid::Uuid;
 
@@ -40,11 +40,10 @@ impl Home {
     /// even earlier is seen by it, and goes first. What is news is sent by the next read.
     pub(super) async fn read(&mut self, publisher: &Publisher, tenant: &Tenant) -> Result<(), Problem> {
         let begins = publisher.ledger.clock().now();
-        let (low, high) = Partition::entries_from(self.from);
         let (mut due, mut after, mut full) = (Vec::new(), None, true);
         while full && due.len() < PAGE {
-            let between = SortKeys::Between(low.clone(), high.clone());
-            let page = QuerySpec::partition(&self.partition, between).after(after.take()).limit(PAGE);
+            let entries = reads::account_entries_from(&self.partition, self.from);
+            let page = entries.after(after.take()).limit(PAGE);
             let rows = publisher.ledger.dynamo().query_readable(&page).await?;
             full = rows.len() >= PAGE;
             let keyed = rows.into_iter().filter_map(|row| Some((key_of(tenant, &row.item)?, row)));

@@ -1,13 +1,14 @@
 //! The marks of what is due, page by page over all shards.
 
 use super::Publisher;
-use crate::dynamo::{Dynamo, QuerySpec, ReadError, Readable, SortKeys};
+use crate::dynamo::{Dynamo, ReadError, Readable};
 use crate::metrics::Metric;
 use futures::future::try_join_all;
 use ledger_core::dynamo::read;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{self, Shards, Work, attr};
+use ledger_core::keys::{Shards, attr};
 use ledger_core::operation::Operation;
+use ledger_core::reads::{self, Query};
 use ledger_core::time::Timestamp;
 use std::time::Duration;
 use uuid::Uuid;
@@ -19,7 +20,7 @@ const PAGE: usize = 100;
 pub(super) struct Marks(Vec<Shard>);
 
 struct Shard {
-    partition: String,
+    query: Query,
     /// The last mark that was read.
     after: Option<String>,
     over: bool,
@@ -35,10 +36,8 @@ pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Resu
 
 impl Marks {
     pub(super) fn of(tenant: &Tenant, shards: Shards) -> Self {
-        let shard = |shard| {
-            let partition = keys::due_partition(tenant, Work::Publish, shard);
-            Shard { partition, after: None, over: false }
-        };
+        let shard =
+            |shard| Shard { query: reads::entries_to_publish(tenant, shard).limit(PAGE), after: None, over: false };
         Self((0..shards.count()).map(shard).collect())
     }
 
@@ -63,7 +62,7 @@ impl Marks {
 
 impl Shard {
     async fn next(&mut self, dynamo: &Dynamo) -> Result<Vec<Readable>, ReadError> {
-        let page = QuerySpec::due(self.partition.clone(), SortKeys::All).after(self.after.clone()).limit(PAGE);
+        let page = self.query.clone().after(self.after.clone());
         let rows = dynamo.query_readable(&page).await?;
         self.over = rows.len() < PAGE;
         if let Some(last) = rows.last().and_then(|row| read::opt_text(&row.item, attr::DUE_SK)) {

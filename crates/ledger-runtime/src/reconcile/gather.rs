@@ -2,24 +2,21 @@
 
 use super::Reconciler;
 use super::read::without_odd;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::problem::Problem;
 use crate::psp::{Lookup, PspObject, Sighting};
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Item, read};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TopupId, TransactionId};
-use ledger_core::keys::{self, Key, Partition, attr, sk};
+use ledger_core::keys::{self, Key, Partition, attr};
 use ledger_core::money::Asset;
 use ledger_core::ops::settlement::read_batch;
 use ledger_core::psp::PspId;
+use ledger_core::reads::{self, Query};
 use ledger_core::reconcile::{Fact, Group, Said, Subject, of_intent, of_item, of_payout, of_refund};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many items one suspicion may take: whoever has more cannot be looked at in one moment.
 const ITEMS_MAX: usize = 20_000;
-/// How many items are asked for at a time.
-const PAGE: usize = 500;
-
 /// What was read for one group. It is all there is, or `None` is given instead.
 pub(super) struct Gather<'a> {
     of: &'a Reconciler<'a>,
@@ -71,12 +68,12 @@ impl<'a> Gather<'a> {
     async fn wallet(&mut self, account: Account, asset: &Asset) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let Some(partition) = Partition::account(tenant, account) else { return Ok(()) };
-        self.all_of(&partition, sk::TXN).await?;
+        self.all_of(&reads::account_entries(&partition)).await?;
         let entries: Vec<&Item> = self.items.values().collect();
         let mut wanted: Vec<Key> = entries.iter().filter_map(|entry| self.of.held_by(entry)).collect();
-        let references = self.query(&partition, sk::TXNREF).await?;
+        let references = self.pages(&reads::history_references(&partition, None)).await?;
         wanted.extend(references.iter().filter_map(|reference| self.of.entry_of(reference)));
-        let markers = self.query(&partition, &keys::topup_markers()).await?;
+        let markers = self.pages(&reads::topup_markers(&partition)).await?;
         let topups = markers.iter().filter_map(|marker| read::parsed(marker, "topup_id", TopupId::parse).ok());
         wanted.extend(topups.map(|topup| keys::topup(tenant, topup)));
         for id in self.evidence {
@@ -92,12 +89,11 @@ impl<'a> Gather<'a> {
     async fn merchant(&mut self, merchant: MerchantId, asset: &Asset) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let partition = Partition::merchant(tenant, merchant);
-        self.all_of(&partition, sk::TXN).await?;
+        self.all_of(&reads::account_entries(&partition)).await?;
         let shards = self.of.app.merchant(tenant, merchant).await?.shards;
         let mut wanted = vec![partition.balance(asset)];
         for shard in 0..shards.count() {
-            let list = QuerySpec::by_owner(keys::owner_partition(tenant, merchant, shard), SortKeys::All);
-            let listed = self.pages(&list, attr::OWNER_SK).await?;
+            let listed = self.pages(&reads::merchant_records(tenant, merchant, shard)).await?;
             wanted.extend(listed.iter().filter_map(|item| self.of.key_of(item)));
         }
         self.get(wanted).await
@@ -123,8 +119,7 @@ impl<'a> Gather<'a> {
     /// A payment: its partition, and the entries that it and its refunds name.
     async fn payment(&mut self, id: PaymentId) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
-        let partition = keys::payment(tenant, id).partition();
-        self.all_of(&partition, "").await?;
+        self.all_of(&reads::payment_items(tenant, id)).await?;
         let payers = self.items.values().filter_map(|item| read::parsed(item, "payer", Account::parse).ok());
         let named = self.evidence.iter().filter_map(|home| Account::parse(home).ok());
         let homes: Vec<Partition> = payers.chain(named).filter_map(|home| Partition::account(tenant, home)).collect();
@@ -140,8 +135,7 @@ impl<'a> Gather<'a> {
     /// A top-up: its partition, its customer's entries about it, and the provider's objects.
     async fn topup(&mut self, id: TopupId) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
-        let partition = keys::topup(tenant, id).partition();
-        self.all_of(&partition, "").await?;
+        self.all_of(&reads::topup_items(tenant, id)).await?;
         let mut objects = BTreeSet::new();
         for item in self.items.values() {
             for (name, is_refund) in [("payment_intent", false), ("psp_refund", true)] {
@@ -156,7 +150,7 @@ impl<'a> Gather<'a> {
         let customers: BTreeSet<String> = customers.chain(self.evidence.iter().cloned()).collect();
         for account in customers.iter().filter_map(|customer| Account::parse(customer).ok()) {
             if let Some(home) = Partition::account(tenant, account) {
-                self.all_of(&home, sk::TXN).await?;
+                self.all_of(&reads::account_entries(&home)).await?;
             }
         }
         let Some(desk) = self.of.desk else { return Ok(()) };
@@ -183,9 +177,9 @@ impl<'a> Gather<'a> {
         for account in merchants {
             let Account::Merchant(merchant) = account else { continue };
             let partition = Partition::merchant(tenant, merchant);
-            self.all_of(&partition, sk::TXN).await?;
+            self.all_of(&reads::account_entries(&partition)).await?;
             let mut wanted = vec![keys::settlement(tenant, merchant, id)];
-            for list in self.query(&partition, &keys::settled_prefix(id)).await? {
+            for list in self.pages(&reads::settled_batches(tenant, merchant, id)).await? {
                 let records = read_batch(&list).map_err(Problem::from)?;
                 wanted.extend(records.iter().map(|record| record.key(tenant, merchant)));
             }
@@ -213,33 +207,20 @@ impl<'a> Gather<'a> {
         parse(text.strip_prefix(kind)?.strip_prefix(':')?).ok()
     }
 
-    /// Takes every item of a partition whose sort key begins so.
-    async fn all_of(&mut self, partition: &Partition, prefix: &str) -> Result<(), Stopped> {
-        let items = self.query(partition, prefix).await?;
+    /// Takes every item that a query asks for.
+    async fn all_of(&mut self, query: &Query) -> Result<(), Stopped> {
+        let items = self.pages(query).await?;
         self.take(items)
     }
 
-    async fn query(&self, partition: &Partition, prefix: &str) -> Result<Vec<Item>, Stopped> {
-        let sort_keys = if prefix.is_empty() { SortKeys::All } else { SortKeys::Prefix(prefix.to_owned()) };
-        self.pages(&QuerySpec::partition(partition, sort_keys), attr::SK).await
-    }
-
-    /// Everything that a query asks for, page by page.
-    async fn pages(&self, query: &QuerySpec, by: &str) -> Result<Vec<Item>, Stopped> {
-        let (mut items, mut after) = (Vec::new(), None);
-        loop {
-            let query = query.clone().after(after.take()).limit(PAGE);
-            let page = self.of.app.dynamo().query_readable(&query).await.map_err(Problem::from)?;
-            let is_last = page.len() < PAGE;
-            after = page.last().and_then(|last| read::opt_text(&last.item, by).map(str::to_owned));
-            items.extend(page.into_iter().map(|readable| readable.item));
-            if items.len() > ITEMS_MAX {
-                return Err(Stopped::Unsettled);
-            }
-            if is_last {
-                return Ok(items);
-            }
+    /// Every item that a query asks for, unless there are too many.
+    async fn pages(&self, query: &Query) -> Result<Vec<Item>, Stopped> {
+        let query = query.clone().limit(ITEMS_MAX.saturating_add(1));
+        let rows = self.of.app.dynamo().query_readable(&query).await.map_err(Problem::from)?;
+        if rows.len() > ITEMS_MAX {
+            return Err(Stopped::Unsettled);
         }
+        Ok(rows.into_iter().map(|readable| readable.item).collect())
     }
 
     async fn get(&mut self, wanted: Vec<Key>) -> Result<(), Stopped> {

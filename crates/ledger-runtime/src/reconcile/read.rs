@@ -2,13 +2,14 @@
 
 use super::Settings;
 use super::spill::Spill;
-use crate::dynamo::{Dynamo, ReadError, Readable, Scanned, Segment};
+use crate::dynamo::{Dynamo, ReadError, Readable, Scanned};
 use crate::problem::Problem;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use ledger_core::dynamo::Value;
 use ledger_core::ids::Tenant;
 use ledger_core::ops::reconciliation::Tally;
+use ledger_core::reads::Segment;
 use ledger_core::reconcile::{Finding, Said, of_item};
 use ledger_core::retry;
 use ledger_core::time::Timestamp;

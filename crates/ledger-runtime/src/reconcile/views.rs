@@ -2,13 +2,13 @@
 
 use crate::app::App;
 use crate::cursor::Cursor;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::problem::Problem;
 use crate::request;
 use crate::views::{FindingView, Page, RunView};
 use ledger_core::ids::{FindingId, RunId, Tenant};
-use ledger_core::keys::{self, Partition, sk};
+use ledger_core::keys::{self};
 use ledger_core::ops::reconciliation::{FoundBreak, Run};
+use ledger_core::reads;
 
 impl App {
     /// A tenant's reconciliations, newest first.
@@ -16,11 +16,7 @@ impl App {
     /// # Errors
     /// 503 if the store did not tell.
     pub async fn reconciliations(&self, tenant: &Tenant, page: request::Page) -> Result<Page<RunView>, Problem> {
-        let prefix = sk::RECONCILIATION;
-        let query = QuerySpec::partition(&Partition::tenant(tenant), SortKeys::Prefix(prefix.to_owned()))
-            .newest_first()
-            .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
-            .limit(page.limit.saturating_add(1));
+        let query = reads::reconciliations(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
         let mut runs = Vec::new();
         for item in self.dynamo().query(&query).await? {
             runs.push(Run::read(&item)?);
@@ -49,10 +45,7 @@ impl App {
         page: request::Page,
     ) -> Result<(Run, Page<FindingView>), Problem> {
         let run = self.reconciliation(tenant, id).await?;
-        let prefix = keys::break_prefix(id);
-        let query = QuerySpec::partition(&Partition::tenant(tenant), SortKeys::Prefix(prefix.clone()))
-            .after(page.cursor.map(|cursor| format!("{prefix}{}", cursor.id())))
-            .limit(page.limit.saturating_add(1));
+        let query = reads::breaks_of(tenant, id, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
         let mut found = Vec::new();
         for item in self.dynamo().query(&query).await? {
             let of = FoundBreak::read(&item)?;

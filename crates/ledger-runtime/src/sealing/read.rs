@@ -2,11 +2,12 @@
 //! read consistently before it counts.
 
 use crate::app::App;
-use crate::dynamo::{Dynamo, QuerySpec, ReadError, SortKeys};
+use crate::dynamo::{Dynamo, ReadError};
 use crate::problem::Problem;
 use ledger_core::dynamo::{Item, read};
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{self, Key, Partition, Shards, Work, attr};
+use ledger_core::keys::{Key, Shards, attr};
+use ledger_core::reads;
 use ledger_core::sealing::{Sealable, is_sealed};
 use ledger_core::time::Timestamp;
 
@@ -46,16 +47,11 @@ impl Listed {
     /// The next page; `None` behind the last. A record that cannot be read is logged and left.
     pub(super) async fn next(&mut self, app: &App, fault: &mut Option<Problem>) -> Result<Option<Found>, Problem> {
         let Some(source) = self.sources.last() else { return Ok(None) };
-        let (query, sort_key, is_marked) = match source {
-            Source::Marks(shard) => {
-                let partition = keys::due_partition(&self.tenant, Work::Seal, *shard);
-                (QuerySpec::due(partition, SortKeys::All), attr::DUE_SK, true)
-            }
-            Source::Acts(from) => {
-                let (low, high) = Partition::audits_from(*from);
-                (QuerySpec::partition(&Partition::tenant(&self.tenant), SortKeys::Between(low, high)), attr::SK, false)
-            }
+        let (query, is_marked) = match source {
+            Source::Marks(shard) => (reads::records_to_seal(&self.tenant, *shard), true),
+            Source::Acts(from) => (reads::acts_from(&self.tenant, *from), false),
         };
+        let sort_key = query.sort_attribute();
         let rows = app.dynamo().query_readable(&query.after(self.after.take()).limit(PAGE)).await?;
         match rows.last().and_then(|row| read::opt_text(&row.item, sort_key)) {
             Some(last) if rows.len() >= PAGE => self.after = Some(last.to_owned()),

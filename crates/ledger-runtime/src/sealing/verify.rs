@@ -2,10 +2,11 @@
 //! operator's own credentials do, or those of somebody who may do nothing else.
 
 use super::read::{key_of, records};
-use crate::dynamo::{Dynamo, QuerySpec, ReadError, SortKeys};
+use crate::dynamo::{Dynamo, ReadError};
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{self, Key, Partition, Shards, Work};
+use ledger_core::keys::{self, Key, Shards};
+use ledger_core::reads;
 use ledger_core::sealing::{Chain, Finding, Link, Read, Sealable, SealedDay, Sealing};
 use ledger_core::time::{Timestamp, UtcDay};
 use std::time::Duration;
@@ -56,7 +57,7 @@ pub struct Verified {
 /// # Errors
 /// [`ReadError`] if the store did not tell, or if the trail is being sealed without a pause.
 pub async fn verify(dynamo: &Dynamo, of: &Verify) -> Result<Verified, ReadError> {
-    let reader = Reader { dynamo, of, partition: Partition::tenant(&of.tenant) };
+    let reader = Reader { dynamo, of };
     let (sealing, days) = reader.begin().await?;
     let mut chain = Chain::new(&of.tenant);
     let mut heads = Vec::new();
@@ -80,7 +81,6 @@ pub async fn verify(dynamo: &Dynamo, of: &Verify) -> Result<Verified, ReadError>
 struct Reader<'a> {
     dynamo: &'a Dynamo,
     of: &'a Verify,
-    partition: Partition,
 }
 
 impl Reader<'_> {
@@ -88,8 +88,7 @@ impl Reader<'_> {
     async fn begin(&self) -> Result<(Option<Sealing>, Vec<(Key, Item)>), ReadError> {
         for _ in 0..TRIES {
             let sealing = self.sealing().await?;
-            let (low, high) = Partition::sealed_between(self.of.from, self.of.to);
-            let days = self.list(SortKeys::Between(low, high)).await?;
+            let days = self.days().await?;
             let segments = |sealing: &Option<Sealing>| sealing.as_ref().map(|sealing| sealing.segments);
             if segments(&self.sealing().await?) == segments(&sealing) {
                 return Ok((sealing, days));
@@ -103,27 +102,17 @@ impl Reader<'_> {
         Ok(item.as_ref().map(Sealing::read).transpose()?)
     }
 
-    async fn list(&self, between: SortKeys) -> Result<Vec<(Key, Item)>, ReadError> {
-        let (mut all, mut after) = (Vec::new(), None);
-        loop {
-            let query = QuerySpec::partition(&self.partition, between.clone()).after(after.take()).limit(LIST);
-            let rows = self.dynamo.query(&query).await?;
-            let full = rows.len() >= LIST;
-            all.extend(rows.into_iter().filter_map(|item| Some((key_of(&self.of.tenant, &item)?, item))));
-            match all.last() {
-                Some((key, _)) if full => after = Some(key.sk().to_owned()),
-                Some(_) | None => return Ok(all),
-            }
-        }
+    async fn days(&self) -> Result<Vec<(Key, Item)>, ReadError> {
+        let rows = self.dynamo.query(&reads::sealed_days(&self.of.tenant, self.of.from, self.of.to)).await?;
+        Ok(rows.into_iter().filter_map(|item| Some((key_of(&self.of.tenant, &item)?, item))).collect())
     }
 
     /// Every segment of these days, and what it seals.
     async fn segments(&self, chain: &mut Chain) -> Result<(), ReadError> {
-        let (low, high) = Partition::seals_between(self.of.from, self.of.to);
         let mut after = None;
         loop {
-            let between = SortKeys::Between(low.clone(), high.clone());
-            let query = QuerySpec::partition(&self.partition, between).after(after.take()).limit(PAGE);
+            let segments = reads::segments(&self.of.tenant, self.of.from, self.of.to);
+            let query = segments.after(after.take()).limit(PAGE);
             let rows = self.dynamo.query_readable(&query).await?;
             for row in &rows {
                 let Some(key) = key_of(&self.of.tenant, &row.item) else { continue };
@@ -150,12 +139,11 @@ impl Reader<'_> {
     /// What should have been sealed long since: the oldest of what waits, by its marks, and of the acts.
     async fn overdue(&self, chain: &mut Chain, sealing: Option<&Sealing>) -> Result<(), ReadError> {
         let since = sealing.map_or(Timestamp::from_millis(0), |sealing| sealing.acts_until);
-        let (low, high) = Partition::audits_from(since);
-        let acts = QuerySpec::partition(&self.partition, SortKeys::Between(low, high)).limit(LIST);
+        let acts = reads::acts_from(&self.of.tenant, since).limit(LIST);
         let mut listed = self.dynamo.query_readable(&acts).await?;
         for shard in 0..self.of.shards.count() {
-            let partition = keys::due_partition(&self.of.tenant, Work::Seal, shard);
-            listed.extend(self.dynamo.query_readable(&QuerySpec::due(partition, SortKeys::All).limit(LIST)).await?);
+            let marked = reads::records_to_seal(&self.of.tenant, shard).limit(LIST);
+            listed.extend(self.dynamo.query_readable(&marked).await?);
         }
         let named: Vec<Key> = listed.iter().filter_map(|row| key_of(&self.of.tenant, &row.item)).collect();
         for (key, item) in named.iter().zip(records(self.dynamo, &named).await?) {

@@ -1,13 +1,13 @@
 //! Taking a merchant's due records into its settlement, and giving them back, one transaction at a time.
 
 use super::{SettlementRef, Settler};
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::execute::Attempt;
 use crate::problem::Problem;
 use ledger_core::failure::Failure;
-use ledger_core::keys::{self, Work};
+use ledger_core::keys::{self};
 use ledger_core::operation::Operation;
 use ledger_core::ops::settlement::{self as rules, RECORDS_MAX, Settleable, Settlement};
+use ledger_core::reads;
 use std::time::Duration;
 
 /// The index still lists what others took: it is behind by less than this.
@@ -57,8 +57,7 @@ impl Settler {
             if room == 0 {
                 break;
             }
-            let partition = keys::due_partition(&at.tenant, Work::Settle(at.merchant), shard);
-            let query = QuerySpec::due(partition, SortKeys::All).limit(room);
+            let query = reads::records_to_settle(&at.tenant, at.merchant, shard).limit(room);
             for item in self.ledger.dynamo().query(&query).await? {
                 records.push(Settleable::read(&item)?);
             }

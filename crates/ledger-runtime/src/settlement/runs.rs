@@ -3,7 +3,6 @@
 
 use super::SettlementRef;
 use crate::app::App;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::problem::Problem;
 use aws_config::SdkConfig;
 use aws_sdk_sfn::Client;
@@ -11,9 +10,9 @@ use aws_sdk_sfn::error::ProvideErrorMetadata;
 use futures::future::BoxFuture;
 use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{self, Work};
 use ledger_core::operation::Operation;
 use ledger_core::ops::settlement::{Settlement, started};
+use ledger_core::reads;
 use serde::Serialize;
 
 /// How many settlements of a shard are started in one run.
@@ -86,9 +85,7 @@ pub async fn start_due(app: &App, tenant: &Tenant) -> Result<Started, Problem> {
     let shards = app.terms(tenant).await?.due_shards;
     let mut done = Started::default();
     for shard in 0..shards.count() {
-        let until = keys::due_until(app.now());
-        let partition = keys::due_partition(tenant, Work::Settlement, shard);
-        let query = QuerySpec::due(partition, SortKeys::UpTo(until)).limit(STARTS);
+        let query = reads::settlements_due(tenant, shard, app.now()).limit(STARTS);
         for item in app.dynamo().query(&query).await? {
             let settlement = Settlement::read(&item)?;
             let at = SettlementRef { tenant: tenant.clone(), merchant: settlement.merchant, id: settlement.id };

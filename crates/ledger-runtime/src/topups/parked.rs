@@ -5,7 +5,6 @@ use super::Desk;
 use super::facts::Applied;
 use super::records::{Records, Wanted};
 use crate::app::App;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::execute::{ApplyError, PlanError};
 use crate::metrics::Metric;
 use crate::problem::Problem;
@@ -19,6 +18,7 @@ use ledger_core::operation::Operation;
 use ledger_core::ops::Context;
 use ledger_core::ops::topup::attention::{self, Decider, KeptEvent};
 use ledger_core::psp::{Event, Tags};
+use ledger_core::reads;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Planned, Rejection};
 use std::time::Duration;
@@ -73,8 +73,8 @@ impl App {
 
     async fn waiting(&self, tenant: &Tenant, shards: Shards) -> Result<Vec<Item>, Problem> {
         let mut items = Vec::new();
-        for partition in attention::partitions(tenant, shards) {
-            items.extend(self.dynamo().query(&QuerySpec::due(partition, SortKeys::All)).await?);
+        for shard in 0..shards.count() {
+            items.extend(self.dynamo().query(&reads::needs_review(tenant, shard)).await?);
         }
         Ok(items)
     }

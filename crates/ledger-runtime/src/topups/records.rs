@@ -1,18 +1,15 @@
 //! Our records of a top-up, read together with what an effect on them is guarded on.
 
 use super::Desk;
-use crate::dynamo::{QuerySpec, SortKeys};
 use crate::problem::Problem;
 use ledger_core::dynamo::read;
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
 use ledger_core::ids::{RefundId, Tenant, TopupId};
-use ledger_core::keys::{self, Partition, attr, sk};
+use ledger_core::keys::{self, Partition, attr};
 use ledger_core::money::{Asset, Balance};
 use ledger_core::ops::topup::{Clawback, TopupRecord, TopupRefund, View};
 use ledger_core::psp::{Fact, PspId, Tags};
-
-/// More refunds than anybody makes of one top-up.
-const REFUNDS_MAX: usize = 10_000;
+use ledger_core::reads;
 
 /// A top-up's own records.
 type Own = (TopupRecord, Option<TopupRefund>, Option<Clawback>);
@@ -80,9 +77,7 @@ impl Desk {
     pub(super) async fn with_refund(&self, tenant: &Tenant, tags: &Tags, fact: &Fact) -> Result<Tags, Problem> {
         let mut tags = tags.clone();
         if let (Fact::Refund(seen), None) = (fact, tags.refund) {
-            let of_topup = Partition::topup(tenant, tags.topup);
-            let query = QuerySpec::partition(&of_topup, SortKeys::Prefix(sk::REFUND.to_owned())).limit(REFUNDS_MAX);
-            for item in self.ledger.dynamo().query(&query).await? {
+            for item in self.ledger.dynamo().query(&reads::topup_refunds(tenant, tags.topup)).await? {
                 let refund = TopupRefund::read(&item)?;
                 if refund.psp_refund.as_ref() == Some(&seen.id) {
                     tags.refund = Some(refund.id);

@@ -5,7 +5,7 @@ use super::Desk;
 use super::drive::Driven;
 use super::facts::Applied;
 use super::records::Wanted;
-use crate::dynamo::{Dynamo, QuerySpec, SortKeys};
+use crate::dynamo::Dynamo;
 use crate::execute::Attempt;
 use crate::metrics::Metric;
 use crate::problem::Problem;
@@ -14,10 +14,11 @@ use http::StatusCode;
 use ledger_core::dynamo::{Item, read};
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
 use ledger_core::ids::{RefundId, Tenant, TopupId};
-use ledger_core::keys::{self, Shards, Work, attr, sk};
+use ledger_core::keys::{Shards, attr, sk};
 use ledger_core::operation::Operation;
-use ledger_core::ops::topup::{RefundState, TopupRecord, TopupState, attention, check};
+use ledger_core::ops::topup::{RefundState, TopupRecord, TopupState, check};
 use ledger_core::psp::Tags;
+use ledger_core::reads::{self, Query};
 use ledger_core::trail::{Heard, Record};
 use ledger_core::transaction::{BuildError, Transaction};
 use serde::Serialize;
@@ -51,8 +52,8 @@ pub struct Recovered {
 /// # Errors
 /// 503 if the store did not tell.
 pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Result<bool, Problem> {
-    for partition in Flight::due_partitions(tenant, Work::Flight, shards) {
-        if !dynamo.query(&QuerySpec::due(partition, SortKeys::All).limit(1)).await?.is_empty() {
+    for shard in 0..shards.count() {
+        if !dynamo.query(&reads::claims_waiting(tenant, shard).limit(1)).await?.is_empty() {
             return Ok(true);
         }
     }
@@ -70,8 +71,8 @@ impl Desk {
         let began = Instant::now();
         let over = || began.elapsed() >= RUN;
         let mut oldest = Duration::ZERO;
-        for partition in Flight::due_partitions(tenant, Work::Flight, shards) {
-            for item in self.due(partition).await? {
+        for shard in 0..shards.count() {
+            for item in self.due(reads::claims_due(tenant, shard, self.ledger.clock().now())).await? {
                 if over() {
                     break;
                 }
@@ -87,8 +88,8 @@ impl Desk {
         }
         // Zero is worth a line: without it the alarm would not end.
         self.ledger.metrics().measure(Metric::OldestInFlight, tenant, Operation::Recovery, oldest);
-        for partition in Flight::due_partitions(tenant, Work::PspCheck, shards) {
-            for item in self.due(partition).await? {
+        for shard in 0..shards.count() {
+            for item in self.due(reads::provider_checks_due(tenant, shard, self.ledger.clock().now())).await? {
                 if over() {
                     break;
                 }
@@ -96,8 +97,8 @@ impl Desk {
                 done.checked = done.checked.saturating_add(1);
             }
         }
-        for partition in attention::partitions(tenant, shards) {
-            let waiting = self.ledger.dynamo().query(&QuerySpec::due(partition, SortKeys::All)).await?.len();
+        for shard in 0..shards.count() {
+            let waiting = self.ledger.dynamo().query(&reads::needs_review(tenant, shard)).await?.len();
             done.attention = done.attention.saturating_add(waiting);
         }
         for _ in 0..done.attention {
@@ -107,10 +108,8 @@ impl Desk {
         fault.map_or(Ok(done), Err)
     }
 
-    async fn due(&self, partition: String) -> Result<Vec<Item>, Problem> {
-        let until = keys::due_until(self.ledger.clock().now());
-        let query = QuerySpec::due(partition, SortKeys::UpTo(until)).limit(BATCH);
-        Ok(self.ledger.dynamo().query(&query).await?)
+    async fn due(&self, query: Query) -> Result<Vec<Item>, Problem> {
+        Ok(self.ledger.dynamo().query(&query.limit(BATCH)).await?)
     }
 
     /// Whether a claim has its answer; `None` if there was nothing to do.

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::idempotency::{Answer, Flight, Phase};
 use crate::ids::{Actor, Tenant};
-use crate::keys::{self, Shards, Work, attr};
+use crate::keys::{self, Work, attr};
 use crate::operation::Operation;
 use crate::ops::audit::Act;
 use crate::ops::{Context, PlanRefusal};
@@ -82,12 +82,6 @@ impl KeptEvent {
             received_at: read::parsed(item, "received_at", Timestamp::parse)?,
         })
     }
-}
-
-/// The `due` index's partitions of what needs a person.
-#[must_use]
-pub fn partitions(tenant: &Tenant, shards: Shards) -> Vec<String> {
-    Flight::due_partitions(tenant, Work::Attention, shards)
 }
 
 /// A person has looked at an event and needs nothing more of it.

@@ -1,0 +1,37 @@
+//! Requests that read the table, as data: one function for each question, named after it. One place in the runtime
+//! executes them, and each has golden vectors (`golden/reads`).
+//!
+//! A single item needs no function here: `keys` is the list of those questions, and [`item`] asks any of them.
+//!
+//! Every read is consistent, but for queries of an index, which DynamoDB does not offer consistently.
+
+mod accounts;
+mod due;
+mod items;
+mod merchants;
+mod query;
+mod range;
+mod request;
+mod table;
+mod tenants;
+mod trail;
+
+pub use accounts::{
+    account_entries, account_entries_between, account_entries_from, balances, history_entries, history_references,
+    legacy_history, legacy_history_between, terminal_references_of, topup_markers,
+};
+pub use due::{
+    claims_due, claims_waiting, entries_to_publish, grant_jobs_to_continue, holds_due, needs_review,
+    provider_checks_due, reconciliations_to_run, records_to_credit, records_to_seal, records_to_settle,
+    settlements_due,
+};
+pub use items::{KEYS_MAX, item, items, snapshot};
+pub use merchants::{merchant_records, merchants, settled_batches, settlements};
+pub use query::Query;
+pub use request::{QueryRequest, Request, ScanRequest};
+pub use table::{SCAN_PAGE_ITEMS, Segment, customers_with_god_record, table_segment};
+pub use tenants::{acts_from, audit_records, breaks_of, migration_passes, reconciliations};
+pub use trail::{payment_items, sealed_days, segments, steps_of, topup_items, topup_refunds};
+
+#[cfg(test)]
+mod tests;

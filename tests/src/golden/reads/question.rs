@@ -1,0 +1,225 @@
+//! A question as a vector names it, and the requests that the core builds for it.
+
+use ledger_core::ids::{MerchantId, PaymentId, RunId, SettlementId, Tenant, TerminalId, TopupId};
+use ledger_core::keys::{Key, Partition, tenant_of};
+use ledger_core::reads::{self, Query, Request, Segment};
+use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// An item's primary key.
+pub type ItemKey = (String, String);
+
+/// A question, with the arguments of the function of `ledger_core::reads` that has its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "the functions of the same names are documented")]
+pub enum Question {
+    Item { key: ItemKey },
+    Items { keys: Vec<ItemKey> },
+    Snapshot { keys: Vec<ItemKey> },
+    TableSegment { tenant: String, number: usize, of: u16 },
+    CustomersWithGodRecord { tenant: String, after: Option<ItemKey> },
+    Balances { account: String },
+    HistoryEntries { account: String, after: Option<String> },
+    HistoryReferences { account: String, after: Option<String> },
+    AccountEntries { account: String },
+    AccountEntriesFrom { account: String, id: String },
+    AccountEntriesBetween { account: String, from: String, to: String },
+    LegacyHistory { account: String },
+    LegacyHistoryBetween { account: String, low: String, high: String },
+    TerminalReferencesOf { tenant: String, terminal: String, day: String },
+    TopupMarkers { account: String },
+    EntriesToPublish { tenant: String, shard: u32 },
+    RecordsToCredit { tenant: String, merchant: String, shard: u32 },
+    RecordsToSettle { tenant: String, merchant: String, shard: u32 },
+    GrantJobsToContinue { tenant: String, shard: u32 },
+    ClaimsDue { tenant: String, shard: u32, now: String },
+    ClaimsWaiting { tenant: String, shard: u32 },
+    ProviderChecksDue { tenant: String, shard: u32, now: String },
+    NeedsReview { tenant: String, shard: u32 },
+    HoldsDue { tenant: String, shard: u32, now: String },
+    SettlementsDue { tenant: String, shard: u32, now: String },
+    RecordsToSeal { tenant: String, shard: u32 },
+    ReconciliationsToRun { tenant: String },
+    Merchants { tenant: String },
+    MerchantRecords { tenant: String, merchant: String, shard: u32 },
+    Settlements { tenant: String, merchant: String, after: Option<String> },
+    SettledBatches { tenant: String, merchant: String, settlement: String },
+    AuditRecords { tenant: String, after: Option<String> },
+    ActsFrom { tenant: String, from: String },
+    Reconciliations { tenant: String, after: Option<String> },
+    BreaksOf { tenant: String, run: String, after: Option<String> },
+    MigrationPasses { tenant: String },
+    PaymentItems { tenant: String, payment: String },
+    TopupItems { tenant: String, topup: String },
+    TopupRefunds { tenant: String, topup: String },
+    StepsOf { account: String, resource: String },
+    SealedDays { tenant: String, from: String, to: String },
+    Segments { tenant: String, from: String, to: String },
+}
+
+/// How a query is turned and cut, where it is not read oldest first to its end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// The sort key after which it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Whether it runs from the greatest sort key down.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub newest_first: bool,
+    /// How many items it has at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+}
+
+/// What the core makes of a question.
+pub enum Asked {
+    /// Requests that are complete.
+    Requests(Vec<Request>),
+    /// A query, whose requests follow from what has been read.
+    Query(Box<Query>),
+}
+
+fn slug(text: &str) -> Tenant {
+    Tenant::parse(text).unwrap()
+}
+
+fn at(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+fn day(text: &str) -> UtcDay {
+    UtcDay::parse(text).unwrap()
+}
+
+fn key((pk, sk): &ItemKey) -> Key {
+    Key::stored(&tenant_of(pk).unwrap(), pk, sk).unwrap()
+}
+
+fn keys(keys: &[ItemKey]) -> Vec<Key> {
+    keys.iter().map(key).collect()
+}
+
+fn partition(pk: &str) -> Partition {
+    key(&(pk.to_owned(), "x".to_owned())).partition()
+}
+
+fn id(text: &str) -> Uuid {
+    Uuid::parse_str(text).unwrap()
+}
+
+fn after(text: Option<&String>) -> Option<Uuid> {
+    text.map(|text| id(text))
+}
+
+fn merchant(text: &str) -> MerchantId {
+    MerchantId::parse(text).unwrap()
+}
+
+impl Question {
+    /// What the core makes of this question; a query with its page.
+    #[must_use]
+    pub fn asked(&self, page: &Page) -> Asked {
+        let mut query = match self.plain() {
+            Ok(query) => query,
+            Err(requests) => return Asked::Requests(requests),
+        };
+        if page.newest_first {
+            query = query.newest_first();
+        }
+        if page.after.is_some() {
+            query = query.after(page.after.clone());
+        }
+        if let Some(limit) = page.limit {
+            query = query.limit(limit);
+        }
+        Asked::Query(Box::new(query))
+    }
+
+    /// A query, or else requests that are complete.
+    fn plain(&self) -> Result<Query, Vec<Request>> {
+        Ok(match self {
+            Self::Item { key: of } => return Err(vec![reads::item(&key(of))]),
+            Self::Items { keys: of } => return Err(reads::items(&keys(of))),
+            Self::Snapshot { keys: of } => return Err(reads::snapshot(&keys(of)).into_iter().collect()),
+            Self::TableSegment { tenant, number, of } => {
+                return Err(vec![reads::table_segment(&slug(tenant), &Segment::all(*of)[*number])]);
+            }
+            Self::CustomersWithGodRecord { tenant, after } => {
+                let after = after.as_ref().map(key);
+                return Err(vec![reads::customers_with_god_record(&slug(tenant), after.as_ref())]);
+            }
+            Self::Balances { account } => reads::balances(&partition(account)),
+            Self::HistoryEntries { account, after: of } => {
+                reads::history_entries(&partition(account), after(of.as_ref()))
+            }
+            Self::HistoryReferences { account, after: of } => {
+                reads::history_references(&partition(account), after(of.as_ref()))
+            }
+            Self::AccountEntries { account } => reads::account_entries(&partition(account)),
+            Self::AccountEntriesFrom { account, id: from } => {
+                reads::account_entries_from(&partition(account), id(from))
+            }
+            Self::AccountEntriesBetween { account, from, to } => {
+                reads::account_entries_between(&partition(account), id(from), id(to))
+            }
+            Self::LegacyHistory { account } => reads::legacy_history(&partition(account)),
+            Self::LegacyHistoryBetween { account, low, high } => {
+                reads::legacy_history_between(&partition(account), low, high)
+            }
+            Self::TerminalReferencesOf { tenant, terminal, day } => reads::terminal_references_of(
+                &slug(tenant),
+                TerminalId::parse(terminal).unwrap(),
+                BusinessDate::parse(day).unwrap(),
+            ),
+            Self::TopupMarkers { account } => reads::topup_markers(&partition(account)),
+            Self::EntriesToPublish { tenant, shard } => reads::entries_to_publish(&slug(tenant), *shard),
+            Self::RecordsToCredit { tenant, merchant: of, shard } => {
+                reads::records_to_credit(&slug(tenant), merchant(of), *shard)
+            }
+            Self::RecordsToSettle { tenant, merchant: of, shard } => {
+                reads::records_to_settle(&slug(tenant), merchant(of), *shard)
+            }
+            Self::GrantJobsToContinue { tenant, shard } => reads::grant_jobs_to_continue(&slug(tenant), *shard),
+            Self::ClaimsDue { tenant, shard, now } => reads::claims_due(&slug(tenant), *shard, at(now)),
+            Self::ClaimsWaiting { tenant, shard } => reads::claims_waiting(&slug(tenant), *shard),
+            Self::ProviderChecksDue { tenant, shard, now } => {
+                reads::provider_checks_due(&slug(tenant), *shard, at(now))
+            }
+            Self::NeedsReview { tenant, shard } => reads::needs_review(&slug(tenant), *shard),
+            Self::HoldsDue { tenant, shard, now } => reads::holds_due(&slug(tenant), *shard, at(now)),
+            Self::SettlementsDue { tenant, shard, now } => reads::settlements_due(&slug(tenant), *shard, at(now)),
+            Self::RecordsToSeal { tenant, shard } => reads::records_to_seal(&slug(tenant), *shard),
+            Self::ReconciliationsToRun { tenant } => reads::reconciliations_to_run(&slug(tenant)),
+            Self::Merchants { tenant } => reads::merchants(&slug(tenant)),
+            Self::MerchantRecords { tenant, merchant: of, shard } => {
+                reads::merchant_records(&slug(tenant), merchant(of), *shard)
+            }
+            Self::Settlements { tenant, merchant: of, after: from } => {
+                reads::settlements(&slug(tenant), merchant(of), after(from.as_ref()))
+            }
+            Self::SettledBatches { tenant, merchant: of, settlement } => {
+                reads::settled_batches(&slug(tenant), merchant(of), SettlementId::parse(settlement).unwrap())
+            }
+            Self::AuditRecords { tenant, after: from } => reads::audit_records(&slug(tenant), after(from.as_ref())),
+            Self::ActsFrom { tenant, from } => reads::acts_from(&slug(tenant), at(from)),
+            Self::Reconciliations { tenant, after: from } => {
+                reads::reconciliations(&slug(tenant), after(from.as_ref()))
+            }
+            Self::BreaksOf { tenant, run, after: from } => {
+                reads::breaks_of(&slug(tenant), RunId::parse(run).unwrap(), after(from.as_ref()))
+            }
+            Self::MigrationPasses { tenant } => reads::migration_passes(&slug(tenant)),
+            Self::PaymentItems { tenant, payment } => {
+                reads::payment_items(&slug(tenant), PaymentId::parse(payment).unwrap())
+            }
+            Self::TopupItems { tenant, topup } => reads::topup_items(&slug(tenant), TopupId::parse(topup).unwrap()),
+            Self::TopupRefunds { tenant, topup } => reads::topup_refunds(&slug(tenant), TopupId::parse(topup).unwrap()),
+            Self::StepsOf { account, resource } => reads::steps_of(&partition(account), id(resource)),
+            Self::SealedDays { tenant, from, to } => reads::sealed_days(&slug(tenant), day(from), day(to)),
+            Self::Segments { tenant, from, to } => reads::segments(&slug(tenant), day(from), day(to)),
+        })
+    }
+}

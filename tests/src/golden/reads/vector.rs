@@ -1,0 +1,73 @@
+//! A vector of a read as its file has it: decoded strictly, written in the order of reading.
+
+use super::question::{Page, Question};
+use crate::golden::vector::directory;
+use crate::wire;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A vector.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadVector {
+    /// `<question>/<case>`, the file's path.
+    pub id: String,
+    /// What it shows.
+    pub why: String,
+    /// The table that is read, by its name in `golden/reads/worlds`.
+    pub world: String,
+    /// The question.
+    pub question: Question,
+    /// How a query is turned and cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<Page>,
+    /// The first request of each kind that is sent, as DynamoDB's JSON; empty if nothing can match.
+    pub requests: Vec<Json>,
+    /// The answer, by the labels of the world's items: in order, but for scans and batches. `null` is a key without an
+    /// item.
+    pub items: Vec<Option<String>>,
+}
+
+/// A table: its items by their labels.
+pub type World = BTreeMap<String, Json>;
+
+impl ReadVector {
+    /// The text of its file.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let json = serde_json::to_value(self).unwrap();
+        let fields = ["id", "why", "world", "question", "page", "requests", "items"];
+        wire::in_order(fields.iter().filter_map(|name| Some((*name, json.get(name)?))))
+    }
+
+    /// Reads a file's text; panics on unknown fields and on a text in another layout.
+    #[must_use]
+    pub fn read(name: &str, text: &str) -> Self {
+        let vector: Self = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(vector.text(), text, "{name} is in another layout");
+        assert_eq!(vector.id, name, "{name} holds another id");
+        vector
+    }
+}
+
+/// Where a vector's file is.
+#[must_use]
+pub fn path(id: &str) -> PathBuf {
+    directory("reads").join("v1").join(format!("{id}.json"))
+}
+
+/// Every vector of a read: its id and its file's text.
+#[must_use]
+pub fn files() -> BTreeMap<String, String> {
+    crate::golden::vector::files("reads/v1")
+}
+
+/// A world by its name.
+#[must_use]
+pub fn world(name: &str) -> World {
+    let path = directory("reads").join("worlds").join(format!("{name}.json"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap()
+}
