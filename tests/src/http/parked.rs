@@ -12,7 +12,7 @@ use ledger_core::transaction::Transaction;
 use std::time::Duration;
 
 /// Long enough ago that Stripe's lists are believed.
-const AGO: Duration = Duration::from_secs(11 * 60);
+const AGO: Duration = Duration::from_secs(16 * 60);
 
 /// A top-up that was parked.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use serde_json::json;
 use std::time::Duration;
 
 const PAYOUT: Task = Task::Do(Step::Payout);
-/// Longer than Stripe's lists are behind, and than anything is on its way.
-const LISTED: Duration = Duration::from_secs(11 * 60);
+/// Longer than Stripe's lists are behind, and than anything is on its way, and clocks may differ.
+const LISTED: Duration = Duration::from_secs(16 * 60);
 /// Longer than Stripe keeps a key.
 const FORGOTTEN: Duration = Duration::from_secs(25 * 60 * 60);
 

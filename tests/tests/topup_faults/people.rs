@@ -101,7 +101,9 @@ async fn too_old_to_be_sent_again_and_not_found() {
 
         // So soon after the last look nothing is decided.
         let _ = resolve(&scene, &worker, &listed, "retry").await.problem(503, "busy");
-        worker.clock.ahead(TOO_OLD + MINUTE * 11);
+        worker.clock.ahead(TOO_OLD + MINUTE * 14);
+        let _ = resolve(&scene, &worker, &listed, "retry").await.problem(503, "busy");
+        worker.clock.ahead(TOO_OLD + MINUTE * 16);
         match decision {
             Decision::Retry => tried_again(&scene, does, &call, &worker, &listed).await,
             Decision::GiveUp => given_up(&scene, does, &call, &worker, &listed).await,
@@ -159,7 +161,7 @@ async fn a_decision_that_comes_too_late_is_refused() {
         holder.psp.release();
         let _ = asleep.await.expect("it wakes up").problem(503, "outcome_unknown");
         let listed = scene.world.attention().await["operations"][0].clone();
-        worker.clock.ahead(TOO_OLD + MINUTE * 11);
+        worker.clock.ahead(TOO_OLD + MINUTE * 16);
         let refused = resolve(&scene, &worker, &listed, action).await.problem(400, "wrong_state");
         assert!(!refused.replayed());
         assert_eq!(scene.marker(&call).await.as_deref(), Some("COMPLETED"));

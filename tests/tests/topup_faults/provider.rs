@@ -46,7 +46,7 @@ async fn a_failure_that_is_replayed_after_the_effect_is_looked_through() {
     }
 }
 
-/// Stripe failed before the effect and replays the failure: nothing is believed for ten minutes, then
+/// Stripe failed before the effect and replays the failure: nothing is believed for fifteen minutes, then
 /// the absence is proven and the next key is used; and so once more.
 #[tokio::test]
 async fn a_failure_that_is_replayed_before_the_effect_ends_in_the_next_epoch() {
@@ -60,26 +60,26 @@ async fn a_failure_that_is_replayed_before_the_effect_ends_in_the_next_epoch() {
             worker.clock.ahead(after);
             let _ = worker.recover(&scene).await.expect("the store is there");
         };
-        for after in [LEASE_OVER, MINUTE * 5, MINUTE * 9 + SECOND * 55] {
+        for after in [LEASE_OVER, MINUTE * 5, MINUTE * 9 + SECOND * 55, MINUTE * 14 + SECOND * 55] {
             recover(after).await;
             assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (0, Some("IN_FLIGHT")), "{after:?}");
         }
         assert!(epochs(&worker.psp.keys()).iter().all(|epoch| *epoch == "1"), "{:?}", worker.psp.keys());
         // The pauses between its runs have grown by then.
-        recover(MINUTE * 14).await;
+        recover(MINUTE * 30).await;
         assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (0, Some("FAILED_RETRY")));
         rig.simulator.inject(of(does, FaultKind::ErrorBefore));
-        recover(MINUTE * 15).await;
+        recover(MINUTE * 31).await;
         assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (0, Some("IN_FLIGHT")));
-        recover(MINUTE * 41).await;
+        recover(MINUTE * 50).await;
         assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (0, Some("FAILED_RETRY")));
-        recover(MINUTE * 43).await;
+        recover(MINUTE * 52).await;
         assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (1, Some("COMPLETED")));
         let keys = worker.psp.keys();
         let mut sent = epochs(&keys);
         sent.dedup();
         assert_eq!(sent, ["1", "2", "3"]);
-        client.clock.ahead(MINUTE * 43);
+        client.clock.ahead(MINUTE * 52);
         all_is_well(&scene, does, &call, &client, None).await;
     }
 }
@@ -209,7 +209,7 @@ async fn a_wrong_api_key_is_parked_after_five_refusals() {
             (&"attempts".into(), &5.into())
         );
         let right = rig.actor().await;
-        right.clock.ahead(SECOND * 1400);
+        right.clock.ahead(SECOND * 1700);
         let _ = crate::people::resolve(&scene, &right, &listed["operations"][0], "retry").await.good();
         let _ = right.recover(&scene).await.expect("the store is there");
         assert_eq!(scene.marker(&call).await.as_deref(), Some("COMPLETED"));

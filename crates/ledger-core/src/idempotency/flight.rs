@@ -5,7 +5,7 @@
 mod stored;
 
 use super::marker::{COMPLETED, FAILED_TERMINAL};
-use super::{Answer, CURRENT_FINGERPRINT, Claim, Fingerprint, IdempotencyKey, Window};
+use super::{Answer, CURRENT_FINGERPRINT, Claim, Fingerprint, IdempotencyKey, SKEW, Window};
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Principal, Tenant, TopupId};
@@ -27,6 +27,9 @@ const CEILING: Duration = Duration::from_secs(180);
 pub const MAX_ATTEMPTS: u32 = 5;
 /// The provider forgets keys after 24 hours: past this age of the first sending nothing is sent again.
 pub const RESEND_WITHIN: Duration = Duration::from_secs(23 * 60 * 60);
+/// How long after the last sending may have begun the provider's lists have what it made, by the clocks of two of our
+/// machines.
+pub const PSP_ABSENCE_CONFIRMED_AFTER: Duration = SKEW.saturating_add(Duration::from_secs(10 * 60));
 /// The pause before the first retry; it doubles.
 const RETRY_PAUSE: Duration = Duration::from_secs(30);
 /// The longest pause.
@@ -172,6 +175,18 @@ impl Flight {
     #[must_use]
     pub fn may_send(&self, now: Timestamp) -> bool {
         now < self.first_sent_at.plus(RESEND_WITHIN) && now.plus(RESEND_WITHIN) > self.first_sent_at
+    }
+
+    /// Whether an object of this epoch that the provider does not show was never made.
+    #[must_use]
+    pub fn is_absence_confirmed(&self, now: Timestamp) -> bool {
+        now >= self.first_sent_at.plus(PSP_ABSENCE_CONFIRMED_AFTER)
+    }
+
+    /// Whether no holder can have a sending under way whose object the provider does not show yet.
+    #[must_use]
+    pub fn is_settled(&self, now: Timestamp) -> bool {
+        now >= self.taken_at.plus(PSP_ABSENCE_CONFIRMED_AFTER)
     }
 
     /// Whether its holder has time left. Whoever slept through it must not send anything: others have

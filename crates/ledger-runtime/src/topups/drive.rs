@@ -21,8 +21,6 @@ use std::time::Duration;
 const RESEND_PAUSE: Duration = Duration::from_millis(500);
 /// A request is sent so often by one holder.
 const SENDS: u32 = 2;
-/// The provider's lists are believed to lack what was made only so long after it was first asked for.
-const ABSENT_AFTER: Duration = Duration::from_secs(10 * 60);
 
 /// What a holder has achieved.
 #[derive(Debug)]
@@ -142,7 +140,7 @@ impl Desk {
         let now = self.ledger.clock().now();
         match self.look_for(flight, records, now, heard).await {
             Sighting::Found(object) => Asked::Done(object),
-            Sighting::Absent if now >= flight.first_sent_at.plus(ABSENT_AFTER) => missing,
+            Sighting::Absent if flight.is_absence_confirmed(now) => missing,
             Sighting::Absent | Sighting::Unknown => Asked::Unknown,
         }
     }

@@ -21,11 +21,8 @@ use ledger_core::psp::{Event, Tags};
 use ledger_core::reads;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Planned, Rejection};
-use std::time::Duration;
 use uuid::Uuid;
 
-/// The provider's lists are believed to lack what was made only so long after it was last asked for.
-const SETTLED_AFTER: Duration = Duration::from_secs(10 * 60);
 /// The provider's code in the answer of an operation that a person ended.
 const GIVEN_UP: &str = "given_up";
 
@@ -120,7 +117,7 @@ impl App {
                     }
                 }
             }
-            Sighting::Absent if cx.now < flight.taken_at.plus(SETTLED_AFTER) => {
+            Sighting::Absent if !flight.is_settled(cx.now) => {
                 return Err(Problem::busy().into());
             }
             Sighting::Absent => {}

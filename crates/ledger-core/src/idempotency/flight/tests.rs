@@ -247,6 +247,17 @@ fn what_is_nearly_a_day_old_is_not_sent_again() {
     assert!(burnt.may_send(now().plus(44 * HOUR)));
 }
 
+/// Who sent and who looks may be two machines whose clocks differ by `SKEW`.
+#[test]
+fn absence_is_confirmed_after_the_skew_of_clocks() {
+    let (flight, listed) = (flight(), Duration::from_secs(10 * 60));
+    for confirmed in [Flight::is_absence_confirmed, Flight::is_settled] {
+        assert!(!confirmed(&flight, now().plus(listed)));
+        assert!(!confirmed(&flight, now().plus(listed + SKEW).minus(MILLISECOND)));
+        assert!(confirmed(&flight, now().plus(listed + SKEW)));
+    }
+}
+
 #[test]
 fn a_person_starts_it_anew() {
     let first = flight();

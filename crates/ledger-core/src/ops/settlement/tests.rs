@@ -3,6 +3,7 @@ use super::saga::{STEPS, WAIT};
 use super::*;
 use crate::bank::{AccountKind, BankAccount, BankParts, Sender, SenderParts};
 use crate::dynamo::{Item, Value, read};
+use crate::idempotency::SKEW;
 use crate::ids::{MerchantId, SettlementId, StaffId, Tenant};
 use crate::keys::Shards;
 use crate::money::{Asset, Balance, Rate, RegionalKey};
@@ -354,8 +355,11 @@ fn what_may_be_sent_and_what_is_believed_follows_the_clock() {
     assert!(!sending.may_send(now().minus(hours(23))), "a clock that is behind");
     assert!(sending.is_quiet(now()));
     let sent = Sending { sent_at: Some(now()), ..sending };
-    assert!(!sent.is_quiet(now()) && sent.is_quiet(now().plus(Duration::from_secs(90))));
-    assert!(!sent.is_listed(now()) && sent.is_listed(now().plus(Duration::from_secs(600))));
+    // Who sent and who looks may be two machines whose clocks differ by `SKEW`.
+    let quiet = now().plus(Duration::from_secs(90));
+    assert!(!sent.is_quiet(quiet) && sent.is_quiet(quiet.plus(SKEW)));
+    let listed = now().plus(Duration::from_secs(600));
+    assert!(!sent.is_listed(listed) && sent.is_listed(listed.plus(SKEW)));
 }
 
 #[test]
