@@ -49,9 +49,9 @@ pub struct Dynamo {
 /// Why a write was not acknowledged. An error that is not listed is [`WriteError::Indeterminate`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// Nothing was applied; one reason per action.
+    /// The last attempt was not applied.
     #[error("the transaction was cancelled")]
-    Cancelled(Vec<Reason>),
+    Cancelled(Cancellation),
     /// Nothing was applied: the store asks for a pause.
     #[error("the store is throttled")]
     Throttled,
@@ -61,6 +61,15 @@ pub enum WriteError {
     /// It may or may not have been applied.
     #[error("the outcome of the write is not known: {0}")]
     Indeterminate(String),
+}
+
+/// A transaction that the store cancelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cancellation {
+    /// One per action.
+    pub reasons: Vec<Reason>,
+    /// Whether the outcome of an attempt before, under the same token, is not known: it may still arrive.
+    pub after_unknown: bool,
 }
 
 impl Dynamo {
@@ -180,7 +189,8 @@ fn service_error(error: TransactWriteItemsError) -> WriteError {
                 return WriteError::Indeterminate("CancelledWithoutReasons".to_owned());
             };
             let reasons = cancelled.cancellation_reasons.unwrap_or_default();
-            WriteError::Cancelled(reasons.into_iter().map(convert::reason).collect())
+            let reasons = reasons.into_iter().map(convert::reason).collect();
+            WriteError::Cancelled(Cancellation { reasons, after_unknown: false })
         }
         Answer::Throttled => WriteError::Throttled,
         Answer::Refused => WriteError::Determinate(error.code().unwrap_or_default().to_owned()),
@@ -235,8 +245,13 @@ struct Watch {
 impl Watch {
     fn settle(&self, last: WriteError) -> WriteError {
         match last {
-            // Under one token an earlier attempt that was applied would have made this one succeed.
-            WriteError::Cancelled(_) | WriteError::Indeterminate(_) => last,
+            // Under one token an earlier attempt that was applied would have made this one succeed. One that is
+            // still on its way may be applied after it.
+            WriteError::Cancelled(cancellation) => {
+                let after_unknown = self.ambiguous.load(Ordering::SeqCst);
+                WriteError::Cancelled(Cancellation { after_unknown, ..cancellation })
+            }
+            WriteError::Indeterminate(_) => last,
             WriteError::Throttled if self.ambiguous.load(Ordering::SeqCst) => {
                 WriteError::Indeterminate("ThrottledAfterAmbiguity".to_owned())
             }

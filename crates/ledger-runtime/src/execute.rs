@@ -93,6 +93,7 @@ impl Ledger {
         };
         let reply = match admission {
             Admission::LookUpOnly => self.look_up(&claim).await,
+            Admission::TooEarly { now } => self.look_up_early(&claim, now).await,
             Admission::Execute => self.execute(&claim, plan, seal).await.and_then(|executed| match executed {
                 Executed::Done(answer) => Ok(Reply::fresh(answer)),
                 Executed::Answered(reply) => Ok(reply),
@@ -145,7 +146,7 @@ impl Ledger {
                     continue;
                 }
                 Err(PlanError::Refused(refusal)) if refusal.failure().is_terminal() => {
-                    return self.refuse(claim, &refusal).await;
+                    return self.refuse(claim, &refusal, &budget).await;
                 }
                 Err(PlanError::MarkerStands(item)) => match self.standing(claim, &item)? {
                     Standing::Answered(reply) => return Ok(Executed::Answered(reply)),
@@ -155,7 +156,7 @@ impl Ledger {
                         None => continue,
                     },
                 },
-                Err(error) => return self.unplanned(claim, error).await,
+                Err(error) => return self.unplanned(claim, error, &budget).await,
             };
             let (transaction, done) = seal(planned).map_err(|error| self.unsealed(claim, &error))?;
             match self.write(claim, &transaction, &mut budget).await? {
@@ -164,26 +165,26 @@ impl Ledger {
                 Written::Refused(refusal) if refusal.failure() == Failure::StalePlan => {
                     self.wait_to_replan(&mut budget, claim).await?;
                 }
-                Written::Refused(refusal) => return self.refuse(claim, &refusal).await,
+                Written::Refused(refusal) => return self.refuse(claim, &refusal, &budget).await,
             }
         }
     }
 
     /// A request that cannot be planned may have been answered before: what it is planned from (a
     /// merchant, the tenant's terms) has changed since, its answer has not.
-    async fn unplanned<D>(&self, claim: &Claim, error: PlanError) -> Result<Executed<D>, Problem> {
+    async fn unplanned<D>(&self, claim: &Claim, error: PlanError, budget: &Budget) -> Result<Executed<D>, Problem> {
         match self.stands(claim).await? {
             Some(stood) => Ok(stood.into()),
-            None => Err(error.into_problem()),
+            None => Err(self.unless_unknown(claim, budget, error.into_problem())),
         }
     }
 
     /// Answers with a refusal. A terminal one is stored first, so that every retry gets the same:
     /// whoever loses the race for the key gets what the winner's marker says.
-    async fn refuse<D>(&self, claim: &Claim, refusal: &Refusal) -> Result<Executed<D>, Problem> {
+    async fn refuse<D>(&self, claim: &Claim, refusal: &Refusal, budget: &Budget) -> Result<Executed<D>, Problem> {
         let problem = refusal.problem();
         if !refusal.failure().is_terminal() {
-            return Err(problem);
+            return Err(self.unless_unknown(claim, budget, problem));
         }
         let answer = problem.answer();
         let transaction = Transaction::refusal(claim, &answer).map_err(|error| self.unsealed(claim, &error))?;
@@ -199,7 +200,10 @@ impl Ledger {
         loop {
             let reasons = match self.dynamo.write(transaction).await {
                 Ok(()) => return Ok(Written::Done),
-                Err(WriteError::Cancelled(reasons)) => reasons,
+                Err(WriteError::Cancelled(cancellation)) => {
+                    budget.after_unknown |= cancellation.after_unknown;
+                    cancellation.reasons
+                }
                 Err(error) => return Err(self.not_written(&claim.tenant, claim.operation, &error)),
             };
             match transaction.classify(&reasons) {
@@ -217,7 +221,7 @@ impl Ledger {
                 }
                 Verdict::Throttled => {
                     self.metrics.count(Metric::Throttled, &claim.tenant, claim.operation);
-                    return Err(Problem::busy());
+                    return Err(self.unless_unknown(claim, budget, Problem::busy()));
                 }
                 Verdict::Conflict => {}
             }
@@ -237,7 +241,16 @@ impl Ledger {
             tokio::time::sleep(pause).await;
             return Ok(None);
         }
-        self.stands(claim).await?.map(Some).ok_or_else(Problem::busy)
+        self.stands(claim).await?.map(Some).ok_or_else(|| self.unless_unknown(claim, budget, Problem::busy()))
+    }
+
+    /// What is answered where nothing is stored: not that, if an attempt of this request may still be applied.
+    fn unless_unknown(&self, claim: &Claim, budget: &Budget, problem: Problem) -> Problem {
+        if !budget.after_unknown {
+            return problem;
+        }
+        self.metrics.count(Metric::OutcomeUnknown, &claim.tenant, claim.operation);
+        Problem::outcome_unknown()
     }
 
     fn unsealed(&self, claim: &Claim, error: &BuildError) -> Problem {
@@ -249,7 +262,7 @@ impl Ledger {
     async fn wait_to_replan(&self, budget: &mut Budget, claim: &Claim) -> Result<(), Problem> {
         if budget.replans >= retry::REPLANS {
             tracing::warn!(tenant = %claim.tenant, operation = %claim.operation, "gave up a plan that kept going stale");
-            return Err(Problem::busy());
+            return Err(self.unless_unknown(claim, budget, Problem::busy()));
         }
         budget.replans = budget.replans.saturating_add(1);
         if budget.replans > 2 {
@@ -291,6 +304,8 @@ impl Ledger {
 struct Budget {
     conflicts: u32,
     replans: u32,
+    /// The outcome of an attempt is not known: it may still be applied, unless the key gets an answer first.
+    after_unknown: bool,
 }
 
 enum Written {

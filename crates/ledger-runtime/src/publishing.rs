@@ -308,7 +308,7 @@ impl Publisher {
         for round in 0..=retry::CONFLICT_RETRIES {
             let reasons = match self.ledger.dynamo().write(&transaction).await {
                 Ok(()) => return Ok(()),
-                Err(WriteError::Cancelled(reasons)) => reasons,
+                Err(WriteError::Cancelled(cancellation)) => cancellation.reasons,
                 Err(error) => return Err(self.ledger.not_written(tenant, Operation::Publish, &error)),
             };
             match transaction.classify(&reasons) {

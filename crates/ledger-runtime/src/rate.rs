@@ -150,7 +150,7 @@ impl App {
         let Ok(transaction) = lease(tenant, window, rate) else { return Leased::Unknown };
         let why = match self.dynamo().write(&transaction).await {
             Ok(()) => return Leased::Granted,
-            Err(WriteError::Cancelled(reasons)) => match transaction.classify(&reasons) {
+            Err(WriteError::Cancelled(cancellation)) => match transaction.classify(&cancellation.reasons) {
                 Verdict::Rejected(_) => return Leased::Refused,
                 Verdict::Conflict => return Leased::Contended,
                 Verdict::Throttled => "throttled".to_owned(),

@@ -4,6 +4,7 @@
 use crate::audit::{Does, all_is_well};
 use crate::matrix::{AT_ONCE, Crash, run};
 use ledger_tests::http::topup_rig::{LEASE_OVER, Rig};
+use ledger_tests::http::world::new_id;
 use std::time::Duration;
 
 const SKEWS_S: [i64; 3] = [-600, 0, 600];
@@ -56,4 +57,22 @@ async fn clocks_that_are_wrong_move_no_money_twice() {
         all_is_well(&scene, does, &call, &client, first).await;
     })
     .await;
+}
+
+/// A key that was born eleven minutes ahead of a function's clock: its stored answer is replayed there, and without
+/// one it is refused and never executed.
+#[tokio::test]
+async fn key_ahead_of_a_slow_clock_is_answered_from_the_store() {
+    let rig = Rig::new().await;
+    for does in Does::BOTH {
+        let scene = rig.scene(&format!("slow-clock-{}", if does == Does::Topup { "topup" } else { "refund" })).await;
+        let call = does.prepare(&scene).await.key(new_id());
+        let (client, slow) = (rig.actor().await, rig.actor().await);
+        slow.clock.skew_s(-660);
+        let _ = slow.send(&call).await.problem(400, "idempotency_key_invalid");
+        assert_eq!(does.made(&scene), 0);
+        let first = client.send(&call).await.good();
+        let again = slow.send(&call).await;
+        assert_eq!((again.stored(), again.replayed()), (first.stored(), true));
+    }
 }

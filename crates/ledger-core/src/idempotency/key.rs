@@ -45,6 +45,11 @@ pub enum Admission {
     Execute,
     /// It is too old to be executed ever again: an unexpired answer is replayed, else 410.
     LookUpOnly,
+    /// It was born more than ten minutes ahead of our clock: an answer is replayed, else 400.
+    TooEarly {
+        /// Our time.
+        now: Timestamp,
+    },
 }
 
 impl IdempotencyKey {
@@ -117,10 +122,10 @@ impl IdempotencyKey {
     /// Whether the key's age allows to execute it.
     ///
     /// # Errors
-    /// [`KeyError::FromTheFuture`] for a UUIDv7 born more than ten minutes ahead of `now`.
+    /// None today; the signature is that of every caller's admission.
     pub fn admit(&self, now: Timestamp, window: &Window) -> Result<Admission, KeyError> {
         match self.born() {
-            Some(born) if born > now.plus(AHEAD) => Err(KeyError::FromTheFuture { now }),
+            Some(born) if born > now.plus(AHEAD) => Ok(Admission::TooEarly { now }),
             Some(born) if born.plus(window.replay) < now.plus(SKEW) => Ok(Admission::LookUpOnly),
             Some(_) | None => Ok(Admission::Execute),
         }
@@ -222,7 +227,7 @@ mod tests {
         assert_eq!(key(now).born(), Some(now));
         assert_eq!(admit(now), Ok(Admission::Execute));
         assert_eq!(admit(now.plus(Duration::from_secs(599))), Ok(Admission::Execute));
-        assert_eq!(admit(now.plus(Duration::from_secs(601))), Err(KeyError::FromTheFuture { now }));
+        assert_eq!(admit(now.plus(Duration::from_secs(601))), Ok(Admission::TooEarly { now }));
         assert_eq!(admit(now.minus(day * 89)), Ok(Admission::Execute));
         assert_eq!(admit(now.minus(day * 90)), Ok(Admission::LookUpOnly));
         let random = IdempotencyKey::parse("8e03978e-40d5-43dd-bc93-6894a57f9324").unwrap();

@@ -2,7 +2,7 @@
 //! tenant's phase asks for it, and what is read of them is read from where the truth is; nobody above this file knows.
 
 use super::reads::{ReadError, Readable};
-use super::{Dynamo, WriteError, convert};
+use super::{Cancellation, Dynamo, WriteError, convert};
 use crate::cache::Cache;
 use crate::clock::Clock;
 use ledger_core::dynamo::Item;
@@ -11,7 +11,7 @@ use ledger_core::keys::{self, Key, Partition};
 use ledger_core::migration::{
     Adoption, Cancelled, Change, Concern, Copying, Layout, Migration, Snapshot, Stale, Unadoptable, Whose, adopt, copy,
 };
-use ledger_core::transaction::{Reason, TransactItem, Transaction};
+use ledger_core::transaction::{TransactItem, Transaction};
 use std::sync::Arc;
 
 /// How often one transaction is placed again because a customer did not stand where it was to be written.
@@ -123,24 +123,35 @@ impl Dynamo {
         let customers = transaction.items().iter().map(TransactItem::key).find(|key| key.customer().is_some());
         let tenant = customers.and_then(|key| keys::tenant_of(key.pk()));
         let Some(tenant) = tenant else { return self.send(transaction.items()).await };
+        let mut after_unknown = false;
         for _ in 0..ROUNDS_MAX {
             let layout = self.layout(&tenant).await.map_err(not_asked)?;
             let Layout::Migrating(migration) = &*layout else { return self.send(transaction.items()).await };
             let placed = transaction.placed(&layout).map_err(|error| WriteError::Determinate(error.to_string()))?;
             let reasons = match self.send(placed.items()).await {
-                Err(WriteError::Cancelled(reasons)) => reasons,
+                Err(WriteError::Cancelled(cancellation)) => {
+                    after_unknown |= cancellation.after_unknown;
+                    cancellation.reasons
+                }
                 Ok(()) => return Ok(()),
                 Err(error @ (WriteError::Throttled | WriteError::Determinate(_) | WriteError::Indeterminate(_))) => {
                     return Err(error);
                 }
             };
             match placed.cancelled(reasons) {
-                Cancelled::For(reasons) => return Err(WriteError::Cancelled(reasons)),
+                Cancelled::For(reasons) => return Err(WriteError::Cancelled(Cancellation { reasons, after_unknown })),
                 // Rare, and large: it is kept out of the future of every write.
-                Cancelled::Stale(stale, reasons) => Box::pin(self.settle(&tenant, migration, stale, reasons)).await?,
+                Cancelled::Stale(stale, reasons) => {
+                    let cancellation = Cancellation { reasons, after_unknown };
+                    Box::pin(self.settle(&tenant, migration, stale, cancellation)).await?;
+                }
             }
         }
-        Err(WriteError::Throttled)
+        if after_unknown {
+            Err(WriteError::Indeterminate("MovedAfterAmbiguity".to_owned()))
+        } else {
+            Err(WriteError::Throttled)
+        }
     }
 
     /// Does something about a customer who does not stand where a layout put them.
@@ -149,14 +160,14 @@ impl Dynamo {
         tenant: &Tenant,
         migration: &Migration,
         stale: Stale,
-        reasons: Vec<Reason>,
+        cancellation: Cancellation,
     ) -> Result<(), WriteError> {
         let whose = |customer| Whose { tenant: tenant.clone(), customer };
         let brought = match stale {
             Stale::Fenced => Err(BringError::Fenced),
             Stale::NotAdopted(customer) => match self.adopt(migration, &whose(customer)).await {
                 Ok(true) => Ok(()),
-                Ok(false) => return Err(WriteError::Cancelled(reasons)),
+                Ok(false) => return Err(WriteError::Cancelled(cancellation)),
                 Err(error) => Err(error),
             },
             Stale::NotCopied(customer, concern) => self.copy(migration, &whose(customer), concern).await,

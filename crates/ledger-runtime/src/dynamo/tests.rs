@@ -52,7 +52,9 @@ async fn the_sdk_repeats_the_token_and_we_never_do() {
 async fn a_cancellation_brings_its_reasons_in_order() {
     let old = json!({"balance": {"N": "40"}, "uuid": {"S": "x"}});
     let (outcome, store) = write([Step::Cancelled(reasons(4, 1, "ConditionalCheckFailed", Some(old)))]).await;
-    let Err(WriteError::Cancelled(got)) = outcome else { panic!("{outcome:?}") };
+    let Err(WriteError::Cancelled(Cancellation { reasons: got, after_unknown: false })) = outcome else {
+        panic!("{outcome:?}")
+    };
     assert_eq!(store.seen().len(), 1, "the SDK must not retry a cancellation");
     assert_eq!(got.len(), 4);
     assert_eq!(got[1].item.as_ref().unwrap()["balance"], Value::N("40".to_owned()));

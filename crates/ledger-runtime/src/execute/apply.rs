@@ -86,7 +86,7 @@ impl Ledger {
         loop {
             let reasons = match self.dynamo.write(transaction).await {
                 Ok(()) => return Ok(Attempt::Applied),
-                Err(WriteError::Cancelled(reasons)) => reasons,
+                Err(WriteError::Cancelled(cancellation)) => cancellation.reasons,
                 Err(error) => return Err(self.not_written(tenant, operation, &error)),
             };
             match transaction.classify(&reasons) {

@@ -5,10 +5,11 @@ use super::{Ledger, PlanError};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use ledger_core::dynamo::Item;
-use ledger_core::idempotency::{Claim, Flight, IdempotencyKey, KeyVerdict, Marker};
+use ledger_core::idempotency::{Claim, Flight, IdempotencyKey, KeyError, KeyVerdict, Marker};
 use ledger_core::ids::{Principal, Tenant};
 use ledger_core::keys::{self, Key};
 use ledger_core::operation::Operation;
+use ledger_core::time::Timestamp;
 use std::time::Duration;
 
 /// When to ask again for the answer of an operation that is in flight.
@@ -86,6 +87,16 @@ impl Ledger {
         }
         self.metrics.count(Metric::IdempotencyKeyExpired, &claim.tenant, claim.operation);
         Err(Problem::key_expired(None))
+    }
+
+    /// A key that is too young to be executed: its answer if there is one, for the clock that gave it may be right and
+    /// this one slow; else 400 with this one's time.
+    pub(super) async fn look_up_early(&self, claim: &Claim, now: Timestamp) -> Result<Reply, Problem> {
+        match self.stands(claim).await? {
+            Some(Stood::Answered(reply)) => Ok(reply),
+            Some(Stood::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
+            None => Err(Problem::key(KeyError::FromTheFuture { now })),
+        }
     }
 
     /// What stands under a claim's key, if anything does.

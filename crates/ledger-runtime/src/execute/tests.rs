@@ -100,6 +100,38 @@ async fn a_missing_recipient_is_not_stored() {
     assert_eq!((outcome.status(), code(&outcome).as_str(), store.seen().len()), (404, "not_found", 1));
 }
 
+/// The first attempt has no answer and may still arrive; the store's answer to the second is stored nowhere.
+#[tokio::test(start_paused = true)]
+async fn refusal_that_is_not_stored_after_an_unknown_attempt_is_unknown() {
+    for unknown in [Step::Broken, Step::Hang, Step::Error(500, "InternalServerError")] {
+        let missing = cancelled(2, "ConditionalCheckFailed", None);
+        let store = Store::script([unknown, missing]);
+        let (ledger, counts) = store.ledger();
+        let outcome = perform(&ledger, "100", Execute).await;
+        assert_eq!((outcome.status(), code(&outcome).as_str()), (503, "outcome_unknown"));
+        assert_eq!((store.seen().len(), counts.total(Metric::OutcomeUnknown)), (2, 1));
+        assert_eq!(store.seen()[0].token(), store.seen()[1].token());
+    }
+}
+
+/// What is stored under the key shuts out the attempt that may still arrive.
+#[tokio::test(start_paused = true)]
+async fn refusal_that_is_stored_after_an_unknown_attempt_is_the_answer() {
+    let poor = json!({"uuid": {"S": "p"}, "type": {"S": "BALANCE#ECOPAY"}, "balance": {"N": "40"}});
+    let store = Store::script([Step::Broken, cancelled(1, "ConditionalCheckFailed", Some(poor)), done()]);
+    let outcome = perform(&store.ledger().0, "100", Execute).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (400, "insufficient_balance"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn exhausted_conflicts_after_an_unknown_attempt_are_unknown() {
+    let conflict = cancelled(1, "TransactionConflict", None);
+    let conflicts = [conflict.clone(), conflict.clone(), conflict.clone(), conflict];
+    let steps = [Step::Broken].into_iter().chain(conflicts).chain([Step::Ok(json!({}))]);
+    let outcome = perform(&Store::script(steps).ledger().0, "100", Execute).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (503, "outcome_unknown"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn only_conflicts_are_tried_again_with_the_same_ids_and_other_tokens() {
     let conflict = || cancelled(1, "TransactionConflict", None);
@@ -170,6 +202,21 @@ async fn an_old_key_is_looked_up_and_never_executed() {
     assert_eq!((outcome.status(), code(&outcome).as_str()), (410, "idempotency_key_expired"));
     assert_eq!(counts.total(Metric::IdempotencyKeyExpired), 1);
     assert!(store.seen().iter().all(|seen| seen.target == "GetItem"));
+}
+
+/// The clock that gave the key may be right, and ours slow.
+#[tokio::test(start_paused = true)]
+async fn key_ahead_of_the_clock_is_answered_from_the_store_before_it_is_refused() {
+    let early = Admission::TooEarly { now: now() };
+    let store = Store::script([Step::Ok(json!({"Item": standing("100")}))]);
+    let outcome = perform(&store.ledger().0, "100", early).await;
+    assert_eq!((outcome.status(), outcome.is_replay()), (201, true));
+    let store = Store::script([Step::Ok(json!({"Item": standing("99")}))]);
+    assert_eq!(perform(&store.ledger().0, "100", early).await.status(), 422);
+    let store = Store::script([Step::Ok(json!({}))]);
+    let outcome = perform(&store.ledger().0, "100", early).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (400, "idempotency_key_invalid"));
+    assert!(store.seen().iter().all(|seen| seen.target == "GetItem"), "it is never executed");
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use crate::execute::{Executed, Outcome, PlanError, Reply, Stood};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use http::StatusCode;
-use ledger_core::idempotency::{Admission, Claim, Flight, Phase};
+use ledger_core::idempotency::{Admission, Claim, Flight, KeyError, Phase};
 use ledger_core::ops::Context;
 use ledger_core::ops::topup::PlannedCall;
 use ledger_core::trail::Record;
@@ -61,6 +61,10 @@ impl Desk {
                     count.count(Metric::IdempotencyKeyExpired, &claim.tenant, claim.operation);
                     return Err(Problem::key_expired(None));
                 }
+            },
+            Admission::TooEarly { now } => match self.ledger.stands(claim).await? {
+                Some(stood) => stood.into(),
+                None => return Err(Problem::key(KeyError::FromTheFuture { now })),
             },
         };
         match executed {

@@ -95,8 +95,9 @@ fn refusal(answer: &Answer, error: ErrorBody) -> Sent {
         }
         (400 | 404, "invalid_request_error") if is_balance_short(&error) => Outlook::MayPass { burnt: true },
         // We have the ids of what we ask about from Stripe itself: that they are not there is a wrong
-        // key or account of ours, and gives nothing back.
-        (404, "invalid_request_error") => Outlook::MayPass { burnt: true },
+        // key or account of ours, and gives nothing back. Stripe keeps it under the key only if it says so: a
+        // sending before this one may still have its effect.
+        (404, "invalid_request_error") => Outlook::MayPass { burnt: answer.replayed },
         (400, "invalid_request_error") => Outlook::Final,
         _ => return unknown(false, "unlisted_refusal"),
     };
