@@ -5,6 +5,7 @@
 use ledger_runtime::metrics::{Metric, NAMESPACE};
 use ledger_tests::cloud::Template;
 use ledger_tests::cloud::alarms::{self, Alarm, Watched};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const PAGE: &str = "PageTopic";
@@ -12,12 +13,13 @@ const TICKET: &str = "TicketTopic";
 const LAMBDA: &str = "AWS/Lambda";
 const SQS: &str = "AWS/SQS";
 const STATES: &str = "AWS/States";
+const REPLAYS_MAX: &str = r#"{"Ref":"ReplayPercentMax"}"#;
 const DEAD: &str = "ApproximateNumberOfMessagesVisible";
 
 /// What must be watched: why, alarm, namespace, metric, statistic, seconds, threshold, who is called.
 type Wanted = (&'static str, &'static str, &'static str, &'static str, &'static str, u64, &'static str, &'static str);
 
-const WANTED: [Wanted; 34] = [
+const WANTED: [Wanted; 40] = [
     ("conflicts in 5 minutes", "ConflictsAlarm", NAMESPACE, "TransactionConflict", "Sum", 300, "5", TICKET),
     ("the books break", "ReconciliationBreakAlarm", NAMESPACE, "ReconciliationBreak", "Sum", 60, "0", PAGE),
     ("two effects", "DuplicateEffectAlarm", NAMESPACE, "DuplicateEffect", "Sum", 60, "0", PAGE),
@@ -34,7 +36,7 @@ const WANTED: [Wanted; 34] = [
     ("dead letters", "ReceiverDeadLettersAlarm", SQS, DEAD, "Maximum", 60, "0", TICKET),
     ("the oldest unknown, s", "OldestInFlightAlarm", NAMESPACE, "OldestInFlight", "Maximum", 60, "300", PAGE),
     ("waits, ms", "InFlightWaitAlarm", NAMESPACE, "InFlightWait", "p99", 300, "1000", TICKET),
-    ("an unusual share of replays", "ReplayRateAlarm", NAMESPACE, "IdempotencyReplay", "Sum", 900, "0", TICKET),
+    ("too many replays, %", "ReplayRateAlarm", NAMESPACE, "IdempotencyReplay", "Sum", 900, REPLAYS_MAX, TICKET),
     ("conflicts, %", "ClaimConflictsAlarm", NAMESPACE, "InFlightWait", "SampleCount", 900, "0.05", TICKET),
     ("the webhook's signatures", "WebhookRefusedAlarm", NAMESPACE, "WebhookRefused", "Sum", 300, "5", TICKET),
     ("iterator age, ms", "StreamAgeAlarm", LAMBDA, "IteratorAge", "Maximum", 60, "60000", TICKET),
@@ -44,6 +46,12 @@ const WANTED: [Wanted; 34] = [
     ("functions throttled", "FunctionThrottlesAlarm", LAMBDA, "Throttles", "Sum", 300, "5", PAGE),
     ("the store throttled", "StoreThrottledAlarm", NAMESPACE, "Throttled", "Sum", 300, "5", TICKET),
     ("functions fail", "FunctionErrorsAlarm", LAMBDA, "Errors", "Sum", 300, "2", PAGE),
+    ("workers fail", "WorkerErrorsAlarm", LAMBDA, "Errors", "Sum", 300, "2", PAGE),
+    ("workers throttled", "WorkerThrottlesAlarm", LAMBDA, "Throttles", "Sum", 300, "5", PAGE),
+    ("no tokens", "TokenClaimsAlarm", LAMBDA, "Errors", "Sum", 300, "2", PAGE),
+    ("no tokens", "TokenClaimsAlarm", LAMBDA, "Throttles", "Sum", 300, "2", PAGE),
+    ("no tick can be sent", "TicksLostAlarm", "AWS/Scheduler", "TargetErrorCount", "Sum", 300, "0", TICKET),
+    ("ticks given up", "TicksLostAlarm", "AWS/Scheduler", "InvocationDroppedCount", "Sum", 300, "0", TICKET),
     ("merchants wait, s", "CreditingLagAlarm", NAMESPACE, "CreditingLag", "Maximum", 300, "600", TICKET),
     ("the trail waits, s", "SealingLagAlarm", NAMESPACE, "SealingLag", "Maximum", 300, "3600", TICKET),
     ("dead letters", "MigrateDeadLettersAlarm", SQS, DEAD, "Maximum", 60, "0", TICKET),
@@ -149,20 +157,149 @@ fn the_dashboard_has_every_alarm() {
     let mut shown: Vec<&str> = shown.map(|arn| arn.as_str().expect("an ARN")).collect();
     shown.sort_unstable();
     // It cannot name an alarm that a stack may lack.
-    let always = |alarm: &&Alarm| template.at(&format!("/Resources/{}/Condition", alarm.id)).is_null();
+    let is_always = |alarm: &&Alarm| template.at(&format!("/Resources/{}/Condition", alarm.id)).is_null();
+    let always = |alarm: &&Alarm| !alarm.is_of_tenant && is_always(alarm);
     let mut wanted: Vec<String> = every().iter().filter(always).map(|alarm| format!("${{{}.Arn}}", alarm.id)).collect();
     wanted.sort_unstable();
     assert_eq!(shown, wanted);
 }
 
-/// CloudWatch takes no more, and says so at the deployment.
+/// The functions whose errors or throttles no alarm looks at. The tasks of a state machine fail their machine.
+fn unwatched(template: &Template) -> Vec<String> {
+    let of_machines = ["ReconcileExportFunction"];
+    let alarms = alarms::all(template);
+    let looks = |metric: &str, function: &str| {
+        let named = json!([{"Name": "FunctionName", "Value": {"Ref": function}}]);
+        alarms.iter().flat_map(|alarm| alarm.properties["Metrics"].as_array().into_iter().flatten()).any(|of| {
+            let of = &of["MetricStat"]["Metric"];
+            of["Namespace"] == LAMBDA && of["MetricName"] == metric && of["Dimensions"] == named
+        })
+    };
+    let functions = template.functions().into_iter().map(|function| function.id);
+    let functions = functions.filter(|id| !of_machines.contains(&id.as_str()));
+    let each = functions.flat_map(|id| ["Errors", "Throttles"].map(|metric| (metric, id.clone())));
+    each.filter(|(metric, id)| !looks(metric, id)).map(|(metric, id)| format!("{metric} of {id}")).collect()
+}
+
 #[test]
-fn no_alarm_looks_at_more_than_ten_metrics() {
-    let of = |alarm: &Alarm| alarm.properties["Metrics"].as_array().into_iter().flatten().cloned().collect::<Vec<_>>();
-    let metrics = |alarm: &Alarm| of(alarm).iter().filter(|metric| !metric["MetricStat"].is_null()).count();
-    let most: Vec<(String, usize)> = every().iter().map(|alarm| (alarm.id.clone(), metrics(alarm))).collect();
-    assert!(most.iter().any(|(_, metrics)| *metrics > 1), "{most:?}");
-    assert!(most.iter().all(|(_, metrics)| *metrics <= 10), "{most:?}");
+fn errors_and_throttles_of_every_function_are_watched() {
+    let template = Template::read();
+    assert_eq!(unwatched(&template), Vec::<String>::new());
+    let without = template.with(|root| drop(root["Resources"].as_object_mut().map(|of| of.remove("TokenClaimsAlarm"))));
+    assert_eq!(unwatched(&without), ["Errors of TokenClaimsFunction", "Throttles of TokenClaimsFunction"]);
+}
+
+/// What each worker that is ticked for every tenant measures in each of its runs, zero included.
+const MEASURED: [(&str, &str, &str); 4] = [
+    ("JobsQueue", "SealingLag", TICKET),
+    ("OutboxQueue", "OldestUnpublished", PAGE),
+    ("CreditingQueue", "CreditingLag", TICKET),
+    ("ReconcileQueue", "Reconciled", TICKET),
+];
+
+/// What of a tenant's silence would not ring, or would be lost in what others say.
+fn silent(template: &Template) -> Vec<String> {
+    let alarms = alarms::all(template);
+    let is_for_silence = |alarm: &&Alarm| alarm.properties["ComparisonOperator"] == "LessThanThreshold";
+    let sums = alarms.iter().filter(is_for_silence).filter(|alarm| !alarm.is_of_tenant);
+    let mut found: Vec<String> = sums.map(|alarm| format!("{} is a sum over tenants", alarm.id)).collect();
+    for schedule in template.schedules().into_values().filter(|schedule| schedule.tenants == "Tenants") {
+        let measured = MEASURED.iter().find(|(queue, ..)| *queue == schedule.queue);
+        let (_, metric, topic) = measured.unwrap_or_else(|| panic!("{}: what do its runs measure?", schedule.queue));
+        let rings = alarms.iter().filter(is_for_silence).filter(|alarm| alarm.is_of_tenant).any(|alarm| {
+            let of = |name: &str| &alarm.properties[name];
+            alarm.watched.iter().any(|watched| watched.metric == *metric)
+                && *of("Dimensions") == json!([{"Name": "tenant", "Value": {"Fn::Sub": "${Tenant}"}}])
+                && *of("Threshold") == 1
+                // Then an alarm that has never had data is quiet, and one that loses its data is not.
+                && *of("TreatMissingData") == "missing"
+                && *of("InsufficientDataActions") == json!([{"Ref": topic}])
+                && alarm.topics == [*topic]
+        });
+        if !rings {
+            found.push(format!("no alarm when ticks of {} end for one tenant", schedule.queue));
+        }
+    }
+    found
+}
+
+#[test]
+fn one_silent_tenant_rings() {
+    let template = Template::read();
+    assert_eq!(silent(&template), Vec::<String>::new());
+    let looped = |root: &mut Value, id: &str, field: &str, value: Value| {
+        let all = &mut root["Resources"]["Fn::ForEach::Silences"][2];
+        all[format!("{id}&{{Tenant}}")]["Properties"][field] = value;
+    };
+    for (id, field, value) in [
+        ("OutboxSilent", "Dimensions", json!([])),
+        ("JobsSilent", "TreatMissingData", "notBreaching".into()),
+        ("CreditingSilent", "InsufficientDataActions", json!([])),
+        ("ReconciliationSilent", "MetricName", "SealingLag".into()),
+    ] {
+        let changed = template.with(|root| looped(root, id, field, value.clone()));
+        assert_eq!(silent(&changed).len(), 1, "{id}.{field} = {value}");
+    }
+    // As it was: the runs of all tenants in one sum.
+    let summed = template.with(|root| {
+        root["Resources"]["JobsSilentAlarm"] = json!({"Type": "AWS::CloudWatch::Alarm", "Properties": {
+            "AlarmDescription": "", "Namespace": LAMBDA, "MetricName": "Invocations", "Statistic": "Sum", "Period": 300,
+            "Dimensions": [{"Name": "FunctionName", "Value": {"Ref": "JobsFunction"}}], "Threshold": 1,
+            "ComparisonOperator": "LessThanThreshold", "TreatMissingData": "breaching",
+            "AlarmActions": [{"Ref": TICKET}],
+        }});
+    });
+    assert_eq!(silent(&summed), ["JobsSilentAlarm is a sum over tenants"]);
+}
+
+/// Mails that say that nothing is wrong: an alarm is OK once when it is made. A paging service closes its incident by
+/// an OK, so pages send theirs, to subscriptions that are made after every alarm.
+fn ok_mails(template: &Template) -> Vec<String> {
+    let mut found = Vec::new();
+    for alarm in alarms::all(template) {
+        let ok = &alarm.properties["OKActions"];
+        let is_page = alarm.topics == [PAGE] && !alarm.is_of_tenant;
+        let right = if is_page { *ok == json!([{"Ref": PAGE}]) } else { ok.is_null() };
+        if !right {
+            found.push(format!("{}: {ok}", alarm.id));
+        }
+    }
+    for id in template.of_kind("AWS::SNS::Subscription") {
+        // The dashboard names every alarm, and so waits for it.
+        if template.at(&format!("/Resources/{id}/DependsOn")) != "Dashboard" {
+            found.push(format!("{id} may be confirmed before the alarms are made"));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_first_deployment_sends_no_mail_that_all_is_well() {
+    let template = Template::read();
+    assert_eq!(ok_mails(&template), Vec::<String>::new());
+    let changed = template.with(|root| {
+        root["Resources"]["LatencyAlarm"]["Properties"]["OKActions"] = json!([{"Ref": TICKET}]);
+        drop(root["Resources"]["PageSubscription"].as_object_mut().map(|of| of.remove("DependsOn")));
+    });
+    assert_eq!(ok_mails(&changed).len(), 2);
+}
+
+/// An app on a good network hardly ever repeats a request: few replays are no sign of anything.
+fn rings_for_few_replays(template: &Template) -> bool {
+    let metrics = template.properties("ReplayRateAlarm")["Metrics"].as_array().expect("metrics");
+    metrics.iter().any(|metric| metric["Expression"].to_string().contains('<'))
+}
+
+#[test]
+fn few_replays_do_not_ring() {
+    let template = Template::read();
+    assert!(!rings_for_few_replays(&template));
+    let changed = template.with(|root| {
+        let odd =
+            "IF(keyed >= 500, IF((rate > 3 * ${ReplayPercentMax}) OR (rate < ${ReplayPercentMax} / 10), 1, 0), 0)";
+        root["Resources"]["ReplayRateAlarm"]["Properties"]["Metrics"][0]["Expression"] = json!({"Fn::Sub": odd});
+    });
+    assert!(rings_for_few_replays(&changed));
 }
 
 /// What falls out of a queue, or of the stream, is noticed.

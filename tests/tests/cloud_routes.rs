@@ -8,7 +8,7 @@ use ledger_runtime::clock::Clock;
 use ledger_tests::cloud::Template;
 use ledger_tests::cloud::template::{Route, Schedule};
 use ledger_tests::http::{Call, Who, host};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -28,11 +28,11 @@ fn of_template(template: &Template) -> (BTreeMap<Route, String>, Vec<Route>) {
 
 /// The operations of a document, and whether each asks for a token.
 fn of_document(document: &Value) -> BTreeSet<Route> {
-    let by_default = document.get("security").is_none_or(|needs| *needs != serde_json::json!([{}]));
+    let by_default = document.get("security").is_none_or(|needs| *needs != json!([{}]));
     let mut routes = BTreeSet::new();
     for (path, item) in document["paths"].as_object().expect("paths") {
         for method in METHODS.into_iter().filter(|method| item.get(*method).is_some()) {
-            let own = item[method].get("security").map(|needs| *needs != serde_json::json!([{}]));
+            let own = item[method].get("security").map(|needs| *needs != json!([{}]));
             let authorized = own.unwrap_or(by_default);
             routes.insert(Route { method: method.to_uppercase(), path: path.clone(), authorized });
         }
@@ -69,31 +69,61 @@ async fn routes_are_the_documents_and_the_codes() {
 #[tokio::test]
 async fn a_route_that_is_lost_moved_or_open_is_found() {
     let code = of_code().await;
-    let changes: [fn(&mut Value); 4] = [
-        |events| drop(events["CustomerFunction"]["Properties"]["Events"]["PostPayments"].take()),
-        |events| {
-            let moved = events["CustomerFunction"]["Properties"]["Events"]["GetCustomer"].clone();
-            events["CustomerFunction"]["Properties"]["Events"]["GetCustomer"] =
-                events["MerchantFunction"]["Properties"]["Events"]["GetMerchant"].clone();
-            events["MerchantFunction"]["Properties"]["Events"]["GetMerchant"] = moved;
+    let integration = |name: &str| json!({"$ref": format!("#/components/x-amazon-apigateway-integrations/{name}")});
+    let of = "x-amazon-apigateway-integration";
+    let changes: [&dyn Fn(&mut Value); 5] = [
+        &|paths| drop(paths["/v1/me/payments"].as_object_mut().expect("operations").remove("post")),
+        &|paths| {
+            paths["/v1/me"]["get"][of] = integration("merchant");
+            paths["/v1/merchant"]["get"][of] = integration("customer");
         },
-        |events| {
-            events["AdminFunction"]["Properties"]["Events"]["PostCards"]["Properties"]["Auth"] =
-                serde_json::json!({"Authorizer": "NONE"});
-        },
-        |events| {
-            let of = &mut events["TerminalFunction"]["Properties"]["Events"]["GetTotals"]["Properties"];
-            of.as_object_mut().expect("properties").remove("Auth");
-        },
+        &|paths| paths["/v1/admin/cards"]["post"]["security"] = json!([{"NONE": []}]),
+        &|paths| drop(paths["/v1/terminal/totals"]["get"].as_object_mut().expect("an operation").remove("security")),
+        &|paths| paths["/v1/me/more"] = json!({"get": {of: integration("customer")}}),
     ];
     for (at, change) in changes.into_iter().enumerate() {
         let changed = Template::read().with(|root| {
-            change(&mut root["Resources"]);
-            let events = &mut root["Resources"]["CustomerFunction"]["Properties"]["Events"];
-            events.as_object_mut().expect("events").retain(|_, event| !event.is_null());
+            change(&mut root["Resources"]["Api"]["Properties"]["DefinitionBody"]["paths"]);
         });
         assert_ne!(of_template(&changed).0, code, "change {at}");
     }
+}
+
+/// Each function of a route may be called by the API, by one permission: SAM's own, one for each route, would take all
+/// of the 20,480 characters of a function's policy. Without one every request is a 500.
+fn permitted(template: &Template) -> BTreeMap<String, usize> {
+    let api = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/*";
+    let mut permitted = BTreeMap::new();
+    for id in template.of_kind("AWS::Lambda::Permission") {
+        let permission = template.properties(id);
+        if permission["Principal"] == "apigateway.amazonaws.com" {
+            assert_eq!(permission["SourceArn"]["Fn::Sub"], api, "{id}");
+            assert_eq!(permission["Action"], "lambda:InvokeFunction", "{id}");
+            let alias = permission["FunctionName"]["Ref"].as_str().and_then(|name| name.strip_suffix(".Alias"));
+            *permitted.entry(alias.unwrap_or_else(|| panic!("{id}: of which alias?")).to_owned()).or_default() += 1;
+        }
+    }
+    permitted
+}
+
+#[test]
+fn the_api_may_call_each_of_its_functions_by_one_permission() {
+    let template = Template::read();
+    let with_routes = template.functions().into_iter().filter(|function| !function.routes.is_empty());
+    let wanted: BTreeMap<String, usize> = with_routes.map(|function| (function.id, 1)).collect();
+    assert_eq!(wanted.len(), FACES.len());
+    assert_eq!(permitted(&template), wanted);
+    let without = template.with(|root| drop(root["Resources"].as_object_mut().map(|of| of.remove("AdminPermission"))));
+    assert_ne!(permitted(&without), wanted);
+}
+
+#[test]
+#[should_panic(expected = "is not in the definition of the API")]
+fn a_route_that_sam_would_make_a_permission_for_is_found() {
+    let event = json!({"Type": "HttpApi", "Properties": {"Method": "GET", "Path": "/v1/admin/more"}});
+    let _ = Template::read()
+        .with(|root| root["Resources"]["AdminFunction"]["Properties"]["Events"] = json!({"More": event}))
+        .functions();
 }
 
 /// The local gateway asks for a token where the deployed one does.
@@ -164,18 +194,13 @@ fn everything_is_called_by_something() {
             ([], []) if machines.contains_key(function.binary.as_str()) => {
                 let machine = template.properties(machines[function.binary.as_str()]);
                 let task = machine.pointer(&format!("/DefinitionSubstitutions/{}Alias", function.id));
-                let alias = serde_json::json!({"Ref": format!("{}.Alias", function.id)});
+                let alias = json!({"Ref": format!("{}.Alias", function.id)});
                 assert_eq!(task, Some(&alias), "{}", function.id);
                 "the state machine"
             }
             ([], []) => {
                 let pool = template.properties("UserPool").pointer("/LambdaConfig/PreTokenGenerationConfig/LambdaArn");
-                assert_eq!(
-                    pool,
-                    Some(&serde_json::json!({"Ref": format!("{}.Alias", function.id)})),
-                    "{}",
-                    function.id
-                );
+                assert_eq!(pool, Some(&json!({"Ref": format!("{}.Alias", function.id)})), "{}", function.id);
                 "the pool"
             }
             (routes, queues) => panic!("{}: {routes:?} {queues:?}", function.id),

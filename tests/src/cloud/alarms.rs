@@ -2,6 +2,7 @@
 //! the ways in which CloudWatch lets them be written.
 
 use super::Template;
+use super::template::ALARM;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -23,6 +24,8 @@ pub struct Watched {
 pub struct Alarm {
     /// Its logical id.
     pub id: String,
+    /// Whether each tenant has one.
+    pub is_of_tenant: bool,
     /// What it says to whoever is called.
     pub description: String,
     /// The metrics in it.
@@ -38,10 +41,12 @@ pub struct Alarm {
 /// Every alarm.
 #[must_use]
 pub fn all(template: &Template) -> Vec<Alarm> {
-    template.of_kind("AWS::CloudWatch::Alarm").map(|id| of(id, template.properties(id))).collect()
+    let of_stack = template.of_kind(ALARM).map(|id| of(id, false, template.properties(id)));
+    let looped = template.looped().into_iter().filter(|(_, _, resource)| resource["Type"] == ALARM);
+    of_stack.chain(looped.map(|(_, id, resource)| of(&id, true, &resource["Properties"]))).collect()
 }
 
-fn of(id: &str, properties: &Value) -> Alarm {
+fn of(id: &str, is_of_tenant: bool, properties: &Value) -> Alarm {
     let mut watched = BTreeSet::new();
     if properties["MetricName"].is_string() {
         let statistic = [&properties["Statistic"], &properties["ExtendedStatistic"]];
@@ -59,6 +64,7 @@ fn of(id: &str, properties: &Value) -> Alarm {
     let topics = properties["AlarmActions"].as_array().into_iter().flatten();
     Alarm {
         id: id.to_owned(),
+        is_of_tenant,
         description: text(&properties["AlarmDescription"]),
         watched,
         threshold: properties["Threshold"].to_string(),

@@ -2,8 +2,10 @@
 //! IAM's decisions over each call of the store, routes, schedules, alarms, the dashboard.
 
 pub mod alarms;
+pub mod authorization;
 pub mod gate;
 pub mod iam;
+pub mod parameters;
 pub mod refs;
 pub mod requests;
 pub mod template;

@@ -75,3 +75,24 @@ fn attribute(template: &Template, name: &str) -> Result<String, Unknown> {
         _ => Ok(format!("<{name}>")),
     }
 }
+
+/// The ARN that a resource of a statement comes to.
+///
+/// # Errors
+/// When the text has a name in it whose ARN is not known here.
+pub fn arn(template: &Template, value: &Value) -> Result<String, Unknown> {
+    let text = text(template, value)?;
+    let Some((name, rest)) = text.strip_prefix('<').and_then(|text| text.split_once('>')) else { return Ok(text) };
+    let (resource, attribute) = name.split_once('.').unwrap_or((name, ""));
+    let made = match (template.kind(resource), attribute) {
+        ("AWS::KMS::Key", "Arn") => format!("kms:{REGION}:{ACCOUNT}:key/{resource}"),
+        ("AWS::S3::Bucket", "Arn") => format!("s3:::{resource}"),
+        ("AWS::SNS::Topic", "") => format!("sns:{REGION}:{ACCOUNT}:{resource}"),
+        ("AWS::SQS::Queue", "Arn") => format!("sqs:{REGION}:{ACCOUNT}:{resource}"),
+        ("AWS::SecretsManager::Secret", "") => format!("secretsmanager:{REGION}:{ACCOUNT}:secret:{resource}-1a2B3c"),
+        ("AWS::Serverless::Function", "Alias") => format!("lambda:{REGION}:{ACCOUNT}:function:{resource}:live"),
+        ("AWS::Serverless::Function", "Arn") => format!("lambda:{REGION}:{ACCOUNT}:function:{resource}"),
+        _ => return Err(Unknown(format!("the ARN of {name}"))),
+    };
+    Ok(format!("arn:aws:{made}{rest}"))
+}

@@ -3,7 +3,7 @@
 
 use super::iam::{Policy, Unknown};
 use super::{refs, yaml};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 const FUNCTION: &str = "AWS::Serverless::Function";
@@ -11,6 +11,8 @@ const ROLE: &str = "AWS::IAM::Role";
 /// The one policy that bounds the functions' roles.
 pub const BOUNDARY: &str = "FunctionBoundary";
 const FOR_EACH: &str = "Fn::ForEach::";
+pub(super) const ALARM: &str = "AWS::CloudWatch::Alarm";
+const INTEGRATIONS: &str = "x-amazon-apigateway-integrations";
 
 /// A template.
 #[derive(Clone, Debug)]
@@ -174,11 +176,12 @@ impl Template {
         }
         let code = properties["CodeUri"].as_str().unwrap_or_default();
         let binary = code.strip_prefix("target/lambda/").and_then(|name| name.strip_suffix('/'));
-        let (mut routes, mut queues) = (Vec::new(), Vec::new());
+        let mut queues = Vec::new();
         for (name, event) in properties["Events"].as_object().into_iter().flatten() {
             match event["Type"].as_str() {
-                Some("HttpApi") => routes.push(Route::of(&event["Properties"], id, name)),
                 Some("SQS") => queues.push(resource_of(&event["Properties"]["Queue"], ".Arn")),
+                // SAM makes a permission for each route that is an event, and a function's policy has a limit.
+                Some("HttpApi") => panic!("{id}: the route {name} is not in the definition of the API"),
                 Some(_) | None => panic!("{id}: what is the event {name}?"),
             }
         }
@@ -189,10 +192,52 @@ impl Template {
             role: resource_of(&properties["Role"], ".Arn"),
             log_group: resource_of(&properties["LoggingConfig"]["LogGroup"], ""),
             environment: environment.map(|(name, _)| name.clone()).collect(),
-            routes,
+            routes: self.routes(id),
             queues,
             properties,
         }
+    }
+
+    /// The routes of the API's definition whose integration is this function.
+    fn routes(&self, function: &str) -> Vec<Route> {
+        let definition = &self.properties("Api")["DefinitionBody"];
+        let integrations = &definition["components"][INTEGRATIONS];
+        let of = |operation: &Value, route: &str| {
+            let name = operation["x-amazon-apigateway-integration"]["$ref"].as_str();
+            let name = name.and_then(|name| name.strip_prefix(&format!("#/components/{INTEGRATIONS}/")));
+            let name = name.unwrap_or_else(|| panic!("{route}: which integration?"));
+            let alias = integrations[name]["uri"]["Fn::Join"][1][1]["Ref"].as_str();
+            let called = alias.and_then(|alias| alias.strip_suffix(".Alias"));
+            called.unwrap_or_else(|| panic!("{route}: which function is {name}?")).to_owned()
+        };
+        let mut routes = Vec::new();
+        for (path, operations) in definition["paths"].as_object().expect("paths") {
+            for (method, operation) in operations.as_object().expect("operations") {
+                if of(operation, &format!("{method} {path}")) == function {
+                    routes.push(Route::of(method, path, operation));
+                }
+            }
+        }
+        routes
+    }
+
+    /// What is written once for each tenant: the parameter that lists the tenants, the logical id and the resource.
+    ///
+    /// # Panics
+    /// When a loop is not one over tenants.
+    #[must_use]
+    pub fn looped(&self) -> Vec<(String, String, Value)> {
+        let loops = self.root["Resources"].as_object().into_iter().flatten().filter(|(id, _)| id.starts_with(FOR_EACH));
+        let mut looped = Vec::new();
+        for (id, written) in loops {
+            assert_eq!(written[0], "Tenant", "{id}");
+            let tenants = resource_of(&written[1], "");
+            for (id, resource) in written[2].as_object().expect("resources") {
+                assert!(id.ends_with("&{Tenant}"), "{id}");
+                looped.push((tenants.clone(), id.clone(), resource.clone()));
+            }
+        }
+        looped
     }
 
     /// What is scheduled for each tenant, by logical id.
@@ -201,34 +246,30 @@ impl Template {
     /// When it is written otherwise than once for each tenant.
     #[must_use]
     pub fn schedules(&self) -> BTreeMap<String, Schedule> {
-        let loops = self.root["Resources"].as_object().into_iter().flatten().filter(|(id, _)| id.starts_with(FOR_EACH));
         let mut schedules = BTreeMap::new();
-        for (id, written) in loops {
-            assert_eq!(written[0], "Tenant", "{id}");
-            let tenants = resource_of(&written[1], "");
-            // A list has a member always: if that is to say that nobody is on it, nothing must be made of it.
-            let may_be_empty = self.parameter(&tenants)["Default"] == "NONE";
-            for (id, resource) in written[2].as_object().expect("resources") {
-                assert!(resource["Type"] == "AWS::Scheduler::Schedule" && id.ends_with("&{Tenant}"), "{id}");
-                assert_eq!(resource["Condition"].is_string(), may_be_empty, "{id}");
-                schedules.insert(id.clone(), Schedule::of(&tenants, &resource["Properties"]));
+        for (tenants, id, resource) in self.looped() {
+            if resource["Type"] == ALARM {
+                continue;
             }
+            assert_eq!(resource["Type"], "AWS::Scheduler::Schedule", "{id}");
+            // A list has a member always: if that is to say that none is on it, nothing must be made of it.
+            let may_be_empty = self.parameter(&tenants)["Default"] == "NONE";
+            assert_eq!(resource["Condition"].is_string(), may_be_empty, "{id}");
+            schedules.insert(id, Schedule::of(&tenants, &resource["Properties"]));
         }
         schedules
     }
 }
 
 impl Route {
-    fn of(event: &Value, function: &str, name: &str) -> Self {
-        let text = |field: &str| event[field].as_str().unwrap_or_else(|| panic!("{function}: {name}: {field}"));
-        assert_eq!(event["ApiId"]["Ref"], "Api", "{function}: {name}");
-        let authorized = match event.pointer("/Auth/Authorizer").map(Value::as_str) {
+    fn of(method: &str, path: &str, operation: &Value) -> Self {
+        let authorized = match &operation["security"] {
             // The API's own, by default.
-            None => true,
-            Some(Some("NONE")) => false,
-            Some(other) => panic!("{function}: {name}: the authorizer {other:?}"),
+            Value::Null => true,
+            none if *none == json!([{"NONE": []}]) => false,
+            other => panic!("{method} {path}: the security {other}"),
         };
-        Self { method: text("Method").to_owned(), path: text("Path").to_owned(), authorized }
+        Self { method: method.to_uppercase(), path: path.to_owned(), authorized }
     }
 }
 

@@ -5,7 +5,7 @@ use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Number, Value};
 
 /// Functions whose short tag is their long name without `Fn::`.
-const FUNCTIONS: [&str; 8] = ["Contains", "Equals", "GetAtt", "If", "Join", "Not", "Select", "Sub"];
+const FUNCTIONS: [&str; 9] = ["And", "Contains", "Equals", "GetAtt", "If", "Join", "Not", "Select", "Sub"];
 
 /// Reads one document.
 ///

@@ -2,8 +2,10 @@
 //! nothing else: every endpoint, worker and event is driven, and what the store was asked for is compared.
 #![cfg(feature = "stack")]
 
+mod authorization;
 mod drive;
 mod migrating;
+mod parameters;
 mod rules;
 mod settings;
 mod uses;

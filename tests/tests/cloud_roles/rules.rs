@@ -13,12 +13,12 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements that allow on a pattern of resources: policy, statement, and why.
-const PATTERNS: [(&str, &str, &str); 19] = [
+const PATTERNS: [(&str, &str, &str); 20] = [
     ("*", "Log", "streams of a log group are named by Lambda"),
     ("*", "Trace", "X-Ray knows no resources"),
     ("AdminRole", "ReadMetricsBack", "CloudWatch knows no resources for reading metrics"),
-    ("CreditingRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
-    ("OutboxRole", "FindTheStream", "it asks for the table's streams, not for one of them"),
+    ("CreditingRole", "FindTheStream", "DynamoDB knows no resources for it"),
+    ("OutboxRole", "FindTheStream", "DynamoDB knows no resources for it"),
     ("SettlementRole", "KeepPayoutFiles", "a file is named by its settlement"),
     ("ReconcileRole", "KeepReports", "a report is named by its run"),
     ("ReconcileExportRole", "ReadTheExport", "DynamoDB names an export"),
@@ -30,15 +30,18 @@ const PATTERNS: [(&str, &str, &str); 19] = [
     (BOUNDARY, "KeepFacts", "facts are named by their run"),
     (BOUNDARY, "KeepPayoutFiles", "a file is named by its settlement"),
     (BOUNDARY, "ReadTheStream", "a stream's label is its date of birth"),
-    (BOUNDARY, "TraceAndMeasure", "CloudWatch and X-Ray know no resources"),
+    (BOUNDARY, "OnNoResource", "CloudWatch, DynamoDB and X-Ray know no resources for these"),
     ("RollOutRole", "MoveTheAliases", "the part behind a function's name is the alias"),
+    ("RollOutRole", "LookAtProvisionedConcurrency", "the part behind a function's name is the alias"),
     ("RollOutRole", "LookAtTheAlarms", "CloudWatch knows no resources for several alarms at once"),
 ];
 
 const READS: [&str; 3] = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"];
-const WRITES: [&str; 3] = ["dynamodb:ConditionCheckItem", "dynamodb:PutItem", "dynamodb:UpdateItem"];
-const STREAM: [&str; 4] =
-    ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"];
+const WRITES: [&str; 2] = ["dynamodb:PutItem", "dynamodb:UpdateItem"];
+/// It exists within transactions alone, and AWS knows no condition on them for it.
+const CHECK: &str = "dynamodb:ConditionCheckItem";
+const STREAM: [&str; 3] = ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"];
+const STREAMS: &str = "dynamodb:ListStreams";
 /// What no function may ever do, whatever a role allows.
 const NEVER: [&str; 6] = [
     "dynamodb:BatchWriteItem",
@@ -108,7 +111,11 @@ fn wrong_in(policy: &str, statement: &Statement) -> Vec<String> {
             found.push(format!("{action} outside of a transaction"));
         } else if (action == "dynamodb:Scan" && SCANS.contains(&policy)) || (is(&EXPORTS) && policy == EXPORTER) {
             continue;
-        } else if !is(&READS) && !is(&WRITES) && !is(&STREAM) {
+        } else if action == STREAMS && named {
+            continue;
+        } else if action == CHECK && !statement.conditions.is_empty() {
+            found.push(format!("{action} under a condition that AWS does not know for it"));
+        } else if !is(&READS) && !is(&WRITES) && !is(&STREAM) && action != CHECK {
             found.push(action.clone());
         }
         let resources = statement.resources.iter();
@@ -155,6 +162,13 @@ fn what_breaks_the_rules_is_found() {
             }),
         ),
         ("everything", json!({"Action": ["dynamodb:*"], "Resource": arn})),
+        (
+            "a check under a condition",
+            json!({
+                "Action": [CHECK], "Resource": arn,
+                "Condition": {"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": [TRANSACTION]}},
+            }),
+        ),
         ("a scan", json!({"Action": ["dynamodb:Scan"], "Resource": arn})),
         ("an export", json!({"Action": ["dynamodb:ExportTableToPointInTime"], "Resource": arn})),
         ("a deletion", json!({"Action": ["dynamodb:DeleteItem"], "Resource": arn})),
@@ -206,7 +220,8 @@ fn the_boundary_holds_whatever_a_role_allows() {
             assert!(decides(action, outside).is_err(), "{action} within {outside:?}");
         }
     }
-    for action in ["dynamodb:PutItem", "dynamodb:UpdateItem"] {
+    assert_eq!(decides(CHECK, Some(TRANSACTION)), Ok(()));
+    for action in WRITES {
         assert_eq!(decides(action, None), Err(Denied::By("NoWriteOutsideATransaction".to_owned())));
     }
     for action in NEVER {

@@ -69,7 +69,7 @@ const BESIDE: [(&str, &[&str]); 13] = [
             "dynamodb:DescribeStream <stream>",
             "dynamodb:GetRecords <stream>",
             "dynamodb:GetShardIterator <stream>",
-            "dynamodb:ListStreams <table>/stream/*",
+            "dynamodb:ListStreams *",
         ],
     ),
     (
@@ -83,7 +83,7 @@ const BESIDE: [(&str, &[&str]); 13] = [
             "dynamodb:DescribeStream <stream>",
             "dynamodb:GetRecords <stream>",
             "dynamodb:GetShardIterator <stream>",
-            "dynamodb:ListStreams <table>/stream/*",
+            "dynamodb:ListStreams *",
         ],
     ),
     ("settlement", &[KEY, SECRET, "secretsmanager:GetSecretValue <KycSecret>", GET_FILE, PUT_FILE]),
@@ -229,7 +229,6 @@ fn what_roles_allow_beside_the_table() {
         let logs = format!("/ecopay/stack/{}:*", function.binary);
         let short = |(action, on): Use| {
             let on = match on.strip_prefix(&format!("{table}/stream/")) {
-                Some("*") => "<table>/stream/*".to_owned(),
                 Some(_) => "<stream>".to_owned(),
                 None if on.ends_with(&logs) => "<logs>".to_owned(),
                 None => on,

@@ -1,0 +1,260 @@
+//! AWS's service authorization data for what the template's statements use, and what of these it contradicts: an
+//! action that does not exist, a resource that is none of the action's types, a condition key that it does not know.
+//! IAM takes such a statement without a word, and allows nothing by it.
+
+use super::iam::Unknown;
+use super::{Template, refs};
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+
+/// Resources that an action takes besides those of the data: action, form of the ARN, source.
+const FORMS: [(&str, &str, &str); 1] = [(
+    "lambda:InvokeFunction",
+    "arn:${Partition}:lambda:${Region}:${Account}:function:${FunctionName}:${Alias}",
+    "Lambda developer guide, identity-based policies: a call that names an alias is a call of the alias's ARN",
+)];
+/// Statements that list more than what the data asks for: policy, statement, why.
+const BESIDE: [(&str, &str, &str); 1] =
+    [("RollOutRole", "MoveTheAliases", "the alias's own form, beside the function's that the data names")];
+/// Statements that allow on all resources what the data knows resources of: policy, statement, why.
+const ALL: [(&str, &str, &str); 1] =
+    [("RollOutRole", "LookAtTheAlarms", "CodeDeploy asks for several alarms at once, which no ARN names")];
+/// Condition keys that every request has, whatever its action.
+const GLOBAL: [&str; 3] = ["aws:SecureTransport", "aws:SourceAccount", "aws:SourceArn"];
+/// Parts of ARNs that may have colons or slashes in them.
+const WIDE: [&str; 5] = ["LogGroupName", "LogStreamName", "ObjectName", "StateMachineName", "StreamLabel"];
+
+/// The committed extract of the data.
+#[derive(Debug)]
+pub struct Authorization(Value);
+
+/// A statement of the template, with the logical id of the resource that has it.
+#[derive(Debug)]
+struct Stated<'a> {
+    owner: &'a str,
+    sid: &'a str,
+    statement: &'a Value,
+    is_of_a_resource: bool,
+}
+
+impl Authorization {
+    /// The extract.
+    ///
+    /// # Panics
+    /// When it is no JSON.
+    #[must_use]
+    pub fn read() -> Self {
+        Self(serde_json::from_str(include_str!("../../cloud/service-authorization.json")).expect("JSON"))
+    }
+
+    /// Where it is from, and of when.
+    #[must_use]
+    pub fn source(&self) -> [Option<&str>; 2] {
+        ["source", "date"].map(|field| self.0[field].as_str())
+    }
+
+    /// Every contradiction between a statement of the template and the data, and every exception without a use.
+    #[must_use]
+    pub fn wrong(&self, template: &Template) -> Vec<String> {
+        let (mut found, mut used) = (Vec::new(), BTreeSet::new());
+        let stated = statements(template);
+        for of in &stated {
+            for wrong in self.wrong_in(template, of, &mut used) {
+                found.push(format!("{}: {}: {wrong}", of.owner, of.sid));
+            }
+        }
+        let named = BESIDE.iter().chain(&ALL).map(|(owner, sid, _)| format!("{owner}: {sid}"));
+        let named = named.chain(FORMS.iter().map(|(action, ..)| (*action).to_owned()));
+        found.extend(
+            named.filter(|name| !used.contains(name)).map(|name| format!("{name}: an exception without a use")),
+        );
+        found
+    }
+
+    fn wrong_in(&self, template: &Template, of: &Stated<'_>, used: &mut BTreeSet<String>) -> Vec<String> {
+        let (mut found, statement) = (Vec::new(), of.statement);
+        let resources: Result<Vec<String>, Unknown> =
+            listed(&statement["Resource"]).into_iter().map(|resource| refs::arn(template, resource)).collect();
+        let resources = match resources {
+            Ok(resources) => resources,
+            Err(unknown) => return vec![unknown.to_string()],
+        };
+        for action in listed(&statement["Action"]).into_iter().map(|action| action.as_str().unwrap_or_default()) {
+            let (service, name) = action.split_once(':').unwrap_or_default();
+            let service = &self.0["services"][service];
+            if name == "*" && service.is_object() {
+                continue;
+            }
+            let types = &service["actions"][name]["resource_types"];
+            let Some(types) = types.as_object() else {
+                found.push(format!("{action} is no action of the data"));
+                continue;
+            };
+            let mut forms: Vec<&str> =
+                types.keys().filter_map(|name| service["resources"][name]["arn"].as_str()).collect();
+            if let Some((_, form, _)) = FORMS.iter().find(|(of, ..)| *of == action) {
+                used.insert(action.to_owned());
+                forms.push(form);
+            }
+            found.extend(wrong_resources(of, action, &forms, &resources, used));
+            let own = types.values().chain(types.keys().map(|name| &service["resources"][name]["condition_keys"]));
+            let own: BTreeSet<&str> =
+                own.flat_map(|keys| keys.as_array().into_iter().flatten()).filter_map(Value::as_str).collect();
+            for key in statement["Condition"].as_object().into_iter().flatten().flat_map(|(_, keys)| keys.as_object()) {
+                let unknown = key.keys().filter(|key| !GLOBAL.contains(&key.as_str()) && !own.contains(key.as_str()));
+                found.extend(unknown.map(|key| format!("{action} knows no {key}")));
+            }
+        }
+        found
+    }
+}
+
+fn wrong_resources(
+    of: &Stated<'_>,
+    action: &str,
+    forms: &[&str],
+    resources: &[String],
+    used: &mut BTreeSet<String>,
+) -> Vec<String> {
+    let mut excepted = |list: &[(&str, &str, &str)]| {
+        let is = list.iter().any(|(owner, sid, _)| *owner == of.owner && *sid == of.sid);
+        if is {
+            used.insert(format!("{}: {}", of.owner, of.sid));
+        }
+        is
+    };
+    let is_denied = of.statement["Effect"] == "Deny";
+    // A trust policy names no resource: it is its role's.
+    if is_denied || of.statement["Resource"].is_null() {
+        return Vec::new();
+    }
+    if resources == ["*"] {
+        // In a key's policy that is the key itself.
+        let may = forms.is_empty() || of.is_of_a_resource || excepted(&ALL);
+        return if may {
+            Vec::new()
+        } else {
+            vec![format!("{action} on all resources, of which the data knows {forms:?}")]
+        };
+    }
+    let is_one = |resource: &String| forms.iter().any(|form| meets(form, resource));
+    if !resources.iter().any(is_one) {
+        return vec![format!("{action} on none of {forms:?}: {resources:?}")];
+    }
+    let others: Vec<&String> = resources.iter().filter(|resource| !is_one(resource)).collect();
+    // Of several actions in one statement each may take some of its resources: a bucket's and its objects'.
+    let takes_some = listed(&of.statement["Action"]).len() > 1 && of.owner == super::template::BOUNDARY;
+    if others.is_empty() || takes_some || excepted(&BESIDE) {
+        return Vec::new();
+    }
+    vec![format!("{action} on {others:?}, none of {forms:?}")]
+}
+
+/// One value or several.
+fn listed(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::Array(values) => values.iter().collect(),
+        one => vec![one],
+    }
+}
+
+/// Every statement of the template, whatever policy it is in.
+fn statements(template: &Template) -> Vec<Stated<'_>> {
+    let mut found = Vec::new();
+    for owner in template.resources() {
+        let is_of_a_resource = !template.kind(owner).starts_with("AWS::IAM::");
+        walk(owner, is_of_a_resource, template.properties(owner), &mut found);
+    }
+    found
+}
+
+fn walk<'a>(owner: &'a str, is_of_a_resource: bool, value: &'a Value, found: &mut Vec<Stated<'a>>) {
+    match value {
+        Value::Object(fields) => {
+            for statement in fields.get("Statement").and_then(Value::as_array).into_iter().flatten() {
+                // One that is there on a condition is taken to be there.
+                let statement = statement.pointer("/Fn::If/1").unwrap_or(statement);
+                let sid = statement["Sid"].as_str().unwrap_or("Trust");
+                found.push(Stated { owner, sid, statement, is_of_a_resource });
+            }
+            fields.values().for_each(|value| walk(owner, is_of_a_resource, value, found));
+        }
+        Value::Array(values) => values.iter().for_each(|value| walk(owner, is_of_a_resource, value, found)),
+        _ => {}
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Sign(char),
+    /// A sign of a name, which may have colons and slashes or not.
+    One(bool),
+    /// Any further ones.
+    Many(bool),
+}
+
+/// Whether a pattern of resources has an ARN of a form among what it describes.
+#[must_use]
+pub fn meets(form: &str, pattern: &str) -> bool {
+    let (mut parts, mut rest) = (Vec::new(), form);
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, after) = after.split_once('}').unwrap_or((after, ""));
+        parts.extend(before.chars().map(Part::Sign));
+        let wide = WIDE.contains(&name);
+        parts.extend([Part::One(wide), Part::Many(wide)]);
+        rest = after;
+    }
+    parts.extend(rest.chars().map(Part::Sign));
+    let pattern: Vec<char> = pattern.chars().collect();
+    fits(&parts, &pattern, (0, 0), &mut HashMap::new())
+}
+
+fn fits(parts: &[Part], pattern: &[char], at: (usize, usize), seen: &mut HashMap<(usize, usize), bool>) -> bool {
+    if let Some(known) = seen.get(&at) {
+        return *known;
+    }
+    let (part, sign) = (parts.get(at.0).copied(), pattern.get(at.1).copied());
+    let mut go = |parts_on: usize, signs_on: usize| fits(parts, pattern, (at.0 + parts_on, at.1 + signs_on), seen);
+    let takes = |wide: bool, sign: char| sign != '*' && (wide || !matches!(sign, ':' | '/'));
+    let result = match (part, sign) {
+        (None, None) => true,
+        (Some(_), Some('*')) => go(1, 0) || go(0, 1),
+        (None, Some('*')) => go(0, 1),
+        (Some(Part::Many(wide)), Some(sign)) => go(1, 0) || (takes(wide, sign) && go(0, 1)),
+        (Some(Part::Many(_)), None) => go(1, 0),
+        (Some(Part::One(wide)), Some(sign)) => takes(wide, sign) && go(1, 1),
+        (Some(Part::Sign(own)), Some(sign)) => (own == sign || sign == '?') && go(1, 1),
+        (None, Some(_)) | (Some(_), None) => false,
+    };
+    seen.insert(at, result);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meets;
+
+    #[test]
+    fn a_pattern_meets_a_form_if_it_describes_an_arn_of_it() {
+        let function = "arn:${Partition}:lambda:${Region}:${Account}:function:${FunctionName}";
+        let alias = format!("{function}:${{Alias}}");
+        let object = "arn:${Partition}:s3:::${BucketName}/${ObjectName}";
+        let logs = "arn:${Partition}:logs:${Region}:${Account}:log-group:${LogGroupName}:log-stream:${LogStreamName}";
+        for (form, pattern, is) in [
+            (function, "arn:aws:lambda:r:1:function:f", true),
+            (function, "arn:aws:lambda:r:1:function:f:*", false),
+            (function, "arn:aws:lambda:r:1:function:*", true),
+            (alias.as_str(), "arn:aws:lambda:r:1:function:f:*", true),
+            (alias.as_str(), "arn:aws:lambda:r:1:function:f", false),
+            (object, "arn:aws:s3:::b/*", true),
+            (object, "arn:aws:s3:::b/a/b/*", true),
+            (object, "arn:aws:s3:::b", false),
+            (logs, "arn:aws:logs:r:1:log-group:/a/b:*", true),
+            (logs, "arn:aws:logs:r:1:log-group:/a/*", true),
+            (logs, "arn:aws:logs:r:1:log-group:/a/b", false),
+        ] {
+            assert_eq!(meets(form, pattern), is, "{form}: {pattern}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What the statements of the template name is what AWS's service authorization data knows: actions, the forms of
+//! their resources, condition keys. A role that is wrong in one of these is refused at the first call and not before.
+
+use ledger_tests::cloud::Template;
+use ledger_tests::cloud::authorization::Authorization;
+use ledger_tests::cloud::iam::{Decision, Policy, Request};
+use ledger_tests::cloud::refs;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const NONE: [String; 0] = [];
+
+#[test]
+fn statements_are_what_the_data_says() {
+    let data = Authorization::read();
+    assert!(data.source().iter().all(Option::is_some), "{:?}", data.source());
+    assert_eq!(data.wrong(&Template::read()), NONE);
+}
+
+fn statement<'a>(root: &'a mut Value, role: &str, sid: &str) -> &'a mut Value {
+    let document = &mut root["Resources"][role]["Properties"]["Policies"][0]["PolicyDocument"];
+    let statements = document["Statement"].as_array_mut().expect("statements");
+    statements.iter_mut().find(|statement| statement["Sid"] == sid).expect("a statement")
+}
+
+/// The mistake of before first: with it the second deployment fails, for CodeDeploy may not move an alias.
+#[test]
+fn a_statement_that_allows_nothing_is_found() {
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 9] = [
+        ("lambda:GetAlias on none of", |root| {
+            let moves = statement(root, "RollOutRole", "MoveTheAliases");
+            moves["Resource"].as_array_mut().expect("resources").retain(|resource| resource["Fn::Sub"].is_string());
+        }),
+        ("lambda:GetProvisionedConcurrencyConfig on none of", |root| {
+            let looks = statement(root, "RollOutRole", "LookAtProvisionedConcurrency");
+            looks["Resource"] = json!([{"Fn::GetAtt": "CustomerFunction.Arn"}]);
+        }),
+        ("dynamodb:ConditionCheckItem knows no dynamodb:EnclosingOperation", |root| {
+            let check = statement(root, "CustomerRole", "Check");
+            check["Condition"] = json!({"StringEquals": {"dynamodb:EnclosingOperation": "TransactWriteItems"}});
+        }),
+        ("dynamodb:ListStreams on none of", |root| {
+            statement(root, "OutboxRole", "FindTheStream")["Resource"] = json!({"Fn::Sub": "${Table.Arn}/stream/*"});
+        }),
+        ("dynamodb:ReadItem is no action", |root| {
+            statement(root, "JobsRole", "Read")["Action"] = json!(["dynamodb:ReadItem"]);
+        }),
+        ("s3:PutObject on none of", |root| {
+            statement(root, "ReconcileRole", "KeepReports")["Resource"] = json!({"Fn::GetAtt": "PayoutBucket.Arn"});
+        }),
+        ("s3:ListBucket on none of", |root| {
+            let lists = statement(root, "ReconcileExportRole", "TellWhatIsMissing");
+            lists["Resource"] = json!({"Fn::Sub": "${ExportBucket.Arn}/*"});
+        }),
+        ("kms:Decrypt knows no kms:Via", |root| {
+            statement(root, "JobsRole", "OpenTheTable")["Condition"] = json!({"StringEquals": {"kms:Via": "a"}});
+        }),
+        ("sqs:SendMessage on all resources", |root| {
+            statement(root, "ScheduleRole", "SendTicks")["Resource"] = json!("*");
+        }),
+    ];
+    let data = Authorization::read();
+    for (what, change) in changes {
+        let found = data.wrong(&Template::read().with(change));
+        assert!(found.iter().any(|wrong| wrong.contains(what)), "{what}: {found:?}");
+    }
+}
+
+/// A policy with its resources' ARNs made out.
+fn policy(template: &Template, role: &str) -> Policy {
+    let document = &template.properties(role)["Policies"][0]["PolicyDocument"];
+    Policy::read(document, &|value| refs::arn(template, value)).expect("a policy")
+}
+
+/// The aliases that CodeDeploy could not move: of each function whose versions come by a roll-out, and in each form
+/// that the data has for the call.
+fn immovable(template: &Template) -> Vec<String> {
+    let role = policy(template, "RollOutRole");
+    let mut found = Vec::new();
+    for function in template.functions() {
+        if function.properties["DeploymentPreference"]["Enabled"] == false {
+            continue;
+        }
+        let arn = refs::arn(template, &json!({"Fn::GetAtt": format!("{}.Arn", function.id)})).expect("an ARN");
+        for (action, on) in [
+            ("lambda:GetAlias", arn.clone()),
+            ("lambda:UpdateAlias", arn.clone()),
+            ("lambda:GetProvisionedConcurrencyConfig", format!("{arn}:live")),
+        ] {
+            let request = Request { action: action.to_owned(), resource: on, context: BTreeMap::new() };
+            if role.decide(&request) != Ok(Decision::Allowed) {
+                found.push(request.to_string());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_roll_out_may_move_the_alias_of_every_function() {
+    let template = Template::read();
+    assert_eq!(immovable(&template), NONE);
+    let changed = template.with(|root| {
+        let moves = statement(root, "RollOutRole", "MoveTheAliases");
+        let resources = moves["Resource"].as_array_mut().expect("resources");
+        resources.retain(|resource| resource["Fn::GetAtt"] != "MigrateFunction.Arn");
+    });
+    assert_eq!(immovable(&changed).len(), 2);
+}

@@ -1,0 +1,208 @@
+//! What a deployment sets: production says what it must, and nothing is on by default that a fresh account refuses.
+
+use ledger_tests::cloud::parameters::{Parameters, of_environment, refused};
+use ledger_tests::cloud::{Template, alarms};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const NONE: [String; 0] = [];
+
+fn with(mut parameters: Parameters, set: &[(&str, &str)]) -> Parameters {
+    parameters.extend(set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    parameters
+}
+
+/// The web pages of production would be refused by every browser, and it would be noticed by merchants.
+#[test]
+fn production_says_where_its_web_pages_are() {
+    let template = Template::read();
+    let wanted = ["In production, WebOrigins says where the web pages are served from."];
+    assert_eq!(refused(&template, &of_environment("prod")), wanted);
+    let prod = with(of_environment("prod"), &[("WebOrigins", "https://pay.example.com,https://admin.example.com")]);
+    assert_eq!(refused(&template, &prod), NONE);
+    let left = with(prod, &[("WebOrigins", "https://pay.example.com,https://web.invalid")]);
+    assert_eq!(refused(&template, &left), wanted);
+    for trial in ["default", "staging"] {
+        assert_eq!(refused(&template, &of_environment(trial)), NONE, "{trial}");
+    }
+    // As it was, without the assertion.
+    let lax = template.with(|root| {
+        let assertions = root["Rules"]["ProductionIsCareful"]["Assertions"].as_array_mut().expect("assertions");
+        assertions.retain(|of| !of.to_string().contains("WebOrigins"));
+    });
+    assert_eq!(refused(&lax, &of_environment("prod")), NONE);
+}
+
+#[test]
+fn what_belongs_together_is_set_together() {
+    let template = Template::read();
+    for (set, wanted) in [
+        (("WarmReadUnits", "20000"), "With WarmReadUnits, WarmWriteUnits is needed."),
+        (("WarmWriteUnits", "20000"), "With WarmWriteUnits, WarmReadUnits is needed."),
+        (
+            ("MailIdentityArn", "arn:aws:ses:ap-northeast-1:111122223333:identity/example.com"),
+            "With MailIdentityArn, MailFrom is needed.",
+        ),
+        (("MigratingTenants", "other"), "MigratingTenants are some of Tenants."),
+        (("DomainName", "api.example.com"), "With DomainName, CertificateArn is needed."),
+    ] {
+        assert_eq!(refused(&template, &with(Parameters::new(), &[set])), [wanted]);
+    }
+    let warm = [("WarmReadUnits", "20000"), ("WarmWriteUnits", "20000")];
+    assert_eq!(refused(&template, &with(Parameters::new(), &warm)), NONE);
+}
+
+/// What an account of AWS refuses as it is given to its owner: concurrency that is reserved, which must leave 100 to
+/// others, of the 10 or 1,000 that there are.
+fn refused_by_a_fresh_account(template: &Template) -> Vec<String> {
+    let by_parameter = json!({"Fn::If": [
+        "WithWebhookConcurrency", {"Ref": "WebhookConcurrency"}, {"Ref": "AWS::NoValue"},
+    ]});
+    let reserved = |value: &Value| !value.is_null() && *value != by_parameter;
+    let functions = template.functions().into_iter();
+    let mut found: Vec<String> = functions
+        .filter(|function| reserved(&function.properties["ReservedConcurrentExecutions"]))
+        .map(|function| format!("{} reserves concurrency", function.id))
+        .collect();
+    for parameter in ["WebhookConcurrency", "WarmReadUnits", "WarmWriteUnits"] {
+        if template.parameter(parameter)["Default"] != 0 {
+            found.push(format!("{parameter} is on by default"));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_fresh_account_takes_the_stack_as_it_is() {
+    let template = Template::read();
+    assert_eq!(refused_by_a_fresh_account(&template), NONE);
+    let environments = ["default", "staging", "prod"].map(of_environment);
+    assert!(environments.iter().all(|set| !set.contains_key("WebhookConcurrency")), "samconfig.toml");
+    let changed = template.with(|root| {
+        root["Resources"]["StripeWebhookFunction"]["Properties"]["ReservedConcurrentExecutions"] =
+            json!({"Fn::If": ["IsProd", 20, {"Ref": "AWS::NoValue"}]});
+    });
+    assert_eq!(refused_by_a_fresh_account(&changed), ["StripeWebhookFunction reserves concurrency"]);
+}
+
+/// A creation that fails takes back what it has made, or each attempt leaves a table, keys and buckets behind.
+fn left_behind(template: &Template) -> Vec<String> {
+    let policy = |id: &str, name: &str| template.at(&format!("/Resources/{id}/{name}")).clone();
+    let kept = template.resources().filter(|id| !policy(id, "DeletionPolicy").is_null());
+    let wrong = kept.filter(|id| {
+        policy(id, "DeletionPolicy") != "RetainExceptOnCreate" || policy(id, "UpdateReplacePolicy") != "Retain"
+    });
+    wrong.map(str::to_owned).collect()
+}
+
+#[test]
+fn what_is_kept_is_not_left_behind_by_a_creation_that_failed() {
+    let template = Template::read();
+    assert_eq!(left_behind(&template), NONE);
+    let kept = template.resources().filter(|id| !template.at(&format!("/Resources/{id}/DeletionPolicy")).is_null());
+    let wanted = ["PayoutBucket", "Table", "TableKey", "TopicKey", "TrailBucket", "UserPool"];
+    assert_eq!(kept.collect::<BTreeSet<_>>(), BTreeSet::from(wanted));
+    let changed = template.with(|root| root["Resources"]["Table"]["DeletionPolicy"] = "Retain".into());
+    assert_eq!(left_behind(&changed), ["Table"]);
+}
+
+/// Cognito's own sender ends at about 50 mails a day; with an identity of SES the account's quota counts.
+#[test]
+fn the_pools_mail_can_be_sent_by_ses() {
+    let template = Template::read();
+    let mail = &template.properties("UserPool")["EmailConfiguration"]["Fn::If"];
+    assert_eq!(mail[0], "WithMailIdentity");
+    let ses = json!({
+        "EmailSendingAccount": "DEVELOPER", "SourceArn": {"Ref": "MailIdentityArn"}, "From": {"Ref": "MailFrom"},
+    });
+    assert_eq!((&mail[1], &mail[2]), (&ses, &json!({"EmailSendingAccount": "COGNITO_DEFAULT"})));
+}
+
+/// The table and each of its indexes: a cold index throttles the table's writes.
+#[test]
+fn warm_throughput_is_of_the_table_and_all_its_indexes() {
+    let template = Template::read();
+    let warm = json!({"Fn::If": [
+        "WithWarmThroughput",
+        {"ReadUnitsPerSecond": {"Ref": "WarmReadUnits"}, "WriteUnitsPerSecond": {"Ref": "WarmWriteUnits"}},
+        {"Ref": "AWS::NoValue"},
+    ]});
+    let table = template.properties("Table");
+    let indexes = table["GlobalSecondaryIndexes"].as_array().expect("indexes");
+    assert!(indexes.len() > 1);
+    for of in indexes.iter().chain([table]) {
+        assert_eq!(of["WarmThroughput"], warm, "{}", of["IndexName"]);
+    }
+}
+
+/// A topic's policy names this topic alone: whether SNS takes one for two is not known without an account.
+fn shared_policies(template: &Template) -> Vec<&str> {
+    let is_own = |id: &str| {
+        let policy = template.properties(id);
+        let statements = policy["PolicyDocument"]["Statement"].as_array().expect("statements");
+        policy["Topics"].as_array().is_some_and(|topics| {
+            topics.len() == 1 && statements.iter().all(|statement| statement["Resource"] == topics[0])
+        })
+    };
+    template.of_kind("AWS::SNS::TopicPolicy").filter(|id| !is_own(id)).collect()
+}
+
+#[test]
+fn a_topics_policy_is_its_own() {
+    let template = Template::read();
+    assert_eq!(shared_policies(&template), Vec::<&str>::new());
+    assert_eq!(template.of_kind("AWS::SNS::TopicPolicy").count(), template.of_kind("AWS::SNS::Topic").count());
+    let changed = template.with(|root| {
+        let both = json!([{"Ref": "PageTopic"}, {"Ref": "TicketTopic"}]);
+        root["Resources"]["PageTopicPolicy"]["Properties"]["Topics"] = both;
+    });
+    assert_eq!(shared_policies(&changed), ["PageTopicPolicy"]);
+}
+
+/// Each event of the trail is paid for, and most are reads of ticks: so they can be left out.
+#[test]
+fn the_trail_can_leave_reads_out() {
+    let template = Template::read();
+    assert_eq!(template.parameter("WithTrail")["AllowedValues"], json!(["yes", "writes", "no"]));
+    let fields = template.properties("Trail")["AdvancedEventSelectors"][0]["FieldSelectors"].as_array();
+    let writes = json!({"Fn::If": [
+        "AreReadsTrailed", {"Ref": "AWS::NoValue"}, {"Field": "readOnly", "Equals": ["false"]},
+    ]});
+    assert!(fields.expect("fields").contains(&writes), "{fields:?}");
+    assert_eq!(template.at("/Conditions/AreReadsTrailed"), &json!({"Fn::Equals": [{"Ref": "WithTrail"}, "yes"]}));
+}
+
+/// What follows a mark in the documents that an operator works by, up to the end of the word.
+fn named<'a>(document: &'a str, mark: &str) -> Vec<&'a str> {
+    let rest = document.split(mark).skip(1);
+    let words = rest.map(|rest| rest.split(|sign: char| !sign.is_ascii_alphanumeric()).next().unwrap_or_default());
+    words.filter(|word| word.starts_with(|sign: char| sign.is_ascii_uppercase())).collect()
+}
+
+/// Outputs, alarms and parameters that the documents name, and the template has not.
+fn unknown(template: &Template, document: &str) -> Vec<String> {
+    let outputs = named(document, "out ").into_iter().filter(|name| template.at(&format!("/Outputs/{name}")).is_null());
+    let alarms: BTreeSet<String> = alarms::all(template).into_iter().map(|alarm| alarm.id).collect();
+    let is_alarm = |name: &str| alarms.iter().any(|id| id.strip_suffix("Alarm").unwrap_or(id).starts_with(name));
+    let of_alarms = named(document, "$STACK-").into_iter().filter(|name| !is_alarm(name));
+    outputs.chain(of_alarms).map(str::to_owned).collect()
+}
+
+#[test]
+fn documents_name_what_the_template_has() {
+    let template = Template::read();
+    let read = |name: &str| {
+        let path = format!("{}/../{name}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let first = read("docs/first-deployment.md");
+    for document in [&first, &read("RUNBOOK.md")] {
+        assert!(named(document, "out ").len() > 3 && !named(document, "$STACK-").is_empty());
+        assert_eq!(unknown(&template, document), NONE);
+    }
+    assert_eq!(unknown(&template, "$(out NoSuchUrl) and $STACK-NoSuch"), ["NoSuchUrl", "NoSuch"]);
+    // What is off until an account can bear it, or must be said, is a prerequisite there.
+    for name in ["WebhookConcurrency", "WarmReadUnits", "WarmWriteUnits", "MailIdentityArn", "MailFrom", "WebOrigins"] {
+        assert!(!template.parameter(name).is_null() && first.contains(&format!("`{name}`")), "{name}");
+    }
+}
