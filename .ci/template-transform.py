@@ -3,18 +3,22 @@ environment of samconfig.toml. Offline and without credentials.
 
 Holds what only the transformed template shows: nothing of SAM is left, no role was added, every function is
 inside the boundary, nothing waits for itself, a changed parameter publishes a version of every function that
-knows it, and each tenant has its schedules.
+knows it, each tenant has its schedules, and nothing comes near a limit of AWS's (template_limits.py). Then it
+plants mistakes, each of which must be found.
 
 cfn-lint is not asked about the result: given the source it makes the same transforms itself.
+
+With --sizes it prints how large everything is that has a limit.
 """
 
-import json
+import copy
 import logging
 import re
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import template_limits
 import tomlkit
 from boto3.session import Session
 from samcli.cli.types import CfnParameterOverridesType
@@ -26,15 +30,12 @@ from samtranslator.translator.translator import Translator
 
 # What is there only where it is asked for is looked at as well: of the rest the transform leaves half.
 OPTIONAL = {"ExportReconciliation": "yes"}
-# CloudFormation's and IAM's own limits.
-RESOURCES_MAX = 500
-POLICY_MAX = 6144
 
 
-def transform(text, parameters):
+def transform(source, parameters):
     """The template after both transforms, with `parameters` set."""
     values = dict(IntrinsicsSymbolTable.DEFAULT_PSEUDO_PARAM_VALUES, **parameters)
-    template = expand_language_extensions(yaml_parse(text), values, enabled=True).expanded_template
+    template = expand_language_extensions(copy.deepcopy(source), values, enabled=True).expanded_template
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
             # What `sam deploy` has uploaded by then.
@@ -48,7 +49,9 @@ def transform(text, parameters):
 def mentioned(value):
     """The logical ids that some part of a template waits for."""
     if isinstance(value, str):
-        return set(re.findall(r"\$\{([A-Za-z0-9]+)", value))
+        # Inside a Join the transform leaves a Ref as text; a function's alias is a resource that SAM makes.
+        aliases = {f"{name}Aliaslive" for name in re.findall(r"'Ref': '([A-Za-z0-9]+)\.Alias'", value)}
+        return aliases | set(re.findall(r"\$\{([A-Za-z0-9]+)", value))
     if isinstance(value, list):
         return {name for part in value for name in mentioned(part)}
     if not isinstance(value, dict):
@@ -78,11 +81,6 @@ def complaints(template, written):
         role = function["Properties"]["Role"]["Fn::GetAtt"][0]
         if resources[role]["Properties"].get("PermissionsBoundary") != {"Ref": "FunctionBoundary"}:
             yield f"{name} has a role without the boundary"
-    boundary = json.dumps(resources["FunctionBoundary"]["Properties"]["PolicyDocument"], separators=(",", ":"))
-    if len(boundary) > POLICY_MAX:
-        yield f"the boundary has {len(boundary)} characters of {POLICY_MAX}"
-    if len(resources) > RESOURCES_MAX:
-        yield f"{len(resources)} resources of {RESOURCES_MAX}"
     waits = {name: mentioned(resource) & set(resources) for name, resource in resources.items()}
     try:
         TopologicalSorter(waits).prepare()
@@ -99,9 +97,106 @@ def environments(samconfig):
             yield name, CfnParameterOverridesType().convert(pairs, None, None)
 
 
-def versions(text, parameters):
+def versions(source, parameters):
     """The functions' versions: the id of each holds a hash of what it is made from."""
-    return set(of_type(transform(text, parameters), "AWS::Lambda::Version"))
+    return set(of_type(transform(source, parameters), "AWS::Lambda::Version"))
+
+
+def most_of(source, values):
+    """The largest stack, under the longest name: what is there only without one of these parameters is there."""
+    chosen = {"JwtIssuer": "", "TableOverride": "", "LedgerName": "", "RollOut": "canary"}
+    return transform(source, {**values, **chosen, **template_limits.PSEUDO})
+
+
+def oversized(source, text):
+    """What comes near a limit, with the longest names that a deployment may have."""
+    try:
+        values = template_limits.parameters(source)
+    except ValueError as error:
+        return [str(error)]
+    return list(template_limits.complaints(source, text, most_of(source, values), values))
+
+
+def plant_routes(source):
+    """As it was: a route is an event of its function, and SAM makes a permission for each."""
+    events = source["Resources"]["AdminFunction"]["Properties"].setdefault("Events", {})
+    for number in range(46):
+        path = f"/v1/admin/merchants/{{merchant_id}}/planted/{number}"
+        route = {"ApiId": {"Ref": "Api"}, "Method": "GET", "Path": path}
+        events[f"GetMerchantsOnePlanted{number}"] = {"Type": "HttpApi", "Properties": route}
+
+
+def plant_statement(source, document, count):
+    """A statement that names many resources."""
+    arns = [f"arn:aws:sqs:ap-northeast-1:111122223333:planted-queue-{number}" for number in range(count)]
+    statement = {"Sid": "Planted", "Effect": "Allow", "Action": ["sqs:SendMessage"], "Resource": arns}
+    document["Statement"].append(statement)
+
+
+def plant_alarm(source):
+    """As it was: the errors of all functions in one alarm."""
+    resources = source["Resources"]
+    metrics = resources["WorkerErrorsAlarm"]["Properties"]["Metrics"][1:]
+    resources["FunctionErrorsAlarm"]["Properties"]["Metrics"] += metrics
+
+
+def properties(source, name):
+    return source["Resources"][name]["Properties"]
+
+
+# What is planted, and what must be said of it.
+PLANTED = [
+    (plant_routes, "resource policy of a function, AdminFunctionAliaslive: "),
+    (
+        lambda source: source["Globals"]["Function"]["DeploymentPreference"]["Alarms"]["Fn::If"][1].append(
+            {"Ref": "LatencyAlarm"}
+        ),
+        "alarms of a roll-out, ",
+    ),
+    (plant_alarm, "metrics of an alarm, FunctionErrorsAlarm: 11 of 10"),
+    (lambda source: plant_statement(source, properties(source, "FunctionBoundary")["PolicyDocument"], 40), "managed policy, "),
+    (
+        lambda source: plant_statement(source, properties(source, "JobsRole")["Policies"][0]["PolicyDocument"], 120),
+        "inline policies of a role, JobsRole: ",
+    ),
+    (
+        lambda source: properties(source, "JobsFunction")["Environment"]["Variables"].update(PLANTED="v" * 3300),
+        "environment of a function, JobsFunction: ",
+    ),
+    (
+        lambda source: source["Resources"].update(
+            {f"Planted{number}": {"Type": "AWS::SNS::Topic"} for number in range(120)}
+        ),
+        "resources of the stack, : ",
+    ),
+    (
+        lambda source: source["Outputs"].update({f"Planted{number}": {"Value": "a"} for number in range(120)}),
+        "outputs, : ",
+    ),
+    (
+        lambda source: source["Resources"].update(
+            Planted={"Type": "AWS::SQS::QueuePolicy", "Properties": {"PolicyDocument": {"Statement": []}}}
+        ),
+        "the policy of Planted has no limit here",
+    ),
+    (lambda source: source["Parameters"]["KycUrl"].pop("MaxLength"), "the parameter KycUrl has no MaxLength"),
+    (
+        lambda source: properties(source, "EventQueue").update(
+            QueueName={"Fn::Sub": "${AWS::StackName}-events-of-transactions-that-are-published.fifo"}
+        ),
+        "name of a queue, EventQueue: ",
+    ),
+]
+
+
+def unfound(source, text):
+    """The planted mistakes that nothing is said of."""
+    for change, wanted in PLANTED:
+        planted = copy.deepcopy(source)
+        change(planted)
+        found = oversized(planted, text)
+        if not any(what.startswith(wanted) for what in found):
+            yield f"planted, and not found: {wanted}: {found}"
 
 
 def schedules(template, migrations):
@@ -118,17 +213,23 @@ def main():
     found = []
     for name, parameters in environments(Path("samconfig.toml").read_text()):
         found += [f"{name} sets {odd}, which is no parameter" for odd in set(parameters) - set(source["Parameters"])]
-        template = transform(text, {**OPTIONAL, **parameters})
+        template = transform(source, {**OPTIONAL, **parameters})
         found += [f"{name}: {what}" for what in complaints(template, set(source["Resources"]))]
         print(f"template: {name} has {len(template['Resources'])} resources")
 
-    for kept in versions(text, OPTIONAL) & versions(text, {**OPTIONAL, "TableOverride": "restored"}):
+    found += oversized(source, text)
+    found += unfound(source, text)
+    if "--sizes" in sys.argv:
+        values = template_limits.parameters(source)
+        print("\n".join(sorted(template_limits.largest(source, text, most_of(source, values), values))))
+
+    for kept in versions(source, OPTIONAL) & versions(source, {**OPTIONAL, "TableOverride": "restored"}):
         # Those that know no table.
         if not kept.startswith(("TokenClaims", "ReconcileExport")):
             found.append(f"another table leaves {kept} as it is")
     tenants = {"Tenants": "aoba,kaede,minato-ku"}
     for migrating, ticks in (("NONE", 12), ("aoba,minato-ku", 14)):
-        made = schedules(transform(text, {**tenants, "MigratingTenants": migrating}), migrating != "NONE")
+        made = schedules(transform(source, {**tenants, "MigratingTenants": migrating}), migrating != "NONE")
         if len(made) != ticks:
             found.append(f"three tenants, of whom {migrating} migrate, have the schedules {sorted(made)}")
 
