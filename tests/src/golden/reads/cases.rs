@@ -109,6 +109,13 @@ fn due() -> Vec<Case> {
             json!({ "after": ENTRIES[0], "limit": 1 }),
             case("entries_to_publish/after", "after an entry, one at most", shard(0), &["A entry 2"]),
         ),
+        paged(
+            json!({ "start": {
+                "due_pk": { "S": "demo#due#publish#0" }, "due_sk": { "S": ENTRIES[0] },
+                "type": { "S": format!("TXN#{}", ENTRIES[0]) }, "uuid": { "S": A },
+            } }),
+            case("entries_to_publish/continued", "where a page of the index ended", shard(0), &["A entry 2"]),
+        ),
         case("entries_to_publish/empty", "a shard without work", shard(7), &[]),
         case(
             "records_to_credit/shard",
@@ -161,6 +168,10 @@ fn accounts() -> Vec<Case> {
         case("history_entries/after-the-last", "nothing is older", after(Some(ENTRIES[0])), &[]),
         case("history_references/all", "no entry is a reference", after(None), &["A reference 5", "A reference 4"]),
         case("account_entries/all", "oldest first", account.clone(), &["A entry 1", "A entry 2", "A entry 3"]),
+        paged(
+            json!({ "start": { "type": { "S": format!("TXN#{}", ENTRIES[1]) }, "uuid": { "S": A } } }),
+            case("account_entries/continued", "where a page of the table ended", account.clone(), &["A entry 3"]),
+        ),
         case(
             "account_entries_from/second",
             "from an id on, itself included",

@@ -39,12 +39,14 @@ pub fn answered(of: &str, question: &Question, page: &Page) -> Answered {
             }
             Answered { requests, items }
         }
-        Asked::Query(query) => queried(&table, &world, &query),
+        Asked::Query(query) => queried(&table, &world, &query, page.start.as_ref()),
     }
 }
 
-fn queried(table: &Table, world: &World, query: &Query) -> Answered {
-    let Some(first) = query.request(0, None) else { return Answered { requests: Vec::new(), items: Vec::new() } };
+fn queried(table: &Table, world: &World, query: &Query, start: Option<&Json>) -> Answered {
+    let Some(first) = query.request(0, start.map(wire::item_from_json)) else {
+        return Answered { requests: Vec::new(), items: Vec::new() };
+    };
     let mut request = Some(first.clone());
     let mut items = Vec::new();
     while let Some(page) = request.take() {

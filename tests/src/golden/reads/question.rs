@@ -5,6 +5,7 @@ use ledger_core::keys::{Key, Partition, tenant_of};
 use ledger_core::reads::{self, Query, Request, Segment};
 use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use uuid::Uuid;
 
 /// An item's primary key.
@@ -72,6 +73,9 @@ pub struct Page {
     /// How many items it has at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
+    /// The key at which the store ended the page before: the request is that of the next page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Json>,
 }
 
 /// What the core makes of a question.
