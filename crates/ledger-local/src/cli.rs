@@ -14,9 +14,11 @@ use ledger_core::rate::RequestRate;
 use ledger_runtime::config::{self, ConfigError, StripeConfig};
 use reqwest::Method;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const DATA_DEFAULT: &str = "target/ecopay/ledger.db";
 const PORT_DEFAULT: u16 = 3000;
+const ENDPOINT_WAIT_S: u64 = 30;
 const TERMINAL_FILE: &str = "terminal.json";
 /// Apart from the other: the stack with a data file keeps its terminal.
 const TERMINAL_FILE_IN_MEMORY: &str = "terminal-in-memory.json";
@@ -171,6 +173,9 @@ pub struct RunArgs {
     /// Use this DynamoDB instead of the embedded one.
     #[arg(long, value_name = "URL", conflicts_with = "dynamodb_port")]
     pub endpoint_url: Option<String>,
+    /// Seconds to wait for the DynamoDB at --endpoint-url if it does not answer yet.
+    #[arg(long, value_name = "SECONDS", requires = "endpoint_url", default_value_t = ENDPOINT_WAIT_S)]
+    pub endpoint_wait: u64,
     /// Port of the embedded DynamoDB on 127.0.0.1; a free one when absent.
     #[arg(long, value_name = "PORT")]
     pub dynamodb_port: Option<u16>,
@@ -321,6 +326,8 @@ impl RunArgs {
             stripe: StripeChoice::Simulator,
             tenant_requests: RequestRate::DEFAULT,
             legacy: self.legacy.map(|customers| Legacy { model: self.legacy_model, customers }),
+            endpoint_wait: Duration::from_secs(self.endpoint_wait),
+            on_wait: |_| {},
         }
     }
 

@@ -7,6 +7,7 @@ use crate::legacy::{self, Legacy};
 use crate::reports::LocalReports;
 use crate::seed::{self, SeedError};
 use crate::settlement::{self, LocalFiles, LocalKyc, LocalSagas};
+use crate::worker_failures::{self, WorkerFailures};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::BehaviorVersion;
 use axum::Router;
@@ -123,6 +124,7 @@ pub enum MountError {
 /// # Errors
 /// When the demo data cannot be written.
 pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
+    let backend = Backend { dynamodb: worker_failures::named_calls(&backend.dynamodb), ..backend };
     let app = app(&backend)?;
     let demo = Demo::fixed();
     seed::seed(app.ledger(), &demo, backend.terminal_file.as_deref()).await?;
@@ -206,17 +208,14 @@ pub fn openapi_json() -> String {
 async fn carry_on_jobs(app: App, tenant: String) {
     let Ok(tenant) = Tenant::parse(&tenant) else { return };
     let mut ticks = tokio::time::interval(JOBS_EVERY);
+    let mut jobs_failures = WorkerFailures::of("holds and bulk grants");
+    let mut settlement_failures = WorkerFailures::of("settlements");
+    let mut sealing_failures = WorkerFailures::of("sealing");
     loop {
         ticks.tick().await;
-        if let Err(problem) = jobs::run_due(&app, &tenant).await {
-            tracing::warn!(code = problem.code(), "bulk grants or holds did not get on");
-        }
-        if let Err(problem) = jobs::start_settlements(&app, &tenant).await {
-            tracing::warn!(code = problem.code(), "settlements were not started");
-        }
-        if let Err(problem) = jobs::seal_trail(&app, &tenant).await {
-            tracing::warn!(code = problem.code(), "the audit trail was not sealed");
-        }
+        jobs_failures.watch(jobs::run_due(&app, &tenant)).await;
+        settlement_failures.watch(jobs::start_settlements(&app, &tenant)).await;
+        sealing_failures.watch(jobs::seal_trail(&app, &tenant)).await;
     }
 }
 
@@ -225,11 +224,10 @@ async fn credit(app: App, tenant: String) {
     let Ok(tenant) = Tenant::parse(&tenant) else { return };
     let due = Due::everything(tenant);
     let mut ticks = tokio::time::interval(CREDIT_EVERY);
+    let mut failures = WorkerFailures::of("crediting");
     loop {
         ticks.tick().await;
-        if let Err(problem) = crediting::run_due(&app, &due).await {
-            tracing::warn!(code = problem.code(), "merchants were not credited");
-        }
+        failures.watch(crediting::run_due(&app, &due)).await;
     }
 }
 
@@ -237,11 +235,10 @@ async fn credit(app: App, tenant: String) {
 async fn recover(app: App, tenant: String) {
     let Ok(tenant) = Tenant::parse(&tenant) else { return };
     let mut ticks = tokio::time::interval(RECOVER_EVERY);
+    let mut failures = WorkerFailures::of("recovery");
     loop {
         ticks.tick().await;
-        if let Err(problem) = outbox::run_due(&app, &tenant).await {
-            tracing::warn!(code = problem.code(), "operations in flight were not recovered");
-        }
+        failures.watch(outbox::run_due(&app, &tenant)).await;
     }
 }
 
@@ -250,11 +247,10 @@ async fn publish(app: App, tenant: String) {
     let Ok(tenant) = Tenant::parse(&tenant) else { return };
     let due = Due::everything(tenant);
     let mut ticks = tokio::time::interval(PUBLISH_EVERY);
+    let mut failures = WorkerFailures::of("publishing");
     loop {
         ticks.tick().await;
-        if let Err(problem) = outbox::publish_due(&app, &due).await {
-            tracing::warn!(code = problem.code(), "journal entries were not published");
-        }
+        failures.watch(outbox::publish_due(&app, &due)).await;
     }
 }
 
@@ -265,11 +261,10 @@ async fn reconcile(app: App, tenant: String) {
     let due = Due::everything(tenant);
     let settings = Settings { nightly: false, ..Settings::of(&app) };
     let mut ticks = tokio::time::interval(RECONCILE_EVERY);
+    let mut failures = WorkerFailures::of("reconciliation");
     loop {
         ticks.tick().await;
-        if let Err(problem) = reconcile::run_as(&app, &due, &settings).await {
-            tracing::warn!(code = problem.code(), "a reconciliation did not come to its end");
-        }
+        failures.watch(reconcile::run_as(&app, &due, &settings)).await;
     }
 }
 
@@ -278,11 +273,10 @@ async fn migrate(app: App, tenant: String) {
     let Ok(tenant) = Tenant::parse(&tenant) else { return };
     let due = Due::everything(tenant);
     let mut ticks = tokio::time::interval(MIGRATE_EVERY);
+    let mut failures = WorkerFailures::of("migration");
     loop {
         ticks.tick().await;
-        if let Err(problem) = migrate::run(&app, &due).await {
-            tracing::warn!(code = problem.code(), "a pass of a migration did not go on");
-        }
+        failures.watch(migrate::run(&app, &due)).await;
     }
 }
 

@@ -31,3 +31,4 @@ pub mod terminal_error;
 pub mod terms_file;
 #[cfg(test)]
 mod testing;
+pub mod worker_failures;

@@ -6,20 +6,28 @@ use ledger_local::banner::{self, Banner};
 use ledger_local::cli::{self, AuditSub, Cli, Command, MigrateArgs, RunArgs, TenantSub, TerminalArgs, TerminalCommand};
 use ledger_local::export::{self, ExportCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
-use ledger_local::{audit_command, faces, migrate_command, seed, tenant_command, terminal_command, terms_file};
+use ledger_local::{
+    audit_command, faces, migrate_command, seed, tenant_command, terminal_command, terms_file, worker_failures,
+};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{FilterExt, dynamic_filter_fn};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 /// The engine warns of every refused condition, and the SDK of each place without credentials:
 /// both are ordinary here. One line per request is what a developer wants to see.
-const LOG_DEFAULT: &str = "warn,dynoxide=error,aws_config=error,ledger_runtime::logging=info";
+const LOG_DEFAULT: &str =
+    "warn,dynoxide=error,aws_config=error,ledger_runtime::logging=info,ledger_local::worker_failures=info";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOG_DEFAULT));
-    tracing_subscriber::fmt().json().flatten_event(true).with_env_filter(filter).with_writer(std::io::stderr).init();
+    let filter = filter.and(dynamic_filter_fn(|line, _| !worker_failures::is_repeated(line)));
+    let lines = tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(std::io::stderr);
+    tracing_subscriber::registry().with(lines.with_filter(filter)).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),
@@ -54,7 +62,7 @@ async fn run(args: RunArgs) -> ExitCode {
         StripeChoice::Simulator => None,
         StripeChoice::Given(access) => Some(access.base_url.clone()),
     };
-    let config = StackConfig { stripe, tenant_requests, ..args.config() };
+    let config = StackConfig { stripe, tenant_requests, on_wait: say, ..args.config() };
     let table = config.table.clone();
     let stack = match Stack::start(config).await {
         Ok(stack) => stack,
@@ -161,9 +169,14 @@ async fn interrupted() -> std::io::Result<()> {
 }
 
 fn failed(error: &dyn std::fmt::Display) -> ExitCode {
-    // Nowhere is left to complain to when standard error is closed.
-    let _ = writeln!(std::io::stderr(), "ledger-local: {error}");
+    say(&error.to_string());
     ExitCode::FAILURE
+}
+
+/// Writes a line for the person at the console.
+fn say(line: &str) {
+    // Nothing can be done when standard error is closed.
+    let _ = writeln!(std::io::stderr(), "ledger-local: {line}");
 }
 
 /// `println!` would panic on a closed pipe.

@@ -75,6 +75,10 @@ pub struct StackConfig {
     pub tenant_requests: RequestRate,
     /// A second tenant, which comes from a legacy model, if it is wanted.
     pub legacy: Option<Legacy>,
+    /// How long a DynamoDB at an endpoint that does not answer yet is waited for.
+    pub endpoint_wait: Duration,
+    /// Called once with a line for the console when that wait begins.
+    pub on_wait: fn(&str),
 }
 
 impl StackConfig {
@@ -89,6 +93,8 @@ impl StackConfig {
             stripe: StripeChoice::Simulator,
             tenant_requests: RequestRate::MAX,
             legacy: None,
+            endpoint_wait: Duration::ZERO,
+            on_wait: |_| {},
         }
     }
 }
@@ -132,6 +138,7 @@ pub enum StackError {
 pub struct Stack {
     address: SocketAddr,
     dynamodb_url: String,
+    table: String,
     issuer: Arc<Issuer>,
     demo: Demo,
     stripe: StripeConfig,
@@ -172,6 +179,7 @@ impl Stack {
             }
             Store::Endpoint(url) => (None, url.clone()),
         };
+        let table = config.table.clone();
         match prepare(config, &url, &dynamodb_url, mount).await {
             Ok(Prepared {
                 issuer,
@@ -190,7 +198,20 @@ impl Stack {
                 if let Some(simulator) = &simulator {
                     simulator.deliver_to(Some(format!("{url}{WEBHOOK_PATH}")));
                 }
-                Ok(Self { address, dynamodb_url, issuer, demo, stripe, simulator, kyc, payouts, stop, server, engine })
+                Ok(Self {
+                    address,
+                    dynamodb_url,
+                    table,
+                    issuer,
+                    demo,
+                    stripe,
+                    simulator,
+                    kyc,
+                    payouts,
+                    stop,
+                    server,
+                    engine,
+                })
             }
             Err(error) => {
                 if let Some(engine) = engine {
@@ -209,6 +230,11 @@ impl Stack {
     /// Where the table is: for the tests, and for tools that look into it.
     pub fn dynamodb_url(&self) -> &str {
         &self.dynamodb_url
+    }
+
+    /// The table's name.
+    pub fn table(&self) -> &str {
+        &self.table
     }
 
     /// Issues tokens that this stack accepts.
@@ -288,11 +314,13 @@ where
     Mounting: Future<Output = Result<Mounted, MountError>>,
 {
     let StackConfig { table, state_directory, terminal_file, stripe, tenant_requests, legacy, .. } = config;
+    let (endpoint_wait, on_wait) = (config.endpoint_wait, config.on_wait);
     let issuer = match &state_directory {
         Some(directory) => Issuer::in_directory(directory)?,
         None => Issuer::in_memory()?,
     };
     let dynamodb = table::client(dynamodb_url).await;
+    table::wait_for_answer(&dynamodb, dynamodb_url, &table, endpoint_wait, on_wait).await?;
     table::ensure(&dynamodb, dynamodb_url, &table).await?;
     let dynamodb_url = dynamodb_url.to_owned();
     let events = match &state_directory {
@@ -365,6 +393,7 @@ fn serve(listener: TcpListener, router: Router) -> (oneshot::Sender<()>, JoinHan
 mod tests {
     use super::*;
     use crate::testing::TempDir;
+    use std::sync::Mutex;
 
     #[tokio::test]
     async fn starts_serves_and_stops() {
@@ -419,6 +448,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_endpoint_that_comes_up_late_is_waited_for_and_the_console_is_informed_once() {
+        static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        // A port that was free a moment ago.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let url = format!("http://127.0.0.1:{port}");
+        let late = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_secs(2));
+            Engine::start(&EngineConfig { data: Data::Memory, port: Some(port) }).unwrap()
+        });
+        let config = StackConfig {
+            store: Store::Endpoint(url.clone()),
+            endpoint_wait: Duration::from_secs(30),
+            on_wait: |line| SAID.lock().unwrap().push(line.to_owned()),
+            ..StackConfig::in_memory()
+        };
+        let stack = Stack::start(config).await.unwrap();
+        assert_eq!(reqwest::get(format!("{}/healthz", stack.url())).await.unwrap().status(), 200);
+        let said = SAID.lock().unwrap().clone();
+        assert!(said.len() == 1 && said[0].contains(&url) && said[0].contains("30 s"), "{said:?}");
+        stack.stop().await;
+        late.join().unwrap().stop().await;
+    }
+
+    #[tokio::test]
     async fn what_is_in_the_way_is_named() {
         let first = Stack::start(StackConfig::in_memory()).await.unwrap();
         let port = first.address.port();
@@ -429,6 +482,15 @@ mod tests {
         let endpoint = Store::Endpoint("http://127.0.0.1:1".to_owned());
         let error = Stack::start(StackConfig { store: endpoint, ..StackConfig::in_memory() }).await.unwrap_err();
         assert!(matches!(error, StackError::Table(TableError::Unreachable { .. })), "{error}");
+
+        // What does not answer in time is not waited for any longer.
+        let late = StackConfig {
+            store: Store::Endpoint("http://127.0.0.1:1".to_owned()),
+            endpoint_wait: Duration::from_secs(1),
+            ..StackConfig::in_memory()
+        };
+        let error = Stack::start(late).await.unwrap_err().to_string();
+        assert!(error.contains("waited 1 s") && error.contains("--endpoint-url"), "{error}");
 
         // Another stack may share the first one's table.
         let shared = Store::Endpoint(first.dynamodb_url().to_owned());

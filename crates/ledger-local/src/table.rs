@@ -5,16 +5,17 @@ use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{BuildError, DisplayErrorContext, ProvideErrorMetadata, SdkError};
-use aws_sdk_dynamodb::operation::describe_table::DescribeTableError;
+use aws_sdk_dynamodb::operation::describe_table::{DescribeTableError, DescribeTableOutput};
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
     ScalarAttributeType, TableDescription, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
 };
 use ledger_core::keys::{INDEX_BY_OWNER, INDEX_DUE, attr};
 use ledger_runtime::dynamo;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const REACH_TIMEOUT: Duration = Duration::from_secs(3);
+const ANSWER_POLL: Duration = Duration::from_millis(500);
 const ACTIVE_POLL: Duration = Duration::from_millis(200);
 const ACTIVE_POLLS_MAX: u32 = 300;
 
@@ -32,6 +33,20 @@ pub enum TableError {
         url: String,
         /// What went wrong on the way.
         cause: String,
+    },
+    /// The same after a wait.
+    #[error(
+        "cannot reach DynamoDB at {url}: {cause}; waited {} s: start it there, correct --endpoint-url, or wait longer \
+         with --endpoint-wait",
+        waited.as_secs()
+    )]
+    StillUnreachable {
+        /// The endpoint.
+        url: String,
+        /// What went wrong on the way, the last time.
+        cause: String,
+        /// How long it was waited for.
+        waited: Duration,
     },
     /// A table of that name exists and is shaped otherwise.
     #[error("table {table} exists but {what}: choose another name with --table")]
@@ -62,12 +77,54 @@ pub async fn client(url: &str) -> Client {
     dynamo::client(&sdk, Some(url))
 }
 
+/// Waits until an endpoint that is just starting answers; `on_wait` gets one line when it does not answer at first.
+///
+/// # Errors
+/// [`TableError::StillUnreachable`] if it has not answered after `patience`. A `patience` of zero waits for nothing.
+pub async fn wait_for_answer(
+    client: &Client,
+    url: &str,
+    table: &str,
+    patience: Duration,
+    on_wait: fn(&str),
+) -> Result<(), TableError> {
+    if !is_url(url) || patience.is_zero() {
+        return Ok(());
+    }
+    let begun = Instant::now();
+    let mut is_said = false;
+    loop {
+        let cause = match describe_once(client, table).await {
+            Err(error) if error.as_service_error().is_none() => one_line(&error),
+            Err(error) if status(&error).is_some_and(|status| status >= 500) => "a server error".to_owned(),
+            // It answers; what it says is looked at by `ensure`.
+            Ok(_) | Err(_) => return Ok(()),
+        };
+        let left = patience.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return Err(TableError::StillUnreachable { url: url.to_owned(), cause, waited: patience });
+        }
+        if !is_said {
+            on_wait(&format!(
+                "DynamoDB at {url} does not answer yet ({cause}); waiting up to {} s",
+                patience.as_secs()
+            ));
+            is_said = true;
+        }
+        tokio::time::sleep(ANSWER_POLL.min(left)).await;
+    }
+}
+
+fn is_url(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://")
+}
+
 /// Makes the table when it is absent and waits until it can be used.
 ///
 /// # Errors
 /// When the endpoint cannot be reached, refuses, or has another table under this name.
 pub async fn ensure(client: &Client, url: &str, table: &str) -> Result<(), TableError> {
-    if !url.starts_with("http://") && !url.starts_with("https://") {
+    if !is_url(url) {
         return Err(unreachable(url, "a URL like http://127.0.0.1:8000 is expected"));
     }
     match describe(client, url, table).await? {
@@ -79,12 +136,16 @@ pub async fn ensure(client: &Client, url: &str, table: &str) -> Result<(), Table
     Ok(())
 }
 
-/// `None` when there is no such table.
-async fn describe(client: &Client, url: &str, table: &str) -> Result<Option<TableDescription>, TableError> {
-    // One short try: somebody waits at a prompt.
+/// One short try: somebody waits at a prompt.
+async fn describe_once(client: &Client, table: &str) -> Result<DescribeTableOutput, SdkError<DescribeTableError>> {
     let timeouts = TimeoutConfig::builder().connect_timeout(REACH_TIMEOUT).operation_timeout(REACH_TIMEOUT).build();
     let once = aws_sdk_dynamodb::config::Builder::new().retry_config(RetryConfig::disabled()).timeout_config(timeouts);
-    match client.describe_table().table_name(table).customize().config_override(once).send().await {
+    client.describe_table().table_name(table).customize().config_override(once).send().await
+}
+
+/// `None` when there is no such table.
+async fn describe(client: &Client, url: &str, table: &str) -> Result<Option<TableDescription>, TableError> {
+    match describe_once(client, table).await {
         Ok(answer) => Ok(answer.table),
         Err(error) => match error.as_service_error() {
             Some(DescribeTableError::ResourceNotFoundException(_)) => Ok(None),

@@ -2,9 +2,24 @@
 //! The binary itself is run, which is also how `cargo test` comes to build it.
 #![expect(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
+use axum::Router;
+use axum::body::{Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use ledger_local::engine::{Data, Engine, EngineConfig};
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Ten ticks of the workers that run twice a second.
+const TEN_TICKS: Duration = Duration::from_secs(5);
+/// Longer than the binary takes to start and a worker to notice.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder of this test binary's own.
 fn folder(name: &str) -> PathBuf {
@@ -60,8 +75,81 @@ fn an_endpoint_that_does_not_answer() {
     let data = folder.join("ledger.db").display().to_string();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for url in [format!("http://{closed}"), "nonsense".to_owned()] {
-        let line = complaint(&["--port", "0", "--data", &data, "--endpoint-url", &url]);
+        let line = complaint(&["--port", "0", "--data", &data, "--endpoint-url", &url, "--endpoint-wait", "0"]);
         assert!(line.contains("cannot reach DynamoDB") && line.contains(&url), "{line}");
     }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A DynamoDB that refuses a worker's query while it is set to.
+#[derive(Clone)]
+struct Refusing {
+    engine_url: String,
+    http: reqwest::Client,
+    is_refusing: Arc<AtomicBool>,
+}
+
+async fn forward(State(store): State<Refusing>, request: Request) -> Response {
+    let (mut parts, body) = request.into_parts();
+    // The engine's own address takes its place.
+    parts.headers.remove("host");
+    let body: Bytes = to_bytes(body, usize::MAX).await.unwrap();
+    let is_of_holds = String::from_utf8_lossy(&body).contains("#due#hold#");
+    if is_of_holds && store.is_refusing.load(Ordering::SeqCst) {
+        let refusal = r#"{"__type":"com.amazon.coral.validate#ValidationException","message":"from the test"}"#;
+        return (StatusCode::BAD_REQUEST, refusal).into_response();
+    }
+    let request = store.http.post(&store.engine_url).headers(parts.headers).body(body);
+    let answer = request.send().await.unwrap();
+    (answer.status(), answer.bytes().await.unwrap()).into_response()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_the_store_refuses_is_logged_once_and_its_recovery_once() {
+    let folder = folder("refused");
+    let data = folder.join("ledger.db").display().to_string();
+    let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
+    let is_refusing = Arc::new(AtomicBool::new(true));
+    let store =
+        Refusing { engine_url: engine.url(), http: reqwest::Client::new(), is_refusing: Arc::clone(&is_refusing) };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let serving =
+        tokio::spawn(async move { axum::serve(listener, Router::new().fallback(forward).with_state(store)).await });
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ledger-local"))
+        .args(["--port", "0", "--data", &data, "--endpoint-url", &url])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = Arc::new(Mutex::new(Vec::<String>::new()));
+    let (read, errors) = (Arc::clone(&lines), BufReader::new(child.stderr.take().unwrap()));
+    std::thread::spawn(move || {
+        for line in errors.lines().map_while(Result::ok) {
+            read.lock().unwrap().push(line);
+        }
+    });
+    let has = |what: &str| lines.lock().unwrap().iter().filter(|line| line.contains(what)).count();
+    let until_logged = async |what: &str| {
+        let logged = async {
+            while has(what) == 0 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        assert!(tokio::time::timeout(PATIENCE, logged).await.is_ok(), "{what}: {:?}", lines.lock().unwrap());
+    };
+    until_logged("worker failed").await;
+    tokio::time::sleep(TEN_TICKS).await;
+    assert_eq!(has("Query due hold: ValidationException"), 1, "{:?}", lines.lock().unwrap());
+    assert_eq!((has("worker failed"), has("the store refused a read")), (1, 1), "{:?}", lines.lock().unwrap());
+    is_refusing.store(false, Ordering::SeqCst);
+    until_logged("worker recovered").await;
+    tokio::time::sleep(TEN_TICKS).await;
+    assert_eq!((has("worker failed"), has("worker recovered")), (1, 1), "{:?}", lines.lock().unwrap());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    serving.abort();
+    engine.stop().await;
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -31,8 +31,10 @@ fn the_stack_runs_by_default() {
     assert_eq!(run.terminal_options("u"), "--url u --key-file 'target/ecopay/terminal-in-memory.json'");
 
     let config = parse("--endpoint-url http://x:8000 --table t").unwrap().run.config();
-    assert!(matches!(config.store, Store::Endpoint(url) if url == "http://x:8000"));
+    assert!(matches!(&config.store, Store::Endpoint(url) if url == "http://x:8000"));
+    assert_eq!(config.endpoint_wait, Duration::from_secs(30));
     assert!(parse("--in-memory --endpoint-url http://x").is_err());
+    assert!(parse("--endpoint-wait 5").is_err());
 }
 
 #[test]
