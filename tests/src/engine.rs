@@ -1,5 +1,9 @@
-//! The embedded DynamoDB-compatible engine in process, in memory: a table that takes requests as
-//! DynamoDB's JSON and gives cancellation reasons back.
+//! DynamoDB-compatible engines that take requests as DynamoDB's JSON and give cancellation reasons back: the embedded
+//! one in process, in memory, and any other by its endpoint.
+
+pub mod deviations;
+#[cfg(feature = "stack")]
+pub mod other;
 
 use crate::wire::{self, TABLE};
 use dynoxide::{Database, DynoxideError};
@@ -7,7 +11,64 @@ use ledger_core::dynamo::{Item, Value};
 use ledger_core::keys::Key;
 use ledger_core::transaction::{Reason, ReasonCode, TransactItem};
 use serde_json::{Value as Json, json};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+
+/// What an engine must do so that golden vectors can be judged on it.
+pub trait Engine {
+    /// Makes the table hold exactly these items.
+    fn hold(&self, items: &[Json]);
+
+    /// Executes actions given as DynamoDB's JSON.
+    ///
+    /// # Errors
+    /// [`Refused`], with the positional reasons if it was cancelled. Nothing is applied then.
+    fn write(&self, actions: &[Json]) -> Result<(), Refused>;
+
+    /// Every item of the table.
+    fn stored(&self) -> Vec<Json>;
+
+    /// The same as [`Engine::write`] where nothing but a cancellation is expected.
+    ///
+    /// # Errors
+    /// The positional reasons.
+    fn execute(&self, actions: &[Json]) -> Result<(), Vec<Reason>> {
+        match self.write(actions) {
+            Ok(()) => Ok(()),
+            Err(Refused { reasons: Some(reasons), .. }) => Err(reasons.iter().map(reason).collect()),
+            Err(Refused { code, message, .. }) => {
+                panic!("the engine refuses the request: {code}: {message}\n{actions:#?}")
+            }
+        }
+    }
+
+    /// Does a read given as DynamoDB's JSON, such as `Query`.
+    ///
+    /// # Errors
+    /// [`Refused`] if the engine does not do it.
+    fn read(&self, operation: &str, request: &Json) -> Result<Json, Refused>;
+
+    /// Every item of the table by its key.
+    fn contents(&self) -> Contents {
+        let items = self.stored().into_iter().map(|item| wire::item_from_json(&item));
+        items.map(|item| (primary_key(&item), item)).collect()
+    }
+}
+
+/// A request that an engine did not do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refused {
+    /// The error's code, such as `ValidationException`.
+    pub code: String,
+    /// Its text, which differs between engines.
+    pub message: String,
+    /// The reasons of a cancelled transaction.
+    pub reasons: Option<Vec<Json>>,
+}
+
+/// The embedded engine, with a fresh table for each state.
+#[derive(Default)]
+pub struct Embedded(RefCell<Table>);
 
 /// An item's primary key: `uuid` and `type`.
 pub type PrimaryKey = (String, String);
@@ -58,18 +119,7 @@ impl Table {
     #[must_use]
     pub fn new() -> Self {
         let database = Database::memory().unwrap();
-        let key = |pk: &str, sk: &str| json!([{ "AttributeName": pk, "KeyType": "HASH" }, { "AttributeName": sk, "KeyType": "RANGE" }]);
-        let index = |name: &str, pk: &str, sk: &str| json!({ "IndexName": name, "KeySchema": key(pk, sk), "Projection": { "ProjectionType": "ALL" } });
-        let attributes = ["uuid", "type", "owner_pk", "owner_sk", "due_pk", "due_sk"];
-        let request = json!({
-            "TableName": TABLE,
-            "BillingMode": "PAY_PER_REQUEST",
-            "KeySchema": key("uuid", "type"),
-            "AttributeDefinitions":
-                attributes.map(|name| json!({ "AttributeName": name, "AttributeType": "S" })),
-            "GlobalSecondaryIndexes": [index("by_owner", "owner_pk", "owner_sk"), index("due", "due_pk", "due_sk")],
-        });
-        database.create_table(serde_json::from_value(request).unwrap()).unwrap();
+        database.create_table(serde_json::from_value(create_request()).unwrap()).unwrap();
         Self { database }
     }
 
@@ -114,22 +164,32 @@ impl Table {
     /// Executes a read given as DynamoDB's JSON, under the name of its operation.
     #[must_use]
     pub fn read(&self, request: &Json) -> ReadAnswer {
-        let (verb, request) = request.as_object().unwrap().iter().next().unwrap();
-        let request = request.clone();
-        let database = &self.database;
-        let answer = match verb.as_str() {
-            "GetItem" => serde_json::to_value(database.get_item(serde_json::from_value(request).unwrap()).unwrap()),
-            "BatchGetItem" => {
-                serde_json::to_value(database.batch_get_item(serde_json::from_value(request).unwrap()).unwrap())
-            }
-            "TransactGetItems" => {
-                serde_json::to_value(database.transact_get_items(serde_json::from_value(request).unwrap()).unwrap())
-            }
-            "Query" => serde_json::to_value(database.query(serde_json::from_value(request).unwrap()).unwrap()),
-            "Scan" => serde_json::to_value(database.scan(serde_json::from_value(request).unwrap()).unwrap()),
-            other => panic!("no read: {other}"),
+        let (verb, body) = request.as_object().unwrap().iter().next().unwrap();
+        let answer = self.answer(verb, body);
+        ReadAnswer::of(verb, &answer.unwrap_or_else(|refused| panic!("the engine refuses {request}: {refused:?}")))
+    }
+
+    /// The engine's answer to a read given as DynamoDB's JSON.
+    ///
+    /// # Errors
+    /// [`Refused`] if the engine does not do it.
+    pub fn answer(&self, operation: &str, request: &Json) -> Result<Json, Refused> {
+        macro_rules! call {
+            ($method:ident) => {
+                self.database
+                    .$method(serde_json::from_value(request.clone()).unwrap())
+                    .map(|answer| serde_json::to_value(answer).unwrap())
+            };
+        }
+        let answer = match operation {
+            "GetItem" => call!(get_item),
+            "Query" => call!(query),
+            "Scan" => call!(scan),
+            "BatchGetItem" => call!(batch_get_item),
+            "TransactGetItems" => call!(transact_get_items),
+            other => panic!("not a read: {other}"),
         };
-        ReadAnswer::of(verb, &answer.unwrap())
+        answer.map_err(|error| refused(&error))
     }
 
     /// Everything that stands in the table.
@@ -155,6 +215,66 @@ impl Table {
             }
         }
     }
+}
+
+/// The request that makes the table with both indexes.
+fn create_request() -> Json {
+    let key = |pk: &str, sk: &str| json!([{ "AttributeName": pk, "KeyType": "HASH" }, { "AttributeName": sk, "KeyType": "RANGE" }]);
+    let index = |name: &str, pk: &str, sk: &str| json!({ "IndexName": name, "KeySchema": key(pk, sk), "Projection": { "ProjectionType": "ALL" } });
+    let attributes = ["uuid", "type", "owner_pk", "owner_sk", "due_pk", "due_sk"];
+    json!({
+        "TableName": TABLE,
+        "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": key("uuid", "type"),
+        "AttributeDefinitions": attributes.map(|name| json!({ "AttributeName": name, "AttributeType": "S" })),
+        "GlobalSecondaryIndexes": [index("by_owner", "owner_pk", "owner_sk"), index("due", "due_pk", "due_sk")],
+    })
+}
+
+impl Engine for Embedded {
+    fn hold(&self, items: &[Json]) {
+        let table = Table::new();
+        for item in items {
+            table.put(item);
+        }
+        self.0.replace(table);
+    }
+
+    fn write(&self, actions: &[Json]) -> Result<(), Refused> {
+        let request = serde_json::from_value(json!({ "TransactItems": actions })).unwrap();
+        self.0.borrow().database.transact_write_items(request).map(drop).map_err(|error| refused(&error))
+    }
+
+    fn stored(&self) -> Vec<Json> {
+        self.0.borrow().stored()
+    }
+
+    fn read(&self, operation: &str, request: &Json) -> Result<Json, Refused> {
+        self.0.borrow().answer(operation, request)
+    }
+}
+
+impl Refused {
+    /// Reads an error answer.
+    #[must_use]
+    pub fn read(status: u16, answer: Json) -> Self {
+        let text = |name: &str| answer.get(name).and_then(Json::as_str);
+        let code = text("__type").and_then(|code| code.rsplit('#').next()).map(str::to_owned);
+        let message = text("message").or_else(|| text("Message")).unwrap_or_default().to_owned();
+        let reasons = answer.get("CancellationReasons").and_then(Json::as_array).cloned();
+        Self { code: code.unwrap_or_else(|| format!("status {status}")), message, reasons }
+    }
+}
+
+fn refused(error: &DynoxideError) -> Refused {
+    Refused::read(400, serde_json::from_str(&error.to_json()).unwrap_or_default())
+}
+
+/// A cancellation reason as the runtime reads it.
+#[must_use]
+pub fn reason(json: &Json) -> Reason {
+    let item = json.get("Item").filter(|item| item.as_object().is_some_and(|item| !item.is_empty()));
+    Reason { code: ReasonCode::parse(json["Code"].as_str().unwrap_or("None")), item: item.map(wire::readable) }
 }
 
 /// The primary key of an item; panics if it has none.

@@ -271,7 +271,7 @@ fn with(row: &Row, attribute: &str, value: AttributeValue) -> Row {
 /// Takes a row away, past the ledger.
 #[expect(clippy::disallowed_methods, reason = "what the ledger never does must be done past it")]
 async fn remove(world: &World, row: &Row) {
-    let delete = world.table().delete_item().table_name(TABLE_DEFAULT);
+    let delete = world.table().delete_item().table_name(world.table_name());
     let key = |name: &str| row[name].clone();
     let _ = delete.key("uuid", key("uuid")).key("type", key("type")).send().await.expect("the row goes");
 }
@@ -279,7 +279,7 @@ async fn remove(world: &World, row: &Row) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_command_says_what_the_endpoint_shows() {
     let host = Host::fresh();
-    let url = host.stack().dynamodb_url().to_owned();
+    let (url, table) = (host.stack().dynamodb_url().to_owned(), host.stack().table().to_owned());
     let world = World::with_terms(host, "commanded", |_| {}).await;
     let (merchant, customer) = join(world.merchant(), world.customer_with("100")).await;
     let _ = world.api.settle(&customer.pays(&merchant, "10")).await.good();
@@ -293,7 +293,7 @@ async fn the_command_says_what_the_endpoint_shows() {
         from: from.map(str::to_owned),
         to: None,
         head: head.map(str::to_owned),
-        place: Place::Table { name: TABLE_DEFAULT.to_owned(), endpoint_url: Some(url.clone()) },
+        place: Place::Table { name: table.clone(), endpoint_url: Some(url.clone()) },
     };
     let (said, whole) = audit_command::run(&command(Some(&head), None)).await.expect("a whole run");
     assert!(whole && said.contains(&head) && said.ends_with("nothing is wrong"), "{said}");

@@ -48,7 +48,7 @@ fn document() -> Value {
 /// The function of each operation, as the code has it.
 async fn of_code() -> BTreeMap<Route, String> {
     let nowhere = "http://127.0.0.1:9";
-    let (app, _) = host::app(host::client(nowhere).await, Clock::system(), &Simulator::access_at(nowhere));
+    let (app, _) = host::app((host::client(nowhere).await, "ecopay"), Clock::system(), &Simulator::access_at(nowhere));
     let mut routes = BTreeMap::new();
     for (name, face) in FACES {
         let document = face(&app).into_openapi();

@@ -6,7 +6,6 @@ use aws_sdk_dynamodb::types::KeySchemaElement;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_DUE, attr};
 use ledger_core::ops::crediting::Uncredited;
-use ledger_local::stack::TABLE_DEFAULT;
 use ledger_tests::cloud::Template;
 use ledger_tests::golden::vector::{self, Vector};
 use ledger_tests::http::host;
@@ -82,7 +81,7 @@ fn another_key_or_index_is_found() {
 async fn the_local_table_is_the_deployed_one() {
     let host = host::shared();
     let client = host::client(host.stack().dynamodb_url()).await;
-    let described = client.describe_table().table_name(TABLE_DEFAULT).send().await.expect("a table").table;
+    let described = client.describe_table().table_name(host.stack().table()).send().await.expect("a table").table;
     let table = described.expect("a description");
     let keys = |schema: &[KeySchemaElement]| {
         let kind = |key: &KeySchemaElement| (key.attribute_name().to_owned(), key.key_type().as_str().to_owned());

@@ -29,7 +29,10 @@ impl Later {
         let ahead_s = Arc::new(AtomicU64::new(0));
         let (ahead, system) = (Arc::clone(&ahead_s), Clock::system());
         let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
-        let host = Host::with_app(|backend| async move { host::app(backend.dynamodb, clock, &backend.stripe).0 });
+        let host =
+            Host::with_app(
+                |backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe).0 },
+            );
         Self { world: World::with_terms(host, tenant, |_| {}).await, ahead_s }
     }
 

@@ -27,7 +27,8 @@ impl Rig {
         let (tap, counting) = (Tap::default(), Arc::new(OnceLock::new()));
         let (wire, counts) = (tap.clone(), Arc::clone(&counting));
         let host = Host::with_app(move |backend| async move {
-            let (app, counting) = wire.app(&backend.dynamodb_url, hasty, Clock::system(), &backend.stripe).await;
+            let (app, counting) =
+                wire.app((&backend.dynamodb_url, &backend.table), hasty, Clock::system(), &backend.stripe).await;
             assert!(counts.set(counting).is_ok(), "mounted once");
             app
         });

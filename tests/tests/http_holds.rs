@@ -10,7 +10,6 @@ use jobs::Progress;
 use ledger_core::ids::Tenant;
 use ledger_core::ops::HoldHours;
 use ledger_core::time::Timestamp;
-use ledger_local::stack::TABLE_DEFAULT;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::problem::Problem;
@@ -70,7 +69,7 @@ fn line(operation: &str, status: &str, change: &str) -> [String; 3] {
 async fn worker(host: &Host, ahead: Duration) -> App {
     let (stack, system) = (host.stack(), Clock::system());
     let clock = Clock::from_fn(move || system.now().plus(ahead));
-    host::app(host::functions_client(stack.dynamodb_url()).await, clock, stack.stripe()).0
+    host::app((host::functions_client(stack.dynamodb_url()).await, stack.table()), clock, stack.stripe()).0
 }
 
 async fn run(worker: &App, world: &World) -> Result<Progress, Problem> {
@@ -312,7 +311,10 @@ async fn what_is_not_captured_in_time_comes_back() {
     let ahead_s = Arc::new(AtomicU64::new(0));
     let (ahead, system) = (Arc::clone(&ahead_s), Clock::system());
     let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
-    let host = Host::with_app(|backend| async move { host::app(backend.dynamodb, clock, &backend.stripe).0 });
+    let host =
+        Host::with_app(
+            |backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe).0 },
+        );
     let for_an_hour = |terms: &mut ledger_core::ops::TenantTerms| terms.hold_hours = HoldHours::new(1);
     let stage = Stage::set(World::with_terms(Arc::clone(&host), "hold-expiry", for_an_hour).await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
@@ -419,7 +421,7 @@ async fn one_that_fails_does_not_stop_the_others() {
 #[expect(clippy::disallowed_methods, reason = "no code of the ledger's writes such a row")]
 async fn plant(table: &Client, world: &World, due: &str, (name, value): (&str, &str)) {
     let text = |text: &str| AttributeValue::S(text.to_owned());
-    let row = table.put_item().table_name(TABLE_DEFAULT);
+    let row = table.put_item().table_name(world.table_name());
     let row = row.item("uuid", text(&format!("{}#rogue#1", world.tenant))).item("type", text(due));
     let row = row.item("due_pk", text(&format!("{}#due#{due}#0", world.tenant))).item("due_sk", text("2026"));
     let _ = row.item(name, text(value)).send().await.expect("a row");

@@ -7,7 +7,7 @@ use ledger_core::keys::attr;
 use ledger_local::audit_command::{self, Place, VerifyCommand};
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_tests::http::books::{Books, opt_text};
-use ledger_tests::http::process::Process;
+use ledger_tests::http::process::{self, Process};
 use ledger_tests::http::{Answer, Call, World};
 use serde_json::json;
 use std::path::PathBuf;
@@ -43,6 +43,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
+        process::forget(&self.0.join("ledger.db"));
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -72,7 +73,7 @@ async fn killed_in_the_midst_of_payments() {
     let folder = Folder::new("kill");
     let mut process = start(&folder.arguments("0", "0"));
     let again = folder.arguments(port(&process.url), port(&process.dynamodb_url));
-    let world = World::remote(&process.url, &process.dynamodb_url).await;
+    let world = World::remote(&process.url, (&process.dynamodb_url, &process.table)).await;
     let merchant = world.merchant().await;
     let customers = join_all((0..CLIENTS).map(|_| world.customer_with("10000"))).await;
 
@@ -135,7 +136,7 @@ async fn interrupted_and_started_again() {
     let folder = Folder::new("interrupt");
     let process = start(&folder.arguments("0", "0"));
     let again = folder.arguments(port(&process.url), port(&process.dynamodb_url));
-    let world = World::remote(&process.url, &process.dynamodb_url).await;
+    let world = World::remote(&process.url, (&process.dynamodb_url, &process.table)).await;
     let merchant = world.merchant().await;
     let (customer, card) = (world.customer_with("1000").await, world.card(None, "0").await);
     let terminal = world.terminal(&merchant).await;

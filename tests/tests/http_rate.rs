@@ -41,7 +41,8 @@ impl Rig {
         let start = RateWindow::of(Clock::system().now()).starts_at();
         let (wire, counts, clock) = (tap.clone(), Arc::clone(&counting), clock(start, &ahead_ms));
         let host = Host::with_app(move |backend| async move {
-            let (app, counting) = wire.app(&backend.dynamodb_url, hasty, clock, &backend.stripe).await;
+            let (app, counting) =
+                wire.app((&backend.dynamodb_url, &backend.table), hasty, clock, &backend.stripe).await;
             assert!(counts.set(counting).is_ok(), "mounted once");
             app
         });
@@ -192,9 +193,10 @@ async fn two_environments_share_one_budget() {
     let customer = world.customer().await;
     let clock = clock(rig.start, &rig.ahead_ms);
     let store = Store::Endpoint(rig.host.stack().dynamodb_url().to_owned());
-    let second = Stack::start_with(StackConfig { store, ..StackConfig::in_memory() }, |backend| async move {
+    let table = rig.host.stack().table().to_owned();
+    let second = Stack::start_with(StackConfig { store, table, ..StackConfig::in_memory() }, |backend| async move {
         let client = host::functions_client(&backend.dynamodb_url).await;
-        Ok(host::mounted(host::app(client, clock, &backend.stripe).0))
+        Ok(host::mounted(host::app((client, &backend.table), clock, &backend.stripe).0))
     });
     let second = Box::pin(second).await.expect("a second environment");
     let grant = world.grant_of("customer", &customer.id, None);

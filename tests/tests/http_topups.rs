@@ -28,7 +28,8 @@ async fn quiet(tenant: &str) -> (Arc<Host>, World) {
 async fn recover_after(host: &Host, world: &World, ahead: Duration) -> Recovered {
     let (stack, system) = (host.stack(), Clock::system());
     let clock = Clock::from_fn(move || system.now().plus(ahead));
-    let (app, _) = host::app(host::functions_client(stack.dynamodb_url()).await, clock, stack.stripe());
+    let (app, _) =
+        host::app((host::functions_client(stack.dynamodb_url()).await, stack.table()), clock, stack.stripe());
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     gate::as_function("outbox", outbox::run_due(&app, &tenant)).await.expect("a whole run")
 }

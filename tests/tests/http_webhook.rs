@@ -29,7 +29,8 @@ impl Rig {
         let (tap, counters) = (Tap::default(), Arc::new(OnceLock::new()));
         let (wire, of_app) = (tap.clone(), Arc::clone(&counters));
         let host = Host::with_app(move |backend| async move {
-            let (app, counting) = wire.app(&backend.dynamodb_url, true, Clock::system(), &backend.stripe).await;
+            let (app, counting) =
+                wire.app((&backend.dynamodb_url, &backend.table), true, Clock::system(), &backend.stripe).await;
             assert!(of_app.set(counting).is_ok(), "mounted once");
             app
         });
@@ -220,10 +221,10 @@ async fn an_event_that_contradicts_our_record_moves_nothing() {
 async fn two_processes_and_64_deliveries_are_one_credit() {
     let rig = Rig::new("two-processes").await;
     let (url, stripe) = (rig.host.stack().dynamodb_url().to_owned(), rig.host.stack().stripe().clone());
-    let second =
-        Host::with_app(
-            move |_| async move { host::app(host::functions_client(&url).await, Clock::system(), &stripe).0 },
-        );
+    let table = rig.host.stack().table().to_owned();
+    let second = Host::with_app(move |_| async move {
+        host::app((host::functions_client(&url).await, &table), Clock::system(), &stripe).0
+    });
     let faces = [rig.world.api.clone(), Api::new(&second.stack().url())];
     for round in 1..=3 {
         let (customer, event) = rig.paid(1000).await;

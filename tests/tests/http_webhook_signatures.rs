@@ -24,7 +24,7 @@ async fn knowing(tenant: &str, secrets: &'static [&'static str]) -> (World, Arc<
     let host = Host::with_app(move |backend| async move {
         let webhook_secrets = secrets.iter().map(|secret| Masked::new((*secret).to_owned())).collect();
         let stripe = StripeConfig { webhook_secrets, ..backend.stripe };
-        let (app, counting) = host::app(backend.dynamodb, Clock::system(), &stripe);
+        let (app, counting) = host::app((backend.dynamodb, &backend.table), Clock::system(), &stripe);
         assert!(of_app.set(counting).is_ok(), "mounted once");
         app
     });

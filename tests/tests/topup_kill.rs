@@ -4,7 +4,7 @@
 
 use ledger_local::stack::{Stack, StackConfig};
 use ledger_local::stripe::{API_KEY_DEFAULT, Fault, FaultKind, Simulator, WEBHOOK_SECRET_DEFAULT};
-use ledger_tests::http::process::Process;
+use ledger_tests::http::process::{self, Process};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call, World};
 use serde_json::json;
@@ -31,6 +31,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
+        process::forget(&self.0.join("ledger.db"));
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -49,7 +50,7 @@ impl Rig {
         // A stack of its own, of which nothing but the simulator is used.
         let stripe = Stack::start(StackConfig::in_memory()).await.expect("a simulator");
         let process = start(&folder, &stripe, ["0", "0"]);
-        let world = World::remote(&process.url, &process.dynamodb_url).await;
+        let world = World::remote(&process.url, (&process.dynamodb_url, &process.table)).await;
         let rig = Self { folder, stripe, process: Some(process), world };
         rig.simulator().pause_deliveries();
         rig.simulator().deliver_to(Some(format!("{}/v1/webhooks/stripe", rig.world.api.base())));

@@ -3,6 +3,8 @@
 
 use super::iam::{Request, Unknown};
 use super::refs::table_arn;
+use crate::engine::other::TEST_TABLE_PREFIX;
+use ledger_local::stack::TABLE_DEFAULT;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -22,7 +24,7 @@ pub fn of(operation: &str, body: &Value) -> Result<Vec<Request>, Unknown> {
         "BatchGetItem" | "BatchWriteItem" => {
             let tables = body["RequestItems"].as_object().filter(|tables| !tables.is_empty());
             let tables = tables.ok_or_else(|| Unknown(format!("{operation} of nothing")))?;
-            Ok(tables.keys().map(|table| plain(operation, table_arn(table))).collect())
+            Ok(tables.keys().map(|table| plain(operation, ledger_arn(table))).collect())
         }
         "TransactGetItems" | "TransactWriteItems" => {
             let actions = body["TransactItems"].as_array().filter(|actions| !actions.is_empty());
@@ -53,7 +55,12 @@ fn plain(name: &str, resource: String) -> Request {
 }
 
 fn table(body: &Value) -> Result<String, Unknown> {
-    body["TableName"].as_str().map(table_arn).ok_or_else(|| Unknown("a call without a table".to_owned()))
+    body["TableName"].as_str().map(ledger_arn).ok_or_else(|| Unknown("a call without a table".to_owned()))
+}
+
+/// A test's table on another engine stands for the deployed one.
+fn ledger_arn(table: &str) -> String {
+    table_arn(if table.starts_with(TEST_TABLE_PREFIX) { TABLE_DEFAULT } else { table })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::command::Does;
 use super::stands;
 use super::vector::{Effects, Given, ReasonJson, Row, Vector};
 use super::written::Written;
-use crate::engine::{Contents, Table};
+use crate::engine::{Contents, Embedded, Engine};
 use crate::{names, wire};
 use ledger_core::account::{Account, Bucket};
 use ledger_core::dynamo::{Item, Value, read};
@@ -73,17 +73,21 @@ pub fn reasons(row: &Row, actions: usize) -> Vec<Reason> {
     reasons
 }
 
-/// Loads the state and runs the actions.
+/// Loads the state into the embedded engine and runs the actions.
 #[must_use]
 pub fn execute(given: &Given, built: &Built, actions: &[Json]) -> Executed {
-    let (table, before) = load(given);
+    execute_on(&Embedded::default(), given, built, actions)
+}
+
+fn execute_on(engine: &dyn Engine, given: &Given, built: &Built, actions: &[Json]) -> Executed {
+    let before = load(engine, given);
     let nothing = |outcome: &str| (outcome.to_owned(), BTreeMap::new());
     let (outcome, reasons) = match built {
         Built::Refused(why) => nothing(why),
         Built::Nothing => nothing("applied"),
         Built::Transaction(..) | Built::Change(_) => {
             let written = Written::of(given, built);
-            let result = table.write(actions);
+            let result = engine.execute(actions);
             agree(written.items(), &before, result.as_ref().err().map(Vec::as_slice));
             match result {
                 Ok(()) => nothing(written.done()),
@@ -94,18 +98,15 @@ pub fn execute(given: &Given, built: &Built, actions: &[Json]) -> Executed {
             }
         }
     };
-    Executed { outcome, reasons, before, after: table.contents() }
+    Executed { outcome, reasons, before, after: engine.contents() }
 }
 
-/// A table in which the state stands.
-fn load(given: &Given) -> (Table, Contents) {
-    let table = Table::new();
-    for item in &given.state {
-        table.put(item);
-    }
-    let before = table.contents();
+/// Makes the engine hold the state, and gives what it holds then.
+fn load(engine: &dyn Engine, given: &Given) -> Contents {
+    engine.hold(&given.state);
+    let before = engine.contents();
     assert_eq!(before.len(), given.state.len(), "the state names an item twice");
-    (table, before)
+    before
 }
 
 fn to_json(reasons: &[Reason]) -> BTreeMap<String, ReasonJson> {
@@ -255,13 +256,18 @@ fn number(value: &Value) -> Decimal {
 
 /// Checks everything that a vector says; panics where it does not hold.
 pub fn check(vector: &Vector) {
+    check_on(&Embedded::default(), vector);
+}
+
+/// The same on any engine.
+pub fn check_on(engine: &dyn Engine, vector: &Vector) {
     let built = build(&vector.given);
     let written = Written::of(&vector.given, &built);
     let actions = written.actions();
     let text = |actions: &[Json]| wire::canonical(&Json::Array(actions.to_vec()));
     wire::assert_same("the request", &text(&actions), &text(&vector.items));
     // What runs is what the file says, not what was built.
-    let executed = execute(&vector.given, &built, &vector.items);
+    let executed = execute_on(engine, &vector.given, &built, &vector.items);
     let first = vector.verdicts.first().expect("a first row: what happens on the given state");
     assert_eq!((&executed.outcome, &executed.reasons), (&first.outcome, &first.reasons), "the execution");
     check_books(vector, &executed);
@@ -275,14 +281,19 @@ pub fn check(vector: &Vector) {
 /// Checks a vector that has been superseded: the request as it stands does what it did, and what it wrote
 /// can still be read. It is built no more.
 pub fn check_standing(vector: &Vector) {
-    let (table, before) = load(&vector.given);
-    let (outcome, reasons) = match table.write(&vector.items) {
+    check_standing_on(&Embedded::default(), vector);
+}
+
+/// The same on any engine.
+pub fn check_standing_on(engine: &dyn Engine, vector: &Vector) {
+    let before = load(engine, &vector.given);
+    let (outcome, reasons) = match engine.execute(&vector.items) {
         Ok(()) => ("applied".to_owned(), BTreeMap::new()),
         Err(reasons) => (vector.verdicts[0].outcome.clone(), to_json(&reasons)),
     };
     let first = &vector.verdicts[0];
     assert_eq!((&outcome, &reasons), (&first.outcome, &first.reasons), "the execution");
-    let executed = Executed { outcome, reasons, before, after: table.contents() };
+    let executed = Executed { outcome, reasons, before, after: engine.contents() };
     check_books(vector, &executed);
     for (key, item) in executed.after.iter().filter(|(key, item)| executed.before.get(*key) != Some(item)) {
         readable(key, item);

@@ -14,6 +14,8 @@ pub mod cases;
 pub mod command;
 pub mod command_hold;
 pub mod command_migration;
+pub mod compare;
+pub mod compare_reads;
 pub mod create;
 pub mod decode;
 pub mod judge;

@@ -1,14 +1,16 @@
 //! A stack that runs on threads of its own, so that tests with a runtime each can share it.
-//! It stops when nobody holds it any more; nothing of it is on disk.
+//! It stops when nobody holds it any more; nothing of it is on disk. With `LEDGER_ENGINE_URL` its table is at that
+//! endpoint, under a name of its own, and is deleted when the stack stops.
 
 use crate::cloud::gate;
+use crate::engine::other;
 use aws_sdk_dynamodb::Client;
 use ledger_core::rate::RequestRate;
 use ledger_local::demo::Demo;
 use ledger_local::faces::{self, Backend, MountError, Mounted};
 use ledger_local::seed;
 use ledger_local::settlement::{LocalFiles, LocalKyc};
-use ledger_local::stack::{Stack, StackConfig, TABLE_DEFAULT};
+use ledger_local::stack::{Stack, StackConfig, Store};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::{Config, StripeConfig};
@@ -18,6 +20,7 @@ use ledger_runtime::execute::Ledger;
 use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::psp::{Psp, Stripe};
 use std::sync::{Arc, OnceLock, mpsc};
+use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
 /// A running stack.
@@ -25,11 +28,16 @@ use tokio::sync::oneshot;
 pub struct Host {
     stack: Option<Stack>,
     stop: Option<oneshot::Sender<Stack>>,
+    thread: Option<JoinHandle<()>>,
 }
 
-/// The stack of this test binary.
+/// The stack of this test binary. On another engine than the embedded one each call makes a stack, for a static one
+/// would leave its table behind.
 pub fn shared() -> Arc<Host> {
     static SHARED: OnceLock<Arc<Host>> = OnceLock::new();
+    if other::given_url().is_some() {
+        return Host::fresh();
+    }
     Arc::clone(SHARED.get_or_init(Host::fresh))
 }
 
@@ -50,18 +58,23 @@ pub async fn functions_client(url: &str) -> Client {
 /// # Panics
 /// When there is no TLS to be had.
 #[must_use]
-pub fn app(client: Client, clock: Clock, stripe: &StripeConfig) -> (App, Counting) {
-    let psp = Stripe::new(stripe, TABLE_DEFAULT).expect("a client of Stripe");
-    app_with(client, clock, stripe, psp)
+pub fn app((client, table): (Client, &str), clock: Clock, stripe: &StripeConfig) -> (App, Counting) {
+    let psp = Stripe::new(stripe, table).expect("a client of Stripe");
+    app_with((client, table), clock, stripe, psp)
 }
 
 /// The same, with a payment provider of the test's own.
 #[must_use]
-pub fn app_with(client: Client, clock: Clock, stripe: &StripeConfig, psp: impl Psp + 'static) -> (App, Counting) {
+pub fn app_with(
+    (client, table): (Client, &str),
+    clock: Clock,
+    stripe: &StripeConfig,
+    psp: impl Psp + 'static,
+) -> (App, Counting) {
     let (entropy, counting) = (Entropy::system(), Counting::new(clock.clone()));
-    let dynamo = Dynamo::from_client(client, TABLE_DEFAULT, entropy.clone());
+    let dynamo = Dynamo::from_client(client, table, entropy.clone());
     // Tests are many requests at once; those of the limit itself give their tenants one.
-    let config = Config { tenant_requests: RequestRate::MAX, ..Config::of_table(TABLE_DEFAULT) };
+    let config = Config { tenant_requests: RequestRate::MAX, ..Config::of_table(table) };
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
     let app = App::new(ledger, config).with_metric_source(counting.clone()).with_psp(psp, stripe);
     // Merchants pass their checks, and files stay in memory.
@@ -98,18 +111,20 @@ impl Host {
     {
         let (started, starting) = mpsc::channel();
         let (stop, stopped) = oneshot::channel::<Stack>();
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.expect("a runtime").block_on(async move {
-                let stack = Box::pin(Stack::start_with(StackConfig::in_memory(), mount)).await;
+                let stack = Box::pin(Stack::start_with(config(), mount)).await;
                 started.send(stack).expect("somebody waits for the stack");
                 if let Ok(stack) = stopped.await {
+                    let (url, table) = (stack.dynamodb_url().to_owned(), stack.table().to_owned());
                     stack.stop().await;
+                    delete_table(&url, &table).await;
                 }
             });
         });
         let stack = starting.recv().expect("the stack's thread lives").unwrap_or_else(|error| panic!("{error}"));
-        Self { stack: Some(stack), stop: Some(stop) }
+        Self { stack: Some(stack), stop: Some(stop), thread: Some(thread) }
     }
 
     /// The stack.
@@ -119,6 +134,26 @@ impl Host {
     #[must_use]
     pub fn stack(&self) -> &Stack {
         self.stack.as_ref().expect("the stack runs")
+    }
+}
+
+/// Free ports, nothing on disk, and the table on the engine that the environment names.
+#[must_use]
+pub fn config() -> StackConfig {
+    let in_memory = StackConfig::in_memory();
+    match other::given_url() {
+        Some(url) => StackConfig { store: Store::Endpoint(url), table: other::new_table_name(), ..in_memory },
+        None => in_memory,
+    }
+}
+
+/// Deletes a test's table on another engine than the embedded one, whose tables end with it.
+pub async fn delete_table(url: &str, table: &str) {
+    if !table.starts_with(other::TEST_TABLE_PREFIX) {
+        return;
+    }
+    if let Err(error) = client(url).await.delete_table().table_name(table).send().await {
+        eprintln!("table {table} is left behind at {url}: {error:?}");
     }
 }
 
@@ -142,6 +177,10 @@ impl Drop for Host {
         if let (Some(stack), Some(stop)) = (self.stack.take(), self.stop.take()) {
             // Its thread may have ended with the process's other threads.
             let _ = stop.send(stack);
+        }
+        // Otherwise the process could end before the table is deleted.
+        if let Some(thread) = self.thread.take().filter(|_| other::given_url().is_some()) {
+            let _ = thread.join();
         }
     }
 }

@@ -12,7 +12,6 @@ use ledger_core::keys::{GOD_RECORD, sk};
 use ledger_core::migration::{Concern, Model, Phase, SETTLES, Stage};
 use ledger_core::time::Timestamp;
 use ledger_local::legacy::{self, Legacy};
-use ledger_local::stack::TABLE_DEFAULT;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -195,9 +194,12 @@ impl Migrating {
         let hand = Hand::default();
         let clock = hand.clock();
         let functions = clock.clone();
-        let host = Host::with_app(|backend| async move { host::app(backend.dynamodb, functions, &backend.stripe).0 });
+        let host = Host::with_app(|backend| async move {
+            host::app((backend.dynamodb, &backend.table), functions, &backend.stripe).0
+        });
         let world = World::of_legacy(host, tenant, model, clock).await;
-        let written = legacy::write(world.table(), TABLE_DEFAULT, &world.slug(), Legacy { model, customers }).await;
+        let written =
+            legacy::write(world.table(), world.table_name(), &world.slug(), Legacy { model, customers }).await;
         written.unwrap_or_else(|error| panic!("the legacy customers are not there: {error}"));
         let merchant = world.merchant().await;
         Self { world, merchant, customers, model, hand }

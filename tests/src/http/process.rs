@@ -1,9 +1,11 @@
 //! The real binary as a process of its own, for what a process in this one cannot suffer: to be killed,
 //! interrupted and started again on its data file.
 
+use super::host;
 use crate::binaries;
+use crate::engine::other;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -16,8 +18,10 @@ pub struct Process {
     child: Child,
     /// The API's base URL.
     pub url: String,
-    /// The embedded DynamoDB's URL.
+    /// The DynamoDB's URL.
     pub dynamodb_url: String,
+    /// The table's name.
+    pub table: String,
 }
 
 impl Process {
@@ -37,7 +41,7 @@ impl Process {
     #[must_use]
     pub fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(ledger_local())
-            .args(arguments)
+            .args(on_engine(arguments))
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -49,18 +53,22 @@ impl Process {
         std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 let mut words = line.split_whitespace();
-                if let (Some(name @ ("API" | "table")), Some(url)) = (words.next(), words.next_back()) {
-                    let _ = found.send((name.to_owned(), url.to_owned()));
+                match (words.next(), words.next(), words.next_back()) {
+                    (Some("API"), Some(url), None) => drop(found.send(["API", url, ""].map(str::to_owned))),
+                    (Some("table"), Some(table), Some(url)) => {
+                        let _ = found.send(["table", url, table].map(str::to_owned));
+                    }
+                    (_, _, _) => {}
                 }
             }
         });
         let next = |name: &str| {
-            let (found, url) = looking.recv_timeout(START_TIMEOUT).expect("the start-up text");
+            let [found, url, table] = looking.recv_timeout(START_TIMEOUT).expect("the start-up text");
             assert_eq!(found, name);
-            url
+            (url, table)
         };
-        let (url, dynamodb_url) = (next("API"), next("table"));
-        Self { child, url, dynamodb_url }
+        let ((url, _), (dynamodb_url, table)) = (next("API"), next("table"));
+        Self { child, url, dynamodb_url, table }
     }
 
     /// `kill -9`.
@@ -79,6 +87,42 @@ impl Process {
         assert!(sent.is_ok_and(|status| status.success()), "the signal is sent");
         self.child.wait().expect("it ends")
     }
+}
+
+/// The same arguments with the table on the engine that the environment names, under a name that follows from the data
+/// file's, so that a second process finds it again.
+fn on_engine(arguments: &[&str]) -> Vec<String> {
+    let mut all: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+    if let (Some(url), Some(data)) = (other::given_url(), after(arguments, "--data")) {
+        if let Some(at) = all.iter().position(|argument| argument == "--dynamodb-port") {
+            all.drain(at..at + 2);
+        }
+        all.extend(["--endpoint-url".to_owned(), url, "--table".to_owned(), table_of(Path::new(data))]);
+    }
+    all
+}
+
+fn after<'a>(arguments: &[&'a str], name: &str) -> Option<&'a str> {
+    arguments.iter().skip_while(|argument| **argument != name).nth(1).copied()
+}
+
+fn table_of(data: &Path) -> String {
+    let folder = data.parent().and_then(Path::file_name).expect("a folder of the test's own").to_string_lossy();
+    format!("{}{folder}", other::TEST_TABLE_PREFIX)
+}
+
+/// Deletes the table of the processes with this data file, if it is on another engine than the embedded one.
+///
+/// # Panics
+/// When there is no runtime to be had.
+pub fn forget(data: &Path) {
+    let Some(url) = other::given_url() else { return };
+    let table = table_of(data);
+    let deleting = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(host::delete_table(&url, &table));
+    });
+    let _ = deleting.join();
 }
 
 impl Drop for Process {

@@ -5,7 +5,6 @@ use super::world::{new_id, new_key};
 use super::{Answer, Call, Customer, Who, World};
 use hmac::{Hmac, KeyInit, Mac};
 use ledger_local::clock;
-use ledger_local::stack::TABLE_DEFAULT;
 use ledger_local::stripe::WEBHOOK_SECRET_DEFAULT;
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -173,7 +172,7 @@ impl World {
                 "livemode": false,
                 "client_secret": format!("{intent}_secret_x"),
                 "metadata": {
-                    "ecopay_ledger": TABLE_DEFAULT, "ecopay_tenant": self.tenant, "ecopay_topup": topup,
+                    "ecopay_ledger": self.table_name(), "ecopay_tenant": self.tenant, "ecopay_topup": topup,
                 },
             }},
         })

@@ -143,8 +143,14 @@ impl Tap {
     }
 
     /// The functions' state behind this wire, and its counters.
-    pub async fn app(&self, url: &str, hasty: bool, clock: Clock, stripe: &StripeConfig) -> (App, Counting) {
-        host::app(self.client(url, hasty).await, clock, stripe)
+    pub async fn app(
+        &self,
+        (url, table): (&str, &str),
+        hasty: bool,
+        clock: Clock,
+        stripe: &StripeConfig,
+    ) -> (App, Counting) {
+        host::app((self.client(url, hasty).await, table), clock, stripe)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -20,7 +20,6 @@ use lambda_http::request::RequestContext;
 use ledger_core::ids::Tenant;
 use ledger_core::ops::TenantTerms;
 use ledger_core::personal::Masked;
-use ledger_local::stack::TABLE_DEFAULT;
 use ledger_local::stripe::Simulator;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
@@ -140,13 +139,14 @@ impl Rig {
     /// On a stack of its own: the simulator's faults meet nobody else, and the table stays small
     /// enough to be audited often.
     pub async fn new() -> Self {
-        let host =
-            Host::with_app(|backend| async move { host::app(backend.dynamodb, Clock::system(), &backend.stripe).0 });
+        let host = Host::with_app(|backend| async move {
+            host::app((backend.dynamodb, &backend.table), Clock::system(), &backend.stripe).0
+        });
         let stack = host.stack();
         let simulator = stack.simulator().expect("the simulator").clone();
         // What is delivered, and to whom, is the test's to say.
         simulator.deliver_to(None);
-        let stripe = Stripe::new(stack.stripe(), TABLE_DEFAULT).expect("a client of Stripe");
+        let stripe = Stripe::new(stack.stripe(), stack.table()).expect("a client of Stripe");
         let dynamodb = host::client(stack.dynamodb_url()).await;
         Self { host, simulator, stripe, dynamodb }
     }
@@ -166,7 +166,7 @@ impl Rig {
     pub async fn actor_with_a_wrong_key(&self) -> Actor {
         let known = self.host.stack().stripe();
         let config = StripeConfig { api_key: Masked::new("sk_test_wrong".to_owned()), ..known.clone() };
-        self.actor_with(Stripe::new(&config, TABLE_DEFAULT).expect("a client of Stripe"), false).await
+        self.actor_with(Stripe::new(&config, self.host.stack().table()).expect("a client of Stripe"), false).await
     }
 
     async fn actor_with(&self, stripe: Stripe, patient: bool) -> Actor {
@@ -176,7 +176,7 @@ impl Rig {
             let config = client.config().to_builder().timeout_config(TimeoutConfig::disabled());
             client = Client::from_conf(config.build());
         }
-        let (app, counting) = host::app_with(client, clock.clock(), stack.stripe(), psp.clone());
+        let (app, counting) = host::app_with((client, stack.table()), clock.clock(), stack.stripe(), psp.clone());
         let router = gate::router(app.clone());
         Actor { app, clock, psp, tap, counting, router, host: Arc::clone(&self.host) }
     }
@@ -408,7 +408,7 @@ impl Scene {
     }
 
     async fn row(&self, pk: &str, sk: &str) -> BTreeMap<String, AttributeValue> {
-        let got = self.rig.dynamodb.get_item().table_name(TABLE_DEFAULT).consistent_read(true);
+        let got = self.rig.dynamodb.get_item().table_name(self.world.table_name()).consistent_read(true);
         let got = got.key("uuid", AttributeValue::S(pk.to_owned())).key("type", AttributeValue::S(sk.to_owned()));
         got.send().await.expect("the table").item.unwrap_or_default().into_iter().collect()
     }

@@ -16,7 +16,6 @@ use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
 use ledger_local::issuer::Grant;
-use ledger_local::stack::TABLE_DEFAULT;
 use ledger_local::stripe::Simulator;
 use ledger_local::{clock, seed};
 use ledger_runtime::app::App;
@@ -47,6 +46,7 @@ pub struct World {
     pub second: Operator,
     tokens: Tokens,
     dynamodb: Client,
+    table: String,
 }
 
 /// Where tokens come from.
@@ -128,23 +128,32 @@ impl World {
 
     async fn opened(host: Arc<Host>, tenant: &str, terms: &TenantTerms, legacy: Option<Model>, clock: Clock) -> Self {
         let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
-        let (dynamodb, app) = clients(stack.dynamodb_url(), stack.stripe(), clock).await;
+        let (dynamodb, app) = clients((stack.dynamodb_url(), stack.table()), stack.stripe(), clock).await;
         let config = tenant::open(&slug, terms, legacy, app.now()).expect("a configuration");
         gate::as_test(open(&app, &slug, &config)).await;
-        let url = stack.url();
-        Self::over(tenant, &url, app, dynamodb, Tokens::Host(host)).await
+        let (url, table) = (stack.url(), stack.table().to_owned());
+        Self::over((tenant, &table), &url, app, dynamodb, Tokens::Host(host)).await
     }
 
     /// The demo tenant of a stack that runs in another process.
-    pub async fn remote(url: &str, dynamodb_url: &str) -> Self {
-        let (dynamodb, app) = clients(dynamodb_url, &Simulator::access_at(url), Clock::system()).await;
-        Self::over(&Demo::fixed().tenant, url, app, dynamodb, Tokens::Dev).await
+    pub async fn remote(url: &str, (dynamodb_url, table): (&str, &str)) -> Self {
+        let (dynamodb, app) = clients((dynamodb_url, table), &Simulator::access_at(url), Clock::system()).await;
+        Self::over((&Demo::fixed().tenant, table), url, app, dynamodb, Tokens::Dev).await
     }
 
-    async fn over(tenant: &str, url: &str, app: App, dynamodb: Client, tokens: Tokens) -> Self {
+    async fn over((tenant, table): (&str, &str), url: &str, app: App, dynamodb: Client, tokens: Tokens) -> Self {
         let [one, two] = [(); 2].map(|()| Operator { id: new_id(), who: Who::Nobody });
         let api = Api::new(url);
-        let mut world = Self { tenant: tenant.to_owned(), api, app, operator: one, second: two, tokens, dynamodb };
+        let mut world = Self {
+            tenant: tenant.to_owned(),
+            api,
+            app,
+            operator: one,
+            second: two,
+            tokens,
+            dynamodb,
+            table: table.to_owned(),
+        };
         world.operator.who = world.token("admin", &world.operator.id, None).await;
         world.second.who = world.token("admin", &world.second.id, None).await;
         world
@@ -290,9 +299,15 @@ impl World {
         &self.dynamodb
     }
 
+    /// The table's name.
+    #[must_use]
+    pub fn table_name(&self) -> &str {
+        &self.table
+    }
+
     /// The tenant's rows as they stand in the table.
     pub async fn books(&self) -> Books {
-        Books::read(&self.dynamodb, TABLE_DEFAULT, &self.tenant).await
+        Books::read(&self.dynamodb, &self.table, &self.tenant).await
     }
 
     /// Reads the books and audits them.
@@ -312,7 +327,7 @@ impl World {
     /// When the table does not take it.
     #[expect(clippy::disallowed_methods, reason = "what the ledger never writes must be planted past it")]
     pub async fn plant(&self, row: Row) {
-        let put = self.dynamodb.put_item().table_name(TABLE_DEFAULT).set_item(Some(row));
+        let put = self.dynamodb.put_item().table_name(&self.table).set_item(Some(row));
         let _ = put.send().await.unwrap_or_else(|error| panic!("the row is not taken: {error:?}"));
     }
 
@@ -340,8 +355,8 @@ async fn open(app: &App, tenant: &Tenant, config: &Transaction) {
 }
 
 /// The test's own client of a table, and a worker's state over it.
-async fn clients(dynamodb_url: &str, stripe: &StripeConfig, clock: Clock) -> (Client, App) {
-    let (app, _) = host::app(host::functions_client(dynamodb_url).await, clock, stripe);
+async fn clients((dynamodb_url, table): (&str, &str), stripe: &StripeConfig, clock: Clock) -> (Client, App) {
+    let (app, _) = host::app((host::functions_client(dynamodb_url).await, table), clock, stripe);
     let app = app.with_sagas(Arc::new(Noted::default()));
     (host::client(dynamodb_url).await, app)
 }

@@ -4,7 +4,6 @@
 use super::{Bucket, Function, Queue, events, names};
 use crate::binaries;
 use crate::http::{Host, Terminal, World, settling};
-use ledger_local::stack::TABLE_DEFAULT;
 use ledger_runtime::settlement::SettlementRef;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -40,7 +39,7 @@ impl Rig {
         // It runs no workers, which would do the work that a test has for the functions.
         let host = Host::fresh();
         let stack = host.stack();
-        let world = World::remote(&stack.url(), stack.dynamodb_url()).await;
+        let world = World::remote(&stack.url(), (stack.dynamodb_url(), stack.table())).await;
         let terminal = world.enrol(&stack.demo().terminals[0]).await;
         let merchant = world.merchant().await;
         world.change(&format!("/v1/admin/merchants/{}", merchant.id), &settling::destination()).await;
@@ -62,7 +61,7 @@ impl Rig {
         let secrets: Vec<&str> = stripe.webhook_secrets.iter().map(|secret| secret.expose().as_str()).collect();
         let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let own = [
-            set("TABLE_NAME", TABLE_DEFAULT),
+            set("TABLE_NAME", self.host.stack().table()),
             set("LEDGER_ENDPOINT_URL", store),
             set("STRIPE_API_KEY", stripe.api_key.expose()),
             set("STRIPE_WEBHOOK_SECRET", &secrets.join(",")),

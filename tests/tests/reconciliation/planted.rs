@@ -57,7 +57,7 @@ pub(crate) async fn with(world: &World, row: &Row, change: impl FnOnce(&mut Row)
 #[expect(clippy::disallowed_methods, reason = "what the ledger never deletes must be planted past it")]
 pub(crate) async fn remove(world: &World, row: &Row) {
     let key = ["uuid", "type"].map(|name| (name.to_owned(), row[name].clone()));
-    let table = ledger_local::stack::TABLE_DEFAULT;
+    let table = world.table_name();
     let gone = world.table().delete_item().table_name(table).set_key(Some(key.into())).send().await;
     let _ = gone.unwrap_or_else(|error| panic!("the row does not go: {error:?}"));
 }

@@ -3,7 +3,6 @@
 
 use crate::audit::{Does, all_is_well, nothing_in_flight, one_answer, wallet};
 use crate::matrix::{Crash, run};
-use ledger_local::stack::TABLE_DEFAULT;
 use ledger_local::stripe::{Fault, FaultKind};
 use ledger_runtime::app::App;
 use ledger_runtime::config::Config;
@@ -226,7 +225,7 @@ async fn a_worker_without_a_provider() {
     let scene = rig.scene("no-provider").await;
     let (victim, worker) = (rig.victim().await, rig.actor().await);
     let ledger = worker.app.ledger().clone();
-    let without = App::new(ledger, Config::of_table(TABLE_DEFAULT));
+    let without = App::new(ledger, Config::of_table(scene.world.table_name()));
     let run = || gate::as_function("outbox", outbox::run_due(&without, &scene.tenant));
     let run_due = async || run().await.map_err(|problem| problem.code());
     assert_eq!(run_due().await, Ok(Recovered::default()));
