@@ -5,11 +5,14 @@ pub mod deviations;
 #[cfg(feature = "stack")]
 pub mod other;
 
+use crate::rules::{self, CODE};
 use crate::wire::{self, TABLE};
 use dynoxide::{Database, DynoxideError};
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::keys::Key;
 use ledger_core::transaction::{Reason, ReasonCode, TransactItem};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -124,8 +127,12 @@ impl Table {
     }
 
     /// Writes an item as it stands, over what was there.
+    ///
+    /// # Panics
+    /// When DynamoDB would refuse it.
     pub fn put(&self, item: &Json) {
         let request = json!({ "TableName": TABLE, "Item": item });
+        assert_eq!(rules::check("PutItem", &request), Ok(()), "{item}");
         self.database.put_item(serde_json::from_value(request).unwrap()).unwrap();
     }
 
@@ -133,8 +140,13 @@ impl Table {
     ///
     /// # Errors
     /// The positional reasons if it was cancelled. Nothing is applied then.
+    ///
+    /// # Panics
+    /// When DynamoDB would refuse the request.
     pub fn write(&self, actions: &[Json]) -> Result<(), Vec<Reason>> {
-        let request = serde_json::from_value(json!({ "TransactItems": actions })).unwrap();
+        let request = json!({ "TransactItems": actions });
+        assert_eq!(rules::check("TransactWriteItems", &request), Ok(()), "{actions:#?}");
+        let request = serde_json::from_value(request).unwrap();
         match self.database.transact_write_items(request) {
             Ok(_) => Ok(()),
             Err(error) => match reasons(&error) {
@@ -162,34 +174,39 @@ impl Table {
     }
 
     /// Executes a read given as DynamoDB's JSON, under the name of its operation.
+    ///
+    /// # Panics
+    /// When DynamoDB would refuse it.
     #[must_use]
     pub fn read(&self, request: &Json) -> ReadAnswer {
         let (verb, body) = request.as_object().unwrap().iter().next().unwrap();
-        let answer = self.answer(verb, body);
+        assert_eq!(rules::check(verb, body), Ok(()), "{request}");
+        let answer = self.request(verb, body);
         ReadAnswer::of(verb, &answer.unwrap_or_else(|refused| panic!("the engine refuses {request}: {refused:?}")))
     }
 
-    /// The engine's answer to a read given as DynamoDB's JSON.
+    /// Executes a request of any operation.
     ///
     /// # Errors
-    /// [`Refused`] if the engine does not do it.
-    pub fn answer(&self, operation: &str, request: &Json) -> Result<Json, Refused> {
-        macro_rules! call {
-            ($method:ident) => {
-                self.database
-                    .$method(serde_json::from_value(request.clone()).unwrap())
-                    .map(|answer| serde_json::to_value(answer).unwrap())
-            };
+    /// [`Refused`]: the engine's own answer.
+    ///
+    /// # Panics
+    /// At an operation that is not one of items.
+    pub fn request(&self, operation: &str, body: &Json) -> Result<Json, Refused> {
+        let database = &self.database;
+        match operation {
+            "GetItem" => answer(body, |request| database.get_item(request)),
+            "PutItem" => answer(body, |request| database.put_item(request)),
+            "UpdateItem" => answer(body, |request| database.update_item(request)),
+            "DeleteItem" => answer(body, |request| database.delete_item(request)),
+            "Query" => answer(body, |request| database.query(request)),
+            "Scan" => answer(body, |request| database.scan(request)),
+            "BatchGetItem" => answer(body, |request| database.batch_get_item(request)),
+            "BatchWriteItem" => answer(body, |request| database.batch_write_item(request)),
+            "TransactGetItems" => answer(body, |request| database.transact_get_items(request)),
+            "TransactWriteItems" => answer(body, |request| database.transact_write_items(request)),
+            other => panic!("not an operation of items: {other}"),
         }
-        let answer = match operation {
-            "GetItem" => call!(get_item),
-            "Query" => call!(query),
-            "Scan" => call!(scan),
-            "BatchGetItem" => call!(batch_get_item),
-            "TransactGetItems" => call!(transact_get_items),
-            other => panic!("not a read: {other}"),
-        };
-        answer.map_err(|error| refused(&error))
     }
 
     /// Everything that stands in the table.
@@ -241,8 +258,7 @@ impl Engine for Embedded {
     }
 
     fn write(&self, actions: &[Json]) -> Result<(), Refused> {
-        let request = serde_json::from_value(json!({ "TransactItems": actions })).unwrap();
-        self.0.borrow().database.transact_write_items(request).map(drop).map_err(|error| refused(&error))
+        self.0.borrow().request("TransactWriteItems", &json!({ "TransactItems": actions })).map(drop)
     }
 
     fn stored(&self) -> Vec<Json> {
@@ -250,7 +266,7 @@ impl Engine for Embedded {
     }
 
     fn read(&self, operation: &str, request: &Json) -> Result<Json, Refused> {
-        self.0.borrow().answer(operation, request)
+        self.0.borrow().request(operation, request)
     }
 }
 
@@ -264,6 +280,17 @@ impl Refused {
         let reasons = answer.get("CancellationReasons").and_then(Json::as_array).cloned();
         Self { code: code.unwrap_or_else(|| format!("status {status}")), message, reasons }
     }
+}
+
+fn answer<Q: DeserializeOwned, A: Serialize>(
+    body: &Json,
+    execute: impl FnOnce(Q) -> Result<A, DynoxideError>,
+) -> Result<Json, Refused> {
+    let invalid =
+        |error: serde_json::Error| Refused { code: CODE.to_owned(), message: error.to_string(), reasons: None };
+    let request = serde_json::from_value(body.clone()).map_err(invalid)?;
+    let answer = execute(request).map_err(|error| refused(&error))?;
+    Ok(serde_json::to_value(answer).unwrap())
 }
 
 fn refused(error: &DynoxideError) -> Refused {

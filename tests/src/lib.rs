@@ -17,6 +17,7 @@ pub mod lambda;
 pub mod legacy;
 pub mod model;
 pub mod names;
+pub mod rules;
 pub mod tree;
 pub mod wire;
 

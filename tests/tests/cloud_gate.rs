@@ -1,13 +1,18 @@
 //! The gate between functions and their store refuses as AWS does: what the role of the function that
-//! calls does not allow, and only that.
+//! calls does not allow, what DynamoDB itself refuses, and only that.
 #![cfg(feature = "stack")]
 
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::ids::Tenant;
 use ledger_core::{keys, reads};
+use ledger_local::stack::TABLE_DEFAULT;
 use ledger_runtime::dynamo::ReadError;
 use ledger_runtime::problem::Problem;
-use ledger_tests::cloud::gate;
-use ledger_tests::http::World;
+use ledger_tests::cloud::{gate, proxy};
+use ledger_tests::http::{Host, World, host};
+use ledger_tests::rules::cases::{self, Case, Request};
 
 fn slug(world: &World) -> Tenant {
     Tenant::parse(&world.tenant).expect("a slug")
@@ -40,6 +45,75 @@ async fn a_refusal_is_what_aws_would_answer() {
     let problem: Problem = gate::as_function("terminal", jobs::run_due(&world.app, &tenant)).await.unwrap_err();
     assert_eq!(problem.status().as_u16(), 500, "{problem:?}");
     assert!(world.run_jobs().await.is_ok());
+}
+
+/// The read that three workers once made. The embedded engine answers it, and DynamoDB never did.
+#[tokio::test]
+async fn a_read_of_due_work_from_an_empty_bound_is_refused() {
+    let world = World::new("gate-empty-bound").await;
+    let partition = format!("{}#due#0", world.tenant);
+    let read = async |client: &Client, low: &str| {
+        let value = |text: &str| AttributeValue::S(text.to_owned());
+        let query = client.query().table_name(TABLE_DEFAULT).index_name(keys::INDEX_DUE);
+        let query = query.key_condition_expression("due_pk = :pk AND due_sk BETWEEN :low AND :high");
+        let query = query.expression_attribute_values(":pk", value(&partition));
+        let query =
+            query.expression_attribute_values(":low", value(low)).expression_attribute_values(":high", value("~"));
+        query.send().await.map_err(|error| (error.code().map(str::to_owned), error.message().map(str::to_owned)))
+    };
+    let host = Host::fresh();
+    let gated = host::functions_client(host.stack().dynamodb_url()).await;
+    let expected = "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain \
+                    an empty string value. Key: due_sk";
+    let refused = (Some("ValidationException".to_owned()), Some(expected.to_owned()));
+    assert_eq!(gate::as_function("jobs", read(&gated, "")).await.expect_err("an empty bound"), refused);
+    assert_eq!(gate::as_test(read(&gated, "")).await.expect_err("an empty bound"), refused);
+    assert!(gate::as_function("jobs", read(&gated, "!")).await.is_ok());
+    let bare = host::client(host.stack().dynamodb_url()).await;
+    assert!(read(&bare, "").await.is_ok(), "the embedded engine refuses it by itself");
+    let invalid = gate::record().invalid;
+    assert!(invalid.iter().any(|line| line.starts_with("Query: KeyConditionEmpty: ")), "{invalid:?}");
+}
+
+/// Each rule's case through the wire, as the functions' own processes meet it.
+#[tokio::test]
+async fn every_rule_is_kept_on_the_wire() {
+    let host = Host::fresh();
+    let url = proxy::listen(host.stack().dynamodb_url()).await;
+    let http = reqwest::Client::new();
+    let send = async |request: &Request| {
+        let target = format!("DynamoDB_20120810.{}", request.operation);
+        let call = http.post(&url).header("x-amz-target", target).header("content-type", "application/x-amz-json-1.0");
+        // The embedded engine wants a signature, and checks none.
+        let signature = "AWS4-HMAC-SHA256 Credential=test/20261122/us-east-1/dynamodb/aws4_request, \
+                         SignedHeaders=host, Signature=00";
+        let call = call.header("authorization", signature).header("x-amz-date", "20261122T000000Z");
+        let answer = call.body(request.body.to_string()).send().await.expect("an answer");
+        let status = answer.status().as_u16();
+        let body = answer.bytes().await.expect("a body");
+        (status, serde_json::from_slice::<serde_json::Value>(&body).expect("a JSON answer"))
+    };
+    // The SDK finds the store behind it.
+    let absent = host::client(&url).await.get_item().table_name(TABLE_DEFAULT);
+    let absent = absent.key("uuid", AttributeValue::S("a".to_owned())).key("type", AttributeValue::S("b".to_owned()));
+    assert_eq!(absent.send().await.expect("an answer").item, None);
+    let mut wrong = Vec::new();
+    for Case { rule, refused, allowed } in cases::all() {
+        let (status, answer) = send(&refused).await;
+        let code = answer["__type"].as_str().unwrap_or_default();
+        if status != 400 || !code.ends_with("#ValidationException") || answer["message"].is_null() {
+            wrong.push(format!("{rule:?}: refused: {status} {answer}"));
+        }
+        let (status, answer) = send(&allowed).await;
+        let code = answer["__type"].as_str().unwrap_or_default();
+        if !(status == 200
+            || code.ends_with("#ConditionalCheckFailedException")
+            || code.ends_with("#TransactionCanceledException"))
+        {
+            wrong.push(format!("{rule:?}: allowed: {status} {answer}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 //! engine and judged. Nothing is ever written here.
 
 use ledger_tests::golden::{cases, create, judge, reads, vector};
-use ledger_tests::wire;
+use ledger_tests::{rules, wire};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -126,6 +127,33 @@ mod on_another_engine {
             assert!(other.read("Query", &request).is_ok(), "{}", read["worker"]);
         }
     }
+}
+
+/// As plain data, before any engine sees them: what a vector says is written, or stands in the table, DynamoDB accepts.
+#[test]
+fn every_request_of_every_vector_obeys_dynamodbs_rules() {
+    let all = ["v1", "v2"].into_iter().flat_map(|version| {
+        vector::files(version).into_iter().map(move |(id, text)| (format!("{version}/{id}"), (id, text)))
+    });
+    each(all, |_, (id, text)| {
+        let vector = vector::Vector::read(&id, &text);
+        if !vector.items.is_empty() {
+            let request = json!({ "TransactItems": vector.items });
+            assert_eq!(rules::check("TransactWriteItems", &request), Ok(()));
+        }
+        for item in &vector.given.state {
+            assert_eq!(rules::check("PutItem", &json!({ "TableName": wire::TABLE, "Item": item })), Ok(()));
+        }
+    });
+    each(reads::vector::files(), |id, text| {
+        let vector = reads::vector::ReadVector::read(id, &text);
+        for (operation, request) in vector.requests.iter().flat_map(|request| request.as_object().unwrap()) {
+            assert_eq!(rules::check(operation, request), Ok(()));
+        }
+        for item in reads::vector::world(&vector.world).values() {
+            assert_eq!(rules::check("PutItem", &json!({ "TableName": wire::TABLE, "Item": item })), Ok(()));
+        }
+    });
 }
 
 #[test]

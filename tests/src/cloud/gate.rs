@@ -1,10 +1,12 @@
-//! IAM between the functions and their store: each call is held against the role of the function that
-//! makes it, as the template has it, and what that role does not allow is refused as AWS refuses it.
+//! AWS between the functions and their store: each call is held against the role of the function that
+//! makes it, as the template has it, and against DynamoDB's own rules. What the role does not allow, and what
+//! DynamoDB would refuse although the embedded engine takes it, is refused as AWS refuses it.
 
 use super::Template;
 use super::iam::{self, Policy, Request};
 use super::requests;
 use crate::http::tap;
+use crate::rules;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector, http_client_fn,
 };
@@ -40,6 +42,8 @@ pub struct Record {
     pub asked: BTreeMap<&'static str, BTreeSet<Request>>,
     /// What it refused.
     pub refused: BTreeSet<String>,
+    /// What DynamoDB would refuse: operation, rule and message.
+    pub invalid: BTreeSet<String>,
     /// Function, method and path of the requests that were answered with a success.
     pub served: BTreeSet<(&'static str, String, String)>,
 }
@@ -49,8 +53,12 @@ struct Roles {
     boundary: Policy,
 }
 
-static RECORD: Mutex<Record> =
-    Mutex::new(Record { asked: BTreeMap::new(), refused: BTreeSet::new(), served: BTreeSet::new() });
+static RECORD: Mutex<Record> = Mutex::new(Record {
+    asked: BTreeMap::new(),
+    refused: BTreeSet::new(),
+    invalid: BTreeSet::new(),
+    served: BTreeSet::new(),
+});
 
 static ROLES: LazyLock<Roles> = LazyLock::new(|| {
     let template = Template::read();
@@ -117,18 +125,31 @@ struct Gate {
 impl HttpConnector for Gate {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let caller = CALLER.try_with(|caller| *caller).expect("a function's call is made as some function");
-        match caller {
-            Caller::Function(name) if !admits(name, &request) => {
-                HttpConnectorFuture::ready(Ok(tap::error(400, "AccessDeniedException", Vec::new())))
-            }
-            Caller::Function(_) | Caller::Test => self.inner.call(request),
+        let (operation, body) = tap::operation(&request);
+        if let Caller::Function(name) = caller
+            && !admits(name, &operation, &body)
+        {
+            return HttpConnectorFuture::ready(Ok(tap::error(400, "AccessDeniedException", Vec::new())));
+        }
+        match invalid(&operation, &body) {
+            Some(answer) => HttpConnectorFuture::ready(Ok(tap::answer(400, &answer))),
+            None => self.inner.call(request),
         }
     }
 }
 
-fn admits(function: &'static str, call: &HttpRequest) -> bool {
-    let (operation, body) = tap::operation(call);
-    let refused = match decide(function, &operation, &body) {
+/// DynamoDB's answer to a request that it refuses; none if it executes it.
+#[must_use]
+pub fn invalid(operation: &str, body: &Value) -> Option<Value> {
+    let refusal = rules::check(operation, body).err()?;
+    let line = format!("{operation}: {:?}: {}", refusal.rule, refusal.message);
+    eprintln!("DynamoDB refuses {line}");
+    lock().invalid.insert(line);
+    Some(refusal.body())
+}
+
+fn admits(function: &'static str, operation: &str, body: &Value) -> bool {
+    let refused = match decide(function, operation, body) {
         Ok(()) => return true,
         Err(why) => format!("{function}: {operation}: {why}"),
     };

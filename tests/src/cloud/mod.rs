@@ -6,6 +6,7 @@ pub mod authorization;
 pub mod gate;
 pub mod iam;
 pub mod parameters;
+pub mod proxy;
 pub mod refs;
 pub mod requests;
 pub mod template;

@@ -241,6 +241,11 @@ pub(crate) fn error(status: u16, code: &str, reasons: Vec<Value>) -> HttpRespons
     if !reasons.is_empty() {
         body["CancellationReasons"] = Value::Array(reasons);
     }
+    answer(status, &body)
+}
+
+/// An answer with this body.
+pub(crate) fn answer(status: u16, body: &Value) -> HttpResponse {
     let status = http::StatusCode::from_u16(status).expect("a status");
     HttpResponse::new(status.into(), SdkBody::from(body.to_string()))
 }

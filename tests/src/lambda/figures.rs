@@ -49,7 +49,7 @@ pub async fn measure(folder: &Path, functions: &[Deployed]) -> Vec<Figures> {
 async fn measure_one(rig: &Rig, function: Deployed, folder: &Path) -> Figures {
     let (mut starts, mut resident) = (Vec::with_capacity(STARTS), None);
     for _ in 0..STARTS {
-        let mut started = rig.spawn(function.name, &rig.variables(rig.store())).await;
+        let mut started = rig.spawn(function.name, &rig.variables(rig.embedded_store())).await;
         starts.push(started.ready().await);
         let _ = started.invoke(&rig.event(function.event)).await.response();
         resident = started.resident_bytes().max(resident);

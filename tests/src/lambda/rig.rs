@@ -3,6 +3,7 @@
 
 use super::{Bucket, Function, Queue, events, names};
 use crate::binaries;
+use crate::cloud::proxy;
 use crate::http::{Host, Terminal, World, settling};
 use ledger_runtime::settlement::SettlementRef;
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub struct Rig {
     pub bucket: Bucket,
     /// A settlement that is open.
     pub settlement: SettlementRef,
+    /// Where the functions reach the store.
+    store: String,
     host: Arc<Host>,
     binaries: PathBuf,
 }
@@ -45,12 +48,19 @@ impl Rig {
         world.change(&format!("/v1/admin/merchants/{}", merchant.id), &settling::destination()).await;
         let settlement = settling::opened(&world, &merchant).await;
         let (queue, bucket) = (Queue::start().await, Bucket::start().await);
-        Self { world, terminal, settlement, queue, bucket, host, binaries: binaries.to_owned() }
+        let store = proxy::listen(stack.dynamodb_url()).await;
+        Self { world, terminal, settlement, queue, bucket, store, host, binaries: binaries.to_owned() }
     }
 
-    /// Where the store listens.
+    /// Where the functions reach the store: what DynamoDB refuses is refused on the way.
     #[must_use]
     pub fn store(&self) -> &str {
+        &self.store
+    }
+
+    /// Where the store itself listens, for what is measured.
+    #[must_use]
+    pub fn embedded_store(&self) -> &str {
         self.host.stack().dynamodb_url()
     }
 

@@ -1,0 +1,54 @@
+//! DynamoDB's rules between a process and its store: a listener that passes on what DynamoDB executes, and refuses
+//! the rest as it does.
+
+use super::gate;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use std::net::Ipv4Addr;
+use tokio::net::TcpListener;
+
+/// The largest request that DynamoDB takes, in bytes.
+const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+#[derive(Clone, Debug)]
+struct Store {
+    url: String,
+    http: reqwest::Client,
+}
+
+/// Listens on a free port in front of the store at a URL, as long as the runtime lives, and says where.
+///
+/// # Panics
+/// When there is no port.
+pub async fn listen(store: &str) -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let store = Store { url: store.to_owned(), http: reqwest::Client::new() };
+    let limit = axum::extract::DefaultBodyLimit::max(BODY_BYTES_MAX);
+    let router = Router::new().fallback(serve).layer(limit).with_state(store);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url
+}
+
+async fn serve(State(store): State<Store>, headers: HeaderMap, body: Bytes) -> Response {
+    let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok());
+    let operation =
+        target.and_then(|target| target.rsplit('.').next()).expect("a call of DynamoDB names its operation");
+    let json = serde_json::from_slice(&body).expect("a JSON body");
+    if let Some(answer) = gate::invalid(operation, &json) {
+        return (StatusCode::BAD_REQUEST, answer.to_string()).into_response();
+    }
+    let mut headers = headers;
+    headers.remove(header::HOST);
+    headers.remove(header::CONTENT_LENGTH);
+    let sent = store.http.post(&store.url).headers(headers).body(body).send().await;
+    let Ok(answer) = sent else { return StatusCode::BAD_GATEWAY.into_response() };
+    let status = answer.status();
+    match answer.bytes().await {
+        Ok(bytes) => (status, bytes).into_response(),
+        Err(_) => StatusCode::BAD_GATEWAY.into_response(),
+    }
+}

@@ -1,0 +1,134 @@
+//! Conditions on keys.
+
+use super::{Case, Request, case, due_from_an_empty_bound, query, query_sort_keys};
+use crate::rules::Rule;
+use serde_json::{Value as Json, json};
+
+pub(super) fn cases() -> Vec<Case> {
+    [forms(), bounds()].concat()
+}
+
+fn text() -> Json {
+    json!({":v": {"S": "a"}})
+}
+
+/// A query on a condition about whatever keys.
+fn asked(condition: &str, values: Json) -> Request {
+    let names = if condition.contains("#sk") { json!({"#sk": "type"}) } else { json!({}) };
+    let mut changes = json!({"KeyConditionExpression": condition, "ExpressionAttributeValues": values});
+    if condition.contains("#sk") {
+        changes["ExpressionAttributeNames"] = names;
+    }
+    query(changes)
+}
+
+fn forms() -> Vec<Case> {
+    let below = || asked("#pk = :pk AND #sk <= :v", text());
+    vec![
+        case(
+            Rule::KeyConditionMissing,
+            query(json!({
+                "KeyConditionExpression": null, "ExpressionAttributeNames": null, "ExpressionAttributeValues": null,
+            })),
+            query(json!({})),
+        ),
+        case(
+            Rule::KeyConditionOperator,
+            asked("#pk = :pk OR #sk = :v", text()),
+            asked("#pk = :pk AND #sk = :v", text()),
+        ),
+        case(Rule::KeyConditionOperator, asked("#pk = :pk AND NOT #sk = :v", text()), below()),
+        case(Rule::KeyConditionOperator, asked("#pk = :pk AND #sk <> :v", text()), below()),
+        case(Rule::KeyConditionOperator, asked("#pk = :pk AND #sk IN (:v)", text()), below()),
+        case(
+            Rule::KeyConditionFunction,
+            asked("#pk = :pk AND contains(#sk, :v)", text()),
+            asked("#pk = :pk AND begins_with(#sk, :v)", text()),
+        ),
+        case(
+            Rule::KeyConditionFunction,
+            asked("#pk = :pk AND attribute_exists(#sk)", json!({})),
+            asked("#pk = :pk", json!({})),
+        ),
+        case(
+            Rule::KeyConditionFunction,
+            asked("#pk = :pk AND size(#sk) = :v", text()),
+            asked("#pk = :pk AND :v >= #sk", text()),
+        ),
+        case(
+            Rule::KeyConditionNested,
+            asked("#pk = :pk AND #sk.a = :v", text()),
+            asked("#pk = :pk AND #sk = :v", text()),
+        ),
+        case(
+            Rule::KeyConditionOperands,
+            asked("#pk = :pk AND #sk = #pk", json!({})),
+            asked("#pk = :pk AND #sk = :v", text()),
+        ),
+        case(
+            Rule::KeyConditionTwice,
+            asked("#pk = :pk AND #sk >= :v AND #sk <= :v", text()),
+            asked("#pk = :pk AND #sk BETWEEN :v AND :v", text()),
+        ),
+        case(
+            Rule::KeyConditionCount,
+            asked("#pk = :pk AND #sk = :v AND balance = :v", text()),
+            asked("#pk = :pk AND #sk = :v", text()),
+        ),
+        case(
+            Rule::KeyConditionPartition,
+            query(json!({
+                "KeyConditionExpression": "#sk = :v",
+                "ExpressionAttributeNames": {"#pk": null, "#sk": "type"},
+                "ExpressionAttributeValues": {":pk": null, ":v": {"S": "a"}},
+            })),
+            asked("#pk = :pk AND #sk = :v", text()),
+        ),
+        case(Rule::KeyConditionPartition, query(json!({"IndexName": "due"})), query(json!({}))),
+        case(Rule::KeyConditionEquality, asked("begins_with(#pk, :pk)", json!({})), asked("#pk = :pk", json!({}))),
+        case(Rule::KeyConditionEquality, asked("#pk >= :pk", json!({})), asked(":pk = #pk", json!({}))),
+        case(
+            Rule::KeyConditionForeign,
+            asked("#pk = :pk AND balance = :v", text()),
+            asked("#pk = :pk AND #sk = :v", text()),
+        ),
+        case(
+            Rule::KeyConditionType,
+            asked("#pk = :pk AND #sk = :v", json!({":v": {"N": "1"}})),
+            asked("#pk = :pk AND #sk = :v", text()),
+        ),
+        case(
+            Rule::OperandType,
+            asked("#pk = :pk AND begins_with(#sk, :v)", json!({":v": {"N": "1"}})),
+            asked("#pk = :pk AND begins_with(#sk, :v)", text()),
+        ),
+    ]
+}
+
+fn bounds() -> Vec<Case> {
+    let empty = || json!({":v": {"S": ""}});
+    let between = |low: &str, high: &str| {
+        query_sort_keys("#sk BETWEEN :low AND :high", json!({":low": {"S": low}, ":high": {"S": high}}))
+    };
+    let due_until = query(json!({
+        "IndexName": "due",
+        "KeyConditionExpression": "due_pk = :pk AND due_sk <= :high",
+        "ExpressionAttributeNames": null,
+        "ExpressionAttributeValues": {":high": {"S": "2026-11-22T00:00:00.000Z"}},
+    }));
+    let partition = |bytes: usize| query(json!({"ExpressionAttributeValues": {":pk": {"S": "x".repeat(bytes)}}}));
+    let sort = |bytes: usize| query_sort_keys("#sk <= :v", json!({":v": {"S": "x".repeat(bytes)}}));
+    vec![
+        case(Rule::KeyConditionEmpty, due_from_an_empty_bound(), due_until),
+        case(Rule::KeyConditionEmpty, query_sort_keys("#sk >= :v", empty()), query_sort_keys("#sk >= :v", text())),
+        case(
+            Rule::KeyConditionEmpty,
+            query_sort_keys("begins_with(#sk, :v)", empty()),
+            query_sort_keys("begins_with(#sk, :v)", text()),
+        ),
+        case(Rule::KeyConditionEmpty, partition(0), partition(1)),
+        case(Rule::BetweenInverted, between("b", "a"), between("a", "b")),
+        case(Rule::KeyConditionTooLong, partition(2049), partition(2048)),
+        case(Rule::KeyConditionTooLong, sort(1025), sort(1024)),
+    ]
+}

@@ -1,0 +1,61 @@
+//! What DynamoDB refuses without looking at an item, and an emulator may accept: each request of the tests is checked
+//! against it. [`RULES`] is the table of rules; `cases` has a request that each refuses, and the nearest that is allowed.
+
+mod actions;
+mod batches;
+pub mod cases;
+mod conditions;
+mod key_condition;
+mod keys;
+mod number;
+mod placeholders;
+mod reads;
+pub mod reserved;
+pub mod schema;
+pub mod syntax;
+mod table;
+#[cfg(test)]
+mod tests;
+mod updates;
+mod values;
+
+pub use table::{CODE, PAGES, RULES, Refusal, Row, Rule};
+
+use serde_json::{Value as Json, json};
+
+/// Checks a request of the table or its indexes.
+///
+/// # Errors
+/// What DynamoDB would answer.
+///
+/// # Panics
+/// At an operation that the rules do not know.
+pub fn check(operation: &str, body: &Json) -> Result<(), Refusal> {
+    match operation {
+        "GetItem" => reads::check_get(body),
+        "Query" => reads::check_query(body),
+        "Scan" => reads::check_scan(body),
+        "PutItem" => {
+            actions::check_returned(body)?;
+            actions::check_put(body)
+        }
+        "UpdateItem" => actions::check_update(body),
+        "DeleteItem" => {
+            actions::check_returned(body)?;
+            actions::check_keyed(body)
+        }
+        "TransactWriteItems" => batches::check_writes(body),
+        "TransactGetItems" => batches::check_gets(body),
+        "BatchGetItem" => batches::check_batch_get(body),
+        "BatchWriteItem" => batches::check_batch_write(body),
+        other => panic!("the rules of {other} are not known"),
+    }
+}
+
+impl Refusal {
+    /// The body of DynamoDB's answer, whose status is 400.
+    #[must_use]
+    pub fn body(&self) -> Json {
+        json!({"__type": format!("com.amazon.coral.validate#{CODE}"), "message": self.message})
+    }
+}

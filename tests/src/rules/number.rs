@@ -1,0 +1,113 @@
+//! DynamoDB's numbers: what is one, how large it is, and which is greater.
+
+use super::{Refusal, Rule};
+use std::cmp::Ordering;
+
+/// Significant digits at most.
+const DIGITS_MAX: usize = 38;
+/// The exponent of the first digit, at most and at least.
+const EXPONENT_MAX: i64 = 125;
+const EXPONENT_MIN: i64 = -130;
+
+/// A number: `d.ddd` times ten to an exponent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Number {
+    negative: bool,
+    /// Without zeros before and after; none for zero.
+    digits: String,
+    exponent: i64,
+}
+
+impl Number {
+    /// Reads a number as DynamoDB does.
+    ///
+    /// # Errors
+    /// A refusal of what is malformed, has more than 38 significant digits or is out of range.
+    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
+        let malformed = || Rule::NumberMalformed.refusal(&[text]);
+        let negative = text.starts_with('-');
+        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let (coefficient, exponent) = match unsigned.split_once(['e', 'E']) {
+            Some((coefficient, exponent)) => (coefficient, exponent.parse::<i64>().map_err(|_| malformed())?),
+            None => (unsigned, 0),
+        };
+        let (whole, fraction) = coefficient.split_once('.').unwrap_or((coefficient, ""));
+        let all = format!("{whole}{fraction}");
+        if all.is_empty() || !all.bytes().all(|digit| digit.is_ascii_digit()) {
+            return Err(malformed());
+        }
+        let significant = all.trim_start_matches('0');
+        let zeros = all.len() - significant.len();
+        let digits = significant.trim_end_matches('0').to_owned();
+        if digits.is_empty() {
+            return Ok(Self { negative: false, digits, exponent: 0 });
+        }
+        let place = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let exponent = exponent.saturating_add(place(whole.len()) - place(zeros) - 1);
+        if digits.len() > DIGITS_MAX {
+            return Err(Rule::NumberTooLong.refusal(&[]));
+        }
+        match exponent {
+            ..EXPONENT_MIN => Err(Rule::NumberUnderflow.refusal(&[])),
+            EXPONENT_MIN..=EXPONENT_MAX => Ok(Self { negative, digits, exponent }),
+            _ => Err(Rule::NumberOverflow.refusal(&[])),
+        }
+    }
+
+    /// Its bytes in an item: one for two digits on either side of the point, one more, and one for a minus.
+    #[must_use]
+    pub(super) fn bytes(&self) -> usize {
+        let whole = usize::try_from(self.exponent + 1).unwrap_or(0).min(self.digits.len());
+        let fraction = self.digits.len() - whole;
+        whole.div_ceil(2) + fraction.div_ceil(2) + 1 + usize::from(self.negative)
+    }
+}
+
+impl Ord for Number {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let magnitude = |number: &Self| (!number.digits.is_empty(), number.exponent, number.digits.clone());
+        match (self.negative, other.negative) {
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            (false, false) => magnitude(self).cmp(&magnitude(other)),
+            (true, true) => magnitude(other).cmp(&magnitude(self)),
+        }
+    }
+}
+
+impl PartialOrd for Number {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_ordered_by_value() {
+        let texts = ["-2e3", "-10", "-9.5", "-0.1", "0", "1E-130", "0.01", "0.1", "9", "10", "10.5", "2e3", "1e125"];
+        let numbers = texts.map(|text| Number::parse(text).expect(text));
+        assert!(numbers.is_sorted(), "{numbers:?}");
+        for (one, other) in [("1", "1.0"), ("0", "-0.00"), ("100", "1e2"), ("+.5", "0.50"), ("5.", "05")] {
+            assert_eq!(Number::parse(one), Number::parse(other), "{one}");
+        }
+    }
+
+    #[test]
+    fn a_number_takes_a_byte_for_two_digits_and_one_more() {
+        for (text, bytes) in
+            [("0", 1), ("7", 2), ("42", 2), ("-42", 3), ("100", 2), ("123", 3), ("1.5", 3), ("0.25", 2)]
+        {
+            assert_eq!(Number::parse(text).expect(text).bytes(), bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for text in ["", "-", ".", "1e", "e2", "1 ", "NaN", "1_000", "--1", "1.2.3", "0x1"] {
+            assert_eq!(Number::parse(text).expect_err(text).rule, Rule::NumberMalformed, "{text}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! DynamoDB's reserved words, from the list that is kept beside the tests.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    include_str!("../../dynamodb-reserved-words.txt").lines().filter(|line| !line.starts_with('#')).collect()
+});
+
+/// Whether an expression may name an attribute so only through a placeholder.
+#[must_use]
+pub fn is_reserved(word: &str) -> bool {
+    WORDS.contains(word.to_ascii_uppercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_has_the_573_words_of_the_documentation() {
+        assert_eq!(WORDS.len(), 573);
+        for word in ["type", "Uuid", "ttl", "STATE", "role"] {
+            assert!(is_reserved(word), "{word}");
+        }
+        for word in ["balance", "owner_pk", "due_sk"] {
+            assert!(!is_reserved(word), "{word}");
+        }
+    }
+}

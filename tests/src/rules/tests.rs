@@ -1,0 +1,110 @@
+//! The table is whole, and each rule does what it says.
+
+use super::cases::{self, Case};
+use super::{PAGES, RULES, Row, check, schema};
+use crate::engine::Table;
+use std::collections::BTreeSet;
+
+/// The rules of a table that no case is about.
+fn rules_without_case<'t>(table: &'t [Row], cases: &[Case]) -> Vec<&'t str> {
+    table.iter().filter(|row| !cases.iter().any(|case| case.rule == row.rule)).map(|row| row.name).collect()
+}
+
+/// Whether a message has the form of a row, in which `%` stands for any text.
+fn has_form(message: &str, form: &str) -> bool {
+    let mut parts = form.split('%');
+    let Some(mut rest) = parts.next().and_then(|first| message.strip_prefix(first)) else { return false };
+    for part in parts {
+        if part.is_empty() {
+            return true;
+        }
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.is_empty()
+}
+
+#[test]
+fn every_rule_refuses_its_case_and_allows_the_nearest() {
+    let mut wrong = Vec::new();
+    for Case { rule, refused, allowed } in cases::all() {
+        let row = RULES.iter().find(|row| row.rule == rule).expect("a row");
+        match check(refused.operation, &refused.body) {
+            Err(refusal) if refusal.rule == rule => {
+                // A bad value among an expression's values is named by its placeholder.
+                let message = refusal.message.strip_prefix("ExpressionAttributeValues contains invalid value: ");
+                let message = message.and_then(|message| message.rsplit_once(" for key ")).map(|(message, _)| message);
+                let message = message.unwrap_or(&refusal.message);
+                if !has_form(message, row.error) {
+                    wrong.push(format!("{}: the message is {message}", row.name));
+                }
+            }
+            other => wrong.push(format!("{}: {other:?} at {}", row.name, short(&refused.body))),
+        }
+        if let Err(refusal) = check(allowed.operation, &allowed.body) {
+            wrong.push(format!("{}: the allowed request: {refusal:?} at {}", row.name, short(&allowed.body)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_allowed_request_is_accepted_by_the_embedded_engine() {
+    let table = Table::new();
+    let refused = cases::all().into_iter().filter_map(|case| {
+        let error = table.request(case.allowed.operation, &case.allowed.body).err()?;
+        (error.code == super::CODE)
+            .then(|| format!("{:?}: {} at {}", case.rule, error.message, short(&case.allowed.body)))
+    });
+    let refused: Vec<String> = refused.collect();
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
+#[test]
+fn a_rule_without_a_case_is_found() {
+    let cases = cases::all();
+    assert!(rules_without_case(RULES, &cases).is_empty(), "{:?}", rules_without_case(RULES, &cases));
+    let without: Vec<Case> = cases.into_iter().filter(|case| case.rule != super::Rule::BetweenInverted).collect();
+    assert_eq!(rules_without_case(RULES, &without), ["BetweenInverted"]);
+}
+
+#[test]
+fn every_row_names_its_error_and_a_page_of_the_documentation() {
+    let names: BTreeSet<&str> = RULES.iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), RULES.len());
+    for row in RULES {
+        assert!(row.error.len() > 20, "{}", row.name);
+        let page = row.source.strip_prefix("developerguide/").or_else(|| row.source.strip_prefix("APIReference/"));
+        assert!(page.is_some_and(|page| page.ends_with(".html")), "{}: {PAGES}{}", row.name, row.source);
+    }
+}
+
+#[test]
+fn the_read_of_work_due_from_an_empty_bound_is_refused() {
+    let read = cases::due_from_an_empty_bound();
+    let refusal = check(read.operation, &read.body).expect_err("an empty bound");
+    assert_eq!(
+        refusal.message,
+        "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty \
+         string value. Key: due_sk"
+    );
+    // Which the embedded engine does not see.
+    assert!(Table::new().request(read.operation, &read.body).is_ok());
+}
+
+#[test]
+fn a_filter_may_name_keys_in_a_scan_and_the_keys_of_another_index_in_a_query() {
+    let of_due = schema::INDEXES.into_iter().find(|(name, _)| *name == "due").expect("the index").1;
+    assert_eq!(of_due.both(), ["due_pk", "due_sk"]);
+    let mut read = cases::due_from_an_empty_bound();
+    read.body["KeyConditionExpression"] = "due_pk = :pk AND due_sk >= :low".into();
+    read.body["ExpressionAttributeValues"][":low"]["S"] = "a".into();
+    for (attribute, rule) in [("due_pk", true), ("due_sk", true), ("owner_sk", false), ("balance", false)] {
+        read.body["FilterExpression"] = format!("{attribute} > :high").into();
+        assert_eq!(check("Query", &read.body).is_err(), rule, "{attribute}");
+    }
+}
+
+fn short(json: &serde_json::Value) -> String {
+    json.to_string().chars().take(600).collect()
+}
