@@ -85,6 +85,7 @@ async fn every_promise(endpoint: Endpoint) {
     keys_that_are_none(endpoint, &stage).await;
     keys_by_their_age(endpoint, &stage).await;
     a_field_that_there_is_not(endpoint, &stage).await;
+    a_name_twice_in_one_object(endpoint, &stage).await;
     stage.world.check_books().await;
     let world = World::with_terms(host, "optional", |terms| terms.key_phase = KeyPhase::Optional).await;
     no_key_where_it_is_optional(endpoint, &Stage::set(world).await).await;
@@ -187,15 +188,23 @@ async fn keys_by_their_age(endpoint: Endpoint, stage: &Stage) {
             .send(&call.clone().key(format!("{id}-{}-1", epoch - 1)))
             .await
             .problem(410, "idempotency_key_expired");
-        for wrong in [format!("{id}-{}-1", epoch + 1), format!("{id}-{epoch}-01"), new_key()] {
+        let upper = id.to_uppercase();
+        for wrong in [
+            format!("{id}-{}-1", epoch + 1),
+            format!("{id}-{epoch}-01"),
+            format!("{id}-0{epoch}-1"),
+            format!("{id}-{epoch}-+1"),
+            format!("{upper}-{epoch}-1"),
+            new_key(),
+        ] {
             let _ = world.api.send(&call.clone().key(wrong)).await.problem(400, "idempotency_key_invalid");
         }
     } else {
         let now = world.app.now();
         for age in [endpoint.window(), DAY * 90, DAY * 400, DAY * 4_000] {
-            let old = call.clone().key(least_born_at(now.minus(age)).to_string());
-            for _ in 0..2 {
-                let _ = world.api.send(&old).await.problem(410, "idempotency_key_expired");
+            let old = least_born_at(now.minus(age)).to_string();
+            for spelling in [old.clone(), old.clone(), old.to_uppercase(), format!("urn:uuid:{old}")] {
+                let _ = world.api.send(&call.clone().key(spelling)).await.problem(410, "idempotency_key_expired");
             }
         }
         let early = call.clone().key(least_born_at(now.plus(Duration::from_secs(11 * 60))).to_string());
@@ -216,6 +225,48 @@ async fn a_field_that_there_is_not(endpoint: Endpoint, stage: &Stage) {
     stage.world.books().await.unchanged_since(&before, "a request with an unknown field moved something");
     // It was not stored: the key is still good.
     assert_eq!(stage.world.api.settle(&prepared.call).await.status, prepared.status, "{endpoint:?}");
+}
+
+/// A name that stands twice in an object of the body, at whatever depth, is named, and nothing is done.
+async fn a_name_twice_in_one_object(endpoint: Endpoint, stage: &Stage) {
+    let prepared = endpoint.prepare(stage).await;
+    let Some(body) = prepared.call.body.as_deref() else { return };
+    let mut body: Value = serde_json::from_str(body).expect("JSON");
+    if endpoint == Endpoint::Pay {
+        body["regional"] = json!({"aoba": "1"});
+    }
+    let before = stage.world.books().await;
+    for (text, name) in with_a_repeated_name(&body) {
+        let call = prepared.call.clone().raw(&text);
+        let answer = stage.world.api.send(&call).await.problem(400, "invalid_request");
+        assert!(answer.text("/field").ends_with(&name), "{text}: {answer:?}");
+    }
+    stage.world.books().await.unchanged_since(&before, "a request with a repeated name moved something");
+}
+
+/// The texts of a value in which one name of one object stands twice, with that name.
+fn with_a_repeated_name(value: &Value) -> Vec<(String, String)> {
+    match value {
+        Value::Object(members) => {
+            let text = |without: &str| {
+                let rest = members.iter().filter(|(name, _)| *name != without);
+                rest.map(|(name, value)| format!("{}:{value},", json!(name))).collect::<String>()
+            };
+            let mut texts = Vec::new();
+            for (name, value) in members {
+                let (rest, quoted) = (text(name), json!(name));
+                texts.push((format!("{{{rest}{quoted}:{value},{quoted}:{value}}}"), name.clone()));
+                let nested = with_a_repeated_name(value).into_iter();
+                texts.extend(nested.map(|(inner, name)| (format!("{{{rest}{quoted}:{inner}}}"), name)));
+            }
+            texts
+        }
+        Value::Array(elements) => {
+            let nested = elements.iter().flat_map(with_a_repeated_name);
+            nested.map(|(inner, name)| (format!("[{inner}]"), name)).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
 }
 
 /// A tenant that brings old clients: without a key a request is executed, every time.

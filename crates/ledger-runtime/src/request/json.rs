@@ -5,11 +5,14 @@ use crate::problem::Problem;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use std::collections::BTreeSet;
 use std::fmt;
 
 const KEY_FIELD: &str = "idempotencyKey";
 /// A field's name is repeated up to this length.
 const NAME_CHARS_MAX: usize = 64;
+/// A body is nested at most so deep. Each level is read once more than the one around it.
+const DEPTH_MAX: u32 = 16;
 
 /// A body of type `T`; an empty one counts as `{}`.
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
@@ -17,7 +20,39 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let body = serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|error| explain(&error.path().to_string(), error.inner()))?;
     deserializer.end().map_err(|error| explain(".", &error))?;
+    refuse_repeated_names(parse_borrowed(if_empty(bytes))?, ".", 0)?;
     Ok(body)
+}
+
+/// Refuses a name that stands twice in one object, at any depth. A struct refuses that by itself; a map would keep
+/// the last value, and another reader of the same text the first.
+fn refuse_repeated_names(json: &RawValue, path: &str, depth: u32) -> Result<(), Problem> {
+    if depth > DEPTH_MAX {
+        return Err(Problem::invalid(format!("The body is nested more than {DEPTH_MAX} levels deep.")));
+    }
+    let below = depth.saturating_add(1);
+    match json.get().bytes().next() {
+        Some(b'{') => {
+            let Members(members) = parse_borrowed(json.get().as_bytes())?;
+            let mut seen = BTreeSet::new();
+            for (name, value) in &members {
+                let path = if path == "." { printable(name) } else { format!("{path}.{}", printable(name)) };
+                if !seen.insert(name) {
+                    return Err(Problem::invalid_field(&path, "stands there twice"));
+                }
+                refuse_repeated_names(value, &path, below)?;
+            }
+            Ok(())
+        }
+        Some(b'[') => {
+            let elements: Vec<&RawValue> = parse_borrowed(json.get().as_bytes())?;
+            elements
+                .iter()
+                .enumerate()
+                .try_for_each(|(place, element)| refuse_repeated_names(element, &format!("{path}[{place}]"), below))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// A body of type `T` and, apart from it, what stands in its field `idempotencyKey`: `Some(None)` if
@@ -142,6 +177,7 @@ pub(super) fn printable(name: &str) -> String {
 mod tests {
     use super::super::AmountText;
     use super::*;
+    use std::collections::BTreeMap;
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -151,6 +187,10 @@ mod tests {
         memo: Option<String>,
         #[serde(default)]
         parts: Vec<Part>,
+        #[serde(default)]
+        by_name: BTreeMap<String, AmountText>,
+        #[serde(default)]
+        deep: Option<BTreeMap<String, Vec<BTreeMap<String, String>>>>,
         #[serde(default)]
         count: Option<u32>,
     }
@@ -176,6 +216,26 @@ mod tests {
         assert_eq!(key, Some(None));
         let (_, key) = parse_keyed::<Body>(br#"{"amount":1}"#).unwrap();
         assert_eq!(key, None);
+    }
+
+    #[test]
+    fn name_that_stands_twice_at_any_depth_is_refused() {
+        let cases = [
+            (r#"{"amount":1,"amount":1}"#, "amount: stands there twice"),
+            (r#"{"amount":1,"parts":[{"amount":1},{"amount":1,"amount":1}]}"#, "parts[1].amount: stands there twice"),
+            (r#"{"amount":1,"by_name":{"aoba":"1","aoba":"1"}}"#, "by_name.aoba: stands there twice"),
+            (r#"{"amount":1,"by_name":{"aoba":"1","b":"2","\u0061oba":"3"}}"#, "by_name.aoba: stands there twice"),
+            (r#"{"amount":1,"by_name":{"by_name":"1","by_name":"1"}}"#, "by_name.by_name: stands there twice"),
+            (r#"{"amount":1,"deep":{"a":[{"x":"1"},{"y":"1","y":"1"}]}}"#, "deep.a[1].y: stands there twice"),
+            (r#"{"amount":1,"deep":{"a":[],"a":[]}}"#, "deep.a: stands there twice"),
+        ];
+        for (json, want) in cases {
+            assert_eq!(detail(json), want, "{json}");
+            assert_eq!(parse::<Body>(json.as_bytes()).unwrap_err().detail(), want, "{json}");
+        }
+        let one_name_in_two_objects = r#"{"amount":1,"by_name":{"a":"1"},"deep":{"a":[{"a":"1"},{"a":"1"}]}}"#;
+        let (body, _) = parse_keyed::<Body>(one_name_in_two_objects.as_bytes()).unwrap();
+        assert_eq!((body.by_name.len(), body.deep.map(|deep| deep["a"].len())), (1, Some(2)));
     }
 
     #[test]
