@@ -47,7 +47,8 @@ class Dev:
 
     def post(self, path, **body):
         request = urllib.request.Request(
-            f"{self.base_url}/dev/stripe{path}", data=json.dumps(body).encode(), method="POST"
+            f"{self.base_url}/dev/stripe{path}", data=json.dumps(body).encode(), method="POST",
+            headers={"content-type": "application/json"},
         )
         with urllib.request.urlopen(request, timeout=10) as response:
             return json.load(response)

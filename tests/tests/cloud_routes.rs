@@ -3,6 +3,7 @@
 #![cfg(feature = "stack")]
 
 use ledger_local::faces::FACES;
+use ledger_local::gateway::CORS;
 use ledger_local::stripe::Simulator;
 use ledger_runtime::clock::Clock;
 use ledger_tests::cloud::Template;
@@ -124,6 +125,29 @@ fn a_route_that_sam_would_make_a_permission_for_is_found() {
     let _ = Template::read()
         .with(|root| root["Resources"]["AdminFunction"]["Properties"]["Events"] = json!({"More": event}))
         .functions();
+}
+
+/// The local gateway answers preflights as the deployed one does.
+#[test]
+fn the_local_gateways_cors_is_the_templates() {
+    let template = Template::read();
+    let cors = &template.properties("Api")["CorsConfiguration"];
+    let names = |name: &str| {
+        let names = cors[name].as_array().unwrap_or_else(|| panic!("no list {name}")).iter();
+        names.map(|name| name.as_str().expect("a name").to_owned()).collect::<BTreeSet<_>>()
+    };
+    let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(names("AllowMethods"), own(CORS.methods));
+    assert_eq!(names("AllowHeaders"), own(CORS.request_headers));
+    assert_eq!(names("ExposeHeaders"), own(CORS.exposed_headers));
+    assert_eq!(cors["MaxAge"], CORS.max_age_s);
+    assert!(cors.get("AllowCredentials").is_none(), "the local gateway sends no such header");
+    for route in of_document(&document()) {
+        assert!(CORS.methods.contains(&route.method.as_str()), "no page can call {} {}", route.method, route.path);
+    }
+    for header in ["content-digest", "signature", "signature-input", "idempotency-key", "authorization"] {
+        assert!(CORS.request_headers.contains(&header), "{header}");
+    }
 }
 
 /// The local gateway asks for a token where the deployed one does.

@@ -49,7 +49,7 @@ pub fn text(banner: &Banner<'_>) -> String {
 Paste into a second shell:
 
 # 1. be the customer
-CUSTOMER=$(curl -s {url}/dev/token -d '{{"tenant":"{tenant}","face":"customer","sub":"{customer}"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
+CUSTOMER=$(curl -s {url}/dev/token -H 'Content-Type: application/json' -d '{{"tenant":"{tenant}","face":"customer","sub":"{customer}"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
 curl -s {url}/v1/me/balances -H "Authorization: Bearer $CUSTOMER"; echo
 
 # 2. pay; the same key again is the same answer and no second payment
@@ -60,7 +60,7 @@ pay
 
 # 3. be the merchant and refund a part of it
 PAYMENT=$(pay | sed -n 's/.*"payment_id":"\([^"]*\)".*/\1/p')
-MERCHANT=$(curl -s {url}/dev/token -d '{{"tenant":"{tenant}","face":"merchant","sub":"{staff}","merchant_id":"{merchant}"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
+MERCHANT=$(curl -s {url}/dev/token -H 'Content-Type: application/json' -d '{{"tenant":"{tenant}","face":"merchant","sub":"{staff}","merchant_id":"{merchant}"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
 curl -s {url}/v1/merchant/payments/$PAYMENT/refunds -H "Authorization: Bearer $MERCHANT" -H "Idempotency-Key: $KEY-refund" -H 'Content-Type: application/json' -d '{{"amount":"240"}}'; echo
 
 # 4. be the storefront terminal, which signs its requests
@@ -78,7 +78,7 @@ fn stripe_lines(url: &str) -> String {
 # 5. top up with a card: ask, pay as the customer's browser would, and look
 TOPUP=$(curl -s {url}/v1/me/topups -H "Authorization: Bearer $CUSTOMER" -H "Idempotency-Key: $KEY-topup" -H 'Content-Type: application/json' -d '{{"amount":"10000"}}'); echo "$TOPUP"
 INTENT=$(echo "$TOPUP" | sed 's/.*"payment_intent_id":"\([^"]*\)".*/\1/')
-curl -s -X POST {url}/dev/stripe/payment_intents/$INTENT/succeed >/dev/null; sleep 1
+curl -s -X POST {url}/dev/stripe/payment_intents/$INTENT/succeed -H 'Content-Type: application/json' >/dev/null; sleep 1
 curl -s {url}/v1/me/balances -H "Authorization: Bearer $CUSTOMER"; echo
 "#
     )
@@ -106,6 +106,10 @@ mod tests {
             ["/docs", "in memory", &demo.customers[0], &demo.cards[0], "cargo run -- terminal GET", "/succeed"]
         {
             assert!(text.contains(needed), "{needed}");
+        }
+        // The gateway takes nothing else at its controls.
+        for line in text.lines().filter(|line| line.contains("/dev/token") || line.contains("/dev/stripe")) {
+            assert!(line.contains("-H 'Content-Type: application/json'"), "{line}");
         }
         let elsewhere = super::text(&Banner { stripe: "at https://x", simulated: false, ..banner.clone() });
         assert!(elsewhere.contains("at https://x") && !elsewhere.contains("/dev/stripe"));

@@ -1,8 +1,15 @@
 //! The embedded DynamoDB-compatible engine: a thread of its own, listening on the loopback.
 //! Streams stay off: locally the scheduled sweep does their work (each streamed write costs more).
 
+mod activity;
+mod server;
+
+pub use activity::Activity;
+
+use axum::Router;
 use dynoxide::Database;
 use std::fs::OpenOptions;
+use std::future::IntoFuture;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -64,6 +71,7 @@ pub enum EngineError {
 #[derive(Debug)]
 pub struct Engine {
     address: SocketAddr,
+    activity: Activity,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
@@ -85,11 +93,18 @@ impl Engine {
             .enable_all()
             .build()?;
         let (stop, stopped) = oneshot::channel();
+        let activity = Activity::default();
+        let router = server::router(database.clone(), activity.clone(), address.port());
         let thread = std::thread::Builder::new().name("dynamodb-engine".to_owned()).spawn(move || {
-            runtime.block_on(serve(listener, database, stopped));
+            runtime.block_on(serve(listener, database, router, stopped));
             runtime.shutdown_timeout(STOP_GRACE);
         })?;
-        Ok(Self { address, stop, thread })
+        Ok(Self { address, activity, stop, thread })
+    }
+
+    /// What it has been asked.
+    pub fn activity(&self) -> &Activity {
+        &self.activity
     }
 
     /// The URL for `endpoint_url`.
@@ -141,7 +156,7 @@ fn check_writable(path: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).open(path).map(drop)
 }
 
-async fn serve(listener: TcpListener, database: Database, stopped: oneshot::Receiver<()>) {
+async fn serve(listener: TcpListener, database: Database, router: Router, stopped: oneshot::Receiver<()>) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => {
@@ -149,9 +164,9 @@ async fn serve(listener: TcpListener, database: Database, stopped: oneshot::Rece
             return;
         }
     };
-    let sweep = tokio::spawn(sweep_forever(database.clone()));
+    let sweep = tokio::spawn(sweep_forever(database));
     let (begin_stop, stopping) = oneshot::channel::<()>();
-    let serving = dynoxide::server::serve_with_shutdown(listener, database, async {
+    let serving = axum::serve(listener, router).with_graceful_shutdown(async {
         // Dropped or sent: both mean stop.
         let _ = stopped.await;
         drop(begin_stop);
@@ -161,7 +176,7 @@ async fn serve(listener: TcpListener, database: Database, stopped: oneshot::Rece
         tokio::time::sleep(STOP_GRACE).await;
     };
     tokio::select! {
-        served = serving => if let Err(error) = served {
+        served = serving.into_future() => if let Err(error) = served {
             tracing::error!(%error, "the embedded DynamoDB ended");
         },
         () = too_long => tracing::warn!("the embedded DynamoDB left a connection that did not finish"),
@@ -195,6 +210,32 @@ mod tests {
         assert!(answer.starts_with("healthy"), "{answer}");
         engine.stop().await;
         assert!(reqwest::get(&url).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn only_this_machine_under_its_own_names_is_answered() {
+        let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
+        let (url, port) = (engine.url(), engine.address.port());
+        let http = reqwest::Client::new();
+        let list = |name: &str, value: String| {
+            let request = http.post(&url).header("x-amz-target", "DynamoDB_20120810.ListTables").body("{}");
+            let request = request.header("authorization", "AWS4-HMAC-SHA256 Credential=k/20261121/r/dynamodb/aws4_request, SignedHeaders=host;x-amz-date, Signature=s");
+            request.header("x-amz-date", "20261121T000000Z").header(name, value).send()
+        };
+        for own in ["127.0.0.1", "localhost", "[::1]"] {
+            let answer = list("host", format!("{own}:{port}")).await.unwrap();
+            assert_eq!(answer.status(), 200, "{own}");
+            assert!(answer.text().await.unwrap().contains("TableNames"), "{own}");
+        }
+        for other in [format!("evil.example:{port}"), "127.0.0.1:1".to_owned(), "localhost".to_owned()] {
+            assert_eq!(list("host", other.clone()).await.unwrap().status(), 421, "{other}");
+        }
+        let answer = list("origin", "http://evil.example".to_owned()).await.unwrap();
+        assert_eq!((answer.status().as_u16(), answer.headers().get("access-control-allow-origin")), (403, None));
+        assert_eq!(list("sec-fetch-site", "cross-site".to_owned()).await.unwrap().status(), 403);
+        let own = list("origin", format!("http://localhost:{port}")).await.unwrap();
+        assert_eq!(own.headers().get("access-control-allow-origin"), None, "no page reads the table");
+        engine.stop().await;
     }
 
     #[tokio::test]

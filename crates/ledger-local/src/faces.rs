@@ -2,8 +2,10 @@
 //! The place where the demo data is seeded before the first request.
 
 use crate::demo::Demo;
+use crate::engine::Activity;
 use crate::events::LocalEvents;
 use crate::legacy::{self, Legacy};
+use crate::pace::Pace;
 use crate::reports::LocalReports;
 use crate::seed::{self, SeedError};
 use crate::settlement::{self, LocalFiles, LocalKyc, LocalSagas};
@@ -12,6 +14,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::BehaviorVersion;
 use axum::Router;
 use ledger_core::ids::Tenant;
+use ledger_core::keys::Work;
 use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
 use ledger_runtime::app::App;
@@ -94,6 +97,8 @@ pub struct Backend {
     pub reports: LocalReports,
     /// A second tenant, which comes from a legacy model, if it is wanted.
     pub legacy: Option<Legacy>,
+    /// What the embedded engine is asked; absent for another store.
+    pub activity: Option<Activity>,
 }
 
 /// Functions that are ready for requests.
@@ -134,12 +139,17 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
         tenants.push(legacy::TENANT.to_owned());
     }
     for tenant in tenants {
-        tokio::spawn(carry_on_jobs(app.clone(), tenant.clone()));
-        tokio::spawn(credit(app.clone(), tenant.clone()));
-        tokio::spawn(recover(app.clone(), tenant.clone()));
-        tokio::spawn(publish(app.clone(), tenant.clone()));
-        tokio::spawn(reconcile(app.clone(), tenant.clone()));
-        tokio::spawn(migrate(app.clone(), tenant));
+        let Ok(tenant) = Tenant::parse(&tenant) else { continue };
+        let pace = |every| Pace::of(every, backend.activity.clone());
+        // A phase of a migration settles with time, of which no due work tells.
+        let steady = |every| Pace::of(every, None);
+        let migrating = if tenant.as_str() == legacy::TENANT { steady(MIGRATE_EVERY) } else { pace(MIGRATE_EVERY) };
+        tokio::spawn(carry_on_jobs(app.clone(), tenant.clone(), pace(JOBS_EVERY)));
+        tokio::spawn(credit(app.clone(), tenant.clone(), pace(CREDIT_EVERY)));
+        tokio::spawn(recover(app.clone(), tenant.clone(), pace(RECOVER_EVERY)));
+        tokio::spawn(publish(app.clone(), tenant.clone(), pace(PUBLISH_EVERY)));
+        tokio::spawn(reconcile(app.clone(), tenant.clone(), pace(RECONCILE_EVERY)));
+        tokio::spawn(migrate(app.clone(), tenant, migrating));
     }
     let (router, openapi) = routes(&app).split_for_parts();
     let beside = settlement::dev_router(app.settler(), backend.kyc);
@@ -198,6 +208,7 @@ pub fn openapi_json() -> String {
         payouts: LocalFiles::default(),
         reports: LocalReports::default(),
         legacy: None,
+        activity: None,
     };
     let document = completed(routes(&without_stripe(&backend)).into_openapi());
     document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
@@ -205,78 +216,74 @@ pub fn openapi_json() -> String {
 
 /// What a schedule does on AWS: carries the tenant's bulk grants on, gives back what was held for too long,
 /// starts its settlements and seals its audit trail.
-async fn carry_on_jobs(app: App, tenant: String) {
-    let Ok(tenant) = Tenant::parse(&tenant) else { return };
-    let mut ticks = tokio::time::interval(JOBS_EVERY);
+async fn carry_on_jobs(app: App, tenant: Tenant, mut pace: Pace) {
     let mut jobs_failures = WorkerFailures::of("holds and bulk grants");
     let mut settlement_failures = WorkerFailures::of("settlements");
     let mut sealing_failures = WorkerFailures::of("sealing");
     loop {
-        ticks.tick().await;
-        jobs_failures.watch(jobs::run_due(&app, &tenant)).await;
-        settlement_failures.watch(jobs::start_settlements(&app, &tenant)).await;
-        sealing_failures.watch(jobs::seal_trail(&app, &tenant)).await;
+        pace.wait(&app).await;
+        let ends = [
+            jobs_failures.watch(jobs::run_due(&app, &tenant)).await,
+            settlement_failures.watch(jobs::start_settlements(&app, &tenant)).await,
+            sealing_failures.watch(jobs::seal_trail(&app, &tenant)).await,
+        ];
+        pace.ended(ends.iter().all(|is_clean| *is_clean), &app, &tenant, &[Work::Hold, Work::Settlement]).await;
     }
 }
 
 /// What another schedule does on AWS: credits the tenant's merchants.
-async fn credit(app: App, tenant: String) {
-    let Ok(tenant) = Tenant::parse(&tenant) else { return };
-    let due = Due::everything(tenant);
-    let mut ticks = tokio::time::interval(CREDIT_EVERY);
+async fn credit(app: App, tenant: Tenant, mut pace: Pace) {
+    let due = Due::everything(tenant.clone());
     let mut failures = WorkerFailures::of("crediting");
     loop {
-        ticks.tick().await;
-        failures.watch(crediting::run_due(&app, &due)).await;
+        pace.wait(&app).await;
+        let is_clean = failures.watch(crediting::run_due(&app, &due)).await;
+        pace.ended(is_clean, &app, &tenant, &[]).await;
     }
 }
 
 /// What a third schedule does on AWS: recovers the tenant's operations in flight.
-async fn recover(app: App, tenant: String) {
-    let Ok(tenant) = Tenant::parse(&tenant) else { return };
-    let mut ticks = tokio::time::interval(RECOVER_EVERY);
+async fn recover(app: App, tenant: Tenant, mut pace: Pace) {
     let mut failures = WorkerFailures::of("recovery");
     loop {
-        ticks.tick().await;
-        failures.watch(outbox::run_due(&app, &tenant)).await;
+        pace.wait(&app).await;
+        let is_clean = failures.watch(outbox::run_due(&app, &tenant)).await;
+        pace.ended(is_clean, &app, &tenant, &[Work::Flight, Work::PspCheck]).await;
     }
 }
 
 /// And so does the stream: publishes the tenant's journal entries.
-async fn publish(app: App, tenant: String) {
-    let Ok(tenant) = Tenant::parse(&tenant) else { return };
-    let due = Due::everything(tenant);
-    let mut ticks = tokio::time::interval(PUBLISH_EVERY);
+async fn publish(app: App, tenant: Tenant, mut pace: Pace) {
+    let due = Due::everything(tenant.clone());
     let mut failures = WorkerFailures::of("publishing");
     loop {
-        ticks.tick().await;
-        failures.watch(outbox::publish_due(&app, &due)).await;
+        pace.wait(&app).await;
+        let is_clean = failures.watch(outbox::publish_due(&app, &due)).await;
+        pace.ended(is_clean, &app, &tenant, &[]).await;
     }
 }
 
 /// What one more schedule does on AWS: runs the reconciliations that somebody asked for. A stack that is started
 /// for an hour has no nights.
-async fn reconcile(app: App, tenant: String) {
-    let Ok(tenant) = Tenant::parse(&tenant) else { return };
-    let due = Due::everything(tenant);
+async fn reconcile(app: App, tenant: Tenant, mut pace: Pace) {
+    let due = Due::everything(tenant.clone());
     let settings = Settings { nightly: false, ..Settings::of(&app) };
-    let mut ticks = tokio::time::interval(RECONCILE_EVERY);
     let mut failures = WorkerFailures::of("reconciliation");
     loop {
-        ticks.tick().await;
-        failures.watch(reconcile::run_as(&app, &due, &settings)).await;
+        pace.wait(&app).await;
+        let is_clean = failures.watch(reconcile::run_as(&app, &due, &settings)).await;
+        pace.ended(is_clean, &app, &tenant, &[Work::Reconciliation]).await;
     }
 }
 
 /// What the last schedule does on AWS: carries on the passes of a tenant that leaves a legacy model.
-async fn migrate(app: App, tenant: String) {
-    let Ok(tenant) = Tenant::parse(&tenant) else { return };
-    let due = Due::everything(tenant);
-    let mut ticks = tokio::time::interval(MIGRATE_EVERY);
+async fn migrate(app: App, tenant: Tenant, mut pace: Pace) {
+    let due = Due::everything(tenant.clone());
     let mut failures = WorkerFailures::of("migration");
     loop {
-        ticks.tick().await;
-        failures.watch(migrate::run(&app, &due)).await;
+        pace.wait(&app).await;
+        let is_clean = failures.watch(migrate::run(&app, &due)).await;
+        pace.ended(is_clean, &app, &tenant, &[]).await;
     }
 }
 

@@ -3,8 +3,12 @@
 
 use crate::demo::Demo;
 use crate::issuer::{Claims, Issuer};
+mod cors;
+
+pub use cors::{CORS, Cors};
+
 use crate::problem::{api_gateway, problem};
-use crate::{clock, dev};
+use crate::{clock, dev, local_only};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
@@ -27,6 +31,8 @@ use utoipa::openapi::path::PathItem;
 const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
 /// These faces know their callers by a signature of their own.
 const UNAUTHORIZED_PREFIXES: [&str; 2] = ["/v1/terminal/", "/v1/webhooks/"];
+/// What only the local stack has.
+const CONTROLS: &str = "/dev/";
 const BEARER: &str = "bearer ";
 const NO_TOKEN: &str = "Bearer";
 const BAD_TOKEN: &str = "Bearer error=\"invalid_token\" error_description=\"the token is not valid\"";
@@ -71,34 +77,67 @@ pub fn router_with(parts: Parts, beside: Router) -> Router {
 /// Every request passes here, after it was matched to a path and before its handler.
 async fn pass(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
+    if let Some(answered) = cors::preflight(&parts) {
+        return answered;
+    }
+    let origin = cors::allowed(&parts.headers);
     // Only the gateway says who is calling.
     parts.extensions.remove::<RequestContext>();
-
-    let matched = parts.extensions.get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    if let Some(route) = matched.filter(|route| route.starts_with("/v1/")) {
-        if let Some(allowed) = gateway.other_methods(&route, &parts.method) {
-            return with_header(method_not_allowed().await, header::ALLOW, &allowed);
-        }
-        let claims = if UNAUTHORIZED_PREFIXES.iter().any(|prefix| route.starts_with(prefix)) {
-            None
-        } else {
-            match gateway.authorize(&parts.headers) {
-                Ok(claims) => Some(claims),
-                Err(challenge) => return unauthorized(challenge),
-            }
-        };
-        let context = request_context(&parts, &route, claims);
-        parts.extensions.insert(RequestContext::ApiGatewayV2(context));
+    if let Err(refusal) = only_deliberate(&parts) {
+        return cors::share(origin, *refusal);
     }
+    cors::share(origin, gateway.passed(parts, body, next).await)
+}
 
-    // API Gateway calls a function with a whole body, or not at all.
-    match axum::body::to_bytes(body, BODY_BYTES_MAX).await {
-        Ok(bytes) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
-        Err(_) => api_gateway(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
+/// Refuses what a page can make a browser send to the stack's own controls without its user's knowledge: a form, or a
+/// request that needs no preflight.
+fn only_deliberate(parts: &request::Parts) -> Result<(), Box<Response>> {
+    if !parts.uri.path().starts_with(CONTROLS) || parts.method.is_safe() {
+        return Ok(());
     }
+    if local_only::is_foreign(&parts.headers) {
+        return Err(Box::new(local_only::foreign()));
+    }
+    if parts.method == Method::POST && !is_json(&parts.headers) {
+        let detail = "send Content-Type: application/json, also where there is no body";
+        return Err(Box::new(problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)));
+    }
+    Ok(())
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter().map(|value| value.to_str().unwrap_or_default());
+    let (Some(only), None) = (types.next(), types.next()) else { return false };
+    only.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
 impl Gateway {
+    /// The answer to a request that is not one of CORS.
+    async fn passed(&self, mut parts: request::Parts, body: Body, next: Next) -> Response {
+        let matched = parts.extensions.get::<MatchedPath>().map(|path| path.as_str().to_owned());
+        if let Some(route) = matched.filter(|route| route.starts_with("/v1/")) {
+            if let Some(allowed) = self.other_methods(&route, &parts.method) {
+                return with_header(method_not_allowed().await, header::ALLOW, &allowed);
+            }
+            let claims = if UNAUTHORIZED_PREFIXES.iter().any(|prefix| route.starts_with(prefix)) {
+                None
+            } else {
+                match self.authorize(&parts.headers) {
+                    Ok(claims) => Some(claims),
+                    Err(challenge) => return unauthorized(challenge),
+                }
+            };
+            let context = request_context(&parts, &route, claims);
+            parts.extensions.insert(RequestContext::ApiGatewayV2(context));
+        }
+
+        // API Gateway calls a function with a whole body, or not at all.
+        match axum::body::to_bytes(body, BODY_BYTES_MAX).await {
+            Ok(bytes) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+            Err(_) => api_gateway(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
+        }
+    }
+
     /// The `Allow` header of a documented path that has no such method. Said before the token is
     /// looked at: API Gateway has no authorizer where it has no route.
     fn other_methods(&self, route: &str, method: &Method) -> Option<String> {

@@ -2,17 +2,19 @@
 //! `main` runs it until Ctrl-C; a test runs one of its own on free ports.
 
 use crate::demo::Demo;
-use crate::engine::{Data, Engine, EngineConfig, EngineError};
+use crate::engine::{Activity, Data, Engine, EngineConfig, EngineError};
 use crate::events::{EventsError, LocalEvents};
 use crate::faces::{self, Backend, MountError, Mounted};
 use crate::gateway::{self, Parts};
 use crate::issuer::{Issuer, IssuerError};
 use crate::legacy::Legacy;
+use crate::local_only;
 use crate::reports::LocalReports;
 use crate::settlement::{LocalFiles, LocalKyc};
 use crate::stripe::{Simulator, SimulatorConfig, SimulatorError};
 use crate::table::{self, TableError};
 use axum::Router;
+use axum::middleware;
 use axum::serve::ListenerExt;
 use ledger_core::rate::RequestRate;
 use ledger_runtime::config::StripeConfig;
@@ -180,7 +182,8 @@ impl Stack {
             Store::Endpoint(url) => (None, url.clone()),
         };
         let table = config.table.clone();
-        match prepare(config, &url, &dynamodb_url, mount).await {
+        let activity = engine.as_ref().map(|engine| engine.activity().clone());
+        match prepare(config, &url, &dynamodb_url, activity, mount).await {
             Ok(Prepared {
                 issuer,
                 simulator,
@@ -194,7 +197,9 @@ impl Stack {
                 let parts = Parts { faces, openapi, issuer: Arc::clone(&issuer), demo: demo.clone() };
                 let beside =
                     simulator.as_ref().map(Simulator::router).unwrap_or_default().merge(beside).merge(events.router());
-                let (stop, server) = serve(listener, gateway::router_with(parts, beside));
+                let router = gateway::router_with(parts, beside)
+                    .layer(middleware::from_fn_with_state(address.port(), local_only::refuse_other_hosts));
+                let (stop, server) = serve(listener, router);
                 if let Some(simulator) = &simulator {
                     simulator.deliver_to(Some(format!("{url}{WEBHOOK_PATH}")));
                 }
@@ -235,6 +240,11 @@ impl Stack {
     /// The table's name.
     pub fn table(&self) -> &str {
         &self.table
+    }
+
+    /// What the embedded engine has been asked; `None` if the table is elsewhere.
+    pub fn activity(&self) -> Option<&Activity> {
+        self.engine.as_ref().map(Engine::activity)
     }
 
     /// Issues tokens that this stack accepts.
@@ -307,6 +317,7 @@ async fn prepare<F, Mounting>(
     config: StackConfig,
     url: &str,
     dynamodb_url: &str,
+    activity: Option<Activity>,
     mount: F,
 ) -> Result<Prepared, StackError>
 where
@@ -343,6 +354,7 @@ where
         payouts: payouts.clone(),
         reports: reports.unwrap_or_default(),
         legacy,
+        activity,
     };
     Ok(Prepared { issuer, simulator, stripe, events, kyc, payouts, mounted: mount(backend).await? })
 }
@@ -421,6 +433,56 @@ mod tests {
         let config = format!("{:?}", StackConfig { stripe: StripeChoice::Given(access), ..StackConfig::in_memory() });
         assert!(!config.contains("sk_test_local") && !config.contains("whsec_local"), "{config}");
         second.stop().await;
+        stack.stop().await;
+    }
+
+    /// Waits until the store has not been asked anything for longer than any worker's tick.
+    async fn rested(stack: &Stack) {
+        for _ in 0..10 {
+            let before = stack.activity().unwrap().requests();
+            tokio::time::sleep(Duration::from_secs(6)).await;
+            if stack.activity().unwrap().requests() == before {
+                return;
+            }
+        }
+        panic!("an idle stack keeps asking its store");
+    }
+
+    #[tokio::test]
+    async fn idle_stack_asks_its_store_nothing_and_publishes_at_once_what_is_written() {
+        let stack = Stack::start(StackConfig::in_memory()).await.unwrap();
+        rested(&stack).await;
+        let (url, http) = (stack.url(), reqwest::Client::new());
+        let (customer, merchant) = (stack.demo().customers[0].clone(), stack.demo().merchants[0].clone());
+        let grant = crate::issuer::Grant {
+            tenant: stack.demo().tenant.clone(),
+            sub: customer,
+            face: "customer".to_owned(),
+            merchant_id: None,
+            roles: None,
+        };
+        let token = stack.issuer().issue(&grant, crate::clock::epoch_s(), 600).unwrap();
+        let send = async |path: &str, key: &str, body: serde_json::Value| {
+            let request = http.post(format!("{url}{path}")).bearer_auth(&token).header("idempotency-key", key);
+            let request = request.header("content-type", "application/json").body(body.to_string());
+            assert_eq!(request.send().await.unwrap().status(), 201, "{path}");
+        };
+        let events = async || {
+            let answer = http.get(format!("{url}/dev/events?limit=1000")).send().await.unwrap();
+            answer.text().await.unwrap().matches(r#""specversion""#).count()
+        };
+        let before = events().await;
+        send("/v1/me/payments", "idle-1", serde_json::json!({"merchant_id": merchant, "amount": "10"})).await;
+        let paid_at = std::time::Instant::now();
+        while events().await == before {
+            assert!(paid_at.elapsed() < Duration::from_secs(3), "the payment was not published");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        rested(&stack).await;
+
+        // What becomes due later does not keep the workers from resting until then.
+        send("/v1/me/topups", "idle-2", serde_json::json!({"amount": "1000"})).await;
+        rested(&stack).await;
         stack.stop().await;
     }
 

@@ -63,11 +63,11 @@ impl WorkerFailures {
         Self { worker, logged: BTreeMap::new(), recovered_at: None, is_failing: false }
     }
 
-    /// Runs the worker once and logs how that ended, if it is time to.
+    /// Runs the worker once and logs how that ended, if it is time to. Returns whether it ended well.
     pub(crate) fn watch<'a, T: 'a>(
         &'a mut self,
         work: impl Future<Output = Result<T, Problem>> + Send + 'a,
-    ) -> BoxFuture<'a, ()> {
+    ) -> BoxFuture<'a, bool> {
         let work = Box::pin(work);
         Box::pin(async move {
             let is_reported = self.is_reported(Instant::now());
@@ -76,7 +76,7 @@ impl WorkerFailures {
                 let refused = run.refused.lock().unwrap_or_else(PoisonError::into_inner).take();
                 refused.unwrap_or_else(|| problem.code().to_owned())
             });
-            let worker = self.worker;
+            let (worker, is_clean) = (self.worker, failure.is_none());
             match self.note(Instant::now(), failure) {
                 Some(Report::Failed(what)) => tracing::error!(worker, what, "worker failed; it is tried again"),
                 Some(Report::FailsAgain(what, runs)) => {
@@ -85,6 +85,7 @@ impl WorkerFailures {
                 Some(Report::Recovered) => tracing::info!(worker, "worker recovered"),
                 None => {}
             }
+            is_clean
         })
     }
 

@@ -2,6 +2,7 @@
 //! again. A process of its own cannot be stopped in the midst of a request otherwise.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -34,7 +35,8 @@ impl Gate {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let state = watch::Sender::new(State::default());
-        tokio::spawn(accept(listener, target, state.clone()));
+        let name = listener.local_addr().expect("an address").to_string();
+        tokio::spawn(accept(listener, (name, target), state.clone()));
         Self { url, state }
     }
 
@@ -65,25 +67,50 @@ impl Gate {
     }
 }
 
-async fn accept(listener: TcpListener, target: String, state: watch::Sender<State>) {
+async fn accept(listener: TcpListener, (name, target): (String, String), state: watch::Sender<State>) {
+    // What listens there answers under its own name only.
+    let renamed = Renamed { from: name.into(), to: target.clone().into() };
     while let Ok((near, _)) = listener.accept().await {
         let Ok(far) = TcpStream::connect(&target).await else { continue };
         // Small answers would wait for a delayed acknowledgement.
         let _ = (near.set_nodelay(true), far.set_nodelay(true));
         let ((near_read, near_write), (far_read, far_write)) = (near.into_split(), far.into_split());
-        tokio::spawn(carry(near_read, far_write, None));
-        tokio::spawn(carry(far_read, near_write, Some(state.clone())));
+        tokio::spawn(carry(near_read, far_write, Some(renamed.clone()), None));
+        tokio::spawn(carry(far_read, near_write, None, Some(state.clone())));
+    }
+}
+
+/// A name that is replaced by another one in what is carried: the `Host` of requests.
+#[derive(Clone, Debug)]
+struct Renamed {
+    from: Arc<str>,
+    to: Arc<str>,
+}
+
+impl Renamed {
+    fn apply(&self, bytes: &[u8]) -> Vec<u8> {
+        let from = self.from.as_bytes();
+        match bytes.windows(from.len()).position(|window| window == from) {
+            Some(at) => [&bytes[..at], self.to.as_bytes(), &bytes[at + from.len()..]].concat(),
+            None => bytes.to_vec(),
+        }
     }
 }
 
 /// Carries bytes until either end closes, through the gate if there is one.
-async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, gate: Option<watch::Sender<State>>) {
+async fn carry(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    renamed: Option<Renamed>,
+    gate: Option<watch::Sender<State>>,
+) {
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         if let Some(gate) = &gate {
             pass(gate).await;
         }
-        if to.write_all(&buffer[..read]).await.is_err() {
+        let bytes = renamed.as_ref().map_or_else(|| buffer[..read].to_vec(), |renamed| renamed.apply(&buffer[..read]));
+        if to.write_all(&bytes).await.is_err() {
             return;
         }
     }

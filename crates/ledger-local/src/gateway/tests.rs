@@ -45,6 +45,9 @@ async fn call(app: &Router, method: &str, path: &str, authorization: Option<&str
     if let Some(value) = authorization {
         request = request.header("authorization", value);
     }
+    if path.starts_with("/dev/") {
+        request = request.header("content-type", "application/json");
+    }
     let response = app.clone().oneshot(request.body(body).unwrap()).await.unwrap();
     let (parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
@@ -159,4 +162,94 @@ async fn the_stack_s_own_pages_answer() {
         assert_eq!((reply.status, &reply.body["code"]), (400, &json!("invalid_request")), "{bad}");
         assert_eq!(reply.headers["content-type"], "application/problem+json");
     }
+}
+
+/// A request with these headers, and the answer to it.
+async fn with(app: &Router, method: &str, path: &str, headers: &[(&str, &str)]) -> Reply {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let asked = json!({"tenant": "demo", "face": "admin", "sub": "s"}).to_string();
+    let body = if path == "/dev/token" { Body::from(asked) } else { Body::empty() };
+    let response = app.clone().oneshot(request.body(body).unwrap()).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    Reply { status: parts.status.as_u16(), headers: parts.headers, body }
+}
+
+#[tokio::test]
+async fn controls_take_json_from_this_machine_only() {
+    let (app, _) = gateway();
+    let json = ("content-type", "application/json");
+    for own in [
+        vec![json],
+        vec![("content-type", "Application/JSON; charset=utf-8")],
+        vec![json, ("origin", "http://localhost:5173"), ("sec-fetch-site", "same-site")],
+        vec![json, ("origin", "http://127.0.0.1:3000"), ("sec-fetch-site", "same-origin")],
+    ] {
+        assert_eq!(with(&app, "POST", "/dev/token", &own).await.status, 200, "{own:?}");
+    }
+    for other in [
+        vec![],
+        vec![("content-type", "text/plain")],
+        vec![("content-type", "application/x-www-form-urlencoded")],
+        vec![json, ("content-type", "text/plain")],
+    ] {
+        let reply = with(&app, "POST", "/dev/token", &other).await;
+        assert_eq!((reply.status, &reply.body["code"]), (415, &json!("unsupported_media_type")), "{other:?}");
+        assert_eq!(reply.body["token"], Value::Null);
+    }
+    for foreign in [
+        vec![json, ("origin", "http://evil.example")],
+        vec![json, ("origin", "http://localhost.evil.example:3000")],
+        vec![json, ("origin", "null")],
+        vec![json, ("sec-fetch-site", "cross-site")],
+        vec![json, ("origin", "http://localhost:5173"), ("sec-fetch-site", "cross-site")],
+    ] {
+        let reply = with(&app, "POST", "/dev/token", &foreign).await;
+        assert_eq!((reply.status, &reply.body["code"]), (403, &json!("foreign_origin")), "{foreign:?}");
+        assert_eq!(reply.body["token"], Value::Null);
+    }
+    let faults = with(&app, "DELETE", "/dev/stripe/faults", &[("origin", "http://evil.example")]).await;
+    assert_eq!(faults.status, 403);
+}
+
+#[tokio::test]
+async fn preflights_are_answered_and_answers_shared_with_pages_of_this_machine() {
+    let (app, issuer) = gateway();
+    let asks = |origin| {
+        let headers = "authorization,content-digest,signature,signature-input,idempotency-key";
+        [("origin", origin), ("access-control-request-method", "POST"), ("access-control-request-headers", headers)]
+    };
+    let page = "http://localhost:5173";
+    for path in ["/v1/me/things/7", "/v1/terminal/cards/1", "/v1/webhooks/stripe", "/v1/nothing"] {
+        let reply = with(&app, "OPTIONS", path, &asks(page)).await;
+        let header = |name: &str| reply.headers[name].to_str().unwrap().to_owned();
+        assert_eq!(reply.status, 204, "{path}");
+        assert_eq!(header("access-control-allow-origin"), page);
+        assert_eq!(header("access-control-allow-methods"), "GET,PATCH,POST,PUT");
+        assert_eq!(
+            header("access-control-allow-headers"),
+            "authorization,content-digest,content-type,idempotency-key,signature,signature-input"
+        );
+        assert_eq!(header("access-control-max-age"), "600");
+        assert!(!reply.headers.contains_key("access-control-allow-credentials"));
+
+        let foreign = with(&app, "OPTIONS", path, &asks("http://evil.example")).await;
+        assert_eq!((foreign.status, foreign.headers.get("access-control-allow-origin")), (204, None), "{path}");
+    }
+    let bearer = token(&issuer);
+    for (authorization, status) in [(bearer.as_str(), 200), ("Bearer x", 401)] {
+        let headers = [("origin", page), ("authorization", authorization)];
+        let reply = with(&app, "GET", "/v1/me/things/7", &headers).await;
+        assert_eq!((reply.status, reply.headers["access-control-allow-origin"].to_str().unwrap()), (status, page));
+        assert_eq!(reply.headers["access-control-expose-headers"], "idempotent-replayed,location,retry-after");
+    }
+    let foreign = [("origin", "http://evil.example"), ("authorization", bearer.as_str())];
+    let reply = with(&app, "GET", "/v1/me/things/7", &foreign).await;
+    assert_eq!((reply.status, reply.headers.get("access-control-allow-origin")), (200, None));
+    // Not a preflight: it asks for nothing.
+    assert_eq!(with(&app, "OPTIONS", "/v1/me/things/7", &[]).await.status, 405);
 }

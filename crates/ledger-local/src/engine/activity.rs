@@ -1,0 +1,99 @@
+//! What the embedded engine has been asked: so that the workers rest while there is nothing to do.
+
+use dynoxide::{AttributeValue, Item};
+use ledger_core::keys::attr;
+use ledger_core::time::Timestamp;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What waits for an operator's decision: no worker can do anything about it.
+const ATTENTION: &str = "#due#attention#";
+
+/// Counts of what the engine has been asked. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub struct Activity(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    requests: AtomicU64,
+    work: AtomicU64,
+}
+
+impl Activity {
+    /// How many requests have come.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.0.requests.load(Ordering::SeqCst)
+    }
+
+    /// Grows with each write, and with each query that finds work that is due now. While it stays the same, a worker
+    /// that has found nothing to do will find nothing, except what becomes due with time.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        self.0.work.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn count_request(&self) {
+        self.0.requests.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Something was written.
+    pub(super) fn count_write(&self) {
+        self.0.work.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A query of the index `due` found these.
+    pub(super) fn count_due(&self, rows: &[Item], now: Timestamp) {
+        if rows.iter().any(|row| is_due(row, now)) {
+            self.count_write();
+        }
+    }
+}
+
+/// Whether a row of the index `due` is work for now: its sort key begins with no instant, or with one that has come.
+fn is_due(row: &Item, now: Timestamp) -> bool {
+    if text(row, attr::DUE_PK).contains(ATTENTION) {
+        return false;
+    }
+    let begins = text(row, attr::DUE_SK).split('#').next().unwrap_or_default();
+    Timestamp::parse(begins).map_or(true, |at| at <= now)
+}
+
+fn text<'a>(row: &'a Item, name: &str) -> &'a str {
+    match row.get(name) {
+        Some(AttributeValue::S(text)) => text,
+        Some(_) | None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_what_is_due_now() {
+        let now = Timestamp::parse("2026-11-21T09:30:00Z").unwrap();
+        let row = |kind: &str, sort_key: &str| {
+            let text = |text: &str| AttributeValue::S(text.to_owned());
+            let pairs = [(attr::DUE_PK, format!("demo#due#{kind}#0")), (attr::DUE_SK, sort_key.to_owned())];
+            pairs.map(|(name, value)| (name.to_owned(), text(&value))).into_iter().collect::<Item>()
+        };
+        let cases = [
+            ("publish", "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e", true),
+            ("hold", "2026-11-21T09:29:59.999Z#x", true),
+            ("hold", "2026-11-21T09:30:00.000Z#x", true),
+            ("hold", "2026-11-21T09:30:00.001Z#x", false),
+            ("attention", "2026-11-21T09:00:00.000Z#x", false),
+            ("job", "", true),
+        ];
+        for (kind, sort_key, is_work) in cases {
+            let activity = Activity::default();
+            activity.count_due(&[row(kind, sort_key)], now);
+            assert_eq!(activity.work(), u64::from(is_work), "{kind} {sort_key}");
+        }
+        let activity = Activity::default();
+        activity.count_due(&[], now);
+        activity.count_request();
+        assert_eq!((activity.work(), activity.requests()), (0, 1));
+    }
+}

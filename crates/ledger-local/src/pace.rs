@@ -1,0 +1,114 @@
+//! When a worker of the local stack runs: at its ticks, but not while there is nothing to do.
+
+use crate::engine::Activity;
+use ledger_core::dynamo::read;
+use ledger_core::ids::Tenant;
+use ledger_core::keys::{self, Work, attr};
+use ledger_core::time::Timestamp;
+use ledger_runtime::app::App;
+use ledger_runtime::dynamo::{QuerySpec, SortKeys};
+use ledger_runtime::problem::Problem;
+use std::time::{Duration, Instant};
+use tokio::time::Interval;
+
+/// A worker runs at least so often, as by its schedule on AWS.
+const RUN_AT_LEAST_EVERY: Duration = Duration::from_secs(60);
+
+/// When a worker runs. It runs at each tick, as long as its last run failed, wrote something or found something due.
+/// Else it rests until the store is written to, until what it looks for becomes due, or for a minute.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    ticks: Interval,
+    /// The engine's, if it is the embedded one: another store does not say when it is written to.
+    activity: Option<Activity>,
+    /// [`Activity::work`] when the current run began.
+    began: u64,
+    rest: Option<Rest>,
+}
+
+#[derive(Debug)]
+struct Rest {
+    /// [`Activity::work`] when the run began that found nothing to do.
+    work: u64,
+    since: Instant,
+    /// When the first of what it looks for becomes due.
+    next_due: Option<Timestamp>,
+}
+
+impl Pace {
+    /// Of a worker that has not run yet.
+    pub(crate) fn of(every: Duration, activity: Option<Activity>) -> Self {
+        Self { ticks: tokio::time::interval(every), activity, began: 0, rest: None }
+    }
+
+    /// Waits for the next tick at which there may be something to do.
+    pub(crate) async fn wait(&mut self, app: &App) {
+        loop {
+            self.ticks.tick().await;
+            // INVARIANT: read before the run reads the store, so that no write is missed.
+            self.began = self.work();
+            let rests = self.rest.as_ref().is_some_and(|rest| rest.goes_on(self.began, app.now()));
+            if !rests {
+                return;
+            }
+        }
+    }
+
+    /// Notes how a run ended. Where it was clean and found nothing, `looks_for` says which work with a time of its own
+    /// ends the rest.
+    pub(crate) async fn ended(&mut self, is_clean: bool, app: &App, tenant: &Tenant, looks_for: &[Work]) {
+        self.rest = None;
+        if self.activity.is_none() || !is_clean || self.work() != self.began {
+            return;
+        }
+        if let Ok(next_due) = next_due(app, tenant, looks_for).await {
+            self.rest = Some(Rest { work: self.began, since: Instant::now(), next_due });
+        }
+    }
+
+    fn work(&self) -> u64 {
+        self.activity.as_ref().map_or(0, Activity::work)
+    }
+}
+
+impl Rest {
+    fn goes_on(&self, work: u64, now: Timestamp) -> bool {
+        self.work == work && self.since.elapsed() < RUN_AT_LEAST_EVERY && self.next_due.is_none_or(|due| now < due)
+    }
+}
+
+/// When the first of some work becomes due.
+async fn next_due(app: &App, tenant: &Tenant, works: &[Work]) -> Result<Option<Timestamp>, Problem> {
+    let mut first: Option<Timestamp> = None;
+    if works.is_empty() {
+        return Ok(first);
+    }
+    let shards = app.terms(tenant).await?.due_shards;
+    for (work, shard) in works.iter().flat_map(|work| (0..shards.count()).map(move |shard| (*work, shard))) {
+        let query = QuerySpec::due(keys::due_partition(tenant, work, shard), SortKeys::All).limit(1);
+        for row in app.dynamo().query(&query).await? {
+            let begins = read::text(&row, attr::DUE_SK)?.split('#').next().unwrap_or_default();
+            // What has no instant is due now.
+            let at = Timestamp::parse(begins).unwrap_or(app.now());
+            first = Some(first.map_or(at, |first| first.min(at)));
+        }
+    }
+    Ok(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rest_ends_with_a_write_with_what_becomes_due_and_after_a_minute() {
+        let now = Timestamp::parse("2026-11-21T09:30:00Z").unwrap();
+        let due = now.plus(Duration::from_millis(1));
+        let rest = |since: Instant| Rest { work: 7, since, next_due: Some(due) };
+        assert!(rest(Instant::now()).goes_on(7, now));
+        assert!(!rest(Instant::now()).goes_on(8, now), "a write");
+        assert!(!rest(Instant::now()).goes_on(7, due), "what has become due");
+        let long_ago = Instant::now().checked_sub(RUN_AT_LEAST_EVERY).unwrap();
+        assert!(!rest(long_ago).goes_on(7, now), "a minute");
+    }
+}
