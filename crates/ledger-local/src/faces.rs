@@ -14,9 +14,9 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::BehaviorVersion;
 use axum::Router;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::Work;
 use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
+use ledger_core::reads;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::{Config, STRIPE_URL_DEFAULT, StripeConfig};
@@ -227,7 +227,8 @@ async fn carry_on_jobs(app: App, tenant: Tenant, mut pace: Pace) {
             settlement_failures.watch(jobs::start_settlements(&app, &tenant)).await,
             sealing_failures.watch(jobs::seal_trail(&app, &tenant)).await,
         ];
-        pace.ended(ends.iter().all(|is_clean| *is_clean), &app, &tenant, &[Work::Hold, Work::Settlement]).await;
+        pace.ended(ends.iter().all(|is_clean| *is_clean), &app, &tenant, &[reads::holds_due, reads::settlements_due])
+            .await;
     }
 }
 
@@ -248,7 +249,7 @@ async fn recover(app: App, tenant: Tenant, mut pace: Pace) {
     loop {
         pace.wait(&app).await;
         let is_clean = failures.watch(outbox::run_due(&app, &tenant)).await;
-        pace.ended(is_clean, &app, &tenant, &[Work::Flight, Work::PspCheck]).await;
+        pace.ended(is_clean, &app, &tenant, &[reads::claims_due, reads::provider_checks_due]).await;
     }
 }
 
@@ -272,7 +273,7 @@ async fn reconcile(app: App, tenant: Tenant, mut pace: Pace) {
     loop {
         pace.wait(&app).await;
         let is_clean = failures.watch(reconcile::run_as(&app, &due, &settings)).await;
-        pace.ended(is_clean, &app, &tenant, &[Work::Reconciliation]).await;
+        pace.ended(is_clean, &app, &tenant, &[]).await;
     }
 }
 

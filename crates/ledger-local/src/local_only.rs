@@ -7,7 +7,8 @@ use crate::problem::problem;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 
 const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -17,14 +18,20 @@ const HTTP_PORT: u16 = 80;
 
 /// Refuses a request under any name but the loopback's, with the port at which it came.
 pub(crate) async fn refuse_other_hosts(State(port): State<u16>, request: Request, next: Next) -> Response {
-    let in_url = request.uri().authority().map(|authority| authority.as_str());
-    let in_headers = request.headers().get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
-    let mut named = in_url.into_iter().chain(in_headers).peekable();
-    if named.peek().is_none() || !named.all(|authority| is_own(authority, port)) {
+    if !is_named(request.uri(), request.headers(), port) {
         let detail = format!("this port answers as 127.0.0.1:{port}, localhost:{port} and [::1]:{port} only");
         return problem(StatusCode::MISDIRECTED_REQUEST, "misdirected_request", &detail);
     }
     next.run(request).await
+}
+
+/// Whether a request names this port of the loopback, and no other.
+fn is_named(uri: &Uri, headers: &HeaderMap, port: u16) -> bool {
+    let mut names: Vec<&str> = uri.authority().map(Authority::as_str).into_iter().collect();
+    for host in headers.get_all(header::HOST) {
+        names.push(host.to_str().unwrap_or_default());
+    }
+    !names.is_empty() && names.iter().all(|name| is_own(name, port))
 }
 
 /// Refuses a request that a page of another site makes.

@@ -3,13 +3,16 @@
 use crate::engine::Activity;
 use ledger_core::dynamo::read;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{self, Work, attr};
+use ledger_core::keys::attr;
+use ledger_core::reads::Query;
 use ledger_core::time::Timestamp;
 use ledger_runtime::app::App;
-use ledger_runtime::dynamo::{QuerySpec, SortKeys};
 use ledger_runtime::problem::Problem;
 use std::time::{Duration, Instant};
 use tokio::time::Interval;
+
+/// Asks for work of a tenant on one shard that is due by an instant.
+pub(crate) type DueRead = fn(&Tenant, u32, Timestamp) -> Query;
 
 /// A worker runs at least so often, as by its schedule on AWS.
 const RUN_AT_LEAST_EVERY: Duration = Duration::from_secs(60);
@@ -56,7 +59,7 @@ impl Pace {
 
     /// Notes how a run ended. Where it was clean and found nothing, `looks_for` says which work with a time of its own
     /// ends the rest.
-    pub(crate) async fn ended(&mut self, is_clean: bool, app: &App, tenant: &Tenant, looks_for: &[Work]) {
+    pub(crate) async fn ended(&mut self, is_clean: bool, app: &App, tenant: &Tenant, looks_for: &[DueRead]) {
         self.rest = None;
         if self.activity.is_none() || !is_clean || self.work() != self.began {
             return;
@@ -78,19 +81,21 @@ impl Rest {
 }
 
 /// When the first of some work becomes due.
-async fn next_due(app: &App, tenant: &Tenant, works: &[Work]) -> Result<Option<Timestamp>, Problem> {
+async fn next_due(app: &App, tenant: &Tenant, reads: &[DueRead]) -> Result<Option<Timestamp>, Problem> {
     let mut first: Option<Timestamp> = None;
-    if works.is_empty() {
+    if reads.is_empty() {
         return Ok(first);
     }
     let shards = app.terms(tenant).await?.due_shards;
-    for (work, shard) in works.iter().flat_map(|work| (0..shards.count()).map(move |shard| (*work, shard))) {
-        let query = QuerySpec::due(keys::due_partition(tenant, work, shard), SortKeys::All).limit(1);
-        for row in app.dynamo().query(&query).await? {
-            let begins = read::text(&row, attr::DUE_SK)?.split('#').next().unwrap_or_default();
-            // What has no instant is due now.
-            let at = Timestamp::parse(begins).unwrap_or(app.now());
-            first = Some(first.map_or(at, |first| first.min(at)));
+    for read_due in reads {
+        for shard in 0..shards.count() {
+            let query = read_due(tenant, shard, Timestamp::from_millis(i64::MAX)).limit(1);
+            for row in app.dynamo().query(&query).await? {
+                let begins = read::text(&row, attr::DUE_SK)?.split('#').next().unwrap_or_default();
+                // What has no instant is due now.
+                let at = Timestamp::parse(begins).unwrap_or(app.now());
+                first = Some(first.map_or(at, |first| first.min(at)));
+            }
         }
     }
     Ok(first)

@@ -16,7 +16,6 @@ use ledger_core::operation::Operation;
 use ledger_core::ops::journal::HistoryLine;
 use ledger_core::ops::settlement::Settlement;
 use ledger_core::reads::{self, Query};
-use uuid::Uuid;
 
 impl App {
     /// The balance items of a partition.
