@@ -1,12 +1,15 @@
 //! The operator's endpoints of a migration, and the worker behind them: who has none, what is refused, and the pace.
 #![cfg(feature = "stack")]
 
-use ledger_core::migration::{Model, Phase};
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::migration::{Concern, Model, Phase, Stage};
 use ledger_local::migrate_command::{self, MigrateCommand, MigrateError, Step};
 use ledger_runtime::migration::Migrated;
-use ledger_tests::http::books::n;
-use ledger_tests::http::migrating::last;
-use ledger_tests::http::{Host, Who, World};
+use ledger_tests::http::books::{Row, n};
+use ledger_tests::http::legacy_types::{self, Case};
+use ledger_tests::http::migrating::{Migrating, last, phase_of};
+use ledger_tests::http::world::new_key;
+use ledger_tests::http::{Answer, Call, Customer, Host, Merchant, Who, World};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -138,4 +141,153 @@ async fn whoever_loses_sight_of_a_pass_is_told_that_it_goes_on() {
     let why = lost.to_string();
     assert!(why.starts_with("the pass was asked for and does not need this command; `migrate status` "), "{why}");
     assert!(why.contains(&format!("no answer from {}/v1/admin/migration", verify.url)), "{why}");
+}
+
+/// What a customer sees, without the instants at which their items changed.
+async fn seen(world: &World, customer: &Customer) -> [Answer; 3] {
+    let get = async |path: &str| world.api.settle(&Call::get(path, &customer.who)).await;
+    [get("/v1/me").await, get("/v1/me/balances").await, get("/v1/me/transactions?limit=100").await]
+}
+
+/// Every request that touches a customer, with what it is called. None of them may be answered with a 5xx.
+async fn requests(world: &World, merchant: &Merchant, rich: &Customer, customer: &Customer) -> Vec<(String, Answer)> {
+    let operator = &world.operator.who;
+    let path = format!("/v1/admin/customers/{}", customer.id);
+    let grant = json!({"customer_id": customer.id, "asset": "POINT", "amount": "1", "reason": "for a test"});
+    let status = |status: &str| json!({"status": status, "reason": "for a test"});
+    let calls = [
+        ("profile", Call::get("/v1/me", &customer.who)),
+        ("balances", Call::get("/v1/me/balances", &customer.who)),
+        ("history", Call::get("/v1/me/transactions", &customer.who)),
+        ("operator", Call::get(&path, operator)),
+        ("grant", Call::post("/v1/admin/grants", operator, &grant).key(new_key())),
+        ("paid", rich.sends(customer, "1")),
+        ("pay", customer.pays(merchant, "1")),
+        ("patch", Call::patch("/v1/me", &customer.who, &json!({"name": "Hana"})).key(new_key())),
+        ("freeze", Call::patch(&path, operator, &status("frozen")).key(new_key())),
+        ("unfreeze", Call::patch(&path, operator, &status("active")).key(new_key())),
+    ];
+    let mut answers = Vec::new();
+    for (name, call) in calls {
+        let answer = world.api.settle(&call).await;
+        assert!(answer.status < 500, "{name}: {answer:?}");
+        answers.push((name.to_owned(), answer));
+    }
+    answers
+}
+
+fn status(answers: &[(String, Answer)], name: &str) -> u16 {
+    answers.iter().find(|(called, _)| called == name).map(|(_, answer)| answer.status).expect("a request")
+}
+
+/// Every type of every attribute of a God Record, before the ledger has met the customer, while the tenant migrates and
+/// in its last phase: what can be kept is kept, what cannot be is named to the operator and left as it is.
+#[tokio::test]
+async fn legacy_attribute_of_any_type_is_kept_or_named_and_never_a_500() {
+    let world = World::legacy(Host::fresh(), "legacy-types", Model::GodRecord).await;
+    let merchant = world.merchant().await;
+    let rich = world.customer_with("50000").await;
+    let mut customers = Vec::new();
+    for case in legacy_types::cases() {
+        let (customer, before) = case.customer(&world).await;
+        let said = format!("{case:?}");
+        let [profile, balances, history] = seen(&world, &customer).await;
+        assert!([&profile, &balances, &history].iter().all(|answer| answer.status < 500), "{said}");
+        let answers = requests(&world, &merchant, &rich, &customer).await;
+        if case.is_kept {
+            for name in ["profile", "balances", "history", "operator", "grant", "patch", "freeze", "unfreeze"] {
+                assert!(status(&answers, name) < 300, "{said} {name}: {answers:?}");
+            }
+            let created_at = profile.good().json()["created_at"].clone();
+            if let Some(AttributeValue::N(number)) = before.get("created_at") {
+                let millis = if number == legacy_types::MILLIS { "123" } else { "000" };
+                assert_eq!(created_at, json!(format!("2021-04-01T00:00:00.{millis}Z")), "{said}");
+            }
+        } else {
+            for name in ["grant", "paid", "pay", "patch", "freeze", "unfreeze"] {
+                assert_eq!(status(&answers, name), 400, "{said} {name}: {answers:?}");
+            }
+            let answer = |name: &str| answers.iter().find(|(called, _)| called == name).expect("a request").1.clone();
+            let grant = answer("grant").problem(400, "legacy_record_unreadable");
+            assert!(case.is_named(&grant.text("/attribute")), "{said}: {grant:?}");
+            // Another customer learns nothing of it.
+            let paid = answer("paid").problem(400, "legacy_record_unreadable");
+            assert_eq!(paid.json().get("attribute"), None, "{said}");
+        }
+        customers.push((case, customer, before));
+    }
+    left_alone(&world, &customers).await;
+    let refused = customers.iter().filter(|(case, ..)| !case.is_kept).count();
+    let _ = world.ask_for("backfill", &json!({"customers_per_second": 1000})).await.good();
+    let _ = world.migrate_for(Duration::from_secs(60)).await.expect("a slice");
+    let pass = world.last_pass("backfill").await;
+    assert_eq!((&pass["status"], &pass["left"]), (&json!("done"), &json!(refused)), "{pass}");
+    for phase in [phase_of(Model::GodRecord, Concern::Money, Stage::DualWrite), last(Model::GodRecord)] {
+        world.stand_at(phase).await;
+        // The functions read the setting again.
+        assert_eq!(world.migration().await["phase"], json!(phase.number()));
+        for (case, customer, _) in &customers {
+            let answers = requests(&world, &merchant, &rich, customer).await;
+            let good = status(&answers, "grant") < 300;
+            assert_eq!(good, case.is_kept, "phase {phase} {case:?}: {answers:?}");
+        }
+        left_alone(&world, &customers).await;
+    }
+}
+
+/// A record that cannot be kept is as it was; of one that is, so are the attributes that the ledger does not change.
+async fn left_alone(world: &World, customers: &[(Case, Customer, Row)]) {
+    let books = world.books().await;
+    for (case, customer, before) in customers {
+        let row = books.row(&format!("{}#customer#{}", world.tenant, customer.id), "customer");
+        let row = row.unwrap_or_else(|| panic!("no record of {case:?}"));
+        if case.is_kept {
+            assert_eq!(row.get("loyalty_tier"), before.get("loyalty_tier"), "{case:?}");
+            // The legacy system's readers find the type that they know.
+            if let Some(AttributeValue::N(_)) = before.get("created_at") {
+                assert_eq!(row.get("created_at"), before.get("created_at"), "{case:?}");
+            }
+        } else {
+            assert_eq!(row, before, "{case:?}");
+        }
+    }
+}
+
+/// What a legacy system may have left goes all the way, numbers as timestamps and history of any type among it: the
+/// customer sees the same from beginning to end, and both models are equal to the operator in every phase.
+#[tokio::test]
+async fn legacy_attribute_that_is_kept_goes_all_the_way() {
+    let migrating = Migrating::start("legacy-types-all", Model::GodRecord, 0).await;
+    let world = &migrating.world;
+    let mut customers = Vec::new();
+    for case in legacy_types::cases().into_iter().filter(|case| case.is_kept && case.attribute != "loyalty_tier") {
+        let (customer, _) = case.customer(world).await;
+        customers.push((format!("{case:?}"), customer));
+    }
+    let (_, historian) = customers.first().expect("a customer");
+    let rows = legacy_types::plant_history(world, historian).await;
+    let shown = async |customer: &Customer| {
+        let [profile, balances, history] = seen(world, customer).await.map(|answer| answer.good().json());
+        let mut shown = [profile, balances, history["items"].clone()];
+        drop(shown[0].as_object_mut().expect("a profile").remove("updated_at"));
+        for balance in shown[1]["balances"].as_array_mut().expect("balances") {
+            drop(balance.as_object_mut().expect("a balance").remove("updated_at"));
+        }
+        shown
+    };
+    let _ = migrating.pass("backfill").await;
+    let mut had = Vec::new();
+    for (said, customer) in &customers {
+        had.push((said, customer, shown(customer).await));
+    }
+    let lines = had[0].2[2].as_array().map(Vec::len).unwrap_or_default();
+    assert!(lines >= rows.min(100), "{lines} of {rows} rows");
+    for phase in migrating.phases() {
+        let _ = migrating.enter(phase).await;
+    }
+    let _ = migrating.clean("verify").await;
+    let _ = migrating.contract().await;
+    for (said, customer, had) in &had {
+        assert_eq!(&shown(customer).await, had, "{said}");
+    }
 }

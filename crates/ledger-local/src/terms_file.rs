@@ -181,7 +181,8 @@ fn sender(file: &SenderFile) -> Result<Sender, TermsError> {
 
 fn sender_file(sender: &Sender) -> SenderFile {
     let item = sender.item();
-    let text = |name: &str| read::opt_text(&item, name).map(str::to_owned);
+    // Its own attributes are all strings.
+    let text = |name: &str| read::opt_string(&item, name).ok().flatten();
     let known = |name: &str| text(name).unwrap_or_default();
     SenderFile {
         account_holder: known("account_holder"),

@@ -208,7 +208,7 @@ fn readable(tenant: &Tenant, item: &Item, fault: &mut Option<Problem>) -> Option
     match Uncredited::read(tenant, item) {
         Ok(record) => record,
         Err(error) => {
-            let key = read::opt_text(item, attr::SK).unwrap_or_default();
+            let key = read::key_text(item, attr::SK).unwrap_or_default();
             tracing::error!(%tenant, key, %error, "a record cannot be credited");
             *fault = Some(Problem::internal());
             None

@@ -33,6 +33,7 @@ use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::config_bag::ConfigBag;
 use customers::Layouts;
+use ledger_core::migration::Unadoptable;
 use ledger_core::transaction::{Reason, Rendered, RenderedAction, TransactItem};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,6 +59,9 @@ pub enum WriteError {
     /// Nothing was applied: the request itself is wrong, and will be every time.
     #[error("the store refused the request: {0}")]
     Determinate(String),
+    /// Nothing was applied: a customer stands in the legacy model with what the ledger cannot keep.
+    #[error(transparent)]
+    Unadoptable(Unadoptable),
     /// It may or may not have been applied.
     #[error("the outcome of the write is not known: {0}")]
     Indeterminate(String),
@@ -258,7 +262,7 @@ impl Watch {
             WriteError::Determinate(code) if self.ambiguous.load(Ordering::SeqCst) => {
                 WriteError::Indeterminate(format!("{code} after ambiguity"))
             }
-            WriteError::Throttled | WriteError::Determinate(_) => last,
+            WriteError::Throttled | WriteError::Determinate(_) | WriteError::Unadoptable(_) => last,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::problem::Problem;
 pub(crate) use apply::Attempt;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Admission, Answer, Claim, Flight};
-use ledger_core::ids::{AuditId, Tenant, TransactionId};
+use ledger_core::ids::{AuditId, Principal, Tenant, TransactionId};
 use ledger_core::operation::Operation;
 use ledger_core::ops::Context;
 use ledger_core::retry;
@@ -204,6 +204,9 @@ impl Ledger {
                     budget.after_unknown |= cancellation.after_unknown;
                     cancellation.reasons
                 }
+                Err(WriteError::Unadoptable(error)) if matches!(claim.principal, Principal::Staff(_)) => {
+                    return Err(Problem::legacy_record_attribute(&error));
+                }
                 Err(error) => return Err(self.not_written(&claim.tenant, claim.operation, &error)),
             };
             match transaction.classify(&reasons) {
@@ -287,6 +290,10 @@ impl Ledger {
             WriteError::Determinate(code) => {
                 let _ = self.broken(tenant, operation, &error.to_string());
                 Problem::store_refused(code)
+            }
+            WriteError::Unadoptable(error) => {
+                tracing::warn!(%tenant, %operation, %error, "a customer's legacy record cannot be taken over");
+                Problem::legacy_record_unreadable()
             }
             WriteError::Cancelled(_) => self.broken(tenant, operation, &error.to_string()),
         }

@@ -129,6 +129,10 @@ impl From<ReadError> for Problem {
                 Self::store_refused(&code)
             }
             ReadError::Unreadable(error) => error.into(),
+            ReadError::Unadoptable(error) => {
+                tracing::warn!(%error, "a customer's legacy record cannot be read");
+                Self::legacy_record_unreadable()
+            }
         }
     }
 }

@@ -339,13 +339,13 @@ impl App {
 
 /// The key of an item of a tenant's.
 fn key_of(tenant: &Tenant, item: &Item) -> Option<Key> {
-    let text = |name: &str| read::opt_text(item, name);
+    let text = |name: &str| read::key_text(item, name);
     Key::stored(tenant, text(attr::PK)?, text(attr::SK)?)
 }
 
 /// Whether an item carries the mark of what is to be published.
 fn is_due(tenant: &Tenant, item: &Item) -> bool {
-    read::opt_text(item, attr::DUE_PK).is_some_and(|mark| keys::publish_mark(tenant, mark))
+    read::key_text(item, attr::DUE_PK).is_some_and(|mark| keys::publish_mark(tenant, mark))
 }
 
 /// From which id on an account is read, whose oldest known entry is this one.

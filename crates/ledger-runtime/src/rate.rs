@@ -157,9 +157,12 @@ impl App {
                 Verdict::Broken(broken) => broken.to_string(),
                 Verdict::MarkerStands(_) => "a marker".to_owned(),
             },
-            Err(error @ (WriteError::Throttled | WriteError::Determinate(_) | WriteError::Indeterminate(_))) => {
-                error.to_string()
-            }
+            Err(
+                error @ (WriteError::Throttled
+                | WriteError::Determinate(_)
+                | WriteError::Unadoptable(_)
+                | WriteError::Indeterminate(_)),
+            ) => error.to_string(),
         };
         tracing::warn!(%tenant, why, "requests could not be leased");
         Leased::Unknown

@@ -4,7 +4,7 @@
 use crate::app::App;
 use crate::problem::Problem;
 use ledger_core::account::Account;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Item, ItemError, read};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, least_born_at};
 use ledger_core::keys::{self, Partition, attr, sk};
 use ledger_core::ops::PaymentRecord;
@@ -107,8 +107,8 @@ impl App {
             Resource::Payment(id) => self.dynamo().query(&reads::payment_items(tenant, id)).await?,
             Resource::Topup(id) => self.dynamo().query(&reads::topup_items(tenant, id)).await?,
         };
-        let is_step = |item: &Item| read::opt_text(item, attr::SK).is_some_and(|key| key.starts_with(sk::TRAIL));
-        let span = span(&records);
+        let is_step = |item: &Item| read::key_text(item, attr::SK).is_some_and(|key| key.starts_with(sk::TRAIL));
+        let span = span(&records)?;
         let mut found: Vec<Item> = records.into_iter().filter(is_step).collect();
         if steps_only {
             found.extend(self.dynamo().query(&reads::steps_of(&partition, resource.id())).await?);
@@ -121,14 +121,19 @@ impl App {
                 return Err(Problem::invalid_field("resource", "stands among more entries than can be looked through"));
             }
             let id = resource.id().to_string();
-            found.extend(entries.into_iter().filter(|entry| read::opt_text(entry, resource.link()) == Some(&id)));
+            for entry in entries {
+                if read::opt_text(&entry, resource.link())? == Some(&id) {
+                    found.push(entry);
+                }
+            }
         }
-        let order = |item: &Item| {
-            let text = |name: &str| read::opt_text(item, name).unwrap_or_default().to_owned();
-            (text(attr::CREATED_AT), text(attr::SK))
-        };
-        found.sort_by_key(order);
-        Ok(found)
+        let mut ordered = Vec::with_capacity(found.len());
+        for item in found {
+            let created_at = read::opt_string(&item, attr::CREATED_AT)?;
+            ordered.push(((created_at, read::key_text(&item, attr::SK).map(str::to_owned)), item));
+        }
+        ordered.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(ordered.into_iter().map(|(_, item)| item).collect())
     }
 
     /// How far a tenant's trail is sealed: one day, or the last hundred.
@@ -147,9 +152,12 @@ impl App {
 }
 
 /// The first and the last instant that records tell of.
-fn span(records: &[Item]) -> Option<(Timestamp, Timestamp)> {
-    let told =
-        |name: &'static str| records.iter().filter_map(move |item| read::parsed(item, name, Timestamp::parse).ok());
-    let times: Vec<Timestamp> = told(attr::CREATED_AT).chain(told(attr::UPDATED_AT)).collect();
-    Some((times.iter().min().copied()?, times.iter().max().copied()?))
+fn span(records: &[Item]) -> Result<Option<(Timestamp, Timestamp)>, ItemError> {
+    let mut times = Vec::new();
+    for item in records {
+        for name in [attr::CREATED_AT, attr::UPDATED_AT] {
+            times.extend(read::opt_parsed(item, name, Timestamp::parse)?);
+        }
+    }
+    Ok(times.iter().min().copied().zip(times.iter().max().copied()))
 }

@@ -122,9 +122,9 @@ pub(crate) async fn get(
     PathId(id): PathId<AdjustmentId>,
 ) -> Result<Json<AdjustmentView>, Problem> {
     let item = app.dynamo().get(&keys::adjustment(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
-    let text = |name| ledger_core::dynamo::read::opt_text(&item, name).map(str::to_owned);
+    let text = |name| ledger_core::dynamo::read::opt_string(&item, name);
     let view = AdjustmentView::from(&Adjustment::read(&item)?);
-    Ok(Json(AdjustmentView { transaction_id: text("transaction_id"), decided_at: text("decided_at"), ..view }))
+    Ok(Json(AdjustmentView { transaction_id: text("transaction_id")?, decided_at: text("decided_at")?, ..view }))
 }
 
 /// Approves an adjustment, which posts it. The requester cannot.

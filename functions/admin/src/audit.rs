@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::dynamo::{Item, ItemError, Value, read};
+use ledger_core::dynamo::{AttributeKind, Item, ItemError, Value, read};
 use ledger_core::keys::attr;
 use ledger_core::sealing::{Link, SealedDay, segment_of};
 use ledger_core::time::UtcDay;
@@ -173,7 +173,7 @@ impl HeadView {
 
 impl AuditView {
     fn of_act(item: &Item) -> Result<Self, ItemError> {
-        let optional = |attribute: &str| read::opt_text(item, attribute).map(str::to_owned);
+        let optional = |attribute: &str| read::opt_string(item, attribute);
         Ok(Self {
             kind: "act",
             audit_id: Some(read::text(item, "audit_id")?.to_owned()),
@@ -182,40 +182,42 @@ impl AuditView {
             principal: None,
             action: read::text(item, "action")?.to_owned(),
             subject: Some(read::text(item, "subject")?.to_owned()),
-            reason: optional("reason"),
-            details: read::opt_map(item, "details").map(texts).unwrap_or_default(),
+            reason: optional("reason")?,
+            details: read::opt_map(item, "details")?.map(texts).unwrap_or_default(),
             attempt: None,
             heard: Vec::new(),
             states: BTreeMap::new(),
             created_at: read::text(item, attr::CREATED_AT)?.to_owned(),
-            sealed: segment_of(item).map(str::to_owned),
+            sealed: segment_of(item)?.map(str::to_owned),
         })
     }
 
     fn of_resource(item: &Item) -> Result<Self, ItemError> {
-        let optional = |attribute: &str| read::opt_text(item, attribute).map(str::to_owned);
-        let (operation, what) = (read::text(item, "operation")?, optional("what"));
+        let optional = |attribute: &str| read::opt_string(item, attribute);
+        let (operation, what) = (read::text(item, "operation")?, optional("what")?);
         let mut details = texts(item);
         details.retain(|name, _| !NO_DETAIL.contains(&name.as_str()));
-        let heard = read::list(item, "heard").iter().filter_map(|heard| match heard {
-            Value::M(map) => Some(texts(map)),
-            Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => None,
+        let heard = read::list(item, "heard")?.iter().map(|heard| match heard {
+            Value::M(map) => Ok(texts(map)),
+            Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => {
+                Err(ItemError::wrong_type("heard", AttributeKind::Map))
+            }
         });
         Ok(Self {
             kind: if what.is_some() { "step" } else { "entry" },
             audit_id: None,
-            transaction_id: optional("transaction_id"),
+            transaction_id: optional("transaction_id")?,
             actor: read::text(item, "actor")?.to_owned(),
-            principal: optional("principal"),
+            principal: optional("principal")?,
             action: what.map_or_else(|| operation.to_owned(), |what| format!("{operation}.{what}")),
             subject: None,
-            reason: optional("why").or_else(|| optional("reason")),
+            reason: optional("why")?.or(optional("reason")?),
             details,
-            attempt: read::opt_number(item, "attempt").map(str::to_owned),
-            heard: heard.collect(),
-            states: read::opt_map(item, "states").map(texts).unwrap_or_default(),
+            attempt: read::opt_number(item, "attempt")?.map(str::to_owned),
+            heard: heard.collect::<Result<_, _>>()?,
+            states: read::opt_map(item, "states")?.map(texts).unwrap_or_default(),
             created_at: read::text(item, attr::CREATED_AT)?.to_owned(),
-            sealed: segment_of(item).map(str::to_owned),
+            sealed: segment_of(item)?.map(str::to_owned),
         })
     }
 }

@@ -13,6 +13,7 @@ use ledger_core::ops::profile::{self, ProfilePatch, ProfileReceipt, Status, Wall
 use ledger_core::personal::FreeText;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
+use ledger_runtime::dynamo::ReadError;
 use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::Problem;
@@ -113,6 +114,7 @@ pub(crate) async fn create(
 #[utoipa::path(get, path = "/v1/admin/customers/{customer_id}", tag = "admin",
     params(("customer_id" = String, Path, description = "The customer")),
     responses((status = 200, description = "The customer", body = WalletDetail),
+        (status = 400, description = "`legacy_record_unreadable`, with the `attribute` that the ledger cannot keep"),
         (status = 404, description = "No such customer")))]
 pub(crate) async fn get(
     State(app): State<App>,
@@ -120,10 +122,20 @@ pub(crate) async fn get(
     PathId(id): PathId<CustomerId>,
 ) -> Result<Json<WalletDetail>, Problem> {
     let partition = Partition::customer(who.tenant(), id);
-    let item = app.dynamo().get(&partition.profile()).await?.ok_or_else(Problem::not_found)?;
-    let balances = app.balances(&partition).await?;
+    let item = app.dynamo().get(&partition.profile()).await.map_err(named)?.ok_or_else(Problem::not_found)?;
+    let balances = app.dynamo().balances(&partition).await.map_err(named)?;
     let balances = balances.iter().map(BalanceView::read).collect::<Result<_, ItemError>>()?;
     Ok(Json(WalletDetail { customer: CustomerView::read(&item)?, balances }))
+}
+
+/// Names what of a legacy record cannot be read.
+fn named(error: ReadError) -> Problem {
+    match error {
+        ReadError::Unadoptable(error) => Problem::legacy_record_attribute(&error),
+        ReadError::Throttled | ReadError::Unavailable(_) | ReadError::Refused(_) | ReadError::Unreadable(_) => {
+            error.into()
+        }
+    }
 }
 
 /// Changes a customer; `status` freezes and unfreezes the profile and every balance at once.

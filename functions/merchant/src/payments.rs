@@ -71,14 +71,13 @@ impl RecordView {
     fn read(item: &Item) -> Result<Self, ItemError> {
         let text = |attribute: &str| read::text(item, attribute).map(str::to_owned);
         Ok(Self {
-            kind: read::opt_text(item, "kind").unwrap_or("payment").to_owned(),
+            kind: read::opt_text(item, "kind")?.unwrap_or("payment").to_owned(),
             payment_id: text("payment_id")?,
-            refund_id: read::opt_text(item, "refund_id").map(str::to_owned),
+            refund_id: read::opt_string(item, "refund_id")?,
             transaction_id: text("transaction_id")?,
             asset: text("asset")?,
-            amount: stored_text(read::number(item, "total")?)
-                .map_err(|_| ItemError { attribute: "total".to_owned() })?,
-            status: read::opt_text(item, "state").map(str::to_owned),
+            amount: stored_text(read::number(item, "total")?).map_err(|_| ItemError::invalid("total"))?,
+            status: read::opt_string(item, "state")?,
             created_at: text(attr::CREATED_AT)?,
         })
     }

@@ -70,5 +70,5 @@ async fn already(app: &App, code: &EnrolmentCode, public_key: &str) -> Result<Op
     let items = app.dynamo().get_many(&[code.slot(), profile]).await?;
     let [Some(slot), Some(profile)] = items.as_slice() else { return Ok(None) };
     let record = TerminalRecord::read(profile)?;
-    Ok(code.was_answered(slot, &record, public_key).then_some(record.epoch))
+    Ok(code.was_answered(slot, &record, public_key)?.then_some(record.epoch))
 }

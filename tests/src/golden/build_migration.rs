@@ -39,7 +39,7 @@ pub(super) fn make(world: &World, does: &MigrationDoes) -> Result<Made, NoPlan> 
         }
         MigrationDoes::Contract { customer } => {
             let whose = whose(customer);
-            match contract(&migration, &whose, &snapshot(world, &migration, &whose)) {
+            match contract(&migration, &whose, &snapshot(world, &migration, &whose)).unwrap() {
                 Contraction::Done => Ok(Made::Nothing),
                 Contraction::NotCopied(concern) => refused(&format!("not_copied {}", concern.name())),
                 Contraction::Fenced => refused("fenced"),
@@ -48,7 +48,7 @@ pub(super) fn make(world: &World, does: &MigrationDoes) -> Result<Made, NoPlan> 
         }
         MigrationDoes::ExpireHistory {} => {
             let of_history =
-                |item: &&Item| read::opt_text(item, attr::SK).is_some_and(|name| name.starts_with("history#"));
+                |item: &&Item| read::opt_text(item, attr::SK).unwrap().is_some_and(|name| name.starts_with("history#"));
             let items: Vec<Item> = world.items().filter(of_history).cloned().collect();
             Ok(expire_history(&items, now).map_or(Made::Nothing, Made::Change))
         }

@@ -199,7 +199,7 @@ impl World {
     fn settleable(&self, merchant: MerchantId) -> Vec<Settleable> {
         let mark = format!("{}#due#settle#{merchant}#", self.tenant);
         let is_due = |item: &&ledger_core::dynamo::Item| {
-            ledger_core::dynamo::read::opt_text(item, attr::DUE_PK).is_some_and(|due| due.starts_with(&mark))
+            ledger_core::dynamo::read::opt_text(item, attr::DUE_PK).unwrap().is_some_and(|due| due.starts_with(&mark))
         };
         self.items().filter(is_due).map(|item| Settleable::read(item).unwrap()).collect()
     }

@@ -178,7 +178,7 @@ fn seal(world: &World, does: &TrailDoes) -> Made {
 }
 
 fn mark(item: &Item) -> Option<&str> {
-    ledger_core::dynamo::read::opt_text(item, attr::DUE_PK)
+    ledger_core::dynamo::read::opt_text(item, attr::DUE_PK).unwrap()
 }
 
 fn object(fact: &FactJson) -> PspId {

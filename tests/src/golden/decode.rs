@@ -12,7 +12,7 @@ use ledger_core::forms::Patch;
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId};
 use ledger_core::keys::{self, Key, Partition};
-use ledger_core::migration::Layout;
+use ledger_core::migration::{Layout, LegacyItem};
 use ledger_core::money::{Amount, AmountError, Asset, AssetSpec, Delta};
 use ledger_core::operation::Operation;
 use ledger_core::ops::crediting::Uncredited;
@@ -75,7 +75,11 @@ impl World {
     #[must_use]
     pub fn find(&self, key: &Key) -> Option<Item> {
         match self.layout.reading(key) {
-            Some(reading) => reading.item(reading.keys().map(|key| self.get(&key).cloned())),
+            Some(reading) => {
+                let [record, legacy, split] = reading.keys().map(|key| self.get(&key).cloned());
+                let legacy = [record, legacy].map(|item| item.map(|item| LegacyItem { item, odd: Vec::new() }));
+                reading.item(legacy, split).unwrap()
+            }
             None => self.get(key).cloned(),
         }
     }

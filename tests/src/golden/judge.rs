@@ -143,7 +143,7 @@ pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
             let parts: Vec<&str> = pk.split('#').collect();
             let account = format!("{}:{}", parts[1], parts[2]);
             if (parts[1], sk.as_str()) == ("card", "card") {
-                let text = read::opt_number(item, "balance");
+                let text = read::opt_number(item, "balance").unwrap();
                 sums.insert((account, "ECOPAY".to_owned()), text.map_or(Decimal::ZERO, |text| text.parse().unwrap()));
             }
         }
@@ -238,7 +238,7 @@ pub fn merchant_work(before: &Contents, after: &Contents) -> Sums {
     let mut sums = Sums::new();
     let new = |key: &(String, String)| !before.get(key).is_some_and(|item| item.contains_key("merchant_delta"));
     for item in after.iter().filter(|(key, _)| new(key)).map(|(_, item)| item) {
-        let Some(delta) = read::opt_map(item, "merchant_delta") else { continue };
+        let Some(delta) = read::opt_map(item, "merchant_delta").unwrap() else { continue };
         let merchant = format!("merchant:{}", read::text(item, "merchant_id").unwrap());
         for (asset, change) in delta {
             *sums.entry((merchant.clone(), asset.clone())).or_default() += number(change);
@@ -318,7 +318,8 @@ fn credited(before: &Contents, after: &Contents) -> (Sums, Sums) {
     for ((pk, sk), item) in after {
         let old = before.get(&(pk.clone(), sk.clone()));
         if let (Some((_, merchant)), Some(asset)) = (pk.split_once("#merchant#"), sk.strip_prefix("BALANCE#")) {
-            let number = |item: &Item| read::opt_number(item, "balance").map_or(Decimal::ZERO, |n| n.parse().unwrap());
+            let number =
+                |item: &Item| read::opt_number(item, "balance").unwrap().map_or(Decimal::ZERO, |n| n.parse().unwrap());
             let key = (format!("merchant:{merchant}"), asset.to_owned());
             gained.insert(key, number(item) - old.map_or(Decimal::ZERO, number));
         }
@@ -344,7 +345,8 @@ fn merchant_changes(before: &Contents, after: &Contents) -> Sums {
         };
         let old = before.get(&(pk.clone(), sk.clone()));
         for (attribute, name) in [("balance", asset.to_owned()), ("held", held(asset))] {
-            let number = |item: &Item| read::opt_number(item, attribute).map_or(Decimal::ZERO, |n| n.parse().unwrap());
+            let number =
+                |item: &Item| read::opt_number(item, attribute).unwrap().map_or(Decimal::ZERO, |n| n.parse().unwrap());
             changes.insert((format!("merchant:{merchant}"), name), number(item) - old.map_or(Decimal::ZERO, number));
         }
     }

@@ -10,6 +10,7 @@ pub mod event_tap;
 mod holdbook;
 pub mod host;
 pub mod ledgerbook;
+pub mod legacy_types;
 mod merchantbook;
 pub mod migrating;
 pub mod parked;

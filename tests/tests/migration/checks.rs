@@ -7,7 +7,7 @@ use ledger_core::account::{Account, Bucket};
 use ledger_core::dynamo::{Item, Value, read};
 use ledger_core::ids::CustomerId;
 use ledger_core::keys::{self, Key, Partition, attr, sk};
-use ledger_core::migration::{Counterpart, LEGACY_SK, Migration, Snapshot, Truth, merged, parity};
+use ledger_core::migration::{Counterpart, LEGACY_SK, LegacyItem, Migration, Snapshot, Truth, merged, parity};
 use ledger_core::ops::journal::JournalEntry;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +60,12 @@ pub(crate) fn customer<S: Store>(world: &World<S>, scene: &Scene, who: CustomerI
         for key in &split {
             let found = match layout.reading(key) {
                 None => find(key),
-                Some(reading) => reading.item(reading.keys().map(|key| find(&key))),
+                Some(reading) => {
+                    let [record, legacy, split] = reading.keys();
+                    let legacy =
+                        [record, legacy].map(|key| Some(LegacyItem { item: find(&key)?, odd: world.store.odd(&key) }));
+                    reading.item(legacy, find(&split)).unwrap()
+                }
             };
             same("reading", key, found.as_ref(), world.expected.get(key))?;
             if let Some(found) = &found
@@ -77,7 +82,7 @@ pub(crate) fn customer<S: Store>(world: &World<S>, scene: &Scene, who: CustomerI
         migrations.and_then(|all| all.into_iter().map(|one| scene.comparing(one)).collect::<Option<Vec<_>>>());
     if let Some(migration) = comparing.iter().flatten().next() {
         let seen = Snapshot::new(stands.clone(), Vec::new());
-        let parity = parity(migration, &scene.whose(who), &seen);
+        let parity = parity(migration, &scene.whose(who), &seen).unwrap();
         if !parity.differences.is_empty() {
             return broken("parity", format!("{:?}: {stands:?}", parity.differences));
         }
@@ -114,7 +119,9 @@ pub(crate) fn everything<S: Store>(world: &World<S>, scene: &Scene) -> Result<()
 /// Of a customer whom the ledger has, the balance is the sum of the postings.
 fn books<S: Store>(world: &World<S>, scene: &Scene, all: &[Item]) -> Result<(), Broken> {
     let mut posted: BTreeMap<(CustomerId, String, &str), Decimal> = BTreeMap::new();
-    for item in all.iter().filter(|item| read::opt_text(item, attr::SK).is_some_and(|sk| sk.starts_with(sk::TXN))) {
+    for item in
+        all.iter().filter(|item| read::opt_text(item, attr::SK).unwrap().is_some_and(|sk| sk.starts_with(sk::TXN)))
+    {
         let entry = JournalEntry::read(item).map_err(|error| Broken { check: "books", what: error.to_string() })?;
         if !ledger_core::account::unbalanced(&entry.postings).is_ok_and(|assets| assets.is_empty()) {
             return broken("books", format!("unbalanced: {entry:?}"));
@@ -163,27 +170,29 @@ fn history<S: Store>(
 ) -> Result<(), Broken> {
     let partition = Partition::customer(&scene.tenant, who);
     let is_line = |sk: &str| [sk::TXN, sk::TXNREF, sk::HISTORY].iter().any(|prefix| sk.starts_with(prefix));
-    let of = |item: &Item| read::opt_text(item, attr::PK).map(str::to_owned);
+    let of = |item: &Item| read::opt_text(item, attr::PK).unwrap().map(str::to_owned);
     let lines = |items: &mut dyn Iterator<Item = Item>| -> Vec<Item> {
         items
             .filter(|item| of(item).as_deref() == Some(partition.as_str()))
-            .filter(|item| read::opt_text(item, attr::SK).is_some_and(is_line))
+            .filter(|item| read::opt_text(item, attr::SK).unwrap().is_some_and(is_line))
             .collect()
     };
     let expected = lines(&mut world.expected.iter().map(|(_, item)| item.clone()));
-    let merged = merged(lines(&mut all.iter().cloned()));
+    let merged = merged(lines(&mut all.iter().cloned())).unwrap();
     let facts: BTreeSet<String> =
-        merged.iter().filter_map(|item| read::opt_text(item, "transaction_id")).map(str::to_owned).collect();
+        merged.iter().filter_map(|item| read::opt_text(item, "transaction_id").unwrap()).map(str::to_owned).collect();
     if facts.len() != merged.len() {
         return broken("history", format!("a fact twice: {merged:?}"));
     }
-    let opened = merged.iter().filter(|item| read::opt_text(item, "operation") == Some("opening_balance")).count();
+    let opened =
+        merged.iter().filter(|item| read::opt_text(item, "operation").unwrap() == Some("opening_balance")).count();
     let count = expected.len() + foreign + opened;
     if merged.len() != count || opened > 1 {
         return broken("history", format!("{} facts, but {count}: {merged:?}", merged.len()));
     }
-    let missing =
-        expected.iter().find(|line| read::opt_text(line, "transaction_id").is_none_or(|id| !facts.contains(id)));
+    let missing = expected
+        .iter()
+        .find(|line| read::opt_text(line, "transaction_id").unwrap().is_none_or(|id| !facts.contains(id)));
     missing.map_or(Ok(()), |line| broken("history", format!("without {line:?}")))
 }
 
@@ -212,13 +221,13 @@ pub(crate) fn settled<S: Store>(world: &World<S>, scene: &Scene) -> Result<(), B
     for person in &scene.people {
         let seen = scene.as_snapshot(migration, person.id, &scene.snapshot(&world.store, migration, person.id));
         let known = world.expected.get(&Partition::customer(&scene.tenant, person.id).profile()).is_some();
-        let parity = parity(migration, &scene.whose(person.id), &seen);
+        let parity = parity(migration, &scene.whose(person.id), &seen).unwrap();
         if known && !parity.is_clean() {
             return broken("settled", format!("{parity:?}"));
         }
         for concern in ledger_core::migration::Concern::ALL {
             let stage = migration.phase.stage(concern);
-            let truth = seen.truth(&scene.whose(person.id), concern);
+            let truth = seen.truth(&scene.whose(person.id), concern).unwrap();
             let fits = match truth {
                 None => !known || migration.contracting,
                 Some(Truth::Both) => true,

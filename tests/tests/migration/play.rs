@@ -225,7 +225,7 @@ impl<S: Store> Play<S> {
         let who = self.who();
         let partition = Partition::customer(&self.scene.tenant, who);
         let all = self.world.store.all();
-        let own = all.iter().filter(|item| read::opt_text(item, "uuid") == Some(partition.as_str()));
+        let own = all.iter().filter(|item| read::opt_text(item, "uuid").unwrap() == Some(partition.as_str()));
         if let Some((_, made)) = own.filter_map(reference).next() {
             self.world.store.put_raw(&wire::item_to_json(&made));
         }

@@ -11,7 +11,7 @@ use ledger_core::failure::Failure;
 use ledger_core::ids::CustomerId;
 use ledger_core::keys::Key;
 use ledger_core::migration::{
-    Adoption, Cancelled, Concern, Contraction, Copying, Layout, Migration, Stale, adopt, contract, copy,
+    Adoption, Cancelled, Concern, Contraction, Copying, Layout, LegacyItem, Migration, Stale, adopt, contract, copy,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Rejection, Transaction, Verdict};
@@ -143,7 +143,11 @@ impl<S: Store> World<S> {
     pub(crate) fn found(&self, layout: &Layout, key: &Key) -> Option<Item> {
         match layout.reading(key) {
             None => self.store.find(key),
-            Some(reading) => reading.item(reading.keys().map(|key| self.store.find(&key))),
+            Some(reading) => {
+                let [record, legacy, split] = reading.keys();
+                let find = |key| Some(LegacyItem { item: self.store.find(&key)?, odd: self.store.odd(&key) });
+                reading.item([record, legacy].map(find), self.store.find(&split)).unwrap()
+            }
         }
     }
 
@@ -282,7 +286,7 @@ impl<S: Store> World<S> {
                 }
                 Err(error) => broken("copying", error.to_string()),
             },
-            Need::Empty(_) => match contract(migration, &whose, &snapshot) {
+            Need::Empty(_) => match contract(migration, &whose, &snapshot).unwrap() {
                 Contraction::Done => Ok(*then),
                 Contraction::Fenced => refresh(&At::Look(need, setting, then)),
                 Contraction::NotCopied(concern) => {

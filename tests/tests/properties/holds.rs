@@ -124,7 +124,7 @@ fn entry(item: &TransactItem, number: u128) -> Option<Entry> {
 }
 
 fn number(item: &Item, name: &str) -> Decimal {
-    read::opt_number(item, name).map_or(Decimal::ZERO, |text| text.parse().unwrap())
+    read::opt_number(item, name).unwrap().map_or(Decimal::ZERO, |text| text.parse().unwrap())
 }
 
 fn wallet(contents: &Contents) -> &Item {

@@ -9,6 +9,7 @@ mod money;
 mod outside;
 mod refunds;
 mod replay;
+mod stored_types;
 mod world;
 
 use proptest::test_runner::Config;

@@ -202,7 +202,8 @@ impl Desk {
         }
         for (asset, before) in [(Asset::Ecopay, money), (Asset::Point, spare)] {
             let item = self.get(&Partition::customer(&tenant(), customer(0xa)).balance(&asset)).unwrap();
-            let number = |name: &str| -> Decimal { read::opt_number(&item, name).unwrap_or("0").parse().unwrap() };
+            let number =
+                |name: &str| -> Decimal { read::opt_number(&item, name).unwrap().unwrap_or("0").parse().unwrap() };
             let [balance, held, reserved] = ["balance", "held", "reserved"].map(number);
             assert!([balance, held, reserved].iter().all(|part| *part >= Decimal::ZERO), "{asset} below zero");
             assert_eq!(number("exposure"), balance + held + reserved, "{asset} against the cap");
@@ -317,8 +318,8 @@ proptest! {
         }
         prop_assert_eq!(desk.posted("stripe_clearing"), story.at_the_provider(paid_out(&desk)));
         let reserved = desk.get(&Partition::customer(&tenant(), customer(0xa)).balance(&Asset::Ecopay)).unwrap();
-        prop_assert_eq!(read::opt_number(&reserved, "reserved"), Some("0"), "no headroom stays reserved");
-        prop_assert_eq!(read::opt_number(&reserved, "held").unwrap_or("0"), "0", "nothing stays held");
+        prop_assert_eq!(read::opt_number(&reserved, "reserved").unwrap(), Some("0"), "no headroom stays reserved");
+        prop_assert_eq!(read::opt_number(&reserved, "held").unwrap().unwrap_or("0"), "0", "nothing stays held");
         // And again: nothing at all changes.
         let before = desk.table.contents();
         for fact in facts.iter().rev() {

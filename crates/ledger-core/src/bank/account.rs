@@ -147,12 +147,12 @@ impl BankAccount {
     }
 
     fn read_held_by(item: &Item, longest: usize) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let parts = BankParts {
             bank_code: read::text(item, "bank_code")?,
-            bank_name: read::opt_text(item, "bank_name"),
+            bank_name: read::opt_text(item, "bank_name")?,
             branch_code: read::text(item, "branch_code")?,
-            branch_name: read::opt_text(item, "branch_name"),
+            branch_name: read::opt_text(item, "branch_name")?,
             kind: AccountKind::parse(read::text(item, "account_type")?).ok_or_else(|| wrong("account_type"))?,
             number: read::text(item, "account_number")?,
             holder: read::text(item, "account_holder")?,
@@ -203,7 +203,7 @@ impl Sender {
     /// # Errors
     /// [`ItemError`] if it does not look as [`Sender::item`] writes it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = ItemError { attribute: "sender_code".to_owned() };
+        let wrong = ItemError::invalid("sender_code");
         Ok(Self {
             code: digits("sender_code", read::text(item, "sender_code")?, 10).map_err(|_| wrong)?,
             account: BankAccount::read_held_by(item, SENDER)?,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::dynamo::Value as V;
+use crate::dynamo::{AttributeKind, ItemError, Value as V};
 use crate::ids::CustomerId;
 use crate::keys::{Partition, Shards};
 use crate::transaction::RenderedAction;
@@ -85,18 +85,19 @@ fn a_group_fits_a_queue() {
 
 #[test]
 fn what_cannot_be_told_says_why_and_repeats_nothing() {
-    let unreadable = |attribute: &str| Unpublishable::Unreadable(ItemError { attribute: attribute.to_owned() });
+    let unreadable = |attribute: &str| Unpublishable::Unreadable(ItemError::invalid(attribute));
+    let no_text = |name: &str| Unpublishable::Unreadable(ItemError::wrong_type(name, AttributeKind::Text));
     let other = "019aa000-0000-7000-8000-000000000072";
     let lone = V::L(vec![side(&format!("customer:{PAYER}"), "-1240")]);
     let odd = V::L(vec![side("customer:Hanako", "-1"), side("fees", "1")]);
     for (name, value, why) in [
         ("transaction_id", V::s(other), Unpublishable::OtherId),
         ("transaction_id", V::s("090-1234-5678"), unreadable("transaction_id")),
-        ("created_at", V::int(1), unreadable("created_at")),
+        ("created_at", V::int(1), no_text("created_at")),
         ("postings", V::L(Vec::new()), Unpublishable::Unbalanced),
         ("postings", lone, Unpublishable::Unbalanced),
         ("postings", odd, unreadable("account")),
-        ("payment_id", V::int(1), unreadable("payment_id")),
+        ("payment_id", V::int(1), no_text("payment_id")),
         ("topup_id", V::s("090-1234-5678"), unreadable("topup_id")),
     ] {
         let mut item = entry();

@@ -164,7 +164,7 @@ impl Claim {
         let ours = self
             .request
             .fingerprint(fingerprint.version, &self.tenant, self.principal)
-            .ok_or_else(|| ItemError { attribute: "fp_v".to_owned() })?;
+            .ok_or_else(|| ItemError::invalid("fp_v"))?;
         Ok(if ours == *fingerprint { verdict } else { KeyVerdict::Reused })
     }
 
@@ -197,13 +197,12 @@ impl Marker {
             COMPLETED | FAILED_TERMINAL => MarkerState::Completed {
                 fingerprint: read_fingerprint(item)?,
                 answer: Answer {
-                    status: u16::try_from(read::int(item, "status")?)
-                        .map_err(|_| ItemError { attribute: "status".to_owned() })?,
+                    status: u16::try_from(read::int(item, "status")?).map_err(|_| ItemError::invalid("status"))?,
                     content_type: read::text(item, "content_type")?.to_owned(),
-                    location: read::opt_text(item, "location").map(str::to_owned),
+                    location: read::opt_string(item, "location")?,
                     body: read::text(item, "body")?.to_owned(),
                 },
-                journal: match read::opt_text(item, "entry_id") {
+                journal: match read::opt_text(item, "entry_id")? {
                     Some(_) => Some(JournalLink {
                         home: read::parsed(item, "entry_home", Account::parse)?,
                         id: read::parsed(item, "entry_id", TransactionId::parse)?,
@@ -218,8 +217,8 @@ impl Marker {
         Ok(Self {
             state,
             processed_at: read::parsed(item, "processed_at", Timestamp::parse)?,
-            ttl: read::opt_int(item, attr::TTL),
-            window: Window::of(operation.ok_or_else(|| ItemError { attribute: "operation".to_owned() })?),
+            ttl: read::opt_int(item, attr::TTL)?,
+            window: Window::of(operation.ok_or_else(|| ItemError::invalid("operation"))?),
         })
     }
 

@@ -1,13 +1,14 @@
 //! The ledger takes a customer over from the legacy model: what the God Record holds becomes an opening balance of the
 //! books, and what guards need stands beside it from then on.
 
-use super::counterpart::Counterpart;
+use super::counterpart::{Counterpart, is_map};
 use super::history;
+use super::legacy::{KIND, LegacyKind, NO_NUMBER, NO_TEXT, NULL, Unadoptable, unadoptable as wrong};
 use super::moving::SETTLES;
 use super::plan::{Concern, Model};
 use super::record::{self, FENCE, REGIONAL, Truth};
 use super::setting::Migration;
-use super::snapshot::{Change, Odd, Snapshot, Whose};
+use super::snapshot::{Change, LegacyItem, Odd, Snapshot, Whose};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value, at, put_at};
 use crate::failure::Failure;
@@ -30,17 +31,8 @@ pub enum Adoption {
     Change(Change),
 }
 
-/// A God Record that cannot be taken over as it is. Nothing is done to it; a person has to look.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the God Record's `{attribute}` {why}")]
-pub struct Unadoptable {
-    /// Which attribute.
-    pub attribute: String,
-    /// What is wrong with it.
-    pub why: &'static str,
-}
-
-const NO_NUMBER: &str = "is no number";
+/// The legacy model's timestamps.
+const TIMES: [&str; 2] = [attr::CREATED_AT, attr::UPDATED_AT];
 const UNWRITTEN: &str = "gives no opening entry that the books can take";
 const OURS: &str = "has a name under which the ledger keeps a value of its own";
 const UNKNOWN: &str = "is a balance in an asset that the tenant's terms do not name";
@@ -70,7 +62,9 @@ pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timesta
     let counterparts = migration.counterparts(whose);
     let is_elsewhere = |counterpart: &Counterpart| counterpart.legacy(model) != whose.record();
     for counterpart in &counterparts {
-        nothing_of_ours(counterpart, if is_elsewhere(counterpart) { metrics } else { Some(god) }, read)?;
+        nothing_of_ours(counterpart, if is_elsewhere(counterpart) { metrics } else { Some(god) }, |name| {
+            read.odd(name)
+        })?;
     }
     let mut record = record_part(migration, god, read, whose, now);
     let mut beside = Part { update: Update::new(), clauses: Vec::new() };
@@ -181,10 +175,23 @@ fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Whose
     update = update
         .set("profile_accounts", "accounts", Value::int(accounts))
         .set_if_absent("profile_status", "status", Value::s("active"))
-        .set_if_absent("profile_customer_id", "customer_id", Value::s(whose.customer))
-        .set_if_absent(attr::CREATED_AT, "now", Value::s(now))
-        .set_if_absent(attr::UPDATED_AT, "now", Value::s(now));
+        .set_if_absent("profile_customer_id", "customer_id", Value::s(whose.customer));
     let mut clauses = vec![exists(), new()];
+    for name in TIMES {
+        // What says that nothing is there would be protected.
+        let says_nothing = match god.get(name) {
+            Some(text) if *text == Value::s("") => {
+                Condition::compare(name, Cmp::Eq, format!("{name}_seen"), text.clone())
+            }
+            None if read.odd(name) == Some(Odd::Null) => Condition::absent(name).or(Condition::null(name)),
+            Some(_) | None => {
+                update = update.set_if_absent(name, "now", Value::s(now));
+                continue;
+            }
+        };
+        update = update.set(name, "now", Value::s(now));
+        clauses.push(record::stale(says_nothing));
+    }
     // What says that nothing is there is taken away, so that nothing has one form: if by then it says nothing still.
     for name in ["email", "phone_number", "name"] {
         let says_nothing = match god.get(name) {
@@ -256,11 +263,37 @@ fn opening(counterpart: &Counterpart, spec: &AssetSpec, item: Option<&Item>) -> 
 }
 
 /// Nothing is there yet that the ledger would take for its own: what is held, who is frozen, how often somebody paid.
-fn nothing_of_ours(counterpart: &Counterpart, item: Option<&Item>, read: &Snapshot) -> Result<(), Unadoptable> {
-    let stands = |name: &String| read.odd(name).is_some() || item.is_some_and(|item| at(item, name).is_some());
+fn nothing_of_ours(
+    counterpart: &Counterpart,
+    item: Option<&Item>,
+    odd: impl Fn(&str) -> Option<Odd>,
+) -> Result<(), Unadoptable> {
+    let stands = |name: &String| odd(name).is_some() || item.is_some_and(|item| at(item, name).is_some());
     match counterpart.companions().find(stands) {
         Some(name) => Err(wrong(&name, OURS)),
         None => Ok(()),
+    }
+}
+
+/// Whether what a counterpart has in a legacy item could be taken over: nobody is shown what the ledger would not keep.
+///
+/// # Errors
+/// [`Unadoptable`] as [`adopt`] gives it.
+pub(super) fn is_adoptable(
+    migration: &Migration,
+    counterpart: &Counterpart,
+    legacy: &LegacyItem,
+) -> Result<(), Unadoptable> {
+    let odd = |name: &str| legacy.odd.iter().find(|(odd, _)| odd == name).map(|(_, odd)| *odd);
+    nothing_of_ours(counterpart, Some(&legacy.item), odd)?;
+    counterpart.view_of(legacy)?;
+    let spec = migration.assets.iter().find(|spec| counterpart.asset() == Some(spec.asset()));
+    if let Some(spec) = spec {
+        opening(counterpart, spec, Some(&legacy.item))?;
+    }
+    match counterpart.name("co2_total").and_then(|name| Some((at(&legacy.item, &name)?, name))) {
+        Some((Value::N(number), name)) => exact(&name, number).map(drop),
+        Some((Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_), _)) | None => Ok(()),
     }
 }
 
@@ -291,20 +324,13 @@ fn nothing_is_lost(
             return Err(wrong(name, "is a balance in an item in which the tenant's model has none"));
         }
     }
-    match god.get(REGIONAL) {
-        None => Ok(()),
-        Some(Value::M(currencies)) => {
-            let known =
-                |name: &str| Asset::parse(&format!("REGIONAL#{name}")).is_ok_and(|asset| runs(migration, &asset));
-            match currencies.iter().find(|(name, value)| !known(name) && !is_nothing(value)) {
-                Some((name, _)) => Err(wrong(&format!("{REGIONAL}.{name}"), UNKNOWN)),
-                None => Ok(()),
-            }
+    is_map(god.get(REGIONAL), read.odd(REGIONAL))?;
+    if let Some(Value::M(currencies)) = god.get(REGIONAL) {
+        let known = |name: &str| Asset::parse(&format!("REGIONAL#{name}")).is_ok_and(|asset| runs(migration, &asset));
+        if let Some((name, _)) = currencies.iter().find(|(name, value)| !known(name) && !is_nothing(value)) {
+            return Err(wrong(&format!("{REGIONAL}.{name}"), UNKNOWN));
         }
-        Some(Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_)) => {
-            Err(wrong(REGIONAL, "is no map"))
-        }
-    }?;
+    }
     totals.iter().try_for_each(|name| match units.and_then(|item| item.get(*name)) {
         None => Ok(()),
         Some(Value::N(number)) => exact(name, number).map(drop),
@@ -315,19 +341,20 @@ fn nothing_is_lost(
 /// What the ledger reads must be of the kind that it reads.
 fn is_readable(god: &Item, read: &Snapshot) -> Result<(), Unadoptable> {
     let known = ["name", "email", "phone_number", "balance", "point", "jcredit", REGIONAL, "co2_total"];
-    if let Some(odd) = known.into_iter().find(|name| read.odd(name) == Some(Odd::Other)) {
-        return Err(wrong(odd, "is of a kind that the ledger does not read"));
+    if let Some(odd) = known.into_iter().chain(TIMES).find(|name| read.odd(name) == Some(Odd::Other)) {
+        return Err(wrong(odd, KIND));
     }
     // Nothing is added to what is null, and no guard takes it for absent.
     let sums = ["balance", "point", "jcredit", REGIONAL, "co2_total"];
     if let Some(null) = sums.into_iter().find(|name| read.odd(name) == Some(Odd::Null)) {
-        return Err(wrong(null, "is null: it has to be taken out, or be a number"));
+        return Err(wrong(null, NULL));
     }
     let texts = ["name", "email", "phone_number"];
     match texts.into_iter().find(|text| !matches!(god.get(*text), None | Some(Value::S(_)))) {
-        Some(text) => Err(wrong(text, "is no text")),
-        None => Ok(()),
+        Some(text) => return Err(wrong(text, NO_TEXT)),
+        None => {}
     }
+    TIMES.into_iter().try_for_each(|name| LegacyKind::Time.read(name, god.get(name), None).map(drop))
 }
 
 fn runs(migration: &Migration, asset: &Asset) -> bool {
@@ -343,10 +370,6 @@ fn is_nothing(value: &Value) -> bool {
 
 fn exact(name: &str, number: &str) -> Result<String, Unadoptable> {
     crate::money::stored_text(number).map_err(|_| wrong(name, "is no number that can be held exactly"))
-}
-
-fn wrong(attribute: &str, why: &'static str) -> Unadoptable {
-    Unadoptable { attribute: attribute.to_owned(), why }
 }
 
 fn exists() -> Clause {

@@ -4,7 +4,7 @@ use super::plan::Concern;
 use super::record::{self, FENCE, REGIONAL, Truth};
 use super::setting::Migration;
 use super::snapshot::{Change, Snapshot, Whose};
-use crate::dynamo::{Cmp, Condition, Item, Update, Value, at, read};
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, at, read};
 use crate::keys::{Key, attr, sk};
 use crate::money::Asset;
 use crate::time::Timestamp;
@@ -30,15 +30,20 @@ pub enum Contraction {
 
 /// Empties a customer's God Record. Guarded on nothing standing there alone, and stamped with the fence: who plans by
 /// an earlier setting, and would write there, is shut out.
-#[must_use]
-pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Contraction {
-    let Some(god) = seen.record(whose) else { return Contraction::Done };
-    let Some(fence) = read::opt_int(god, FENCE) else { return Contraction::NotCopied(Concern::Profile) };
+///
+/// # Errors
+/// [`ItemError`] if the God Record does not say where a concern stands as we write it.
+pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Result<Contraction, ItemError> {
+    let Some(god) = seen.record(whose) else { return Ok(Contraction::Done) };
+    let Some(fence) = read::opt_int(god, FENCE)? else { return Ok(Contraction::NotCopied(Concern::Profile)) };
     if fence > migration.fence.number() {
-        return Contraction::Fenced;
+        return Ok(Contraction::Fenced);
     }
-    if let Some(alone) = Concern::ALL.into_iter().find(|concern| may_stand_alone(god, *concern)) {
-        return Contraction::NotCopied(alone);
+    for concern in Concern::ALL {
+        match Truth::read(god, concern)? {
+            Some(Truth::Legacy) => return Ok(Contraction::NotCopied(concern)),
+            Some(Truth::Both | Truth::Split) | None => {}
+        }
     }
     let mut gone: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
     for counterpart in migration.counterparts(whose) {
@@ -57,7 +62,7 @@ pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Contra
     let mut clauses = vec![record::not_fenced(migration.fence)];
     clauses.extend(whole_map(migration, god, record));
     if record.is_empty() && fence == migration.fence.number() && gone.values().all(BTreeSet::is_empty) {
-        return Contraction::Done;
+        return Ok(Contraction::Done);
     }
     for concern in Concern::ALL {
         let not =
@@ -75,16 +80,7 @@ pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Contra
             items.push(TransactItem::update(Role::GodRecord, key, update, clauses));
         }
     }
-    Contraction::Change(Change(items))
-}
-
-/// Whether the God Record says so of a concern, or says what is not understood.
-fn may_stand_alone(god: &Item, concern: Concern) -> bool {
-    match Truth::read(god, concern) {
-        Some(Truth::Legacy) => true,
-        Some(Truth::Both | Truth::Split) => false,
-        None => god.contains_key(&record::attribute(concern)),
-    }
+    Ok(Contraction::Change(Change(items)))
 }
 
 /// The map of regional currencies goes as a whole if the ledger knows all of it; else what it knows goes.
@@ -107,9 +103,8 @@ fn whole_map(migration: &Migration, god: &Item, gone: &mut BTreeSet<String>) -> 
 pub fn expire_history(items: &[Item], now: Timestamp) -> Option<Change> {
     let ttl = Value::int(now.plus(HISTORY_KEPT).seconds());
     let expire = |item: &Item| {
-        let (pk, name) = (read::opt_text(item, attr::PK)?, read::opt_text(item, attr::SK)?);
-        let key = Key::stored(&crate::keys::tenant_of(pk)?, pk, name)?;
-        let due = name.starts_with(sk::HISTORY) && !item.contains_key(attr::TTL);
+        let key = super::history::key_of(item)?;
+        let due = key.sk().starts_with(sk::HISTORY) && !item.contains_key(attr::TTL);
         let update = Update::new().set(attr::TTL, "ttl", ttl.clone());
         let there = record::stale(Condition::exists(attr::PK));
         due.then(|| TransactItem::update(Role::GodRecord, key, update, vec![there]))

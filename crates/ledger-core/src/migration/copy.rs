@@ -9,10 +9,10 @@ use super::plan::{Concern, Stage};
 use super::record::{self, FENCE, Truth};
 use super::setting::Migration;
 use super::snapshot::{Change, Snapshot, Whose};
-use crate::dynamo::{Cmp, Condition, Item, Update, Value, at};
+use crate::dynamo::{AttributeKind, Cmp, Condition, Item, ItemError, Update, Value, at};
 use crate::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use crate::ids::{Actor, Principal};
-use crate::money::{MoneyError, difference};
+use crate::money::difference;
 use crate::operation::Operation;
 use crate::time::Timestamp;
 use crate::transaction::{Role, TransactItem};
@@ -42,15 +42,16 @@ enum Way {
 /// Brings a concern to where the phase needs it.
 ///
 /// # Errors
-/// [`MoneyError`] if a difference cannot be held exactly.
+/// [`ItemError`] names what cannot be copied: a sum whose difference cannot be held exactly, or what does not look as we
+/// write it.
 pub fn copy(
     migration: &Migration,
     whose: &Whose,
     concern: Concern,
     seen: &Snapshot,
     now: Timestamp,
-) -> Result<Copying, MoneyError> {
-    let (Some(fence), Some(truth)) = (seen.fence(whose), seen.truth(whose, concern)) else {
+) -> Result<Copying, ItemError> {
+    let (Some(fence), Some(truth)) = (seen.fence(whose)?, seen.truth(whose, concern)?) else {
         return Ok(if seen.is_adopted(whose) { Copying::Done } else { Copying::NotAdopted });
     };
     if fence > migration.fence.number() {
@@ -60,7 +61,7 @@ pub fn copy(
     if fence < migration.fence.number() {
         return Ok(Copying::Raise(raised(migration, whose)));
     }
-    let mut items = vec![marker(migration, whose, concern, now).ok_or(MoneyError::Unreadable)?];
+    let mut items = vec![marker(migration, whose, concern, now).ok_or_else(unbuilt)?];
     let mut record = TransactItem::update(
         Role::GodRecord,
         whose.record(),
@@ -74,7 +75,7 @@ pub fn copy(
     for counterpart in migration.counterparts_of(whose, concern) {
         for item in brought(migration, &counterpart, seen, way)? {
             if item.key() == record.key() {
-                record = record.and(item).ok_or(MoneyError::Unreadable)?;
+                record = record.and(item).ok_or_else(unbuilt)?;
             } else {
                 rest.push(item);
             }
@@ -133,12 +134,13 @@ fn brought(
     counterpart: &Counterpart,
     seen: &Snapshot,
     way: Way,
-) -> Result<Vec<TransactItem>, MoneyError> {
+) -> Result<Vec<TransactItem>, ItemError> {
     let nothing = Item::new();
     let (legacy_key, split_key) = (counterpart.legacy(migration.phase.model()), counterpart.split());
     let legacy = seen.get(&legacy_key).unwrap_or(&nothing);
     let split = seen.get(&split_key).unwrap_or(&nothing);
-    let view = counterpart.view(legacy);
+    let view = counterpart.view(legacy, |name| seen.odd(name));
+    let view = view.map_err(|error| ItemError::invalid(error.attribute))?;
     let (from, source_key, target_key) = match way {
         Way::ToSplit => (&view, legacy_key, split_key),
         Way::ToLegacy => (split, split_key, legacy_key),
@@ -155,7 +157,8 @@ fn brought(
         let value = from.get(*attribute);
         match nature {
             Nature::Sum => {
-                let missing = difference(number(value)?, number(to)?)?;
+                let missing = difference(number(attribute, value)?, number(attribute, to)?);
+                let missing = missing.map_err(|_| ItemError::invalid(*attribute))?;
                 if missing != "0" || (value.is_some() && to.is_none()) {
                     update = update.add(target, placeholder, Value::N(missing));
                 }
@@ -169,8 +172,18 @@ fn brought(
                     Some(source) => Condition::compare(name, Cmp::Eq, format!("{placeholder}_read"), source.clone()),
                     None => Condition::absent(name),
                 }));
+                let meant = match way {
+                    Way::ToSplit => to,
+                    Way::ToLegacy => to.and(view.get(*attribute)),
+                };
                 update = match value {
-                    Some(value) if to != Some(value) => update.set(target, placeholder, value.clone()),
+                    Some(value) if meant != Some(value) => {
+                        let written = match way {
+                            Way::ToSplit => value.clone(),
+                            Way::ToLegacy => counterpart.as_stored(attribute, value, to),
+                        };
+                        update.set(target, placeholder, written)
+                    }
                     None if to.is_some() => update.remove(target),
                     Some(_) | None => update,
                 };
@@ -192,10 +205,17 @@ fn brought(
     Ok(items)
 }
 
-fn number(value: Option<&Value>) -> Result<&str, MoneyError> {
+fn number<'a>(attribute: &str, value: Option<&'a Value>) -> Result<&'a str, ItemError> {
     match value {
         None => Ok("0"),
         Some(Value::N(number)) => Ok(number),
-        Some(Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) => Err(MoneyError::Unreadable),
+        Some(Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) => {
+            Err(ItemError::wrong_type(attribute, AttributeKind::Number))
+        }
     }
+}
+
+/// Never given: the parts of a copy write no attribute twice.
+fn unbuilt() -> ItemError {
+    ItemError::invalid(FENCE)
 }

@@ -1,10 +1,13 @@
 //! Where a split record stands in the legacy model, and under which names.
 
+use super::legacy::{EpochUnit, KIND, LegacyKind, NO_MAP, NULL, Unadoptable, unadoptable};
 use super::plan::{Concern, Model};
+use super::record::REGIONAL;
+use super::snapshot::{LegacyItem, Odd};
 use crate::dynamo::{Item, Value, at, put_at};
 use crate::ids::CustomerId;
 use crate::keys::{self, Key, Partition, attr, sk};
-use crate::money::{Asset, AssetSpec, stored_text};
+use crate::money::{Asset, AssetSpec};
 use crate::time::Timestamp;
 
 /// A split record that has a counterpart in the legacy model: a customer's profile, balance or aggregates.
@@ -188,26 +191,56 @@ impl Counterpart {
     }
 
     /// The split record as the legacy item has it. What the legacy model left out reads as what it meant: a sum of
-    /// nothing, an active account. An empty text is a text that is not there.
-    pub(super) fn view(&self, legacy: &Item) -> Item {
+    /// nothing, an active account. An empty text is a text that is not there, and a timestamp that is a number is text.
+    ///
+    /// # Errors
+    /// [`Unadoptable`] if it has an attribute of a type that the ledger does not read there.
+    pub(super) fn view(&self, legacy: &Item, odd: impl Fn(&str) -> Option<Odd>) -> Result<Item, Unadoptable> {
         let split = self.split();
+        if let Kind::Balance(Asset::Regional(_)) = &self.kind {
+            is_map(legacy.get(REGIONAL), odd(REGIONAL))?;
+        }
         let mut view =
             Item::from([(attr::PK.to_owned(), Value::s(split.pk())), (attr::SK.to_owned(), Value::s(split.sk()))]);
         for (attribute, _) in self.attributes() {
-            let found = self.name(attribute).and_then(|name| at(legacy, &name));
-            match found.filter(|found| **found != Value::s("")) {
-                Some(Value::N(number)) => {
-                    let number = stored_text(number).unwrap_or_else(|_| number.clone());
-                    view.insert((*attribute).to_owned(), Value::N(number));
-                }
-                Some(value) => {
-                    view.insert((*attribute).to_owned(), value.clone());
-                }
-                None => {}
+            let Some(name) = self.name(attribute) else { continue };
+            if let Some(value) = self.kind_of(attribute).read(&name, at(legacy, &name), odd(&name))? {
+                view.insert((*attribute).to_owned(), value);
             }
         }
         self.complete(&mut view);
-        view
+        Ok(view)
+    }
+
+    /// The same of an item with what cannot be read of it.
+    ///
+    /// # Errors
+    /// As [`Self::view`].
+    pub(super) fn view_of(&self, legacy: &LegacyItem) -> Result<Item, Unadoptable> {
+        let odd = |name: &str| legacy.odd.iter().find(|(odd, _)| odd == name).map(|(_, odd)| *odd);
+        self.view(&legacy.item, odd)
+    }
+
+    /// What the legacy system may have stored for an attribute.
+    fn kind_of(&self, attribute: &str) -> LegacyKind {
+        match (&self.kind, attribute) {
+            (Kind::Balance(_), attr::BALANCE) | (Kind::Metrics, "co2_total") => LegacyKind::Sum,
+            (Kind::Profile, "name" | "email" | "phone") => LegacyKind::Text,
+            (Kind::Profile, attr::UPDATED_AT) | (_, attr::CREATED_AT) => LegacyKind::Time,
+            (Kind::Profile | Kind::Balance(_) | Kind::Metrics, _) => LegacyKind::Own,
+        }
+    }
+
+    /// A split record's value as the legacy item holds it. A timestamp keeps the type and the unit that it has there:
+    /// the legacy system's readers may still be on.
+    pub(super) fn as_stored(&self, attribute: &str, value: &Value, stored: Option<&Value>) -> Value {
+        match (self.kind_of(attribute), EpochUnit::of(stored), value) {
+            (LegacyKind::Time, Some(unit), Value::S(text)) => match Timestamp::parse(text) {
+                Ok(at) => unit.value(at),
+                Err(_) => value.clone(),
+            },
+            _ => value.clone(),
+        }
     }
 
     fn complete(&self, view: &mut Item) {
@@ -236,5 +269,17 @@ impl Counterpart {
             put_at(legacy, &self.name(attribute).ok_or_else(|| attribute.clone())?, value.clone());
         }
         Ok(())
+    }
+}
+
+/// A map of regional currencies, or none.
+pub(super) fn is_map(stored: Option<&Value>, odd: Option<Odd>) -> Result<(), Unadoptable> {
+    match (stored, odd) {
+        (_, Some(Odd::Other)) => Err(unadoptable(REGIONAL, KIND)),
+        (_, Some(Odd::Null)) => Err(unadoptable(REGIONAL, NULL)),
+        (None | Some(Value::M(_)), None) => Ok(()),
+        (Some(Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_)), None) => {
+            Err(unadoptable(REGIONAL, NO_MAP))
+        }
     }
 }

@@ -2,9 +2,10 @@
 //! operation, `history#<epoch ms>#<operation>`.
 
 use super::plan::Stage;
+use super::record::REGIONAL;
 use super::snapshot::Change;
 use crate::account::Account;
-use crate::dynamo::{Item, Value, read};
+use crate::dynamo::{AttributeKind, Item, ItemError, Value, read};
 use crate::ids::TransactionId;
 use crate::keys::{Key, attr, sk};
 use crate::money::{Asset, Delta};
@@ -51,8 +52,8 @@ fn written(key: &Key, entry: &Item) -> Option<TransactItem> {
 /// makes the same reference. `None` if it is none: ours, or not under an instant.
 #[must_use]
 pub fn reference(item: &Item) -> Option<(Key, Item)> {
-    let (pk, legacy_sk) = (read::opt_text(item, attr::PK)?, read::opt_text(item, attr::SK)?);
-    let key = Key::stored(&crate::keys::tenant_of(pk)?, pk, legacy_sk)?;
+    let key = key_of(item)?;
+    let legacy_sk = key.sk();
     let customer = key.customer()?;
     let (_, operation) = legacy_sk.strip_prefix(sk::HISTORY)?.split_once('#')?;
     let at = Timestamp::from_millis(millis_of(legacy_sk)?);
@@ -71,7 +72,7 @@ pub fn reference(item: &Item) -> Option<(Key, Item)> {
         (LEGACY_SK.to_owned(), Value::s(legacy_sk)),
     ]);
     for kept in ["memo", "merchant_id", "payment_id", "topup_id"] {
-        if let Some(text) = read::opt_text(item, kept) {
+        if let Some(text) = legacy_text(item, kept) {
             made.insert(kept.to_owned(), Value::s(text));
         }
     }
@@ -88,7 +89,7 @@ pub(super) fn millis_of(legacy_sk: &str) -> Option<i64> {
 /// Whether the ledger has written a legacy item, for an entry: its sort key ends with that entry's id. Others may have
 /// ids of transactions of their own.
 fn is_ours(item: &Item, legacy_sk: &str) -> bool {
-    let id = read::opt_text(item, "transaction_id");
+    let id = legacy_text(item, "transaction_id");
     id.is_some_and(|id| TransactionId::parse(id).is_ok() && legacy_sk.ends_with(&format!("#{id}")))
 }
 
@@ -100,34 +101,87 @@ pub fn is_of_legacy(reference: &Item) -> bool {
 
 /// What a legacy item says that it moved: signed numbers under the names of the God Record.
 fn moved(item: &Item) -> Vec<Delta> {
-    let named = [("amount", Asset::Ecopay), ("point", Asset::Point), ("jcredit", Asset::Jcredit)];
-    let whole = named.into_iter().filter_map(|(name, asset)| Some((asset, read::opt_number(item, name)?)));
-    let regional = read::opt_map(item, "regional").into_iter().flatten().filter_map(|(name, value)| match value {
-        Value::N(number) => Some((Asset::parse(&format!("REGIONAL#{name}")).ok()?, number.as_str())),
-        Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
-    });
-    whole.chain(regional).filter_map(|(asset, number)| Delta::from_stored(asset, number).ok()).collect()
+    amounts(item).into_iter().filter_map(|(_, delta)| delta?.ok()).collect()
+}
+
+/// The attributes of a legacy history item that should say what it moved and are no amount. A reference keeps them as
+/// they are, and its line is shown without them.
+#[must_use]
+pub fn unread_amounts(item: &Item) -> Vec<String> {
+    amounts(item).into_iter().filter(|(_, delta)| matches!(delta, Some(Err(_)))).map(|(name, _)| name).collect()
+}
+
+/// Each attribute that should be an amount, and the amount; none if it moved nothing of the asset.
+fn amounts(item: &Item) -> Vec<(String, Option<Result<Delta, ItemError>>)> {
+    let amount = |asset: Asset, name: &str, value: &Value| match value {
+        Value::N(number) if crate::money::stored_text(number).as_deref() == Ok("0") => None,
+        Value::N(number) => Some(Delta::from_stored(asset, number).map_err(|_| ItemError::invalid(name))),
+        Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => {
+            Some(Err(ItemError::wrong_type(name, AttributeKind::Number)))
+        }
+    };
+    let mut amounts = Vec::new();
+    for (name, asset) in [("amount", Asset::Ecopay), ("point", Asset::Point), ("jcredit", Asset::Jcredit)] {
+        if let Some(value) = item.get(name) {
+            amounts.push((name.to_owned(), amount(asset, name, value)));
+        }
+    }
+    match read::opt_map(item, REGIONAL) {
+        Ok(currencies) => {
+            for (currency, value) in currencies.into_iter().flatten() {
+                let name = format!("{REGIONAL}.{currency}");
+                let delta = match Asset::parse(&format!("REGIONAL#{currency}")) {
+                    Ok(asset) => amount(asset, &name, value),
+                    Err(_) => Some(Err(ItemError::invalid(&name))),
+                };
+                amounts.push((name, delta));
+            }
+        }
+        Err(error) => amounts.push((REGIONAL.to_owned(), Some(Err(error)))),
+    }
+    amounts
+}
+
+/// A text of a legacy item. The legacy system may have given the attribute any type: what is no text is kept in the
+/// reference as it is.
+fn legacy_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    match item.get(name)? {
+        Value::S(text) => Some(text),
+        Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
+    }
+}
+
+/// The key of a tenant's item.
+pub(super) fn key_of(item: &Item) -> Option<Key> {
+    let (pk, sk) = (read::key_text(item, attr::PK)?, read::key_text(item, attr::SK)?);
+    Key::stored(&crate::keys::tenant_of(pk)?, pk, sk)
 }
 
 /// Items of a history in both formats, each fact once: an entry or a reference stands for the legacy item that it
 /// names. What only the legacy format has becomes a reference, but for what is under no instant: that has no place in a
 /// history, and the parity of both formats tells of it. In no order.
-#[must_use]
-pub fn merged(items: Vec<Item>) -> Vec<Item> {
-    let of = |item: &Item, name: &str| {
-        Some((read::opt_text(item, attr::PK)?.to_owned(), read::opt_text(item, name)?.to_owned()))
-    };
-    let told: BTreeSet<_> = items.iter().filter_map(|item| of(item, LEGACY_SK)).collect();
-    let is_legacy = |item: &Item| read::opt_text(item, attr::SK).is_some_and(|sk| sk.starts_with(sk::HISTORY));
+///
+/// # Errors
+/// [`ItemError`] if an entry or a reference does not look as we write it.
+pub fn merged(items: Vec<Item>) -> Result<Vec<Item>, ItemError> {
+    let is_legacy = |item: &Item| read::key_text(item, attr::SK).is_some_and(|sk| sk.starts_with(sk::HISTORY));
     let (legacy, mut merged): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_legacy);
-    let untold = legacy.into_iter().filter(|item| of(item, attr::SK).is_none_or(|sk| !told.contains(&sk)));
-    let is_ours = |item: &Item| read::opt_text(item, attr::SK).is_some_and(|name| is_ours(item, name));
+    let mut told = BTreeSet::new();
+    for item in &merged {
+        if let Some(named) = read::opt_string(item, LEGACY_SK)? {
+            told.insert((read::text(item, attr::PK)?.to_owned(), named));
+        }
+    }
+    let text = |item: &Item, key: &str| read::key_text(item, key).unwrap_or_default().to_owned();
+    let is_told = |item: &Item| told.contains(&(text(item, attr::PK), text(item, attr::SK)));
+    let untold = legacy.into_iter().filter(|item| !is_told(item));
+    let is_ours = |item: &Item| read::key_text(item, attr::SK).is_some_and(|name| is_ours(item, name));
     merged.extend(untold.filter_map(|item| match reference(&item) {
         Some((_, reference)) => Some(reference),
         // One of ours, whose entry has been written since entries were read.
         None => is_ours(&item).then_some(item),
     }));
-    merged
+    Ok(merged)
 }
 
 /// Puts references for legacy items that the ledger has not written, as many as are given. The same items always make
@@ -171,7 +225,7 @@ mod tests {
         assert_eq!(line.changes.iter().map(Delta::text).collect::<Vec<_>>(), ["-500"]);
         assert_eq!(key.sk(), format!("TXNREF#{}", line.id));
         // The legacy system may have had ids of its own, of whatever form.
-        let kept = read::opt_map(&made, "legacy").unwrap();
+        let kept = read::map(&made, "legacy").unwrap();
         assert_eq!(kept["transaction_id"], Value::s("A-17"));
         assert!(is_of_legacy(&made) && told_by(&legacy) == [key] && tells(&made, &legacy));
         let uuid = item(ID, "history#1700000000000#pay", &[("transaction_id", OTHER)]);
@@ -192,7 +246,7 @@ mod tests {
         let entry = item(ID, &format!("TXN#{OTHER}"), &[("transaction_id", OTHER), (LEGACY_SK, &legacy_sk)]);
         let text = |item: &Item, name: &str| read::text(item, name).unwrap().to_owned();
         let of = |items: &[Item]| {
-            let merged = merged(items.to_vec());
+            let merged = merged(items.to_vec()).unwrap();
             merged.iter().map(|item| (text(item, attr::PK), text(item, attr::SK))).collect::<BTreeSet<_>>()
         };
         let only = |item: &Item| BTreeSet::from([(text(item, attr::PK), text(item, attr::SK))]);

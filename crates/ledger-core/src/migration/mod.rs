@@ -7,6 +7,7 @@ mod contract;
 mod copy;
 mod counterpart;
 mod history;
+mod legacy;
 mod moving;
 mod page;
 mod parity;
@@ -19,11 +20,12 @@ mod setting;
 mod snapshot;
 mod standing;
 
-pub use adopt::{Adoption, Unadoptable, adopt};
+pub use adopt::{Adoption, adopt};
 pub use contract::{Contraction, HISTORY_KEPT, contract, expire_history};
 pub use copy::{Copying, copy};
 pub use counterpart::Counterpart;
-pub use history::{LEGACY_SK, is_of_legacy, merged, refer, reference};
+pub use history::{LEGACY_SK, is_of_legacy, merged, refer, reference, unread_amounts};
+pub use legacy::Unadoptable;
 pub use moving::{Evidence, PassResult, RECENT, Refused, SETTLES};
 pub use page::{legacy_after, legacy_of, newest};
 pub use parity::{Difference, Parity, parity, tells, told_by};
@@ -33,9 +35,9 @@ pub use pass::{
 pub use placed::{Cancelled, Placed};
 pub use plan::{Concern, Model, Move, Phase, PhaseError, Stage};
 pub use record::{Stale, Truth};
-pub use seen::Reading;
+pub use seen::{Reading, Unseen};
 pub use setting::{Fence, Layout, Migration};
-pub use snapshot::{Change, Odd, Snapshot, Whose};
+pub use snapshot::{Change, LegacyItem, Odd, Snapshot, Whose};
 pub use standing::Standing;
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub fn newest(
     read_to: Option<&str>,
 ) -> Result<Option<Vec<Item>>, ItemError> {
     let mut lines = Vec::new();
-    for item in merged(items) {
+    for item in merged(items)? {
         lines.push((read::parsed(&item, "transaction_id", Uuid::parse_str)?, item));
     }
     lines.retain(|(id, _)| after.is_none_or(|after| *id < after));

@@ -1,14 +1,15 @@
 //! Whether both models say the same of a customer, attribute by attribute, as of one instant.
 
 use super::counterpart::Nature;
-use super::history::{LEGACY_SK, reference};
+use super::history::{LEGACY_SK, key_of, reference};
+use super::legacy::Unadoptable;
 use super::plan::{Concern, Stage};
 use super::record::Truth;
 use super::setting::Migration;
 use super::snapshot::{Snapshot, Whose};
-use crate::dynamo::{Item, Value, read};
+use crate::dynamo::{Item, ItemError, Value, read};
 use crate::ids::TransactionId;
-use crate::keys::{self, Key, Partition, attr};
+use crate::keys::{Key, Partition, attr};
 use std::collections::BTreeSet;
 
 /// What two models do not say alike. Names only: what they say may be personal.
@@ -40,14 +41,16 @@ impl Parity {
 }
 
 /// Compares what the phase has in both models. The history is compared apart ([`told_by`]).
-#[must_use]
-pub fn parity(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Parity {
+///
+/// # Errors
+/// [`ItemError`] if the God Record does not say where a concern stands as we write it.
+pub fn parity(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Result<Parity, ItemError> {
     let mut parity = Parity::default();
     for concern in Concern::ALL {
         match migration.phase.stage(concern) {
             Stage::LegacyOnly | Stage::NewOnly => {}
             Stage::DualWrite | Stage::Backfilled | Stage::ReadNew => {
-                if seen.truth(whose, concern) == Some(Truth::Both) {
+                if seen.truth(whose, concern)? == Some(Truth::Both) {
                     parity.differences.extend(differences(migration, whose, concern, seen));
                 } else {
                     parity.not_copied.insert(concern);
@@ -55,14 +58,26 @@ pub fn parity(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Parity {
             }
         }
     }
-    parity
+    Ok(parity)
 }
 
 fn differences(migration: &Migration, whose: &Whose, concern: Concern, seen: &Snapshot) -> Vec<Difference> {
     let nothing = Item::new();
     let mut differences = Vec::new();
     for counterpart in migration.counterparts_of(whose, concern) {
-        let view = counterpart.view(seen.get(&counterpart.legacy(migration.phase.model())).unwrap_or(&nothing));
+        let legacy = seen.get(&counterpart.legacy(migration.phase.model())).unwrap_or(&nothing);
+        let view = match counterpart.view(legacy, |name| seen.odd(name)) {
+            Ok(view) => view,
+            // No split record has a value like it.
+            Err(Unadoptable { attribute: named, .. }) => {
+                let mut attributes = counterpart.attributes().iter().map(|(attribute, _)| *attribute);
+                let attribute = attributes.find(|attribute| counterpart.name(attribute).as_deref() == Some(&named));
+                let record = counterpart.split().sk().to_owned();
+                let attribute = attribute.map_or(named, str::to_owned);
+                differences.push(Difference { concern, record, attribute });
+                continue;
+            }
+        };
         let split = seen.get(&counterpart.split()).unwrap_or(&nothing);
         for (attribute, nature) in counterpart.attributes() {
             let same = match nature {
@@ -96,10 +111,7 @@ pub fn told_by(item: &Item) -> Vec<Key> {
         return vec![reference];
     }
     let id = read::parsed(item, "transaction_id", TransactionId::parse).ok();
-    let partition = || {
-        let (pk, name) = (read::opt_text(item, attr::PK)?, read::opt_text(item, attr::SK)?);
-        Some(Key::stored(&keys::tenant_of(pk)?, pk, name)?.partition())
-    };
+    let partition = || key_of(item).map(|key| key.partition());
     let both = |(id, partition): (TransactionId, Partition)| vec![partition.entry(id), partition.entry_reference(id)];
     id.zip(partition()).map(both).unwrap_or_default()
 }
@@ -107,5 +119,8 @@ pub fn told_by(item: &Item) -> Vec<Key> {
 /// Whether what was found under one of those keys stands for a legacy history item.
 #[must_use]
 pub fn tells(found: &Item, of: &Item) -> bool {
-    read::opt_text(found, LEGACY_SK).is_some_and(|named| read::opt_text(of, attr::SK) == Some(named))
+    match (read::text(found, LEGACY_SK), read::text(of, attr::SK)) {
+        (Ok(named), Ok(name)) => named == name,
+        (Err(_), _) | (_, Err(_)) => false,
+    }
 }

@@ -235,9 +235,8 @@ impl Pass {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let count = |name: &str| read::opt_int(item, name).unwrap_or_default();
+        let count = |name: &str| Ok(read::opt_int(item, name)?.unwrap_or_default());
         let small = |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| wrong(name));
-        let finished_at = read::opt_text(item, "finished_at").map(Timestamp::parse).transpose();
         Ok(Self {
             kind: PassKind::parse(read::text(item, "kind")?).ok_or_else(|| wrong("kind"))?,
             state: PassState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
@@ -245,17 +244,17 @@ impl Pass {
             phase: u8::try_from(read::int(item, "phase")?).map_err(|_| wrong("phase"))?,
             requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            finished_at: finished_at.map_err(|_| wrong("finished_at"))?,
+            finished_at: read::opt_parsed(item, "finished_at", Timestamp::parse)?,
             per_second: small("per_second")?,
             holder: Holder::read(item)?,
-            after: match read::opt_map(item, "after") {
-                Some(key) => Some(stored_key(key).ok_or_else(|| wrong("after"))?),
+            after: match read::opt_map(item, "after")? {
+                Some(key) => Some(stored_key(key)?.ok_or_else(|| wrong("after"))?),
                 None => None,
             },
             tally: PassTally {
-                customers: count("customers"),
-                changed: count("changed"),
-                left: count("left"),
+                customers: count("customers")?,
+                changed: count("changed")?,
+                left: count("left")?,
                 concerns: concerns(item)?,
                 examples: examples(item)?,
             },
@@ -326,13 +325,12 @@ impl Pass {
 }
 
 fn concerns(item: &Item) -> Result<BTreeMap<Concern, i64>, ItemError> {
-    let counts = read::opt_map(item, "concerns").into_iter().flatten();
-    counts
-        .map(|(name, _)| {
-            let count = read::opt_map(item, "concerns").and_then(|counts| read::opt_int(counts, name));
-            Concern::parse(name).zip(count).ok_or_else(|| wrong("concerns"))
-        })
-        .collect()
+    let Some(counts) = read::opt_map(item, "concerns")? else { return Ok(BTreeMap::new()) };
+    let count = |name: &String| {
+        let concern = Concern::parse(name).ok_or_else(|| wrong("concerns"))?;
+        Ok((concern, read::int(counts, name)?))
+    };
+    counts.keys().map(count).collect()
 }
 
 fn examples(item: &Item) -> Result<Vec<(CustomerId, String)>, ItemError> {
@@ -342,14 +340,14 @@ fn examples(item: &Item) -> Result<Vec<(CustomerId, String)>, ItemError> {
         }
         Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => Err(wrong("examples")),
     };
-    read::list(item, "examples").iter().map(example).collect()
+    read::list(item, "examples")?.iter().map(example).collect()
 }
 
-fn stored_key(key: &Item) -> Option<Key> {
-    let (pk, sk) = (read::opt_text(key, "pk")?, read::opt_text(key, "sk")?);
-    Key::stored(&keys::tenant_of(pk)?, pk, sk)
+fn stored_key(key: &Item) -> Result<Option<Key>, ItemError> {
+    let (pk, sk) = (read::text(key, "pk")?, read::text(key, "sk")?);
+    Ok(keys::tenant_of(pk).and_then(|tenant| Key::stored(&tenant, pk, sk)))
 }
 
 fn wrong(attribute: &str) -> ItemError {
-    ItemError { attribute: attribute.to_owned() }
+    ItemError::invalid(attribute)
 }

@@ -124,7 +124,12 @@ impl Told {
         for Guarded { position, item, seen_as } in &self.guards {
             let seen = match seen_as {
                 Some(counterpart) => {
-                    old.as_ref().filter(|old| counterpart.stands_in(old)).map(|old| counterpart.view(old))
+                    let stands = old.as_ref().filter(|old| counterpart.stands_in(old));
+                    match stands.map(|old| counterpart.view(old, |_| None)).transpose() {
+                        Ok(view) => view,
+                        // What cannot be read explains nothing: whether the God Record is stale is asked below.
+                        Err(_) => continue,
+                    }
                 }
                 None => old.clone(),
             };

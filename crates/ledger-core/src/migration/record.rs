@@ -3,7 +3,7 @@
 use super::counterpart::Counterpart;
 use super::plan::{Concern, Stage};
 use super::setting::{Fence, Migration};
-use crate::dynamo::{Cmp, Condition, Item, Update, Value, read};
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::ids::CustomerId;
 use crate::keys::attr;
@@ -35,6 +35,8 @@ pub enum Stale {
     Fenced,
     /// The concern has to be copied first.
     NotCopied(CustomerId, Concern),
+    /// The God Record does not say where the customer stands as we write it.
+    Unreadable(ItemError),
 }
 
 /// What a transaction asks of a God Record.
@@ -61,10 +63,12 @@ impl Truth {
     }
 
     /// Where a concern stands, as the God Record says; `None` if it does not say.
-    #[must_use]
-    pub fn read(record: &Item, concern: Concern) -> Option<Self> {
-        let name = read::opt_text(record, &attribute(concern))?;
-        Self::ALL.into_iter().find(|truth| truth.name() == name)
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not say so as we write it.
+    pub fn read(record: &Item, concern: Concern) -> Result<Option<Self>, ItemError> {
+        let parse = |name: &str| Self::ALL.into_iter().find(|truth| truth.name() == name).ok_or(());
+        read::opt_parsed(record, &attribute(concern), parse)
     }
 
     pub(super) fn value(self) -> Value {
@@ -100,14 +104,22 @@ impl GodRecord {
     /// Which of its own clauses does not hold on the item as it was. Without an item there may be no such customer, or
     /// one whom only split records know: a look at both models tells.
     pub(super) fn stale(&self, old: Option<&Item>) -> Option<Stale> {
+        self.stale_of(old).unwrap_or_else(|error| Some(Stale::Unreadable(error)))
+    }
+
+    fn stale_of(&self, old: Option<&Item>) -> Result<Option<Stale>, ItemError> {
         let not_adopted = Stale::NotAdopted(self.customer);
-        let Some(old) = old else { return Some(not_adopted) };
-        let Some(fence) = read::opt_int(old, FENCE) else { return Some(not_adopted) };
+        let Some(old) = old else { return Ok(Some(not_adopted)) };
+        let Some(fence) = read::opt_int(old, FENCE)? else { return Ok(Some(not_adopted)) };
         if fence > self.fence.number() {
-            return Some(Stale::Fenced);
+            return Ok(Some(Stale::Fenced));
         }
-        let wrong = self.not.iter().find(|(concern, not)| Truth::read(old, *concern) == Some(*not));
-        wrong.map(|(concern, _)| Stale::NotCopied(self.customer, *concern))
+        for (concern, not) in &self.not {
+            if Truth::read(old, *concern)? == Some(*not) {
+                return Ok(Some(Stale::NotCopied(self.customer, *concern)));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -1,11 +1,25 @@
 //! Reading a split record through a layout: what is asked of the store, and what its answer means.
 
+use super::adopt;
 use super::counterpart::Counterpart;
+use super::legacy::Unadoptable;
 use super::plan::Concern;
 use super::record::{FENCE, Truth};
 use super::setting::{Layout, Migration};
-use crate::dynamo::{Item, Value};
+use super::snapshot::LegacyItem;
+use crate::dynamo::{Item, ItemError, Value};
 use crate::keys::{Key, Partition};
+
+/// Why a customer's record in the legacy model cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unseen {
+    /// The ledger could not take the customer over: the legacy system left what it cannot keep.
+    #[error(transparent)]
+    Unadoptable(#[from] Unadoptable),
+    /// It does not look as we write it.
+    #[error(transparent)]
+    Unreadable(#[from] ItemError),
+}
 
 /// How a split record that may stand elsewhere is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,36 +63,47 @@ impl Reading<'_> {
 
     /// The split record, from wherever the truth is: for a customer where their own God Record says so, else where the
     /// phase says. One whom the ledger has not taken over stands in the God Record.
-    #[must_use]
-    pub fn item(&self, [record, legacy, split]: [Option<Item>; 3]) -> Option<Item> {
+    ///
+    /// # Errors
+    /// [`Unseen`] if it cannot be read where it stands.
+    pub fn item(&self, legacy: [Option<LegacyItem>; 2], split: Option<Item>) -> Result<Option<Item>, Unseen> {
+        let [record, legacy] = legacy;
         let concern = self.counterpart.concern();
         let by_phase = self.migration.phase.stage(concern).reads_split();
-        let is_split = match record.as_ref().map(|record| Truth::read(record, concern)) {
+        let is_split = match record.as_ref().map(|record| Truth::read(&record.item, concern)).transpose()? {
             Some(Some(Truth::Legacy)) => false,
             Some(Some(Truth::Split)) | None => true,
             Some(Some(Truth::Both)) => by_phase,
             // One that says nothing has been left for good, or not been taken over yet.
-            Some(None) if record.as_ref().is_some_and(|record| record.contains_key(FENCE)) => true,
+            Some(None) if record.as_ref().is_some_and(|record| record.item.contains_key(FENCE)) => true,
             Some(None) => self.migration.begins_split(concern),
         };
-        if is_split { split } else { self.view(record.as_ref()?, legacy.as_ref()) }
+        match record {
+            _ if is_split => Ok(split),
+            None => Ok(None),
+            Some(record) => self.view(&record.item, legacy.unwrap_or_default()),
+        }
     }
 
-    fn view(&self, record: &Item, legacy: Option<&Item>) -> Option<Item> {
-        let nothing = Item::new();
-        let legacy = legacy.unwrap_or(&nothing);
+    fn view(&self, record: &Item, legacy: LegacyItem) -> Result<Option<Item>, Unseen> {
         let runs = |asset| self.migration.assets.iter().any(|spec| spec.asset() == asset);
         let taken_over = record.contains_key(FENCE);
         let stands = match self.counterpart.asset() {
             Some(asset) if !taken_over => runs(asset),
-            Some(_) => self.counterpart.stands_in(legacy),
+            Some(_) => self.counterpart.stands_in(&legacy.item),
             None => true,
         };
-        let mut view = stands.then(|| self.counterpart.view(legacy))?;
+        if !stands {
+            return Ok(None);
+        }
+        if !taken_over {
+            adopt::is_adoptable(self.migration, &self.counterpart, &legacy)?;
+        }
+        let mut view = self.counterpart.view_of(&legacy)?;
         if self.counterpart.concern() == Concern::Profile {
             let accounts = i64::try_from(self.migration.assets.len()).unwrap_or(i64::MAX);
             view.entry("accounts".to_owned()).or_insert(Value::int(accounts));
         }
-        Some(view)
+        Ok(Some(view))
     }
 }

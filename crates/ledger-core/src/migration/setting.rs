@@ -66,10 +66,7 @@ impl Layout {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it: a layout that is not understood must not be guessed.
     pub fn read(config: &Item) -> Result<Self, ItemError> {
-        if !config.contains_key(ATTRIBUTE) {
-            return Ok(Self::Split);
-        }
-        let stored = read::opt_map(config, ATTRIBUTE).ok_or_else(|| wrong(ATTRIBUTE))?;
+        let Some(stored) = read::opt_map(config, ATTRIBUTE)? else { return Ok(Self::Split) };
         if stored.contains_key("contracted_at") {
             return read::parsed(stored, "contracted_at", Timestamp::parse).map(|_| Self::Split);
         }
@@ -98,13 +95,7 @@ impl Migration {
             return Err(wrong("fence"));
         }
         let since = read::parsed(stored, "since", Timestamp::parse)?;
-        let contracting = match stored.get("contracting") {
-            None => false,
-            Some(Value::Bool(contracting)) => *contracting,
-            Some(Value::S(_) | Value::N(_) | Value::B(_) | Value::L(_) | Value::M(_)) => {
-                return Err(wrong("contracting"));
-            }
-        };
+        let contracting = read::opt_flag(stored, "contracting")?.unwrap_or_default();
         Ok(Self { contracting, ..Self::of(phase, fence, since, terms) })
     }
 
@@ -135,5 +126,5 @@ impl Migration {
 }
 
 fn wrong(attribute: &str) -> ItemError {
-    ItemError { attribute: attribute.to_owned() }
+    ItemError::invalid(attribute)
 }

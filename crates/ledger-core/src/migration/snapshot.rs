@@ -4,7 +4,7 @@ use super::counterpart::Counterpart;
 use super::plan::Concern;
 use super::record::{FENCE, Truth};
 use super::setting::Migration;
-use crate::dynamo::{Item, read};
+use crate::dynamo::{Item, ItemError, read};
 use crate::ids::{CustomerId, Tenant};
 use crate::keys::{Key, Partition};
 use crate::transaction::TransactItem;
@@ -24,6 +24,15 @@ pub struct Whose {
 pub struct Snapshot {
     items: BTreeMap<Key, Item>,
     odd: Vec<(String, Odd)>,
+}
+
+/// A legacy item, as far as it can be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LegacyItem {
+    /// What can be read.
+    pub item: Item,
+    /// The attributes that cannot be.
+    pub odd: Vec<(String, Odd)>,
 }
 
 /// An attribute of the God Record that is of a kind which the ledger does not write.
@@ -103,12 +112,14 @@ impl Snapshot {
     }
 
     /// Where a concern stands; `None` of a customer whom the ledger has not taken over, or has left for good.
-    #[must_use]
-    pub fn truth(&self, whose: &Whose, concern: Concern) -> Option<Truth> {
-        Truth::read(self.record(whose)?, concern)
+    ///
+    /// # Errors
+    /// [`ItemError`] if the God Record does not say so as we write it.
+    pub fn truth(&self, whose: &Whose, concern: Concern) -> Result<Option<Truth>, ItemError> {
+        self.record(whose).map_or(Ok(None), |record| Truth::read(record, concern))
     }
 
-    pub(super) fn fence(&self, whose: &Whose) -> Option<i64> {
-        read::opt_int(self.record(whose)?, FENCE)
+    pub(super) fn fence(&self, whose: &Whose) -> Result<Option<i64>, ItemError> {
+        self.record(whose).map_or(Ok(None), |record| read::opt_int(record, FENCE))
     }
 }

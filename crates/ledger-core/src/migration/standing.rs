@@ -3,7 +3,7 @@
 
 use super::counterpart::Counterpart;
 use super::plan::Concern;
-use super::record::{self, FENCE, REGIONAL, Truth};
+use super::record::{FENCE, REGIONAL, Truth};
 use crate::account::Account;
 use crate::dynamo::{Item, ItemError, read};
 use crate::keys::{Key, metrics_of};
@@ -32,8 +32,10 @@ impl Standing {
             if !item.contains_key(FENCE) {
                 return Ok(None);
             }
-            let in_legacy = assets(item).map(|asset| Ok((asset.clone(), is_in_legacy(item, Concern::of(&asset))?)));
-            (assets(item).collect::<Vec<_>>(), in_legacy.collect::<Result<_, ItemError>>()?)
+            let assets: Vec<Asset> = assets(item)?.collect();
+            let in_legacy = assets.iter().map(|asset| Ok((asset.clone(), is_in_legacy(item, Concern::of(asset))?)));
+            let in_legacy = in_legacy.collect::<Result<_, ItemError>>()?;
+            (assets, in_legacy)
         } else if *key == metrics_of(&key.partition()) {
             // Of the half-way model.
             (vec![Asset::Point, Asset::Jcredit], Vec::new())
@@ -42,27 +44,28 @@ impl Standing {
         };
         let counterparts = assets.into_iter().filter_map(|asset| Counterpart::of(&key.partition().balance(&asset)));
         let held = counterparts.filter(|counterpart| counterpart.stands_in(item));
-        let balances = held.filter_map(|of| Some((of.asset()?.clone(), of.view(item))));
-        Ok(Some(Self { account, in_legacy, balances: balances.collect() }))
+        let held = held.filter_map(|of| of.asset().cloned().map(|asset| (asset, of)));
+        let balances = held.map(|(asset, of)| match of.view(item, |_| None) {
+            Ok(view) => Ok((asset, view)),
+            Err(error) => Err(ItemError::invalid(error.attribute)),
+        });
+        Ok(Some(Self { account, in_legacy, balances: balances.collect::<Result<_, ItemError>>()? }))
     }
 }
 
 /// Assets of which a God Record may hold a balance. One of a regional currency that it does not name it has none of.
-fn assets(record: &Item) -> impl Iterator<Item = Asset> {
-    let regional = read::opt_map(record, REGIONAL).into_iter().flatten();
+fn assets(record: &Item) -> Result<impl Iterator<Item = Asset>, ItemError> {
+    let regional = read::opt_map(record, REGIONAL)?.into_iter().flatten();
     let regional = regional.filter_map(|(name, _)| Asset::parse(&format!("REGIONAL#{name}")).ok());
-    [Asset::Ecopay, Asset::Point, Asset::Jcredit].into_iter().chain(regional)
+    Ok([Asset::Ecopay, Asset::Point, Asset::Jcredit].into_iter().chain(regional))
 }
 
 /// A concern of which nothing is said has been left for good.
 fn is_in_legacy(record: &Item, concern: Concern) -> Result<bool, ItemError> {
-    let attribute = record::attribute(concern);
-    match Truth::read(record, concern) {
-        Some(Truth::Legacy) => Ok(true),
-        Some(Truth::Both | Truth::Split) => Ok(false),
-        None if record.contains_key(&attribute) => Err(ItemError { attribute }),
-        None => Ok(false),
-    }
+    Ok(match Truth::read(record, concern)? {
+        Some(Truth::Legacy) => true,
+        Some(Truth::Both | Truth::Split) | None => false,
+    })
 }
 
 #[cfg(test)]

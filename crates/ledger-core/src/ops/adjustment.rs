@@ -82,7 +82,7 @@ pub struct Answered {
 
 impl Answered {
     fn read(item: &Item, name: &str) -> Result<Self, ItemError> {
-        let wrong = || ItemError { attribute: "finding".to_owned() };
+        let wrong = || ItemError::invalid("finding");
         let (run, finding) = name.split_once('/').ok_or_else(wrong)?;
         Ok(Self {
             run: RunId::parse(run).map_err(|_| wrong())?,
@@ -105,7 +105,7 @@ impl Adjustment {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let asset = read::parsed(item, "asset", Asset::parse)?;
         Ok(Self {
             id: read::parsed(item, "adjustment_id", AdjustmentId::parse)?,
@@ -115,7 +115,7 @@ impl Adjustment {
             requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
             state: read::text(item, "state")?.to_owned(),
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            finding: match read::opt_text(item, "finding") {
+            finding: match read::opt_text(item, "finding")? {
                 Some(finding) => Some(Answered::read(item, finding)?),
                 None => None,
             },

@@ -117,9 +117,9 @@ impl GrantJob {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let count = |attribute: &str| usize::try_from(read::int(item, attribute)?).map_err(|_| wrong(attribute));
-        let customers = read::list(item, "customers").iter().map(|value| match value {
+        let customers = read::list(item, "customers")?.iter().map(|value| match value {
             Value::S(id) => CustomerId::parse(id).map_err(|_| wrong("customers")),
             Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => Err(wrong("customers")),
         });

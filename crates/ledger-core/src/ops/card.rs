@@ -48,13 +48,10 @@ impl CardRecord {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         Ok(Self {
             id: read::parsed(item, "card_id", CardId::parse)?,
-            owner: match read::opt_text(item, "owner") {
-                Some(owner) => Some(CustomerId::parse(owner).map_err(|_| wrong("owner"))?),
-                None => None,
-            },
+            owner: read::opt_parsed(item, "owner", CustomerId::parse)?,
             balance: Balance::from_stored(Asset::Ecopay, read::number(item, attr::BALANCE)?)
                 .map_err(|_| wrong(attr::BALANCE))?,
             state: read::text(item, "state")?.to_owned(),

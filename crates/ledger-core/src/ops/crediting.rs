@@ -36,9 +36,9 @@ impl Uncredited {
     /// # Errors
     /// [`ItemError`] if it is due and does not look as we write it.
     pub fn read(tenant: &Tenant, item: &Item) -> Result<Option<Self>, ItemError> {
-        let mark = read::opt_text(item, attr::DUE_PK).and_then(|mark| keys::credit_mark(tenant, mark));
+        let mark = read::opt_text(item, attr::DUE_PK)?.and_then(|mark| keys::credit_mark(tenant, mark));
         let Some((merchant, shard)) = mark else { return Ok(None) };
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         if read::parsed(item, "merchant_id", MerchantId::parse)? != merchant {
             return Err(wrong("merchant_id"));
         }
@@ -112,8 +112,8 @@ impl Uncredited {
 /// # Errors
 /// [`ItemError`] if it does not look as we write it.
 pub fn merchant_delta(item: &Item) -> Result<Vec<Delta>, ItemError> {
-    let wrong = || ItemError { attribute: DELTA.to_owned() };
-    let changes = read::opt_map(item, DELTA).ok_or_else(wrong)?;
+    let wrong = || ItemError::invalid(DELTA);
+    let changes = read::map(item, DELTA)?;
     let change = |(asset, delta): (&String, &Value)| {
         let Value::N(number) = delta else { return Err(wrong()) };
         Delta::from_stored(Asset::parse(asset).map_err(|_| wrong())?, number).map_err(|_| wrong())

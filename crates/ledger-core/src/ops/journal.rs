@@ -54,22 +54,13 @@ impl JournalEntry {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let optional = |attribute: &str| read::opt_text(item, attribute).is_some();
         Ok(Self {
             id: read::parsed(item, "transaction_id", TransactionId::parse)?,
             operation: read::text(item, "operation")?.to_owned(),
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            postings: read::list(item, "postings").iter().map(posting).collect::<Result<_, _>>()?,
-            payment_id: if optional("payment_id") {
-                Some(read::parsed(item, "payment_id", PaymentId::parse)?)
-            } else {
-                None
-            },
-            refund_id: if optional("refund_id") {
-                Some(read::parsed(item, "refund_id", RefundId::parse)?)
-            } else {
-                None
-            },
+            postings: read::list(item, "postings")?.iter().map(posting).collect::<Result<_, _>>()?,
+            payment_id: read::opt_parsed(item, "payment_id", PaymentId::parse)?,
+            refund_id: read::opt_parsed(item, "refund_id", RefundId::parse)?,
         })
     }
 }
@@ -80,7 +71,7 @@ impl HistoryLine {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item, party: Option<Account>) -> Result<Self, ItemError> {
-        let changes = match read::opt_map(item, "changes") {
+        let changes = match read::opt_map(item, "changes")? {
             Some(changes) => changes
                 .iter()
                 .map(|(asset, delta)| match delta {
@@ -90,7 +81,7 @@ impl HistoryLine {
                 .collect::<Result<_, _>>()?,
             None => {
                 let postings: Vec<Posting> =
-                    read::list(item, "postings").iter().map(posting).collect::<Result<_, _>>()?;
+                    read::list(item, "postings")?.iter().map(posting).collect::<Result<_, _>>()?;
                 // What the party could spend more or less: what is held shows when it is put aside.
                 let own = postings.iter().filter(|p| Some(p.account) == party && p.bucket == Bucket::Available);
                 crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))
@@ -99,17 +90,17 @@ impl HistoryLine {
                     .collect()
             }
         };
-        let text = |attribute: &str| read::opt_text(item, attribute).map(str::to_owned);
+        let text = |attribute: &str| read::opt_string(item, attribute);
         Ok(Self {
             id: read::parsed(item, "transaction_id", TransactionId::parse)?,
             operation: read::text(item, "operation")?.to_owned(),
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
             changes,
-            merchant_id: text("merchant_id"),
-            payment_id: text("payment_id"),
-            payment_status: text(PAYMENT_STATUS),
-            topup_id: text("topup_id"),
-            memo: text("memo"),
+            merchant_id: text("merchant_id")?,
+            payment_id: text("payment_id")?,
+            payment_status: text(PAYMENT_STATUS)?,
+            topup_id: text("topup_id")?,
+            memo: text("memo")?,
         })
     }
 }
@@ -117,7 +108,7 @@ impl HistoryLine {
 fn posting(value: &Value) -> Result<Posting, ItemError> {
     let Value::M(map) = value else { return Err(wrong("postings")) };
     let account = read::parsed(map, "account", Account::parse)?;
-    let bucket = match read::opt_text(map, "bucket") {
+    let bucket = match read::opt_text(map, "bucket")? {
         Some(name) => Bucket::parse(name).ok_or_else(|| wrong("bucket"))?,
         None => Bucket::Available,
     };
@@ -130,5 +121,5 @@ fn parse_delta(asset: &str, number: &str) -> Result<Delta, ItemError> {
 }
 
 fn wrong(attribute: &str) -> ItemError {
-    ItemError { attribute: attribute.to_owned() }
+    ItemError::invalid(attribute)
 }

@@ -20,7 +20,7 @@ const PAYOUT: &str = "payout";
 /// # Errors
 /// [`ItemError`] if it does not look as we write it.
 pub fn destination(profile: &Item) -> Result<Option<Destination>, ItemError> {
-    read::opt_map(profile, PAYOUT).map(Destination::read).transpose()
+    read::opt_map(profile, PAYOUT)?.map(Destination::read).transpose()
 }
 
 /// Whether a merchant may take payments.

@@ -116,9 +116,9 @@ impl PaymentRecord {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let amount = |attribute: &str, asset: Asset| -> Result<Option<Amount>, ItemError> {
-            let Some(number) = read::opt_number(item, attribute) else {
+            let Some(number) = read::opt_number(item, attribute)? else {
                 return Ok(None);
             };
             let balance = Balance::from_stored(asset, number).map_err(|_| wrong(attribute))?;
@@ -139,7 +139,7 @@ impl PaymentRecord {
                 .collect()
         };
         let instant = |attribute: &str| -> Result<Option<Timestamp>, ItemError> {
-            item.get(attribute).map(|_| read::parsed(item, attribute, Timestamp::parse)).transpose()
+            read::opt_parsed(item, attribute, Timestamp::parse)
         };
         let mut refundable = BTreeMap::new();
         for (asset, name) in by_suffix("refundable_")? {
@@ -165,7 +165,7 @@ impl PaymentRecord {
             co2: Co2Kg::from_stored(read::number(item, "co2")?).map_err(|_| wrong("co2"))?,
             state: PaymentState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            memo: read::opt_text(item, "memo").map(str::to_owned),
+            memo: read::opt_string(item, "memo")?,
         })
     }
 }

@@ -153,14 +153,11 @@ impl Run {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
-        let instant = |name: &str| match read::opt_text(item, name) {
-            Some(text) => Timestamp::parse(text).map(Some).map_err(|_| wrong(name)),
-            None => Ok(None),
-        };
-        let count = |name: &str| read::opt_int(item, name).unwrap_or_default();
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
+        let instant = |name: &str| read::opt_parsed(item, name, Timestamp::parse);
+        let count = |name: &str| Ok(read::opt_int(item, name)?.unwrap_or_default());
         let mut breaks = BTreeMap::new();
-        for (name, value) in read::opt_map(item, "breaks").into_iter().flatten() {
+        for (name, value) in read::opt_map(item, "breaks")?.into_iter().flatten() {
             let kind = BreakKind::parse(name).ok_or_else(|| wrong("breaks"))?;
             let Value::N(number) = value else { return Err(wrong("breaks")) };
             breaks.insert(kind, number.parse().map_err(|_| wrong("breaks"))?);
@@ -168,23 +165,20 @@ impl Run {
         Ok(Self {
             id: read::parsed(item, "run_id", RunId::parse)?,
             state: RunState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
-            requested_by: match read::opt_text(item, "requested_by") {
-                Some(_) => Some(read::parsed(item, "requested_by", StaffId::parse)?),
-                None => None,
-            },
+            requested_by: read::opt_parsed(item, "requested_by", StaffId::parse)?,
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
             holder: Holder::read(item)?,
             began_at: instant("began_at")?,
             finished_at: instant("finished_at")?,
             tally: Tally {
-                items: count("items"),
-                units: count("units"),
-                suspects: count("suspects"),
+                items: count("items")?,
+                units: count("units")?,
+                suspects: count("suspects")?,
                 breaks,
-                unsettled: count("unsettled"),
-                stored: count("stored"),
-                provider: read::opt_text(item, "provider").unwrap_or_default().to_owned(),
-                file: read::opt_text(item, "file").map(str::to_owned),
+                unsettled: count("unsettled")?,
+                stored: count("stored")?,
+                provider: read::opt_string(item, "provider")?.unwrap_or_default(),
+                file: read::opt_string(item, "file")?,
             },
         })
     }

@@ -71,13 +71,13 @@ impl TerminalRecord {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         Ok(Self {
             id: read::parsed(item, "terminal_id", TerminalId::parse)?,
             merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
             status: Status::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
             epoch: u32::try_from(read::int(item, "epoch")?).map_err(|_| wrong("epoch"))?,
-            public_key: read::opt_text(item, "public_key").map(str::to_owned),
+            public_key: read::opt_string(item, "public_key")?,
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
         })
     }
@@ -113,10 +113,13 @@ impl EnrolmentCode {
     /// Whether this very code has been answered with this very key: then a terminal that lost the
     /// answer gets it again. The code alone proves nothing more than it did the first time.
     #[must_use]
-    pub fn was_answered(&self, slot: &Item, record: &TerminalRecord, public_key: &str) -> bool {
-        read::opt_text(slot, "token_hash") == Some(&self.hash())
-            && read::opt_text(slot, "state") == Some("used")
-            && record.public_key.as_deref() == Some(public_key)
+    ///
+    /// # Errors
+    /// [`ItemError`] if the slot does not look as we write it.
+    pub fn was_answered(&self, slot: &Item, record: &TerminalRecord, public_key: &str) -> Result<bool, ItemError> {
+        Ok(read::opt_text(slot, "token_hash")? == Some(&self.hash())
+            && read::opt_text(slot, "state")? == Some("used")
+            && record.public_key.as_deref() == Some(public_key))
     }
 
     fn hash(&self) -> String {

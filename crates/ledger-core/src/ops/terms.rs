@@ -171,10 +171,10 @@ impl TenantTerms {
     /// # Errors
     /// [`ItemError`] if it does not look as [`TenantTerms::item`] writes it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let rate = |attribute: &str| Rate::from_stored(read::number(item, attribute)?).map_err(|_| wrong(attribute));
         let mut assets = BTreeMap::new();
-        for (name, terms) in read::opt_map(item, "assets").ok_or_else(|| wrong("assets"))? {
+        for (name, terms) in read::map(item, "assets")? {
             let Value::M(terms) = terms else {
                 return Err(wrong("assets"));
             };
@@ -192,15 +192,14 @@ impl TenantTerms {
             points_rate: rate("points_rate")?,
             card_cap: stored_amount(Asset::Ecopay, read::number(item, "card_cap")?).ok_or_else(|| wrong("card_cap"))?,
             card_bonus_rate: rate("card_bonus_rate")?,
-            spent_points: [SpentPoints::Deduct, SpentPoints::Forgive]
-                .into_iter()
-                .find(|policy| read::opt_text(item, "spent_points") == Some(policy.name()))
-                .ok_or_else(|| wrong("spent_points"))?,
+            spent_points: read::parsed(item, "spent_points", |name| {
+                [SpentPoints::Deduct, SpentPoints::Forgive].into_iter().find(|policy| policy.name() == name).ok_or(())
+            })?,
             due_shards: shards(item, "due_shards")?,
-            topup: read::opt_map(item, "topup").map(TopupTerms::read).transpose()?,
+            topup: read::opt_map(item, "topup")?.map(TopupTerms::read).transpose()?,
             requests_per_second: item.get(REQUESTS).map(|_| request_rate(item)).transpose()?,
             hold_hours: item.get(HOLD).map(|_| hold_hours(item)).transpose()?,
-            settlement: read::opt_map(item, "settlement").map(SettlementTerms::read).transpose()?,
+            settlement: read::opt_map(item, "settlement")?.map(SettlementTerms::read).transpose()?,
         })
     }
 
@@ -238,7 +237,7 @@ impl TenantTerms {
 
 impl TopupTerms {
     fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let seconds = u64::try_from(read::int(item, "abandoned_after_s")?).map_err(|_| wrong("abandoned_after_s"))?;
         Ok(Self {
             points_rate: Rate::from_stored(read::number(item, "points_rate")?).map_err(|_| wrong("points_rate"))?,
@@ -257,7 +256,7 @@ impl TopupTerms {
 
 impl AssetTerms {
     fn read(asset: Asset, item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let spec = match asset {
             Asset::Ecopay => AssetSpec::ECOPAY,
             Asset::Point => AssetSpec::POINT,
@@ -267,10 +266,10 @@ impl AssetTerms {
                 .and_then(|scale| AssetSpec::regional(key, scale))
                 .ok_or_else(|| wrong("scale"))?,
         };
-        let cap = read::opt_number(item, "cap");
+        let cap = read::opt_number(item, "cap")?;
         let cap = cap.map(|cap| stored_amount(spec.asset().clone(), cap).ok_or_else(|| wrong("cap")));
-        let flag = |name: &str| item.get(name) == Some(&Value::Bool(true));
-        Ok(Self { cap: cap.transpose()?, transferable: flag("transferable"), spendable: flag("spendable"), spec })
+        let flag = |name: &str| Ok::<_, ItemError>(read::opt_flag(item, name)? == Some(true));
+        Ok(Self { cap: cap.transpose()?, transferable: flag("transferable")?, spendable: flag("spendable")?, spec })
     }
 
     fn item(&self) -> Item {
@@ -322,19 +321,13 @@ fn request_rate(item: &Item) -> Result<RequestRate, ItemError> {
     u32::try_from(read::int(item, REQUESTS)?)
         .ok()
         .and_then(RequestRate::new)
-        .ok_or_else(|| ItemError { attribute: REQUESTS.to_owned() })
+        .ok_or_else(|| ItemError::invalid(REQUESTS))
 }
 
 fn hold_hours(item: &Item) -> Result<HoldHours, ItemError> {
-    u32::try_from(read::int(item, HOLD)?)
-        .ok()
-        .and_then(HoldHours::new)
-        .ok_or_else(|| ItemError { attribute: HOLD.to_owned() })
+    u32::try_from(read::int(item, HOLD)?).ok().and_then(HoldHours::new).ok_or_else(|| ItemError::invalid(HOLD))
 }
 
 pub(super) fn shards(item: &Item, attribute: &str) -> Result<Shards, ItemError> {
-    u32::try_from(read::int(item, attribute)?)
-        .ok()
-        .and_then(Shards::new)
-        .ok_or_else(|| ItemError { attribute: attribute.to_owned() })
+    u32::try_from(read::int(item, attribute)?).ok().and_then(Shards::new).ok_or_else(|| ItemError::invalid(attribute))
 }

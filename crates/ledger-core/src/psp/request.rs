@@ -27,8 +27,8 @@ impl PspTerms {
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             ledger: read::text(item, "ledger")?.to_owned(),
-            livemode: item.get("livemode") == Some(&Value::Bool(true)),
-            account: read::opt_text(item, "account").map(str::to_owned),
+            livemode: read::opt_flag(item, "livemode")? == Some(true),
+            account: read::opt_string(item, "account")?,
         })
     }
 

@@ -14,7 +14,7 @@ pub fn exported_item(line: &str) -> Option<Item> {
 }
 
 fn item(attributes: &Map<String, Json>) -> Item {
-    let read = |(name, typed): (&String, &Json)| (name.clone(), value(typed).unwrap_or(Value::Bool(false)));
+    let read = |(name, typed): (&String, &Json)| (name.clone(), value(typed).unwrap_or_else(Value::of_unknown_type));
     attributes.iter().map(read).collect()
 }
 
@@ -48,8 +48,8 @@ mod tests {
             ("flag".to_owned(), Value::Bool(true)),
             ("bytes".to_owned(), Value::B(vec![1, 2])),
             ("list".to_owned(), Value::L(vec![Value::s("a"), Value::M(inner)])),
-            ("odd".to_owned(), Value::Bool(false)),
-            ("nothing".to_owned(), Value::Bool(false)),
+            ("odd".to_owned(), Value::of_unknown_type()),
+            ("nothing".to_owned(), Value::of_unknown_type()),
         ]);
         assert_eq!(read, expected);
         for odd in ["", "{}", r#"{"Item":1}"#, r#"{"item":{}}"#, "[]"] {

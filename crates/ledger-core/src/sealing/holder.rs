@@ -68,7 +68,7 @@ impl Sealing {
         Ok(Self {
             holder: Holder::read(item)?,
             segments: read::int(item, "segments")?,
-            last: read::opt_map(item, "last").map(Link::read).transpose()?,
+            last: read::opt_map(item, "last")?.map(Link::read).transpose()?,
             acts_until: read::parsed(item, "acts_until", Timestamp::parse)?,
         })
     }

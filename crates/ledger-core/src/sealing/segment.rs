@@ -62,8 +62,10 @@ pub fn is_sealed(item: &Item) -> bool {
 }
 
 /// The segment that a record's stamp names: `2026-11-21/3`.
-#[must_use]
-pub fn segment_of(item: &Item) -> Option<&str> {
+///
+/// # Errors
+/// [`ItemError`] if the stamp is no string.
+pub fn segment_of(item: &Item) -> Result<Option<&str>, ItemError> {
     read::opt_text(item, STAMP)
 }
 
@@ -99,7 +101,7 @@ impl Link {
         let number = u32::try_from(read::int(item, "number")?);
         Ok(Self {
             day: read::parsed(item, "day", UtcDay::parse)?,
-            number: number.map_err(|_| ItemError { attribute: "number".to_owned() })?,
+            number: number.map_err(|_| ItemError::invalid("number"))?,
             hash: read::text(item, HASH)?.to_owned(),
         })
     }
@@ -123,8 +125,10 @@ impl Sealable {
         if is_sealed(item) {
             return Ok(None);
         }
-        let written = read::parsed(item, attr::CREATED_AT, Timestamp::parse);
-        let at = written.or_else(|odd| key.born().ok_or(odd))?;
+        let at = match read::opt_parsed(item, attr::CREATED_AT, Timestamp::parse)? {
+            Some(written) => written,
+            None => key.born().ok_or_else(|| ItemError::missing(attr::CREATED_AT))?,
+        };
         Ok(Some(Self { key, at, hash: canonical::digest(item) }))
     }
 
@@ -173,7 +177,7 @@ impl Segment {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(tenant: &Tenant, item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let record = |value: &Value| {
             let Value::M(map) = value else { return Err(wrong("records")) };
             let key = Key::stored(tenant, read::text(map, "pk")?, read::text(map, "sk")?);
@@ -181,9 +185,9 @@ impl Segment {
         };
         let segment = Self {
             link: Link::read(item)?,
-            after: read::opt_map(item, "after").map(Link::read).transpose()?,
+            after: read::opt_map(item, "after")?.map(Link::read).transpose()?,
             sealed_at: read::parsed(item, "sealed_at", Timestamp::parse)?,
-            records: read::list(item, "records").iter().map(record).collect::<Result<_, _>>()?,
+            records: read::list(item, "records")?.iter().map(record).collect::<Result<_, _>>()?,
         };
         let key = keys::seal(tenant, segment.link.day, segment.link.number);
         if read::text(item, attr::PK)? != key.pk() || read::text(item, attr::SK)? != key.sk() {
@@ -234,7 +238,7 @@ impl SealedDay {
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let records = u32::try_from(read::int(item, "records")?);
-        let records = records.map_err(|_| ItemError { attribute: "records".to_owned() })?;
+        let records = records.map_err(|_| ItemError::invalid("records"))?;
         Ok(Self { last: Link::read(item)?, records })
     }
 }

@@ -182,7 +182,7 @@ impl Chain {
             self.records = self.records.saturating_add(1);
             match items.get(at).and_then(Option::as_ref) {
                 None => self.finds(Fault::Missing, Kind::Record, key.clone()),
-                Some(item) if digest(item) != *hash || segment_of(item) != Some(stamp.as_str()) => {
+                Some(item) if digest(item) != *hash || segment_of(item) != Ok(Some(stamp.as_str())) => {
                     self.finds(Fault::Edited, Kind::Record, key.clone());
                 }
                 Some(_) => {}

@@ -65,7 +65,7 @@ fn every_state_that_is_written_is_told() {
     let item = last(&recorded);
     let states = [("claim", "FAILED_RETRY"), ("topup", "pending")];
     let states = states.map(|(of, state)| (of.to_owned(), Value::s(state)));
-    assert_eq!(read::opt_map(&item, "states"), Some(&Item::from(states)));
+    assert_eq!(read::opt_map(&item, "states").unwrap(), Some(&Item::from(states)));
     assert_eq!(read::text(&item, attr::DUE_PK), Ok("demo#due#seal#0"));
     assert!(!item.contains_key(attr::TTL));
 }
@@ -78,7 +78,7 @@ fn beside_an_entry_only_what_it_does_not_say() {
     assert_eq!(whole.clone().recorded(record()).unwrap(), whole);
     let heard = record().heard(&[Heard::Refused("card_declined".to_owned()), Heard::Absent]);
     let item = last(&whole.recorded(heard).unwrap());
-    let heard = read::list(&item, "heard");
+    let heard = read::list(&item, "heard").unwrap();
     let Some(Value::M(refused)) = heard.first() else { panic!("{heard:?}") };
     assert_eq!((heard.len(), read::text(refused, "code")), (2, Ok("card_declined")));
 }

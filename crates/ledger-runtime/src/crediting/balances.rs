@@ -158,7 +158,7 @@ impl App {
         let balances = items.by_ref().take(balances.len()).flatten().collect();
         let waits = items.map(|record| match record {
             Some(record) => Ok(!is_credited(&record)),
-            None => Err(ItemError { attribute: attr::PK.to_owned() }),
+            None => Err(ItemError::invalid(attr::PK)),
         });
         Ok(Answer { version, balances, waits: waits.collect::<Result<_, _>>()? })
     }
@@ -177,8 +177,8 @@ fn sums(snapshot: &Snapshot) -> Result<BTreeMap<Asset, MerchantBalance>, ItemErr
     for item in &snapshot.balances {
         let asset = asset_of(item)?;
         let number = |attribute: &str| {
-            let number = read::opt_number(item, attribute).unwrap_or("0");
-            Balance::from_stored(asset.clone(), number).map_err(|_| ItemError { attribute: attribute.to_owned() })
+            let number = read::opt_number(item, attribute)?.unwrap_or("0");
+            Balance::from_stored(asset.clone(), number).map_err(|_| ItemError::invalid(attribute))
         };
         let held = number(attr::HELD)?;
         let credited = number(attr::BALANCE)?.checked_plus(&held).map_err(|_| too_large())?;
@@ -198,5 +198,5 @@ fn asset_of(balance: &Item) -> Result<Asset, ItemError> {
 }
 
 fn too_large() -> ItemError {
-    ItemError { attribute: attr::BALANCE.to_owned() }
+    ItemError::invalid(attr::BALANCE)
 }

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason};
 use aws_smithy_types::Blob;
 use ledger_core::dynamo::{Item, ItemError, Value};
 use ledger_core::keys::{self, Key, attr};
-use ledger_core::migration::Odd;
+use ledger_core::migration::{LegacyItem, Odd};
 use ledger_core::transaction::{Reason, ReasonCode};
 use std::collections::HashMap;
 
@@ -45,33 +45,60 @@ pub(super) fn item_from_sdk(item: Stored) -> Result<Item, ItemError> {
     item.into_iter()
         .map(|(name, value)| match from_sdk(value) {
             Some(value) => Ok((name, value)),
-            None => Err(ItemError { attribute: name }),
+            None => Err(ItemError::unknown_type(name)),
         })
         .collect()
 }
 
 pub(super) fn readable(item: Stored) -> Readable {
-    let mut readable = Readable { item: Item::new(), odd: None };
+    let mut readable = Readable { item: Item::new(), odd: Vec::new() };
     for (name, value) in item {
         match from_sdk(value) {
             Some(value) => {
                 readable.item.insert(name, value);
             }
-            None => readable.odd = Some(ItemError { attribute: name }),
+            None => readable.odd.push(name),
         }
     }
     readable
 }
 
-/// The attributes of a legacy item that cannot be read, and whether they say anything.
-pub(super) fn odd(item: &Stored) -> Vec<(String, Odd)> {
-    let odd = item.iter().filter(|(_, value)| from_sdk((*value).clone()).is_none());
-    odd.map(|(name, value)| (name.clone(), if value.is_null() { Odd::Null } else { Odd::Other })).collect()
+/// A legacy item: what can be read of it, and what cannot, and whether that says anything.
+pub(super) fn legacy_item(item: Stored) -> LegacyItem {
+    let mut legacy = LegacyItem::default();
+    for (name, value) in item {
+        let odd = if value.is_null() { Odd::Null } else { Odd::Other };
+        match from_sdk(value) {
+            Some(value) => drop(legacy.item.insert(name, value)),
+            None => legacy.odd.push((name, odd)),
+        }
+    }
+    legacy
+}
+
+/// All of a legacy item that can be kept in a record of ours: its sets as lists; null is nothing.
+pub(super) fn kept(item: Stored) -> Item {
+    item.into_iter().filter_map(|(name, value)| Some((name, kept_value(value)?))).collect()
+}
+
+fn kept_value(value: AttributeValue) -> Option<Value> {
+    let list = |values: Vec<AttributeValue>| Value::L(values.into_iter().filter_map(kept_value).collect());
+    Some(match value {
+        AttributeValue::Ss(texts) => Value::L(texts.into_iter().map(Value::S).collect()),
+        AttributeValue::Ns(numbers) => Value::L(numbers.into_iter().map(Value::N).collect()),
+        AttributeValue::Bs(blobs) => Value::L(blobs.into_iter().map(|blob| Value::B(blob.into_inner())).collect()),
+        AttributeValue::L(values) => list(values),
+        AttributeValue::M(map) => Value::M(kept(map)),
+        other => from_sdk(other)?,
+    })
 }
 
 pub(super) fn reason(reason: CancellationReason) -> Reason {
-    // An attribute of a kind that we do not write cannot be one that a guard asks about.
-    let readable = |item: Stored| item.into_iter().filter_map(|(name, value)| Some((name, from_sdk(value)?))).collect();
+    // An attribute of a kind that we do not write is there, for the guards that ask whether it is.
+    let readable = |item: Stored| {
+        let read = |value| from_sdk(value).unwrap_or_else(Value::of_unknown_type);
+        item.into_iter().map(|(name, value)| (name, read(value))).collect()
+    };
     let code = reason.code.as_deref().map_or_else(|| ReasonCode::Unknown("absent".to_owned()), ReasonCode::parse);
     Reason { code, item: reason.item.filter(|item| !item.is_empty()).map(readable) }
 }

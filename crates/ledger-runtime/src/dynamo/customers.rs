@@ -5,7 +5,7 @@ use super::reads::{ReadError, Readable};
 use super::{Cancellation, Dynamo, WriteError, convert};
 use crate::cache::Cache;
 use crate::clock::Clock;
-use ledger_core::dynamo::Item;
+use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::migration::{
@@ -30,9 +30,10 @@ pub enum BringError {
     /// The God Record holds what the ledger cannot keep: a person has to look.
     #[error(transparent)]
     Unadoptable(#[from] Unadoptable),
-    /// A sum of the customer's cannot be held exactly.
-    #[error("a difference between the two models cannot be held exactly")]
-    Unreadable,
+    /// What stands of the customer cannot be copied or compared: it does not look as we write it, or a sum cannot be held
+    /// exactly.
+    #[error("the customer cannot be moved: {0}")]
+    Unreadable(ItemError),
     /// The tenant's setting has changed.
     #[error("the tenant's migration has moved on")]
     Fenced,
@@ -134,7 +135,12 @@ impl Dynamo {
                     cancellation.reasons
                 }
                 Ok(()) => return Ok(()),
-                Err(error @ (WriteError::Throttled | WriteError::Determinate(_) | WriteError::Indeterminate(_))) => {
+                Err(
+                    error @ (WriteError::Throttled
+                    | WriteError::Determinate(_)
+                    | WriteError::Unadoptable(_)
+                    | WriteError::Indeterminate(_)),
+                ) => {
                     return Err(error);
                 }
             };
@@ -165,6 +171,7 @@ impl Dynamo {
         let whose = |customer| Whose { tenant: tenant.clone(), customer };
         let brought = match stale {
             Stale::Fenced => Err(BringError::Fenced),
+            Stale::Unreadable(error) => Err(BringError::Unreadable(error)),
             Stale::NotAdopted(customer) => match self.adopt(migration, &whose(customer)).await {
                 Ok(true) => Ok(()),
                 Ok(false) => return Err(WriteError::Cancelled(cancellation)),
@@ -175,9 +182,8 @@ impl Dynamo {
         match brought {
             Ok(()) => Ok(()),
             Err(BringError::Fenced) => self.reread_layout(tenant).await.map(drop).map_err(not_asked),
-            Err(error @ (BringError::Unadoptable(_) | BringError::Unreadable)) => {
-                Err(WriteError::Determinate(error.to_string()))
-            }
+            Err(BringError::Unadoptable(error)) => Err(WriteError::Unadoptable(error)),
+            Err(error @ BringError::Unreadable(_)) => Err(WriteError::Determinate(error.to_string())),
             Err(BringError::Busy | BringError::Write(_)) => Err(WriteError::Throttled),
             Err(BringError::Read(error)) => Err(not_asked(error)),
         }
@@ -211,7 +217,7 @@ impl Dynamo {
         for _ in 0..ROUNDS_MAX {
             let seen = self.snapshot(migration, whose).await?;
             let copying = copy(migration, whose, concern, &seen, self.layouts.clock.now());
-            match copying.map_err(|_| BringError::Unreadable)? {
+            match copying.map_err(BringError::Unreadable)? {
                 Copying::Done => return Ok(()),
                 Copying::Fenced => return Err(BringError::Fenced),
                 Copying::NotAdopted => {
@@ -238,10 +244,23 @@ impl Dynamo {
     pub async fn snapshot(&self, migration: &Migration, whose: &Whose) -> Result<Snapshot, ReadError> {
         let keys = migration.snapshot_keys(whose);
         let found = self.get_stored_together(&keys).await?;
-        // Of the God Record, and of the aggregates: the half-way model has points there.
-        let odd = found.iter().flatten().flat_map(convert::odd).collect();
-        let items = found.into_iter().map(|item| item.map(|item| convert::readable(item).item));
-        Ok(Snapshot::new(keys.into_iter().zip(items), odd))
+        let partition = Partition::customer(&whose.tenant, whose.customer);
+        // The legacy system may have given the God Record's attributes any type, and those of the aggregates: the
+        // half-way model has points there.
+        let legacy = [partition.god_record(), keys::metrics_of(&partition)];
+        let (mut items, mut odd) = (Vec::with_capacity(keys.len()), Vec::new());
+        for (key, item) in keys.into_iter().zip(found) {
+            let item = match item {
+                Some(item) if legacy.contains(&key) => {
+                    let read = convert::legacy_item(item);
+                    odd.extend(read.odd);
+                    Some(read.item)
+                }
+                item => item.map(convert::item_from_sdk).transpose()?,
+            };
+            items.push((key, item));
+        }
+        Ok(Snapshot::new(items, odd))
     }
 
     /// At most 100 items under their own keys, wherever a layout reads them, as they were at one instant and as far as
@@ -262,9 +281,12 @@ impl Dynamo {
         match self.send(change.items()).await {
             Ok(()) => Ok(true),
             Err(WriteError::Cancelled(_)) => Ok(false),
-            Err(error @ (WriteError::Throttled | WriteError::Determinate(_) | WriteError::Indeterminate(_))) => {
-                Err(BringError::Write(error))
-            }
+            Err(
+                error @ (WriteError::Throttled
+                | WriteError::Determinate(_)
+                | WriteError::Unadoptable(_)
+                | WriteError::Indeterminate(_)),
+            ) => Err(BringError::Write(error)),
         }
     }
 
@@ -285,6 +307,7 @@ fn not_asked(error: ReadError) -> WriteError {
         ReadError::Throttled | ReadError::Unavailable(_) => WriteError::Throttled,
         ReadError::Refused(code) => WriteError::Determinate(code),
         ReadError::Unreadable(error) => WriteError::Determinate(error.to_string()),
+        ReadError::Unadoptable(error) => WriteError::Unadoptable(error),
     }
 }
 

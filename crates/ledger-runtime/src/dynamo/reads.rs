@@ -6,7 +6,7 @@ use super::{Dynamo, convert};
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use ledger_core::dynamo::{Item, ItemError, Value};
 use ledger_core::keys::{Key, Partition, attr};
-use ledger_core::migration::Layout;
+use ledger_core::migration::{Layout, Unadoptable, Unseen};
 use ledger_core::reads::{self, Query, Request};
 use ledger_core::retry;
 use std::collections::BTreeMap;
@@ -30,6 +30,18 @@ pub enum ReadError {
     /// An item does not look as we write it.
     #[error(transparent)]
     Unreadable(#[from] ItemError),
+    /// A customer stands in the legacy model with what the ledger cannot keep: a person has to look.
+    #[error(transparent)]
+    Unadoptable(#[from] Unadoptable),
+}
+
+impl From<Unseen> for ReadError {
+    fn from(unseen: Unseen) -> Self {
+        match unseen {
+            Unseen::Unadoptable(error) => Self::Unadoptable(error),
+            Unseen::Unreadable(error) => Self::Unreadable(error),
+        }
+    }
 }
 
 /// An item, as far as it can be read.
@@ -37,8 +49,8 @@ pub enum ReadError {
 pub struct Readable {
     /// What can be read: all that we have written, its keys among it.
     pub item: Item,
-    /// An attribute that cannot be.
-    pub odd: Option<ItemError>,
+    /// The attributes that cannot be.
+    pub odd: Vec<String>,
 }
 
 impl Readable {
@@ -47,7 +59,7 @@ impl Readable {
     /// # Errors
     /// [`ItemError`] names what cannot be read.
     pub fn whole(&self) -> Result<&Item, ItemError> {
-        self.odd.as_ref().map_or(Ok(&self.item), |odd| Err(odd.clone()))
+        self.odd.first().map_or(Ok(&self.item), |odd| Err(ItemError::unknown_type(odd)))
     }
 }
 
@@ -166,12 +178,12 @@ impl Dynamo {
             wanted.iter().zip(stored).filter_map(|(key, item)| Some((key, item?))).collect();
         let whole = |key: &Key| stored.get(key).cloned().map(convert::item_from_sdk).transpose();
         // What the ledger never wrote in a legacy item may be of any kind.
-        let readable = |key: &Key| stored.get(key).cloned().map(|item| convert::readable(item).item);
+        let legacy_item = |key: &Key| stored.get(key).cloned().map(convert::legacy_item);
         let items = keys.iter().zip(&layouts).map(|(key, layout)| {
             match layout.as_ref().and_then(|layout| layout.reading(key)) {
                 Some(reading) => {
                     let [record, legacy, split] = reading.keys();
-                    Ok(reading.item([readable(&record), readable(&legacy), whole(&split)?]))
+                    Ok(reading.item([legacy_item(&record), legacy_item(&legacy)], whole(&split)?)?)
                 }
                 None => Ok(whole(key)?),
             }
@@ -225,6 +237,15 @@ impl Dynamo {
     /// [`ReadError`] if that is not known.
     pub async fn query_readable(&self, query: &Query) -> Result<Vec<Readable>, ReadError> {
         Ok(self.rows(query).await?.into_iter().map(convert::readable).collect())
+    }
+
+    /// The same of items that the legacy system wrote, which may have attributes of any type: sets are given as lists,
+    /// and null as an attribute that is not there.
+    ///
+    /// # Errors
+    /// [`ReadError`] if that is not known.
+    pub async fn query_legacy(&self, query: &Query) -> Result<Vec<Item>, ReadError> {
+        Ok(self.rows(query).await?.into_iter().map(convert::kept).collect())
     }
 
     async fn rows(&self, query: &Query) -> Result<Vec<Stored>, ReadError> {

@@ -37,7 +37,7 @@ impl Dynamo {
         let answer = self.ask(reads::customers_with_god_record(tenant, after)).await?;
         let found = answer.items.iter().flatten().filter_map(convert::key_from_sdk);
         let customers = found.filter_map(|key| key.customer()).collect();
-        let unreadable = || ReadError::Unreadable(ItemError { attribute: attr::PK.to_owned() });
+        let unreadable = || ReadError::Unreadable(ItemError::invalid(attr::PK));
         let next = answer.next.map(|next| convert::key_from_sdk(&convert::item_to_sdk(next)).ok_or_else(unreadable));
         Ok(ScannedCustomers { customers, next: next.transpose()? })
     }

@@ -1,12 +1,12 @@
 //! What a pass does with one customer.
 
 use crate::app::App;
-use crate::dynamo::BringError;
+use crate::dynamo::{BringError, ReadError};
 use ledger_core::dynamo::Item;
 use ledger_core::keys::Partition;
 use ledger_core::migration::{
     Concern, Contraction, Copying, Difference, Migration, PassKind, Truth, Whose, contract, copy, expire_history,
-    parity, refer, tells, told_by,
+    parity, refer, tells, told_by, unread_amounts,
 };
 use ledger_core::reads;
 use std::collections::BTreeSet;
@@ -49,7 +49,12 @@ impl Passing<'_> {
             PassKind::Contract => self.empty(whose).await,
         };
         match looked {
-            Err(error @ (BringError::Unadoptable(_) | BringError::Unreadable | BringError::Busy)) => {
+            Err(
+                error @ (BringError::Unadoptable(_)
+                | BringError::Unreadable(_)
+                | BringError::Busy
+                | BringError::Read(ReadError::Unreadable(_) | ReadError::Unadoptable(_))),
+            ) => {
                 let left = Left { concerns: BTreeSet::new(), what: error.to_string() };
                 Ok(Looked { changed: false, left: Some(left) })
             }
@@ -68,7 +73,7 @@ impl Passing<'_> {
             seen = dynamo.snapshot(self.migration, whose).await?;
         }
         for concern in Concern::ALL {
-            let needed = copy(self.migration, whose, concern, &seen, now).map_err(|_| BringError::Unreadable)?;
+            let needed = copy(self.migration, whose, concern, &seen, now).map_err(BringError::Unreadable)?;
             if matches!(needed, Copying::Done) {
                 continue;
             }
@@ -84,10 +89,26 @@ impl Passing<'_> {
     /// Puts references for what only the legacy history has.
     async fn refer(&self, whose: &Whose) -> Result<(), BringError> {
         let mut rows = Rows::of(whose);
+        let (mut unread, mut names) = (0_usize, BTreeSet::new());
         while let Some(items) = rows.next(self.app).await? {
+            for item in &items {
+                let attributes = unread_amounts(item);
+                unread = unread.saturating_add(usize::from(!attributes.is_empty()));
+                names.extend(attributes);
+            }
             if let Some(change) = refer(&items) {
                 self.app.dynamo().change(&change).await?;
             }
+        }
+        if unread > 0 {
+            let attributes = names.into_iter().collect::<Vec<_>>().join(", ");
+            tracing::warn!(
+                tenant = %whose.tenant,
+                customer = %whose.customer,
+                rows = unread,
+                attributes,
+                "legacy history rows have amounts that are no numbers: kept in their references, shown without them"
+            );
         }
         Ok(())
     }
@@ -99,7 +120,7 @@ impl Passing<'_> {
             let left = Left { concerns: BTreeSet::new(), what: "not taken over".to_owned() };
             return Ok(Looked { changed: false, left: seen.record(whose).map(|_| left) });
         }
-        let parity = parity(self.migration, whose, &seen);
+        let parity = parity(self.migration, whose, &seen).map_err(BringError::Unreadable)?;
         let mut what: Vec<String> =
             parity.not_copied.iter().map(|concern| format!("{} not copied", concern.name())).collect();
         what.extend(
@@ -108,7 +129,8 @@ impl Passing<'_> {
         let mut concerns = parity.not_copied;
         concerns.extend(parity.differences.iter().map(|difference| difference.concern));
         let history = self.migration.phase.stage(Concern::History);
-        if history.writes_legacy() && seen.truth(whose, Concern::History) == Some(Truth::Both) {
+        let truth = seen.truth(whose, Concern::History).map_err(BringError::Unreadable)?;
+        if history.writes_legacy() && truth == Some(Truth::Both) {
             let untold = self.untold(whose).await?;
             if let Some(first) = untold.first() {
                 concerns.insert(Concern::History);
@@ -142,7 +164,7 @@ impl Passing<'_> {
                 dynamo.adopt(self.migration, whose).await?;
                 continue;
             }
-            match contract(self.migration, whose, &seen) {
+            match contract(self.migration, whose, &seen).map_err(BringError::Unreadable)? {
                 Contraction::Done => return Ok(Looked { changed, left: None }),
                 Contraction::Fenced => return Err(BringError::Fenced),
                 Contraction::NotCopied(concern) => {
@@ -188,14 +210,13 @@ impl Rows {
             return Ok(None);
         }
         let query = reads::legacy_history(&self.partition).after(self.after.take()).limit(ROWS);
-        let rows = app.dynamo().query_readable(&query).await?;
+        let rows = app.dynamo().query_legacy(&query).await?;
         self.over = rows.len() < ROWS;
-        self.after = rows.last().and_then(|row| sort_key(&row.item));
-        // What the ledger never wrote in a row may be of any kind; it stays in the row.
-        Ok((!rows.is_empty()).then(|| rows.into_iter().map(|row| row.item).collect()))
+        self.after = rows.last().and_then(sort_key);
+        Ok((!rows.is_empty()).then_some(rows))
     }
 }
 
 fn sort_key(item: &Item) -> Option<String> {
-    ledger_core::dynamo::read::opt_text(item, ledger_core::keys::attr::SK).map(str::to_owned)
+    ledger_core::dynamo::read::key_text(item, ledger_core::keys::attr::SK).map(str::to_owned)
 }

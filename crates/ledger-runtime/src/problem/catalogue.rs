@@ -5,6 +5,7 @@ use crate::metrics::Metric;
 use http::{HeaderValue, StatusCode, header};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::KeyError;
+use ledger_core::migration::Unadoptable;
 use ledger_core::time::Timestamp;
 use std::time::Duration;
 
@@ -53,6 +54,27 @@ impl Problem {
     /// 400: the state does not allow it yet; `why` says what has to be done before.
     pub fn not_yet(why: impl std::fmt::Display) -> Self {
         Self::of(StatusCode::BAD_REQUEST, Failure::WrongState.code(), "Not in this state", why.to_string())
+    }
+
+    /// 400: a customer's God Record holds what the ledger cannot keep. It is left as it is until a person corrects it.
+    /// Whose record it is and what it holds is not said: the caller may be another customer.
+    #[must_use]
+    pub fn legacy_record_unreadable() -> Self {
+        Self::of(
+            StatusCode::BAD_REQUEST,
+            "legacy_record_unreadable",
+            "A legacy record cannot be read",
+            "Nothing was done: a customer's record of the legacy system holds a value that the ledger cannot keep. The \
+             operator has to correct it first.",
+        )
+    }
+
+    /// The same for the operator's staff, with the attribute.
+    #[must_use]
+    pub fn legacy_record_attribute(error: &Unadoptable) -> Self {
+        let detail = format!("Correct the customer's legacy record first: `{}` {}.", error.attribute, error.why);
+        Self::of(StatusCode::BAD_REQUEST, "legacy_record_unreadable", "A legacy record cannot be read", detail)
+            .with("attribute", error.attribute.as_str())
     }
 
     /// What a key error means: 400 `idempotency_key_missing` or `idempotency_key_invalid`.

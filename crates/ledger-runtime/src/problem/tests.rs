@@ -24,7 +24,7 @@ fn fields_stand_in_their_order() {
 #[test]
 fn a_500_is_always_the_same() {
     let read = Problem::from(ReadError::Refused("ValidationException".to_owned()));
-    let item = Problem::from(ItemError { attribute: "name of something".to_owned() });
+    let item = Problem::from(ItemError::invalid("name of something"));
     assert_eq!(read.body(), Problem::internal().body());
     assert_eq!(item.body(), Problem::internal().body());
 }

@@ -65,7 +65,7 @@ impl Shard {
         let page = self.query.clone().after(self.after.clone());
         let rows = dynamo.query_readable(&page).await?;
         self.over = rows.len() < PAGE;
-        if let Some(last) = rows.last().and_then(|row| read::opt_text(&row.item, attr::DUE_SK)) {
+        if let Some(last) = rows.last().and_then(|row| read::key_text(&row.item, attr::DUE_SK)) {
             self.after = Some(last.to_owned());
         }
         Ok(rows)

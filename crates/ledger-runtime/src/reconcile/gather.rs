@@ -139,14 +139,14 @@ impl<'a> Gather<'a> {
         let mut objects = BTreeSet::new();
         for item in self.items.values() {
             for (name, is_refund) in [("payment_intent", false), ("psp_refund", true)] {
-                let known = read::opt_text(item, name).and_then(PspId::parse);
+                let known = opt_text(item, name).and_then(PspId::parse);
                 objects.extend(known.map(|known| (known, is_refund)));
             }
         }
         let told = self.evidence.iter().filter(|id| id.starts_with("pi_")).filter_map(|id| PspId::parse(id));
         objects.extend(told.map(|intent| (intent, false)));
         let customers =
-            self.items.values().filter_map(|item| Some(format!("customer:{}", read::opt_text(item, "customer_id")?)));
+            self.items.values().filter_map(|item| Some(format!("customer:{}", opt_text(item, "customer_id")?)));
         let customers: BTreeSet<String> = customers.chain(self.evidence.iter().cloned()).collect();
         for account in customers.iter().filter_map(|customer| Account::parse(customer).ok()) {
             if let Some(home) = Partition::account(tenant, account) {
@@ -187,7 +187,7 @@ impl<'a> Gather<'a> {
         }
         let Some(desk) = &self.of.desk else { return Ok(()) };
         let payouts = self.evidence.iter().filter(|id| id.starts_with("po_")).filter_map(|id| PspId::parse(id));
-        let told = self.items.values().filter_map(|item| PspId::parse(read::opt_text(item, "payout_reference")?));
+        let told = self.items.values().filter_map(|item| PspId::parse(opt_text(item, "payout_reference")?));
         for payout in payouts.chain(told).filter(|id| id.as_str().starts_with("po_")).collect::<BTreeSet<PspId>>() {
             let said = match desk.look_at(Lookup::Payout(&payout)).await {
                 Sighting::Found(PspObject::Payout(payout)) => of_payout(tenant, &payout),
@@ -220,7 +220,7 @@ impl<'a> Gather<'a> {
         if rows.len() > ITEMS_MAX {
             return Err(Stopped::Unsettled);
         }
-        Ok(rows.into_iter().map(|readable| readable.item).collect())
+        Ok(rows.iter().map(without_odd).collect())
     }
 
     async fn get(&mut self, wanted: Vec<Key>) -> Result<(), Stopped> {
@@ -233,7 +233,7 @@ impl<'a> Gather<'a> {
 
     fn take(&mut self, items: Vec<Item>) -> Result<(), Stopped> {
         for item in items {
-            let text = |name| read::opt_text(&item, name).unwrap_or_default().to_owned();
+            let text = |name| read::key_text(&item, name).unwrap_or_default().to_owned();
             self.items.insert((text(attr::PK), text(attr::SK)), item);
         }
         if self.items.len() > ITEMS_MAX { Err(Stopped::Unsettled) } else { Ok(()) }
@@ -277,7 +277,7 @@ impl Reconciler<'_> {
     }
 
     fn key_of(&self, item: &Item) -> Option<Key> {
-        Key::stored(self.tenant, read::opt_text(item, attr::PK)?, read::opt_text(item, attr::SK)?)
+        Key::stored(self.tenant, read::key_text(item, attr::PK)?, read::key_text(item, attr::SK)?)
     }
 
     /// The entry that a reference names.
@@ -292,4 +292,10 @@ impl Reconciler<'_> {
         let payment = read::parsed(entry, "payment_id", PaymentId::parse).ok()?;
         entry.contains_key("payment_status").then(|| keys::hold(self.tenant, payment))
     }
+}
+
+/// A text by which another item is found. Of an item whose attribute has another type `of_item` says so: here it only
+/// leads nowhere.
+fn opt_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    read::opt_text(item, name).ok().flatten()
 }

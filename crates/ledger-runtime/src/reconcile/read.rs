@@ -101,8 +101,8 @@ impl<'a> Reading<'a> {
 /// An attribute of a kind that we never write says nothing: whoever needs it finds it unreadable.
 pub(super) fn without_odd(readable: &Readable) -> ledger_core::dynamo::Item {
     let mut item = readable.item.clone();
-    if let Some(odd) = &readable.odd {
-        item.insert(odd.attribute.clone(), Value::Bool(false));
+    for odd in &readable.odd {
+        item.insert(odd.clone(), Value::of_unknown_type());
     }
     item
 }

@@ -53,7 +53,7 @@ impl Listed {
         };
         let sort_key = query.sort_attribute();
         let rows = app.dynamo().query_readable(&query.after(self.after.take()).limit(PAGE)).await?;
-        match rows.last().and_then(|row| read::opt_text(&row.item, sort_key)) {
+        match rows.last().and_then(|row| read::key_text(&row.item, sort_key)) {
             Some(last) if rows.len() >= PAGE => self.after = Some(last.to_owned()),
             Some(_) | None => {
                 let _ = self.sources.pop();
@@ -95,5 +95,5 @@ pub(super) async fn records(dynamo: &Dynamo, keys: &[Key]) -> Result<Vec<Result<
 
 /// The key of an item of a tenant's.
 pub(super) fn key_of(tenant: &Tenant, item: &Item) -> Option<Key> {
-    Key::stored(tenant, read::opt_text(item, attr::PK)?, read::opt_text(item, attr::SK)?)
+    Key::stored(tenant, read::key_text(item, attr::PK)?, read::key_text(item, attr::SK)?)
 }

@@ -104,7 +104,7 @@ impl Desk {
         let balance = match found.next().flatten() {
             Some(item) => {
                 let balance = Balance::from_stored(Asset::Ecopay, read::number(&item, attr::BALANCE)?);
-                Some(balance.map_err(|_| ledger_core::dynamo::ItemError { attribute: attr::BALANCE.to_owned() })?)
+                Some(balance.map_err(|_| ledger_core::dynamo::ItemError::invalid(attr::BALANCE))?)
             }
             None => None,
         };

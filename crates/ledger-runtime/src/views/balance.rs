@@ -51,7 +51,7 @@ impl BalanceView {
         let quantity = |attribute: &str| -> Result<String, ItemError> {
             Balance::from_stored(asset.clone(), read::number(item, attribute)?)
                 .map(|balance| balance.text())
-                .map_err(|_| ItemError { attribute: attribute.to_owned() })
+                .map_err(|_| ItemError::invalid(attribute))
         };
         let reserved = if item.contains_key(attr::RESERVED) { Some(quantity(attr::RESERVED)?) } else { None };
         Ok(Self {
@@ -72,8 +72,8 @@ impl MetricsView {
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
         let number = |attribute: &str| {
-            let stored = item.and_then(|item| read::opt_number(item, attribute)).unwrap_or("0");
-            stored_text(stored).map_err(|_| ItemError { attribute: attribute.to_owned() })
+            let stored = item.map_or(Ok(None), |item| read::opt_number(item, attribute))?;
+            stored_text(stored.unwrap_or("0")).map_err(|_| ItemError::invalid(attribute))
         };
         Ok(Self {
             co2_kg: number("co2_total")?,

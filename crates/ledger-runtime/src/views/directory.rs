@@ -94,8 +94,8 @@ impl CustomerView {
         Ok(Self {
             customer_id: text("customer_id")?,
             name: text("name")?,
-            email: read::opt_text(item, "email").map(str::to_owned),
-            phone: read::opt_text(item, "phone").map(str::to_owned),
+            email: read::opt_string(item, "email")?,
+            phone: read::opt_string(item, "phone")?,
             status: text("status")?,
             created_at: text(attr::CREATED_AT)?,
             updated_at: text(attr::UPDATED_AT)?,

@@ -53,7 +53,7 @@ impl Flight {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let count = |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| wrong(name));
         let at = |name: &str| read::parsed(item, name, Timestamp::parse);
         let named = |name: &str| read::text(item, name);
@@ -71,7 +71,7 @@ impl Flight {
                 step: Step::parse(named("psp_step")?).ok_or_else(|| wrong("psp_step"))?,
                 path: named("psp_path")?.to_owned(),
                 body: named("psp_body")?.to_owned(),
-                account: read::opt_text(item, "psp_account").map(str::to_owned),
+                account: read::opt_string(item, "psp_account")?,
             },
             phase: Phase::ALL.into_iter().find(|p| p.name() == phase).ok_or_else(|| wrong("state"))?,
             fence: count("fence")?,
@@ -81,7 +81,7 @@ impl Flight {
             first_sent_at: at("first_sent_at")?,
             attempts: count("attempts")?,
             claimed_at: at("claimed_at")?,
-            parked: match read::opt_text(item, "parked") {
+            parked: match read::opt_text(item, "parked")? {
                 Some(why) => Some(Parked::ALL.into_iter().find(|p| p.name() == why).ok_or_else(|| wrong("parked"))?),
                 None => None,
             },

@@ -21,6 +21,7 @@ fn what_cannot_be_kept_is_named() {
     let kind = "is of a kind that the ledger does not read";
     let null = "is null: it has to be taken out, or be a number";
     let text = "is no text";
+    let time = crate::migration::legacy::NO_TIME;
     let terms = "is a balance in an asset that the tenant's terms do not name";
     let (number, exact) = ("is no number", "is no number that can be held exactly");
     let refused =
@@ -31,7 +32,18 @@ fn what_cannot_be_kept_is_named() {
         (
             Odd::Other,
             kind,
-            &["name", "email", "phone_number", "balance", "point", "jcredit", "regional", "co2_total"][..],
+            &[
+                "name",
+                "email",
+                "phone_number",
+                "balance",
+                "point",
+                "jcredit",
+                "regional",
+                "co2_total",
+                "created_at",
+                "updated_at",
+            ][..],
         ),
         (Odd::Null, null, &["balance", "point", "jcredit", "regional", "co2_total"]),
     ] {
@@ -46,6 +58,10 @@ fn what_cannot_be_kept_is_named() {
         ("name", n("1"), "name", text),
         ("email", m(&[]), "email", text),
         ("phone_number", Value::Bool(true), "phone_number", text),
+        ("created_at", n("0"), "created_at", time),
+        ("created_at", n("1617235200123456"), "created_at", time),
+        ("updated_at", Value::Bool(true), "updated_at", time),
+        ("updated_at", m(&[]), "updated_at", time),
         ("jcredit", n("1"), "jcredit", terms),
         ("jcredit", s("1"), "jcredit", terms),
         ("regional", m(&[("aoba", n("1")), ("gone", n("0.01"))]), "regional.gone", terms),
@@ -80,6 +96,22 @@ fn what_cannot_be_kept_is_named() {
     assert!(of(&[], &[("nickname", Odd::Null), ("tags", Odd::Other)]).is_ok());
     let wrong = Unadoptable { attribute: "point".to_owned(), why: number };
     assert_eq!(wrong.to_string(), "the God Record's `point` is no number");
+}
+
+#[test]
+fn number_timestamps_are_kept_and_null_ones_are_set() {
+    let god_record = |told: Vec<String>| told.into_iter().find(|action| action.starts_with("customer: ")).unwrap();
+    let numbers = [("created_at", n("1617235200")), ("updated_at", n("1617235200123"))];
+    let kept = god_record(of(&numbers, &[]).unwrap());
+    let protected =
+        format!("created_at = if_not_exists(created_at, {AT}), updated_at = if_not_exists(updated_at, {AT})");
+    assert!(kept.contains(&protected), "{kept}");
+    let null = god_record(of(&[("rank", s("gold"))], &[("created_at", Odd::Null)]).unwrap());
+    assert!(null.contains(&format!("created_at = {AT}")), "{null}");
+    let guard = "(attribute_not_exists(created_at) OR attribute_type(created_at, 'NULL'))";
+    assert!(null.contains(guard), "{null}");
+    let empty = god_record(of(&[("updated_at", s(""))], &[]).unwrap());
+    assert!(empty.contains(&format!("updated_at = {AT}")) && empty.contains("updated_at = ''"), "{empty}");
 }
 
 /// What is written in any case: what is there afterwards, and on what that hangs.

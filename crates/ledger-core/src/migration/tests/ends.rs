@@ -1,5 +1,5 @@
 use super::*;
-
+use crate::dynamo::ItemError;
 use Concern::{History, Metrics, Money, Points, Profile};
 use std::collections::BTreeSet;
 
@@ -7,18 +7,37 @@ const NOT_LEGACY: &str = "(NOT truth_profile = 'legacy') AND (NOT truth_history 
      'legacy') AND (NOT truth_points = 'legacy') AND (NOT truth_jcredit = 'legacy') AND (NOT truth_regional = 'legacy') \
      AND (NOT truth_money = 'legacy')";
 
+#[test]
+fn number_timestamp_is_equal_to_the_text_that_was_copied() {
+    let migration = migration(Model::GodRecord, at_stage(Profile, Stage::Backfilled), 3);
+    let parity_of = |stored: Value, copied: &str| {
+        let record = adopted(3, &[(Profile, "both")], &[("name", s("Hana")), ("created_at", stored)]);
+        let profile =
+            item(&[("customer_id", s(ID)), ("name", s("Hana")), ("status", s("active")), ("created_at", s(copied))]);
+        parity(&migration, &whose(), &seen(&[(god(), record), (partition().profile(), profile)])).unwrap().differences
+    };
+    let attributes = |found: Vec<Difference>| found.into_iter().map(|one| one.attribute).collect::<Vec<_>>();
+    for (number, text) in [("1617235200", "2021-04-01T00:00:00.000Z"), ("1617235200123", "2021-04-01T00:00:00.123Z")] {
+        assert_eq!(attributes(parity_of(n(number), text)), [""; 0], "{number}");
+        assert_eq!(attributes(parity_of(n(number), "2021-04-01T00:00:01.000Z")), ["created_at"], "{number}");
+    }
+    for wrong in [n("7"), Value::Bool(true), m(&[])] {
+        assert_eq!(attributes(parity_of(wrong, "2021-04-01T00:00:00.000Z")), ["created_at"]);
+    }
+}
+
 /// What a comparison finds while points alone are in both models.
-fn compared(truth: &str, legacy: &[(&str, Value)], wallet: &[(&str, Value)]) -> Parity {
+fn compared(truth: &str, legacy: &[(&str, Value)], wallet: &[(&str, Value)]) -> Result<Parity, ItemError> {
     let points = Key::stored(&whose().tenant, partition().as_str(), "BALANCE#POINT").unwrap();
     let items = [(god(), adopted(3, &[(Points, truth)], legacy)), (points, item(wallet))];
     let mut migration = migration(Model::GodRecord, at_stage(Points, Stage::Backfilled), 3);
     migration.assets.truncate(2);
-    let mut parity = parity(&migration, &whose(), &seen(&items));
+    let mut parity = parity(&migration, &whose(), &seen(&items))?;
     // What has moved before is told of apart.
     let before = BTreeSet::from([Profile, History, Metrics]);
     assert!(parity.not_copied.is_superset(&before));
     parity.not_copied.retain(|concern| !before.contains(concern));
-    parity
+    Ok(parity)
 }
 
 #[test]
@@ -58,12 +77,13 @@ fn what_two_models_do_not_say_alike_is_named() {
         // What nobody knows is compared by nobody.
         (vec![("rank", s("gold"))], vec![("colour", s("red"))], &[]),
     ] {
-        let parity = compared("both", &legacy, &wallet);
+        let parity = compared("both", &legacy, &wallet).unwrap();
         assert_eq!(parity, differ(want), "{legacy:?} {wallet:?}");
         assert_eq!(parity.is_clean(), want.is_empty());
     }
-    for truth in ["legacy", "split", "rubbish"] {
-        let parity = compared(truth, &[("point", n("5"))], &[("balance", n("4"))]);
+    assert_eq!(compared("rubbish", &[], &[]), Err(ItemError::invalid("truth_points")));
+    for truth in ["legacy", "split"] {
+        let parity = compared(truth, &[("point", n("5"))], &[("balance", n("4"))]).unwrap();
         assert_eq!(parity, Parity { not_copied: BTreeSet::from([Points]), differences: Vec::new() });
         assert!(!parity.is_clean());
     }
@@ -74,7 +94,7 @@ fn only_what_is_in_both_is_compared() {
     let nothing = seen(&[(god(), adopted(3, &[], &[]))]);
     for model in Model::ALL {
         for phase in Phase::all(model) {
-            let found = parity(&migration(model, phase.number(), 3), &whose(), &nothing);
+            let found = parity(&migration(model, phase.number(), 3), &whose(), &nothing).unwrap();
             let both =
                 |concern: &Concern| phase.stage(*concern).writes_legacy() && phase.stage(*concern).writes_split();
             assert_eq!(found.not_copied, Concern::ALL.into_iter().filter(both).collect(), "{phase}");
@@ -105,6 +125,10 @@ fn what_stands_for_a_legacy_row_is_found_under_few_keys() {
 }
 
 fn emptied(model: Model, items: &[(Key, Item)]) -> Contraction {
+    looked_at(model, items).unwrap()
+}
+
+fn looked_at(model: Model, items: &[(Key, Item)]) -> Result<Contraction, ItemError> {
     let last = Phase::all(model).last().unwrap().number();
     let migration = Migration { contracting: true, ..migration(model, last, 29) };
     contract(&migration, &whose(), &seen(items))
@@ -158,10 +182,14 @@ fn nothing_goes_that_may_stand_there_alone() {
     assert_eq!(emptied(Model::GodRecord, &[(god(), moved(30, &[]))]), Contraction::Fenced);
     for concern in Concern::ALL {
         // Neither what says that it is alone, nor what is not understood.
-        for truth in [s("legacy"), s("Split"), n("1")] {
+        let attribute = format!("truth_{}", concern.name());
+        let mut record = moved(29, &[]);
+        record.insert(attribute.clone(), s("legacy"));
+        assert_eq!(emptied(Model::GodRecord, &[(god(), record)]), Contraction::NotCopied(concern));
+        for truth in [s("Split"), n("1")] {
             let mut record = moved(29, &[]);
-            record.insert(format!("truth_{}", concern.name()), truth);
-            assert_eq!(emptied(Model::GodRecord, &[(god(), record)]), Contraction::NotCopied(concern));
+            record.insert(attribute.clone(), truth);
+            assert_eq!(looked_at(Model::GodRecord, &[(god(), record)]).unwrap_err().attribute, attribute);
         }
     }
     // An empty one is left as it is, once who plans by an earlier setting is shut out.

@@ -1,5 +1,4 @@
 use super::*;
-use crate::dynamo::ItemError;
 use crate::keys::attr;
 
 /// `CONFIG` with a migration.
@@ -47,9 +46,10 @@ fn a_setting_is_read_as_it_was_written() {
 
 #[test]
 fn what_is_not_understood_is_not_guessed() {
-    let wrong = |attribute: &str| Err(ItemError { attribute: attribute.to_owned() });
+    let read = |config: &Item| Layout::read(config).map_err(|error| error.attribute);
+    let wrong = |attribute: &str| Err(attribute.to_owned());
     for value in [s("god_record"), n("3"), Value::L(Vec::new()), Value::Bool(true)] {
-        assert_eq!(Layout::read(&config(value)), wrong("migration"));
+        assert_eq!(read(&config(value)), wrong("migration"));
     }
     for (name, values) in [
         ("model", vec![s("godrecord"), s(""), n("1")]),
@@ -62,22 +62,22 @@ fn what_is_not_understood_is_not_guessed() {
         for value in values {
             let mut stored = good();
             stored.insert(name.to_owned(), value.clone());
-            assert_eq!(Layout::read(&config(Value::M(stored))), wrong(name), "{value:?}");
+            assert_eq!(read(&config(Value::M(stored))), wrong(name), "{value:?}");
         }
         let mut stored = good();
         if stored.remove(name).is_some() {
-            assert_eq!(Layout::read(&config(Value::M(stored))), wrong(name), "missing");
+            assert_eq!(read(&config(Value::M(stored))), wrong(name), "missing");
         }
     }
     // A phase that the other model has not.
     let mut stored = good();
     stored.extend(item(&[("model", s("half_way")), ("phase", n("25"))]));
-    assert_eq!(Layout::read(&config(Value::M(stored))), wrong("phase"));
+    assert_eq!(read(&config(Value::M(stored))), wrong("phase"));
     // Not contracting is not contracting.
     let stored = good().into_iter().chain(item(&[("contracting", Value::Bool(false))])).collect();
     assert_eq!(Layout::read(&config(Value::M(stored))), Ok(Layout::Migrating(migration(Model::GodRecord, 20, 31))));
     // Nor is a tenant whose terms cannot be read one without a migration.
     let mut terms = config(Value::M(good()));
     terms.remove("points_rate");
-    assert_eq!(Layout::read(&terms), wrong("points_rate"));
+    assert_eq!(read(&terms), wrong("points_rate"));
 }

@@ -112,11 +112,12 @@ fn only_what_is_due_is_read_and_only_as_it_was_written() {
         assert_eq!(with(attr::DUE_PK, mark), Ok(None));
     }
     assert_eq!(Uncredited::read(&Tenant::parse("demo-2").unwrap(), &stored(1, true, &yen)), Ok(None));
-    let wrong = |attribute: &str| Err(ItemError { attribute: attribute.to_owned() });
+    let wrong = |attribute: &str| Err(ItemError::invalid(attribute));
+    let missing = |attribute: &str| Err(ItemError::missing(attribute));
     assert_eq!(with("merchant_id", Some(Value::s(merchant(2)))), wrong("merchant_id"));
     assert_eq!(with("payment_id", Some(Value::s(merchant(2)))), wrong(attr::PK));
     assert_eq!(with("refund_id", None), wrong(attr::PK));
-    assert_eq!(with(attr::CREATED_AT, None), wrong(attr::CREATED_AT));
+    assert_eq!(with(attr::CREATED_AT, None), missing(attr::CREATED_AT));
     let delta = |value: Value| with(DELTA, Some(Value::M(Item::from([("ECOPAY".to_owned(), value)]))));
     for value in [Value::s("100"), Value::int(0), Value::N("1e3x".to_owned())] {
         assert_eq!(delta(value), wrong(DELTA));

@@ -74,16 +74,13 @@ impl FoundBreak {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
-        let asset = match read::opt_text(item, "asset") {
-            Some(_) => Some(read::parsed(item, "asset", Asset::parse)?),
-            None => None,
-        };
-        let evidence = read::list(item, "evidence").iter().map(|id| match id {
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
+        let asset = read::opt_parsed(item, "asset", Asset::parse)?;
+        let evidence = read::list(item, "evidence")?.iter().map(|id| match id {
             Value::S(id) => Ok(id.clone()),
             Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => Err(wrong("evidence")),
         });
-        let proposed = match (read::opt_number(item, "proposed"), &asset) {
+        let proposed = match (read::opt_number(item, "proposed")?, &asset) {
             (Some(number), Some(asset)) => {
                 Some(Delta::from_stored(asset.clone(), number).map_err(|_| wrong("proposed"))?)
             }
@@ -97,13 +94,10 @@ impl FoundBreak {
             expected: read::text(item, "expected")?.to_owned(),
             found: read::text(item, "found")?.to_owned(),
             evidence: evidence.collect::<Result<_, _>>()?,
-            follows: read::opt_text(item, "follows").map(str::to_owned),
+            follows: read::opt_string(item, "follows")?,
             proposed,
             seen: SeenCorrections::kept(item)?,
-            adjustment: match read::opt_text(item, "adjustment_id") {
-                Some(_) => Some(read::parsed(item, "adjustment_id", AdjustmentId::parse)?),
-                None => None,
-            },
+            adjustment: read::opt_parsed(item, "adjustment_id", AdjustmentId::parse)?,
             asset,
         })
     }

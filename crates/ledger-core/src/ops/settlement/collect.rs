@@ -43,14 +43,12 @@ impl Settleable {
     /// # Errors
     /// [`ItemError`] if it is none.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let is = |name| read::opt_text(item, name).is_some();
         let payment = || read::parsed(item, "payment_id", PaymentId::parse);
-        let source = if is(RETURNED_ID) {
-            Source::Returned(read::parsed(item, RETURNED_ID, SettlementId::parse)?)
-        } else if is("refund_id") {
-            Source::Refund(payment()?, read::parsed(item, "refund_id", RefundId::parse)?)
-        } else {
-            Source::Payment(payment()?)
+        let returned = read::opt_parsed(item, RETURNED_ID, SettlementId::parse)?;
+        let source = match (returned, read::opt_parsed(item, "refund_id", RefundId::parse)?) {
+            (Some(settlement), _) => Source::Returned(settlement),
+            (None, Some(refund)) => Source::Refund(payment()?, refund),
+            (None, None) => Source::Payment(payment()?),
         };
         let deltas = super::record::quantities(item, "merchant_delta")?;
         let deltas = deltas.values().filter_map(crate::money::Balance::as_delta).collect();
@@ -186,11 +184,9 @@ pub fn give_back(
 pub fn read_batch(item: &Item) -> Result<Vec<Settleable>, ItemError> {
     let record = |value: &Value| match value {
         Value::M(record) => Settleable::read(record),
-        Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => {
-            Err(ItemError { attribute: "records".to_owned() })
-        }
+        Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => Err(ItemError::invalid("records")),
     };
-    read::list(item, "records").iter().map(record).collect()
+    read::list(item, "records")?.iter().map(record).collect()
 }
 
 /// The totals with records more, or less.

@@ -28,7 +28,7 @@ impl Destination {
                 let external_account = read::parsed(item, "external_account", |id| PspId::parse(id).ok_or(()))?;
                 Ok(Self::Stripe { external_account })
             }
-            _ => Err(ItemError { attribute: "kind".to_owned() }),
+            _ => Err(ItemError::invalid("kind")),
         }
     }
 
@@ -52,7 +52,10 @@ impl Destination {
     #[must_use]
     pub fn text(&self) -> String {
         let item = self.item();
-        let parts = item.keys().filter_map(|name| Some(format!("{name}={}", read::opt_text(&item, name)?)));
+        let parts = item.iter().filter_map(|(name, value)| match value {
+            Value::S(text) => Some(format!("{name}={text}")),
+            Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
+        });
         parts.collect::<Vec<_>>().join(";")
     }
 

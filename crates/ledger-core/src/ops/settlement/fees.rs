@@ -69,12 +69,12 @@ impl SettlementTerms {
     /// # Errors
     /// [`ItemError`] if they do not look as [`SettlementTerms::item`] writes them.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let rate = |name: &str| Rate::from_stored(read::number(item, name)?).map_err(|_| wrong(name));
         Ok(Self {
             fee_rate: rate("fee_rate")?,
             tax_rate: rate("tax_rate")?,
-            sender: read::opt_map(item, "sender").map(Sender::read).transpose()?,
+            sender: read::opt_map(item, "sender")?.map(Sender::read).transpose()?,
         })
     }
 

@@ -51,10 +51,7 @@ impl Settling {
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
         let Some(item) = item else { return Ok(Self::default()) };
-        let open = match read::opt_text(item, "open") {
-            Some(_) => Some(read::parsed(item, "open", SettlementId::parse)?),
-            None => None,
-        };
+        let open = read::opt_parsed(item, "open", SettlementId::parse)?;
         Ok(Self { open, carry: quantities(item, "carry")? })
     }
 }

@@ -221,18 +221,15 @@ impl Settlement {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
-        let map = |name: &str| read::opt_map(item, name).ok_or_else(|| wrong(name));
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
+        let map = |name: &str| read::map(item, name);
         let count = |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| wrong(name));
-        let yen = |name: &str| match read::opt_number(item, name) {
+        let yen = |name: &str| match read::opt_number(item, name)? {
             Some("0") | None => Ok(None),
             Some(number) => stored_amount(Asset::Ecopay, number).map(Some).ok_or_else(|| wrong(name)),
         };
-        let instant = |name: &str| match read::opt_text(item, name) {
-            Some(text) => Timestamp::parse(text).map(Some).map_err(|_| wrong(name)),
-            None => Ok(None),
-        };
-        let (state, back) = (read::text(item, "state")?, read::opt_text(item, "turned_back"));
+        let instant = |name: &str| read::opt_parsed(item, name, Timestamp::parse);
+        let (state, back) = (read::text(item, "state")?, read::opt_text(item, "turned_back")?);
         Ok(Self {
             id: read::parsed(item, "settlement_id", SettlementId::parse)?,
             merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
@@ -249,7 +246,7 @@ impl Settlement {
             pay_on: read::parsed(item, "pay_on", BusinessDate::parse)?,
             destination: Destination::read(map("destination")?)?,
             terms: SettlementTerms::read(map("terms")?)?,
-            psp: read::opt_map(item, "psp").map(PspTerms::read).transpose()?,
+            psp: read::opt_map(item, "psp")?.map(PspTerms::read).transpose()?,
             records: count("records")?,
             batches: count("batches")?,
             totals: totals(item)?,
@@ -261,12 +258,9 @@ impl Settlement {
             payable: yen("payable")?,
             sending: Sending::read(item)?,
             paid_at: instant("paid_at")?,
-            payout_reference: read::opt_text(item, "payout_reference").map(str::to_owned),
+            payout_reference: read::opt_string(item, "payout_reference")?,
             returned_at: instant("returned_at")?,
-            resend: match read::opt_text(item, RESEND_ID) {
-                Some(_) => Some(read::parsed(item, RESEND_ID, PayoutRequestId::parse)?),
-                None => None,
-            },
+            resend: read::opt_parsed(item, RESEND_ID, PayoutRequestId::parse)?,
             resent_at: instant(RESENT_AT)?,
             runs: count("runs")?,
             shards: shards(item, "shards")?,
@@ -364,7 +358,7 @@ const TOTALS: [(&str, Sum); 3] = [
 ];
 
 fn totals(item: &Item) -> Result<BTreeMap<Asset, AssetTotals>, ItemError> {
-    let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+    let wrong = |attribute: &str| ItemError::invalid(attribute);
     let mut totals = BTreeMap::<Asset, AssetTotals>::new();
     for (asset, carried) in quantities(item, "carried_in")? {
         totals.entry(asset.clone()).or_insert_with(|| AssetTotals::zero(&asset)).carried_in = carried;
@@ -389,8 +383,8 @@ fn number(asset: &Asset, value: &Value) -> Option<Balance> {
 
 /// A map of quantities by asset; an empty one if the attribute is not there.
 pub(super) fn quantities(item: &Item, name: &str) -> Result<BTreeMap<Asset, Balance>, ItemError> {
-    let wrong = || ItemError { attribute: name.to_owned() };
-    let Some(map) = read::opt_map(item, name) else { return Ok(BTreeMap::new()) };
+    let wrong = || ItemError::invalid(name);
+    let Some(map) = read::opt_map(item, name)? else { return Ok(BTreeMap::new()) };
     let quantity = |(asset, value): (&String, &Value)| {
         let asset = Asset::parse(asset).map_err(|_| wrong())?;
         Ok((asset.clone(), number(&asset, value).ok_or_else(wrong)?))

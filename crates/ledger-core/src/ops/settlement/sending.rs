@@ -43,20 +43,16 @@ impl Sending {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub(super) fn read(item: &Item) -> Result<Option<Self>, ItemError> {
-        if read::opt_number(item, "payout_epoch").is_none() || read::opt_text(item, "paying_at").is_none() {
+        if read::opt_number(item, "payout_epoch")?.is_none() || read::opt_text(item, "paying_at")?.is_none() {
             return Ok(None);
         }
-        let count =
-            |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| ItemError { attribute: name.to_owned() });
+        let count = |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| ItemError::invalid(name));
         Ok(Some(Self {
             since: read::parsed(item, "paying_at", Timestamp::parse)?,
             epoch: count("payout_epoch")?,
             epoch_at: read::parsed(item, "payout_epoch_at", Timestamp::parse)?,
             sends: count("payout_sends")?,
-            sent_at: match read::opt_text(item, "payout_sent_at") {
-                Some(_) => Some(read::parsed(item, "payout_sent_at", Timestamp::parse)?),
-                None => None,
-            },
+            sent_at: read::opt_parsed(item, "payout_sent_at", Timestamp::parse)?,
         }))
     }
 

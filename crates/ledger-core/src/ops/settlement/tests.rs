@@ -100,7 +100,7 @@ fn postings(transaction: &Transaction) -> Vec<String> {
         RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => None,
     });
     let Some(Value::L(list)) = entry else { return Vec::new() };
-    let text = |item: &Item, name: &str| read::opt_text(item, name).unwrap_or_default().to_owned();
+    let text = |item: &Item, name: &str| read::opt_text(item, name).unwrap().unwrap_or_default().to_owned();
     let line = |posting: &Value| {
         let Value::M(item) = posting else { return String::new() };
         let account = text(item, "account");

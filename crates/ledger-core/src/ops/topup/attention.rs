@@ -73,12 +73,12 @@ impl KeptEvent {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         Ok(Self {
             id: EventId::parse(read::text(item, "event")?).ok_or_else(|| wrong("event"))?,
             kind: read::text(item, "kind")?.to_owned(),
             why: read::text(item, "why")?.to_owned(),
-            object: read::opt_text(item, "object").map(str::to_owned),
+            object: read::opt_string(item, "object")?,
             received_at: read::parsed(item, "received_at", Timestamp::parse)?,
         })
     }

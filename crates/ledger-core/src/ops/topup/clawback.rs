@@ -57,7 +57,7 @@ impl Clawback {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let state = read::text(item, "state")?;
         Ok(Self {
             id: psp_id(item, "psp_id")?.ok_or_else(|| wrong("psp_id"))?,

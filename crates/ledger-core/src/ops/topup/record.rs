@@ -118,28 +118,28 @@ impl TopupRecord {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let amount = |asset, name: &str| stored_amount(asset, read::number(item, name)?).ok_or_else(|| wrong(name));
         let sum = |asset: Asset, name: &str| {
-            Balance::from_stored(asset, read::opt_number(item, name).unwrap_or("0")).map_err(|_| wrong(name))
+            Balance::from_stored(asset, read::opt_number(item, name)?.unwrap_or("0")).map_err(|_| wrong(name))
         };
         let state = read::text(item, "state")?;
         Ok(Self {
             id: read::parsed(item, "topup_id", TopupId::parse)?,
             customer: read::parsed(item, "customer_id", CustomerId::parse)?,
             charge: amount(Asset::Ecopay, "charge")?,
-            points: match read::opt_number(item, "points") {
+            points: match read::opt_number(item, "points")? {
                 Some(_) => Some(amount(Asset::Point, "points")?),
                 None => None,
             },
             state: TopupState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
             intent: psp_id(item, "payment_intent")?,
-            livemode: item.get("livemode") == Some(&Value::Bool(true)),
-            account: read::opt_text(item, "psp_account").map(str::to_owned),
+            livemode: read::opt_flag(item, "livemode")? == Some(true),
+            account: read::opt_string(item, "psp_account")?,
             refundable: sum(Asset::Ecopay, "refundable")?,
             points_taken_back: sum(Asset::Point, "points_taken_back")?,
             owed: sum(Asset::Ecopay, "owed")?,
-            cancel_epoch: match read::opt_int(item, "cancel_epoch") {
+            cancel_epoch: match read::opt_int(item, "cancel_epoch")? {
                 Some(epoch) => u32::try_from(epoch).map_err(|_| wrong("cancel_epoch"))?,
                 None => 1,
             },
@@ -194,6 +194,5 @@ impl TopupRecord {
 
 /// The provider's id of an object, if the attribute is there.
 pub(super) fn psp_id(item: &Item, attribute: &str) -> Result<Option<PspId>, ItemError> {
-    let Some(text) = read::opt_text(item, attribute) else { return Ok(None) };
-    PspId::parse(text).map(Some).ok_or_else(|| ItemError { attribute: attribute.to_owned() })
+    read::opt_parsed(item, attribute, |text| PspId::parse(text).ok_or(()))
 }

@@ -114,9 +114,9 @@ impl TopupRefund {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError { attribute: attribute.to_owned() };
+        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let amount = |asset, name: &str| stored_amount(asset, read::number(item, name)?).ok_or_else(|| wrong(name));
-        let maybe = |asset, name: &str| match read::opt_number(item, name) {
+        let maybe = |asset, name: &str| match read::opt_number(item, name)? {
             Some(_) => amount(asset, name).map(Some),
             None => Ok(None),
         };

@@ -54,7 +54,7 @@ pub(super) fn entry(at: &At<'_>) -> Told {
     );
     said.extend(posted(at, &entry, operation)?);
     said.extend(of_records(at, &entry, operation)?);
-    let is_due = read::opt_text(at.item, attr::DUE_PK).is_some_and(|mark| mark.contains("#due#publish#"));
+    let is_due = read::opt_text(at.item, attr::DUE_PK)?.is_some_and(|mark| mark.contains("#due#publish#"));
     if is_due && at.is_late(entry.created_at, at.limits.event) {
         let late = at.finding(BreakKind::EventUnsent, format!("transaction:{id}")).expected("told as an event");
         said.push(at.broken(late.found(format!("due since {}", entry.created_at)).by([at.owner()])));
@@ -95,7 +95,7 @@ fn posted(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
     });
     let part = own.map(|p| ((p.account, p.delta.asset().clone(), p.bucket), &p.delta));
     let sums = account::net(part).map_err(|_| wrong("postings"))?;
-    let topup = read::opt_text(at.item, "topup_id");
+    let topup = read::opt_text(at.item, "topup_id")?;
     let mut said = Vec::new();
     for ((account, asset, bucket), delta) in sums {
         let (held, delta) = (bucket == Bucket::Held, Num(delta.value()));
@@ -110,7 +110,7 @@ fn posted(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
 
 /// What it says of the record that it belongs to.
 fn of_records(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
-    let (id, text) = (entry.id.to_string(), |name: &str| read::opt_text(at.item, name).map(str::to_owned));
+    let (id, text) = (entry.id.to_string(), |name: &str| read::opt_string(at.item, name));
     let to_merchants = entry.postings.iter().filter(|posting| matches!(posting.account, Account::Merchant(_)));
     let to_merchants = nums(to_merchants.map(|posting| &posting.delta));
     let by_settlement = Operation::MOVING_MERCHANTS.contains(&operation);
@@ -128,8 +128,7 @@ fn of_records(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
         }
         None => {}
     }
-    if text("topup_id").is_some() {
-        let topup = read::parsed(at.item, "topup_id", TopupId::parse)?;
+    if let Some(topup) = read::opt_parsed(at.item, "topup_id", TopupId::parse)? {
         let disputes = entry.postings.iter().filter(|posting| posting.account.to_string() == "disputes");
         let disputes = nums(disputes.map(|posting| &posting.delta));
         said.push(at.fact(
@@ -137,8 +136,8 @@ fn of_records(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
             Fact::TopupEntry {
                 entry: id,
                 operation: operation.name().to_owned(),
-                refund: text("refund_id"),
-                psp_id: text("psp_id"),
+                refund: text("refund_id")?,
+                psp_id: text("psp_id")?,
                 disputes: disputes.get(Asset::Ecopay.to_string().as_str()).copied().unwrap_or_default(),
             },
         ));
@@ -176,7 +175,7 @@ pub(super) fn marker(at: &At<'_>) -> Told {
         "IN_FLIGHT" | "FAILED_RETRY" => {
             let due = at.due_at()?;
             if at.is_late(due, at.limits.claim) {
-                let resource = read::opt_text(at.item, "topup_id").unwrap_or_default();
+                let resource = read::opt_text(at.item, "topup_id")?.unwrap_or_default();
                 let stuck = at.finding(BreakKind::ClaimStuck, at.shown()).by([format!("topup:{resource}")]);
                 said.push(at.broken(stuck.expected("an answer").found(format!("in flight, due since {due}"))));
             }
@@ -204,6 +203,6 @@ fn named(at: &At<'_>, by: &str, id: &str, home: &str) -> Result<Vec<Said>, ItemE
         return Ok(Vec::new());
     }
     let entry = read::parsed(at.item, id, TransactionId::parse)?;
-    let home = read::opt_text(at.item, home).map(str::to_owned);
+    let home = read::opt_string(at.item, home)?;
     Ok(vec![at.fact(Subject::Transaction(entry), Fact::Named { by: by.to_owned(), home, says: None })])
 }

@@ -9,7 +9,7 @@ pub use outside::{of_intent, of_payout, of_refund};
 
 use super::breaks::{BreakKind, Finding};
 use super::fact::{Fact, Group, Num, Nums, Subject};
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Item, ItemError, read};
 use crate::ids::Tenant;
 use crate::keys::{self, Key, attr, sk};
 use crate::money::{Asset, Delta};
@@ -63,7 +63,7 @@ type Told = Result<Vec<Said>, ItemError>;
 /// What a stored item says. Nothing, if it is no item of a tenant's or has nothing to do with the books.
 #[must_use]
 pub fn of_item(item: &Item, now: Timestamp, limits: Limits) -> Vec<Said> {
-    let (Some(pk), Some(sk)) = (read::opt_text(item, attr::PK), read::opt_text(item, attr::SK)) else {
+    let (Some(pk), Some(sk)) = (read::key_text(item, attr::PK), read::key_text(item, attr::SK)) else {
         return Vec::new();
     };
     let mut parts = pk.splitn(3, '#');
@@ -151,15 +151,14 @@ const ADJUSTMENT: &str = "ADJUSTMENT#";
 
 /// A number, nothing if it is not there.
 fn num(item: &Item, attribute: &str) -> Result<Num, ItemError> {
-    match item.get(attribute) {
+    match read::opt_number(item, attribute)? {
         None => Ok(Num::ZERO),
-        Some(Value::N(number)) => Num::parse(number).ok_or_else(|| wrong(attribute)),
-        Some(Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) => Err(wrong(attribute)),
+        Some(number) => Num::parse(number).ok_or_else(|| wrong(attribute)),
     }
 }
 
 fn wrong(attribute: &str) -> ItemError {
-    ItemError { attribute: attribute.to_owned() }
+    ItemError::invalid(attribute)
 }
 
 /// What stands for an idempotency key of an operation: a client's key may be anything, so it is not kept.

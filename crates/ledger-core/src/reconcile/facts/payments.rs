@@ -107,7 +107,7 @@ fn credit(at: &At<'_>, subject: &str, merchant: MerchantId, deltas: &[Delta]) ->
 /// A record that its worker does not find, or has not found for too long.
 fn outstanding(at: &At<'_>, subject: &str, merchant: MerchantId) -> Result<Option<Said>, ItemError> {
     let since = at.since(if at.item.contains_key(attr::UPDATED_AT) { attr::UPDATED_AT } else { attr::CREATED_AT })?;
-    let mark = read::opt_text(at.item, attr::DUE_PK).and_then(|mark| keys::credit_mark(&at.tenant, mark));
+    let mark = read::opt_text(at.item, attr::DUE_PK)?.and_then(|mark| keys::credit_mark(&at.tenant, mark));
     let found = match mark {
         Some((whose, _)) if whose == merchant && !at.is_late(since, at.limits.credit) => return Ok(None),
         Some((whose, _)) if whose == merchant => format!("due since {since}"),

@@ -1,0 +1,145 @@
+//! Customers of a legacy system, with each attribute of the God Record in every type that DynamoDB has.
+
+use super::books::{Row, n, s};
+use super::world::new_id;
+use super::{Customer, World};
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::keys::{GOD_RECORD, sk};
+use std::collections::HashMap;
+
+/// An attribute with a value, and whether the ledger can take a customer over who has it.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The attribute, or the path into the map of regional currencies.
+    pub attribute: &'static str,
+    /// What it is; `None` if it is absent.
+    pub value: Option<AttributeValue>,
+    /// Whether the ledger keeps it.
+    pub is_kept: bool,
+}
+
+/// What the ledger keeps of an attribute.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    Text,
+    Time,
+    Sum,
+    /// A sum without a bound.
+    Total,
+    Map,
+    Anything,
+}
+
+const ATTRIBUTES: [(&str, Keeps); 12] = [
+    ("name", Keeps::Text),
+    ("email", Keeps::Text),
+    ("phone_number", Keeps::Text),
+    ("created_at", Keeps::Time),
+    ("updated_at", Keeps::Time),
+    ("balance", Keeps::Sum),
+    ("point", Keeps::Sum),
+    ("jcredit", Keeps::Sum),
+    ("regional", Keeps::Map),
+    ("regional.aoba", Keeps::Sum),
+    ("co2_total", Keeps::Total),
+    ("loyalty_tier", Keeps::Anything),
+];
+
+/// 2021-04-01T00:00:00Z, in seconds and in milliseconds, and in microseconds, which is no unit of a timestamp.
+pub const SECONDS: &str = "1617235200";
+/// In milliseconds.
+pub const MILLIS: &str = "1617235200123";
+const MICROS: &str = "1617235200123456";
+
+/// Every attribute with a value of every type.
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (attribute, keeps) in ATTRIBUTES {
+        let all = Keeps::Anything == keeps;
+        let (text, time) = (keeps == Keeps::Text, keeps == Keeps::Time);
+        let (total, sum) = (keeps == Keeps::Total, [Keeps::Sum, Keeps::Total].contains(&keeps));
+        let values = [
+            (None, true),
+            (Some(s("2021-04-01T00:00:00.000Z")), text || time),
+            (Some(s("")), text || time),
+            (Some(AttributeValue::Null(true)), text || time),
+            (Some(n(7)), sum),
+            (Some(AttributeValue::N(SECONDS.to_owned())), sum || time),
+            (Some(AttributeValue::N(MILLIS.to_owned())), sum || time),
+            (Some(AttributeValue::N(MICROS.to_owned())), total),
+            (Some(AttributeValue::N("-5".to_owned())), total),
+            (Some(AttributeValue::Bool(true)), false),
+            (Some(AttributeValue::B(Blob::new([1, 2]))), false),
+            (Some(AttributeValue::L(vec![n(7)])), false),
+            (Some(AttributeValue::M(HashMap::new())), keeps == Keeps::Map),
+            (Some(AttributeValue::Ss(vec!["a".to_owned()])), false),
+            (Some(AttributeValue::Ns(vec!["7".to_owned()])), false),
+            (Some(AttributeValue::Bs(vec![Blob::new([1])])), false),
+        ];
+        cases.extend(values.map(|(value, is_kept)| Case { attribute, value, is_kept: is_kept || all }));
+    }
+    cases
+}
+
+impl Case {
+    /// The God Record: whole, but for the case.
+    #[must_use]
+    pub fn record(&self) -> Vec<(&'static str, AttributeValue)> {
+        let mut record = vec![
+            ("name", s("Hanako")),
+            ("email", s("hanako@example.com")),
+            ("phone_number", s("+81312345678")),
+            ("created_at", AttributeValue::N(SECONDS.to_owned())),
+            ("updated_at", AttributeValue::N(MILLIS.to_owned())),
+            ("balance", n(1_000)),
+            ("point", n(50)),
+            ("jcredit", AttributeValue::N("1.125".to_owned())),
+            ("co2_total", AttributeValue::N("12.4".to_owned())),
+            ("loyalty_tier", s("gold")),
+        ];
+        record.retain(|(name, _)| *name != self.attribute);
+        match (self.attribute.split_once('.'), &self.value) {
+            (Some((map, currency)), value) => {
+                let currencies = value.iter().map(|value| (currency.to_owned(), value.clone())).collect();
+                record.push((map, AttributeValue::M(currencies)));
+            }
+            (None, value) => {
+                if self.attribute != "regional" {
+                    record.push(("regional", AttributeValue::M(HashMap::from([("aoba".to_owned(), n(7))]))));
+                }
+                record.extend(value.iter().map(|value| (self.attribute, value.clone())));
+            }
+        }
+        record
+    }
+
+    /// Whether an answer names the case's attribute, or the map that it is in.
+    #[must_use]
+    pub fn is_named(&self, attribute: &str) -> bool {
+        self.attribute == attribute || self.attribute.split_once('.').is_some_and(|(map, _)| map == attribute)
+    }
+
+    /// A customer who stands so in the table, and whom the ledger has not met; and the God Record.
+    pub async fn customer(&self, world: &World) -> (Customer, Row) {
+        let id = new_id();
+        let customer = Customer { who: world.token("customer", &id, None).await, id };
+        let row = world.plant_of(&customer, GOD_RECORD, &self.record()).await;
+        (customer, row)
+    }
+}
+
+/// Plants a legacy history in which each attribute has every type, a row each. How many rows.
+pub async fn plant_history(world: &World, customer: &Customer) -> usize {
+    let attributes = ["amount", "point", "jcredit", "regional", "memo", "timestamp", "transaction_id", "payment_id"];
+    let values: Vec<AttributeValue> = cases().into_iter().take(16).filter_map(|case| case.value).collect();
+    let mut millis = 1_617_235_200_000_i64;
+    for attribute in attributes {
+        for value in &values {
+            millis += 1_000;
+            world.plant_of(customer, &format!("{}{millis}#pay", sk::HISTORY), &[(attribute, value.clone())]).await;
+        }
+    }
+    attributes.len() * values.len()
+}

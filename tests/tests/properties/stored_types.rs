@@ -1,0 +1,275 @@
+//! An attribute of a wrong type is never read as an absent one: every stored record of the golden vectors, with each of
+//! its attributes replaced by a value of every other type, through every reader that understands the record.
+
+use ledger_core::dynamo::{Item, ItemError, ItemFault, Value, read};
+use ledger_core::idempotency::Marker;
+use ledger_core::keys::{Key, attr, tenant_of};
+use ledger_core::lease::Holder;
+use ledger_core::migration::{Layout, Pass, Standing};
+use ledger_core::ops::adjustment::Adjustment;
+use ledger_core::ops::bulk_grant::GrantJob;
+use ledger_core::ops::card::CardRecord;
+use ledger_core::ops::crediting::{Crediting, Uncredited};
+use ledger_core::ops::journal::{HistoryLine, JournalEntry};
+use ledger_core::ops::merchant;
+use ledger_core::ops::reconciliation::{FoundBreak, Run};
+use ledger_core::ops::settlement::asked::{Asked, Wish};
+use ledger_core::ops::settlement::{Settleable, Settlement, Settling, read_batch};
+use ledger_core::ops::terminal::TerminalRecord;
+use ledger_core::ops::topup::attention::KeptEvent;
+use ledger_core::ops::topup::{Clawback, TopupRecord, TopupRefund};
+use ledger_core::ops::{MerchantTerms, PaymentRecord, TenantTerms};
+use ledger_core::reconcile::{BreakKind, Fact, Limits, Said, of_item};
+use ledger_core::sealing::{Sealable, SealedDay, Sealing, Segment};
+use ledger_core::time::Timestamp;
+use ledger_tests::golden::vector::files;
+use ledger_tests::wire;
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+/// What a reader makes of a record, as text.
+type Reader = fn(&Item) -> Result<String, ItemError>;
+
+fn shown<T: Debug>(read: Result<T, ItemError>) -> Result<String, ItemError> {
+    read.map(|record| format!("{record:?}"))
+}
+
+/// A reader that takes the record's tenant.
+macro_rules! of_tenant {
+    ($read:path) => {
+        |item| match read::key_text(item, attr::PK).and_then(tenant_of) {
+            Some(tenant) => shown($read(&tenant, item)),
+            None => Err(ItemError::missing(attr::PK)),
+        }
+    };
+}
+
+const READERS: &[(&str, Reader)] = &[
+    ("adjustment", |item| shown(Adjustment::read(item))),
+    ("asked resend", |item| shown(Asked::read(Wish::Resend, item))),
+    ("asked return", |item| shown(Asked::read(Wish::Return, item))),
+    ("break", |item| shown(FoundBreak::read(item))),
+    ("card", |item| shown(CardRecord::read(item))),
+    ("clawback", |item| shown(Clawback::read(item))),
+    ("crediting", |item| shown(Crediting::read(item))),
+    ("entry", |item| shown(JournalEntry::read(item))),
+    ("grant job", |item| shown(GrantJob::read(item))),
+    ("history line", |item| shown(HistoryLine::read(item, None))),
+    ("holder", |item| shown(Holder::read(item))),
+    ("kept event", |item| shown(KeptEvent::read(item))),
+    ("layout", |item| shown(Layout::read(item))),
+    ("marker", |item| shown(Marker::read(item))),
+    ("merchant terms", |item| shown(MerchantTerms::read(item))),
+    ("payout destination", |item| shown(merchant::destination(item))),
+    ("pass", |item| shown(Pass::read(item))),
+    ("payment", |item| shown(PaymentRecord::read(item))),
+    ("reconciliation", |item| shown(Run::read(item))),
+    ("sealable", of_tenant!(Sealable::read)),
+    ("sealed day", |item| shown(SealedDay::read(item))),
+    ("sealing", |item| shown(Sealing::read(item))),
+    ("segment", of_tenant!(Segment::read)),
+    ("settleable", |item| shown(Settleable::read(item))),
+    ("settled batch", |item| shown(read_batch(item))),
+    ("settlement", |item| shown(Settlement::read(item))),
+    ("settling", |item| shown(Settling::read(Some(item)))),
+    ("standing", standing),
+    ("tenant terms", |item| shown(TenantTerms::read(item))),
+    ("terminal", |item| shown(TerminalRecord::read(item))),
+    ("topup", |item| shown(TopupRecord::read(item))),
+    ("topup refund", |item| shown(TopupRefund::read(item))),
+    ("uncredited", of_tenant!(Uncredited::read)),
+    ("reconciled", reconciled),
+    #[cfg(feature = "stack")]
+    ("customer view", |item| shown(ledger_runtime::views::CustomerView::read(item))),
+    #[cfg(feature = "stack")]
+    ("merchant view", |item| shown(ledger_runtime::views::MerchantView::read(item))),
+    #[cfg(feature = "stack")]
+    ("balance view", |item| shown(ledger_runtime::views::BalanceView::read(item))),
+    #[cfg(feature = "stack")]
+    ("metrics view", |item| shown(ledger_runtime::views::MetricsView::read(Some(item)))),
+];
+
+/// Readers that take apart an item of any record: for one of another record they say only that it is none of theirs.
+const OF_ANY_RECORD: [&str; 1] = ["sealable"];
+
+fn standing(item: &Item) -> Result<String, ItemError> {
+    let keys = [attr::PK, attr::SK].map(|name| read::text(item, name));
+    let [Ok(pk), Ok(sk)] = keys else { return Err(ItemError::missing(attr::PK)) };
+    let key = tenant_of(pk).and_then(|tenant| Key::stored(&tenant, pk, sk));
+    shown(Standing::read(&key.ok_or_else(|| ItemError::invalid(attr::PK))?, item))
+}
+
+/// What reconciliation says of an item: a break is how it says that it cannot be read.
+fn reconciled(item: &Item) -> Result<String, ItemError> {
+    let now = Timestamp::parse("2026-11-21T09:30:00Z").unwrap();
+    let said = of_item(item, now, Limits::default());
+    for said in &said {
+        match said {
+            Said::Break(finding) if finding.kind == BreakKind::UnreadableItem => {
+                let attribute = finding.found.trim_start_matches("no readable `").trim_end_matches('`');
+                return Err(ItemError::invalid(attribute));
+            }
+            Said::Fact(_, Fact::Unread { attribute, .. }) => return Err(ItemError::invalid(attribute)),
+            Said::Fact(..) | Said::Break(_) => {}
+        }
+    }
+    Ok(format!("{said:?}"))
+}
+
+/// One value of each type but the given value's.
+fn of_other_types(value: &Value) -> Vec<Value> {
+    let text = match value {
+        Value::S(text) | Value::N(text) => text.clone(),
+        Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => "1".to_owned(),
+    };
+    let all = [
+        Value::S(text),
+        Value::int(1),
+        Value::Bool(true),
+        Value::Bool(false),
+        Value::B(vec![1]),
+        Value::L(Vec::new()),
+        Value::M(Item::new()),
+    ];
+    let same_type = |other: &Value| std::mem::discriminant(other) == std::mem::discriminant(value);
+    all.into_iter().filter(|other| !same_type(other)).collect()
+}
+
+/// Where attributes stand: of the item, of a map in it, or of the first map in a list.
+fn paths(item: &Item) -> Vec<Vec<String>> {
+    let mut paths = Vec::new();
+    for (name, value) in item {
+        paths.push(vec![name.clone()]);
+        let inner = match value {
+            Value::M(map) => Some(map),
+            Value::L(list) => match list.first() {
+                Some(Value::M(map)) => Some(map),
+                _ => None,
+            },
+            Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) => None,
+        };
+        for path in inner.map(paths).unwrap_or_default() {
+            paths.push([vec![name.clone()], path].concat());
+        }
+    }
+    paths
+}
+
+fn at<'a>(item: &'a mut Item, path: &[String]) -> &'a mut Item {
+    let Some((first, rest)) = path.split_first() else { return item };
+    match item.get_mut(first) {
+        Some(Value::M(map)) => at(map, rest),
+        Some(Value::L(list)) => match list.first_mut() {
+            Some(Value::M(map)) => at(map, rest),
+            other => panic!("no map: {other:?}"),
+        },
+        other => panic!("no map: {other:?}"),
+    }
+}
+
+/// The item with an attribute replaced, or removed.
+fn with(item: &Item, path: &[String], value: Option<Value>) -> Item {
+    let mut changed = item.clone();
+    let (name, place) = path.split_last().unwrap();
+    let map = at(&mut changed, place);
+    match value {
+        Some(value) => drop(map.insert(name.clone(), value)),
+        None => drop(map.remove(name)),
+    }
+    changed
+}
+
+fn value_at(item: &Item, path: &[String]) -> Value {
+    let mut item = item.clone();
+    let (name, place) = path.split_last().unwrap();
+    at(&mut item, place)[name].clone()
+}
+
+/// Keys of the table and of its indexes: DynamoDB lets them be strings only.
+const KEYS: [&str; 6] = [attr::PK, attr::SK, attr::DUE_PK, attr::DUE_SK, attr::OWNER_PK, attr::OWNER_SK];
+
+/// Every stored record of the vectors, one of each set of attributes, and those that no vector has.
+fn records() -> Vec<Item> {
+    let mut records = BTreeMap::new();
+    let mut take = |item: &Json| {
+        let item = wire::item_from_json(item);
+        let Some(key) = read::key_text(&item, attr::SK) else { return };
+        let kind = read::key_text(&item, attr::PK).and_then(|pk| pk.split('#').nth(1)).unwrap_or_default();
+        let record = format!("{kind} {}", key.split('#').next().unwrap_or_default());
+        let attributes: Vec<String> = paths(&item).iter().map(|path| path.join(".")).collect();
+        let state = read::opt_text(&item, "state").ok().flatten().unwrap_or_default().to_owned();
+        records.entry((record, attributes, state)).or_insert(item);
+    };
+    for text in ["v1", "v2"].into_iter().flat_map(|version| files(version).into_values()) {
+        let vector: Json = serde_json::from_str(&text).unwrap();
+        vector["given"]["state"].as_array().into_iter().flatten().for_each(&mut take);
+        vector["items"].as_array().into_iter().flatten().for_each(|item| {
+            let _ = item.pointer("/Put/Item").map(&mut take);
+        });
+    }
+    take(&json!({
+        "uuid": {"S": "demo#tenant#root"}, "type": {"S": "MIGRATION#backfill"}, "kind": {"S": "backfill"},
+        "state": {"S": "done"}, "setting": {"N": "3"}, "phase": {"N": "2"}, "fence": {"N": "1"},
+        "lease_until": {"S": "2026-11-21T09:30:00.000Z"}, "per_second": {"N": "10"},
+        "requested_by": {"S": "019a0000-0000-7000-8000-000000000041"}, "created_at": {"S": "2026-11-21T09:30:00.000Z"},
+        "finished_at": {"S": "2026-11-21T09:31:00.000Z"}, "customers": {"N": "4"}, "changed": {"N": "3"},
+        "left": {"N": "1"}, "concerns": {"M": {"money": {"N": "1"}}},
+        "after": {"M": {"pk": {"S": "demo#customer#019a0000-0000-7000-8000-00000000000a"}, "sk": {"S": "customer"}}},
+        "examples": {"L": [{"M": {
+            "customer_id": {"S": "019a0000-0000-7000-8000-00000000000a"}, "what": {"S": "`balance` is no number"},
+        }}]},
+    }));
+    take(&json!({
+        "uuid": {"S": "demo#tenant#root"}, "type": {"S": "RECONCILIATION#019a0000-0000-7000-8000-000000000051"},
+        "run_id": {"S": "019a0000-0000-7000-8000-000000000051"}, "state": {"S": "breaks"}, "fence": {"N": "1"},
+        "lease_until": {"S": "2026-11-21T09:30:00.000Z"}, "created_at": {"S": "2026-11-21T09:30:00.000Z"},
+        "began_at": {"S": "2026-11-21T09:30:00.000Z"}, "finished_at": {"S": "2026-11-21T09:31:00.000Z"},
+        "requested_by": {"S": "019a0000-0000-7000-8000-000000000041"}, "items": {"N": "10"}, "units": {"N": "9"},
+        "suspects": {"N": "3"}, "unsettled": {"N": "1"}, "stored": {"N": "2"}, "provider": {"S": "compared"},
+        "file": {"S": "report.jsonl"}, "breaks": {"M": {"unreadable_item": {"N": "2"}}},
+    }));
+    records.into_values().collect()
+}
+
+#[test]
+fn attribute_of_another_type_is_never_read_as_absent() {
+    let (mut understood, mut wrong) = (BTreeSet::new(), Vec::new());
+    let mut asked = 0_usize;
+    for record in records() {
+        for (name, reader) in READERS {
+            let Ok(original) = reader(&record) else { continue };
+            understood.insert(*name);
+            for path in paths(&record) {
+                if KEYS.contains(&path[0].as_str()) {
+                    continue;
+                }
+                let removed = reader(&with(&record, &path, None));
+                for value in of_other_types(&value_at(&record, &path)) {
+                    asked += 1;
+                    let told = format!("{name}: `{}` as {value:?}", path.join("."));
+                    match reader(&with(&record, &path, Some(value))) {
+                        Ok(read) if read == original => {}
+                        Ok(read) if removed.as_ref() == Ok(&read) => wrong.push(format!("{told} is read as absent")),
+                        Ok(_) if OF_ANY_RECORD.contains(name) => {}
+                        Ok(read) => wrong.push(format!("{told} is read as {read}")),
+                        Err(ItemError { attribute, fault }) => {
+                            if fault == ItemFault::Missing {
+                                wrong.push(format!("{told} is said to be missing"));
+                            }
+                            let is_named = path.iter().any(|step| attribute.split('.').any(|part| part == step));
+                            if !is_named {
+                                wrong.push(format!("{told} is said to be wrong in `{attribute}`"));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "{} of {asked}:\n{}", wrong.len(), wrong.join("\n"));
+    let never: Vec<&str> = READERS.iter().map(|(name, _)| *name).filter(|name| !understood.contains(name)).collect();
+    assert_eq!(never, [""; 0], "no record for these readers");
+}
