@@ -2,6 +2,9 @@
 //! one answer, one request. Each endpoint has a stack of its own, and every row of it is compared.
 #![cfg(feature = "stack")]
 
+#[path = "http_idempotency/changed.rs"]
+mod changed;
+
 use futures::future::join_all;
 use ledger_core::ids::least_born_at;
 use ledger_core::ops::KeyPhase;
@@ -20,6 +23,13 @@ macro_rules! endpoints {
         async fn $name() {
             Box::pin(every_promise(Endpoint::$endpoint)).await;
         })*
+
+        mod stored_response_comes_first {
+            $(#[tokio::test]
+            async fn $name() {
+                Box::pin(super::changed::a_stored_response_comes_first(super::Endpoint::$endpoint)).await;
+            })*
+        }
 
         /// An endpoint that is added has its test here, or this does not compile or pass.
         #[test]

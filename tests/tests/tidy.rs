@@ -122,6 +122,12 @@ fn handlers_take_the_tenant_from_the_identity_only() {
 }
 
 #[test]
+fn keyed_requests_are_performed_by_the_app_and_read_terms_in_their_plan() {
+    // `App::perform` answers from the store whatever the plan lacks.
+    nothing_in(&["functions"], &["ledger().perform(", "desk.perform("], &[]);
+}
+
+#[test]
 fn files_stay_readable() {
     for file in sources(&["crates", "functions", "tests"]) {
         let lines = std::fs::read_to_string(&file).unwrap().lines().count();

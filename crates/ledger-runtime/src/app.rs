@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::config::{Config, KeptStripe, StripeConfig};
 use crate::dynamo::Dynamo;
-use crate::execute::Ledger;
+use crate::execute::{Ledger, Outcome, PlanError};
 use crate::identity::Caller;
 use crate::metrics::{Metric, Metrics};
 use crate::problem::Problem;
@@ -17,11 +17,13 @@ use crate::secrets::SecretSource;
 use crate::settlement::{Kyc, PayoutFiles, Sagas, Settler};
 use crate::tenant::Records;
 use crate::topups::{Desk, Keeper, Provider, ProviderAccess};
-use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, IdempotencyKey, KeyError, Window};
+use ledger_core::idempotency::{Admission, Answer, CanonicalRequest, Claim, IdempotencyKey, KeyError, Window};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::operation::Operation;
-use ledger_core::ops::{KeyPhase, MerchantTerms, TenantTerms};
+use ledger_core::ops::topup::PlannedCall;
+use ledger_core::ops::{Context, KeyPhase, MerchantTerms, TenantTerms};
 use ledger_core::time::Timestamp;
+use ledger_core::transaction::Planned;
 use std::fmt;
 use std::sync::Arc;
 
@@ -257,11 +259,52 @@ impl App {
         merchant.ok_or_else(Problem::not_found)
     }
 
+    /// Answers a request under its key: with its stored response if there is one, else by executing what
+    /// `plan` builds. Only a tenant that has terms is planned for.
+    ///
+    /// Whatever else can change, a request reads in its `plan`: what fails there is answered from the store.
+    pub async fn perform<R, P, F>(
+        &self,
+        claim: Claim,
+        admission: Admission,
+        plan: P,
+        render: impl Fn(&R) -> Answer,
+    ) -> Outcome
+    where
+        P: Fn(Context) -> F,
+        F: Future<Output = Result<Planned<R>, PlanError>>,
+    {
+        let tenant = claim.tenant.clone();
+        let plan = async |cx| {
+            let _ = self.terms(&tenant).await?;
+            plan(cx).await
+        };
+        self.ledger().perform(claim, admission, plan, render).await
+    }
+
+    /// The same for a request that calls the payment provider, which a stored response does not need.
+    pub async fn perform_call<P, F>(&self, claim: Claim, admission: Admission, plan: P) -> Outcome
+    where
+        P: Fn(Context, Desk) -> F,
+        F: Future<Output = Result<PlannedCall, PlanError>>,
+    {
+        let desk = match self.desk().await {
+            Ok(desk) => desk,
+            Err(problem) => return self.ledger().answer_unplanned(&claim, admission, problem).await,
+        };
+        let tenant = claim.tenant.clone();
+        let plan = async |cx| {
+            let _ = self.terms(&tenant).await?;
+            plan(cx, desk.clone()).await
+        };
+        desk.perform(claim, admission, plan).await
+    }
+
     /// A caller's claim on the key of a request, and whether it may be executed. A request without a
     /// key gets one of its own where the tenant still allows that, so that its path is the same.
     ///
     /// # Errors
-    /// 400 for a missing, malformed or future key; as [`App::terms`].
+    /// 400 for a missing, malformed or future key; as [`App::terms`] without a key, for they say what that means.
     pub async fn claim(
         &self,
         caller: &impl Caller,
@@ -272,7 +315,6 @@ impl App {
         let now = self.now();
         let window = Window::of(operation);
         let tenant = caller.tenant();
-        let phase = self.terms(tenant).await?.key_phase;
         self.metrics().count(Metric::KeyedRequest, tenant, operation);
         let (key, admission) = match key.0 {
             Ok(key) => {
@@ -281,7 +323,7 @@ impl App {
             }
             Err(KeyError::Missing) => {
                 self.metrics().count(Metric::IdempotencyKeyMissing, tenant, operation);
-                match phase {
+                match self.terms(tenant).await?.key_phase {
                     KeyPhase::Mandatory => return Err(Problem::key(KeyError::Missing)),
                     KeyPhase::Optional => (self.one_off_key(now)?, Admission::Execute),
                 }

@@ -24,6 +24,7 @@ use ledger_core::ops::Context;
 use ledger_core::retry;
 use ledger_core::transaction::{BuildError, Planned, Transaction, Verdict};
 pub(crate) use outcome::Reply;
+use standing::ASK_AGAIN;
 pub(crate) use standing::{Standing, Stood};
 use std::time::Duration;
 
@@ -97,7 +98,7 @@ impl Ledger {
             Admission::Execute => self.execute(&claim, plan, seal).await.and_then(|executed| match executed {
                 Executed::Done(answer) => Ok(Reply::fresh(answer)),
                 Executed::Answered(reply) => Ok(reply),
-                Executed::InFlight(_) => Err(Problem::key_in_use(Duration::from_secs(1))),
+                Executed::InFlight(_) => Err(Problem::key_in_use(ASK_AGAIN)),
             }),
         };
         self.outcome(&claim, reply)
@@ -142,8 +143,10 @@ impl Ledger {
             let planned = match plan(context).await {
                 Ok(planned) => planned,
                 Err(PlanError::Refused(refusal)) if refusal.failure() == Failure::StalePlan => {
-                    self.wait_to_replan(&mut budget, claim).await?;
-                    continue;
+                    match self.wait_to_replan(&mut budget, claim).await? {
+                        Some(stood) => return Ok(stood.into()),
+                        None => continue,
+                    }
                 }
                 Err(PlanError::Refused(refusal)) if refusal.failure().is_terminal() => {
                     return self.refuse(claim, &refusal, &budget).await;
@@ -156,27 +159,46 @@ impl Ledger {
                         None => continue,
                     },
                 },
-                Err(error) => return self.unplanned(claim, error, &budget).await,
+                Err(error) => return self.stored_or(claim, &budget, error.into_problem()).await.map(Into::into),
             };
-            let (transaction, done) = seal(planned).map_err(|error| self.unsealed(claim, &error))?;
+            let (transaction, done) = match seal(planned) {
+                Ok(sealed) => sealed,
+                Err(error) => {
+                    return self.stored_or(claim, &budget, self.unsealed(claim, &error)).await.map(Into::into);
+                }
+            };
             match self.write(claim, &transaction, &mut budget).await? {
                 Written::Done => return Ok(Executed::Done(done)),
                 Written::Stood(standing) => return Ok(standing.into()),
                 Written::Refused(refusal) if refusal.failure() == Failure::StalePlan => {
-                    self.wait_to_replan(&mut budget, claim).await?;
+                    if let Some(stood) = self.wait_to_replan(&mut budget, claim).await? {
+                        return Ok(stood.into());
+                    }
                 }
                 Written::Refused(refusal) => return self.refuse(claim, &refusal, &budget).await,
             }
         }
     }
 
-    /// A request that cannot be planned may have been answered before: what it is planned from (a
-    /// merchant, the tenant's terms) has changed since, its answer has not.
-    async fn unplanned<D>(&self, claim: &Claim, error: PlanError, budget: &Budget) -> Result<Executed<D>, Problem> {
-        match self.stands(claim).await? {
-            Some(stood) => Ok(stood.into()),
-            None => Err(self.unless_unknown(claim, budget, error.into_problem())),
-        }
+    /// Answers a request that cannot be executed: with its stored response if there is one, else with the
+    /// problem. For a caller that lacks what the request's plan is made with.
+    pub async fn answer_unplanned(&self, claim: &Claim, admission: Admission, problem: Problem) -> Outcome {
+        let reply = match admission {
+            Admission::LookUpOnly => self.look_up(claim).await,
+            Admission::TooEarly { now } => self.look_up_early(claim, now).await,
+            Admission::Execute => match self.stored_or(claim, &Budget::default(), problem).await {
+                Ok(Stood::Answered(reply)) => Ok(reply),
+                Ok(Stood::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
+                Err(problem) => Err(problem),
+            },
+        };
+        self.outcome(claim, reply)
+    }
+
+    /// What the key's marker holds, or the problem if there is none.
+    // INVARIANT: nothing that a plan is made from (terms, a merchant, a record) comes before the stored response.
+    async fn stored_or(&self, claim: &Claim, budget: &Budget, problem: Problem) -> Result<Stood, Problem> {
+        self.stands(claim).await?.ok_or_else(|| self.unless_unknown(claim, budget, problem))
     }
 
     /// Answers with a refusal. A terminal one is stored first, so that every retry gets the same:
@@ -204,10 +226,18 @@ impl Ledger {
                     budget.after_unknown |= cancellation.after_unknown;
                     cancellation.reasons
                 }
+                // Not applied, and the reason may be newer than the stored response.
                 Err(WriteError::Unadoptable(error)) if matches!(claim.principal, Principal::Staff(_)) => {
-                    return Err(Problem::legacy_record_attribute(&error));
+                    let problem = Problem::legacy_record_attribute(&error);
+                    return self.stored_or(claim, budget, problem).await.map(Written::Stood);
                 }
-                Err(error) => return Err(self.not_written(&claim.tenant, claim.operation, &error)),
+                Err(error @ (WriteError::Unadoptable(_) | WriteError::Determinate(_))) => {
+                    let problem = self.not_written(&claim.tenant, claim.operation, &error);
+                    return self.stored_or(claim, budget, problem).await.map(Written::Stood);
+                }
+                Err(error @ (WriteError::Throttled | WriteError::Indeterminate(_))) => {
+                    return Err(self.not_written(&claim.tenant, claim.operation, &error));
+                }
             };
             match transaction.classify(&reasons) {
                 Verdict::MarkerStands(item) => {
@@ -262,17 +292,17 @@ impl Ledger {
 
     /// The first re-plans follow at once: whoever got ahead is done. Later ones wait a little, so
     /// that many requests on one record do not keep overtaking each other.
-    async fn wait_to_replan(&self, budget: &mut Budget, claim: &Claim) -> Result<(), Problem> {
+    async fn wait_to_replan(&self, budget: &mut Budget, claim: &Claim) -> Result<Option<Stood>, Problem> {
         if budget.replans >= retry::REPLANS {
             tracing::warn!(tenant = %claim.tenant, operation = %claim.operation, "gave up a plan that kept going stale");
-            return Err(self.unless_unknown(claim, budget, Problem::busy()));
+            return self.stored_or(claim, budget, Problem::busy()).await.map(Some);
         }
         budget.replans = budget.replans.saturating_add(1);
         if budget.replans > 2 {
             let jitter_ms = u64::from(self.entropy.jitter() % REPLAN_PAUSE_MS_MAX);
             tokio::time::sleep(Duration::from_millis(jitter_ms)).await;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// A write that the store did not acknowledge and did not cancel either.

@@ -3,7 +3,6 @@
 
 use crate::app::App;
 use crate::execute::PlanError;
-use crate::problem::Problem;
 use crate::request::AmountText;
 use ledger_core::account::Account;
 use ledger_core::dynamo::read;
@@ -51,11 +50,7 @@ impl RefundRequest<'_> {
         let terms = app.terms(self.tenant).await?;
         let merchant = app.merchant(self.tenant, self.merchant).await?;
         let amount = match self.amount {
-            Some(text) => {
-                let spec = terms.spec(payment.total.asset());
-                let spec = spec.ok_or_else(|| Problem::invalid_field("asset", "is not run by this tenant"))?;
-                Some(text.to_amount(spec, "amount")?)
-            }
+            Some(text) => Some(text.to_amount(&payment.spec(&terms), "amount")?),
             None => None,
         };
         let points = match (payment.payer, &payment.points_earned) {

@@ -6,6 +6,7 @@ use ledger_core::account::Account;
 use ledger_core::idempotency::{CanonicalRequest, Claim, Fields};
 use ledger_core::ids::{AdjustmentId, CardId, CustomerId};
 use ledger_core::keys;
+use ledger_core::money::{Amount, Delta};
 use ledger_core::operation::Operation;
 use ledger_core::ops::Context;
 use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
@@ -68,7 +69,6 @@ pub(crate) async fn create(
     who: Admin,
     KeyedJson(key, body): KeyedJson<AdjustmentBody>,
 ) -> Result<Outcome, Problem> {
-    let terms = app.terms(who.tenant()).await?;
     let account = match (&body.customer_id, &body.card_id) {
         (Some(id), None) => Account::Customer(request::id("customer_id", id, CustomerId::parse)?),
         (None, Some(id)) => Account::Card(request::id("card_id", id, CardId::parse)?),
@@ -78,33 +78,37 @@ pub(crate) async fn create(
     if body.card_id.is_some() && body.asset.as_deref().is_some_and(|asset| asset != "ECOPAY") {
         return Err(Problem::invalid_field("asset", "must be ECOPAY for a card"));
     }
-    let amount = request::amount_in(&terms, body.asset.as_deref(), &body.amount)?;
-    let delta = match body.direction.as_str() {
-        "credit" => amount.credit(),
-        "debit" => amount.debit(),
+    let amount = request::amount(body.asset.as_deref(), &body.amount)?;
+    let delta_of: fn(&Amount) -> Delta = match body.direction.as_str() {
+        "credit" => Amount::credit,
+        "debit" => Amount::debit,
         _ => return Err(Problem::invalid_field("direction", "must be credit or debit")),
     };
     let words = "correction, goodwill, fraud, reconciliation or opening";
-    let ask = AdjustmentRequest {
-        tenant: who.tenant().clone(),
-        staff: who.staff_id(),
-        account,
-        delta,
-        reason: request::word("reason_code", &body.reason_code, ReasonCode::parse, words)?,
-        note: request::reason("note", &body.note)?,
-        finding: None,
-    };
+    let reason = request::word("reason_code", &body.reason_code, ReasonCode::parse, words)?;
+    let note = request::reason("note", &body.note)?;
     let fields = Fields::new()
         .with("account", account)
-        .with("asset", ask.delta.asset())
-        .with("delta", ask.delta.text())
-        .with("reason_code", ask.reason.name())
-        .with("note", ask.note.expose());
+        .with("asset", amount.asset())
+        .with("delta", amount.change_text(delta_of))
+        .with("reason_code", reason.name())
+        .with("note", note.expose());
     let request = CanonicalRequest { method: "POST", path: "/v1/admin/adjustments".to_owned(), fields };
     let (claim, admission) = app.claim(&who, Operation::AdjustmentRequest, key, request).await?;
-    let plan = async |cx| Ok(adjustment_request::plan(&ask, &cx)?);
+    let plan = async |cx| {
+        let amount = request::amount_in(&*app.terms(who.tenant()).await?, &amount)?;
+        let ask = AdjustmentRequest {
+            tenant: who.tenant().clone(),
+            staff: who.staff_id(),
+            account,
+            delta: delta_of(&amount),
+            reason,
+            note: note.clone(),
+            finding: None,
+        };
+        Ok(adjustment_request::plan(&ask, &cx)?)
+    };
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |adjustment| {
             created(format!("/v1/admin/adjustments/{}", adjustment.id), &AdjustmentView::from(adjustment))
         })
@@ -177,7 +181,7 @@ async fn decide(
     let (claim, admission) = app.claim(who, decision.operation(), key, request).await?;
     let plan = async |cx| plan(app, who, id, decision, &claim, &cx).await;
     let render = |receipt: &DecisionReceipt| ok(&AdjustmentView::from(receipt));
-    Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 async fn plan(

@@ -130,7 +130,7 @@ pub(crate) async fn resolve(
     let (claim, admission) = app.claim(&who, Operation::ParkedResolve, key, request).await?;
     let decider = Decider { actor: who.actor(), reason: &reason };
     let plan = async |cx| app.resolve_parked(&claim, resource, resolution, &decider, &cx).await;
-    Ok(app.ledger().perform(claim.clone(), admission, plan, |resolved| ok(&ResolvedView::from(resolved))).await)
+    Ok(app.perform(claim.clone(), admission, plan, |resolved| ok(&ResolvedView::from(resolved))).await)
 }
 
 /// Takes a kept event from the list: a person has looked at it.
@@ -157,7 +157,7 @@ pub(crate) async fn dismiss(
     let render = |at: &ledger_core::time::Timestamp| {
         ok(&DismissedView { event_id: event.to_string(), dismissed_at: at.to_string() })
     };
-    Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 impl From<&Flight> for ParkedView {

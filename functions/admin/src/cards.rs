@@ -47,7 +47,6 @@ pub(crate) async fn create(
     let (claim, admission) = app.claim(&who, Operation::CardIssue, key, request).await?;
     let plan = async |cx| Ok(card::plan_issue(who.tenant(), id, owner, who.actor(), &cx)?);
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             created(format!("/v1/admin/cards/{}", receipt.card), &CardChangeView::from(receipt))
         })
@@ -87,5 +86,5 @@ pub(crate) async fn patch(
     let request = CanonicalRequest { method: "PATCH", path: format!("/v1/admin/cards/{id}"), fields };
     let (claim, admission) = app.claim(&who, Operation::CardAdminPatch, key, request).await?;
     let plan = async |cx| Ok(card::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?);
-    Ok(app.ledger().perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
+    Ok(app.perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }

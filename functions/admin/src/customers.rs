@@ -79,7 +79,6 @@ pub(crate) async fn create(
     who: Admin,
     KeyedJson(key, body): KeyedJson<CustomerOpenBody>,
 ) -> Result<Outcome, Problem> {
-    let terms = app.terms(who.tenant()).await?;
     let customer = body.customer_id.as_deref().map(|id| request::id("customer_id", id, CustomerId::parse));
     let open = CustomerOpen {
         tenant: who.tenant().clone(),
@@ -96,9 +95,8 @@ pub(crate) async fn create(
         .with_some("phone", open.phone.as_ref().map(FreeText::expose));
     let request = CanonicalRequest { method: "POST", path: "/v1/admin/customers".to_owned(), fields };
     let (claim, admission) = app.claim(&who, Operation::CustomerOpen, key, request).await?;
-    let plan = async |cx| Ok(customer_open::plan(&open, &terms, &cx)?);
+    let plan = async |cx| Ok(customer_open::plan(&open, &*app.terms(who.tenant()).await?, &cx)?);
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             let view = CustomerOpenedView {
                 customer_id: receipt.customer.to_string(),
@@ -161,7 +159,7 @@ pub(crate) async fn patch(
     let (claim, admission) = app.claim(&who, Operation::CustomerPatch, key, request).await?;
     let change = Change { id, patch: &patch, status, reason: reason.as_ref() };
     let plan = async |cx| change.plan(&app, &who, &claim, &cx).await;
-    Ok(app.ledger().perform(claim.clone(), admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)
+    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)
 }
 
 struct Change<'a> {

@@ -5,9 +5,9 @@ use axum::extract::State;
 use ledger_core::idempotency::{CanonicalRequest, Fields};
 use ledger_core::ids::{CustomerId, JobId};
 use ledger_core::keys;
-use ledger_core::money::Amount;
+use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
-use ledger_core::ops::bulk_grant::{self, BulkGrant, GrantJob};
+use ledger_core::ops::bulk_grant::{self, BulkGrant, FailedGrant, GrantJob};
 use ledger_core::ops::grant::{self, Grant};
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
@@ -17,6 +17,9 @@ use ledger_runtime::problem::Problem;
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, RequestKey};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+/// A job's view shows at most so many failures.
+const FAILURES_SHOWN_MAX: usize = 100;
 
 /// A grant: to `customer_id`, or to each of `customer_ids`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -59,15 +62,29 @@ pub(crate) struct JobAcceptedView {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct JobView {
     job_id: String,
-    /// `running` or `finished`.
+    /// `running`; `finished` if every customer has the grant; `completed_with_failures` if some could not be
+    /// granted to.
     status: &'static str,
     customers: usize,
+    /// How many customers have been dealt with.
     done: usize,
-    /// How many of those could not be granted to: no such customer.
+    /// How many of those could not be granted to.
     failed: usize,
+    /// The first 100 of them whose reason is recorded.
+    failures: Vec<FailureView>,
     asset: String,
     amount: String,
     created_at: String,
+}
+
+/// A customer to whom a job could not grant.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FailureView {
+    customer_id: String,
+    /// `not_found`: no such customer; `legacy_record_unreadable`: the customer's legacy record cannot be taken over;
+    /// `asset_not_run`: the tenant no longer runs the asset; `job_expired`: the customer could not be granted to in
+    /// the 90 days for which that is safe; or the code of another refusal.
+    reason: String,
 }
 
 /// Grants points or regional currency. With `customer_ids` a job is stored and carried out after.
@@ -75,42 +92,47 @@ pub(crate) struct JobView {
     params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
     responses((status = 201, description = "Granted", body = GrantView),
         (status = 202, description = "Stored as a job", body = JobAcceptedView),
-        (status = 400, description = "`invalid_request`"),
+        (status = 400, description = "`invalid_request`, `legacy_record_unreadable`"),
         (status = 404, description = "No such customer")))]
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
     KeyedJson(key, body): KeyedJson<GrantBody>,
 ) -> Result<Outcome, Problem> {
-    let terms = app.terms(who.tenant()).await?;
-    let amount = request::amount_in(&terms, Some(&body.asset), &body.amount)?;
+    let amount = request::amount(Some(&body.asset), &body.amount)?;
     let reason = request::reason("reason", &body.reason)?;
     match (&body.customer_id, &body.customer_ids) {
         (Some(id), None) => {
             let customer = request::id("customer_id", id, CustomerId::parse)?;
-            let grant = Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason };
-            to_one(&app, &who, key, grant).await
+            to_one(&app, &who, key, (customer, amount, reason)).await
         }
         (None, Some(ids)) => {
             let ids = ids.iter().map(|id| request::id("customer_ids", id, CustomerId::parse));
-            to_many(&app, &who, key, ids.collect::<Result<_, _>>()?, amount, reason).await
+            to_many(&app, &who, key, (ids.collect::<Result<_, _>>()?, amount, reason)).await
         }
         (Some(_), Some(_)) => Err(Problem::invalid_field("customer_ids", "cannot stand beside customer_id")),
         (None, None) => Err(Problem::invalid_field("customer_id", "is missing")),
     }
 }
 
-async fn to_one(app: &App, who: &Admin, key: RequestKey, grant: Grant) -> Result<Outcome, Problem> {
-    let terms = app.terms(who.tenant()).await?;
-    let fields = Fields::new()
-        .with("customer_id", grant.customer)
-        .with_amount("amount", &grant.amount)
-        .with("reason", grant.reason.expose());
+async fn to_one(
+    app: &App,
+    who: &Admin,
+    key: RequestKey,
+    (customer, amount, reason): (CustomerId, RequestedAmount, FreeText),
+) -> Result<Outcome, Problem> {
+    let fields =
+        Fields::new().with("customer_id", customer).with_requested("amount", &amount).with("reason", reason.expose());
     let request = CanonicalRequest { method: "POST", path: "/v1/admin/grants".to_owned(), fields };
     let (claim, admission) = app.claim(who, Operation::Grant, key, request).await?;
-    let plan = async |cx| Ok(grant::plan(&grant, &terms, &cx)?);
+    let plan = async |cx| {
+        let terms = app.terms(who.tenant()).await?;
+        let amount = request::amount_in(&terms, &amount)?;
+        let grant =
+            Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason: reason.clone() };
+        Ok(grant::plan(&grant, &terms, &cx)?)
+    };
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             let view = GrantView {
                 transaction_id: receipt.transaction_id.to_string(),
@@ -129,21 +151,26 @@ async fn to_many(
     app: &App,
     who: &Admin,
     key: RequestKey,
-    customers: Vec<CustomerId>,
-    amount: Amount,
-    reason: FreeText,
+    (customers, amount, reason): (Vec<CustomerId>, RequestedAmount, FreeText),
 ) -> Result<Outcome, Problem> {
-    let terms = app.terms(who.tenant()).await?;
     let fields = Fields::new()
         .with_list("customer_ids", &customers)
-        .with_amount("amount", &amount)
+        .with_requested("amount", &amount)
         .with("reason", reason.expose());
     let request = CanonicalRequest { method: "POST", path: "/v1/admin/grants".to_owned(), fields };
     let (claim, admission) = app.claim(who, Operation::Grant, key, request).await?;
-    let bulk = BulkGrant { tenant: who.tenant().clone(), staff: who.staff_id(), customers, amount, reason };
-    let plan = async |cx| Ok(bulk_grant::plan(&bulk, &terms, &cx)?);
+    let plan = async |cx| {
+        let terms = app.terms(who.tenant()).await?;
+        let bulk = BulkGrant {
+            tenant: who.tenant().clone(),
+            staff: who.staff_id(),
+            customers: customers.clone(),
+            amount: request::amount_in(&terms, &amount)?,
+            reason: reason.clone(),
+        };
+        Ok(bulk_grant::plan(&bulk, &terms, &cx)?)
+    };
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             let view = JobAcceptedView {
                 job_id: receipt.job_id.to_string(),
@@ -170,12 +197,19 @@ pub(crate) async fn get(
     let job = GrantJob::read(&item)?;
     Ok(Json(JobView {
         job_id: job.id.to_string(),
-        status: if job.finished() { "finished" } else { "running" },
+        status: job.status().name(),
         customers: job.customers.len(),
         done: job.done,
         failed: job.failed,
+        failures: job.failures.iter().take(FAILURES_SHOWN_MAX).map(FailureView::from).collect(),
         asset: job.asset.to_string(),
         amount: job.amount.clone(),
         created_at: job.created_at.to_string(),
     }))
+}
+
+impl From<&FailedGrant> for FailureView {
+    fn from(failed: &FailedGrant) -> Self {
+        Self { customer_id: failed.customer.to_string(), reason: failed.reason.clone() }
+    }
 }

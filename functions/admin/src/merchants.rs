@@ -74,7 +74,6 @@ pub(crate) async fn create(
     let (claim, admission) = app.claim(&who, Operation::MerchantOpen, key, request).await?;
     let plan = async |cx| Ok(merchant::plan_open(who.tenant(), id, &name, shards, who.actor(), &cx)?);
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             created(format!("/v1/admin/merchants/{}", receipt.merchant), &MerchantChangeView::from(receipt))
         })
@@ -124,7 +123,7 @@ pub(crate) async fn patch(
     let (claim, admission) = app.claim(&who, Operation::MerchantPatch, key, request).await?;
     let change = (name.as_ref(), status, destination.as_ref());
     let plan = async |cx| Ok(merchant::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?);
-    let outcome = app.ledger().perform(claim, admission, plan, |receipt| ok(&MerchantChangeView::from(receipt))).await;
+    let outcome = app.perform(claim, admission, plan, |receipt| ok(&MerchantChangeView::from(receipt))).await;
     app.records().forget_merchant(who.tenant(), id);
     Ok(outcome)
 }

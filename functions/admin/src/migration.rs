@@ -111,5 +111,5 @@ async fn pass(
     let asked = Asked { tenant: who.tenant(), kind, per_second, staff: who.staff_id() };
     let plan = async |cx| app.plan_pass(&asked, &cx).await;
     let render = |pass: &Pass| accepted("/v1/admin/migration".to_owned(), &PassView::from(pass));
-    Ok(app.ledger().perform(claim, admission, plan, render).await)
+    Ok(app.perform(claim, admission, plan, render).await)
 }

@@ -170,7 +170,7 @@ async fn ask(
         let settlement = read(app, who, (at.merchant, at.id), &claim).await?;
         Ok(asked::plan_request(who.tenant(), &settlement, wish, who.staff_id(), note, &cx)?)
     };
-    Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 async fn approve(
@@ -193,7 +193,7 @@ async fn approve(
         let settlement = read(app, who, (at.merchant, at.id), &claim).await?;
         Ok(asked::plan_approve(who.tenant(), &found, &settlement, who.staff_id(), &cx)?)
     };
-    Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 /// Which settlement, and where requests of a kind about it are.

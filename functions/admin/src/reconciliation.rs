@@ -83,7 +83,7 @@ pub(crate) async fn create(
     let (claim, admission) = app.claim(&who, Operation::ReconciliationRequest, key, request).await?;
     let plan = async |cx| Ok(reconciliation::plan(who.tenant(), who.staff_id(), &cx)?);
     let render = |run: &Run| created(format!("/v1/admin/reconciliation/runs/{}", run.id), &RunView::from(run));
-    Ok(app.ledger().perform(claim, admission, plan, render).await)
+    Ok(app.perform(claim, admission, plan, render).await)
 }
 
 /// Asks for the adjustment that a break proposes. Nothing moves until another person approves it.
@@ -109,21 +109,27 @@ pub(crate) async fn answer(
     let fields = Fields::new().with("note", note.expose());
     let request = CanonicalRequest { method: "POST", path, fields };
     let (claim, admission) = app.claim(&who, Operation::AdjustmentRequest, key, request).await?;
-    let (of, found) = app.found_break(who.tenant(), run, finding).await?;
-    let none = || Problem::invalid_field("finding_id", "is a break that no adjustment answers");
-    let (account, delta) = (found.account().ok_or_else(none)?, found.proposed.clone().ok_or_else(none)?);
-    let ask = AdjustmentRequest {
-        tenant: who.tenant().clone(),
-        staff: who.staff_id(),
-        account,
-        delta,
-        reason: ReasonCode::Reconciliation,
-        note,
-        finding: Some(Answered { run, finding, compared_at: of.began_at.unwrap_or(of.created_at), seen: found.seen }),
+    let plan = async |cx| {
+        let (of, found) = app.found_break(who.tenant(), run, finding).await?;
+        let none = || Problem::invalid_field("finding_id", "is a break that no adjustment answers");
+        let (account, delta) = (found.account().ok_or_else(none)?, found.proposed.clone().ok_or_else(none)?);
+        let ask = AdjustmentRequest {
+            tenant: who.tenant().clone(),
+            staff: who.staff_id(),
+            account,
+            delta,
+            reason: ReasonCode::Reconciliation,
+            note: note.clone(),
+            finding: Some(Answered {
+                run,
+                finding,
+                compared_at: of.began_at.unwrap_or(of.created_at),
+                seen: found.seen,
+            }),
+        };
+        Ok(adjustment_request::plan(&ask, &cx)?)
     };
-    let plan = async |cx| Ok(adjustment_request::plan(&ask, &cx)?);
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |adjustment| {
             created(format!("/v1/admin/adjustments/{}", adjustment.id), &AdjustmentView::from(adjustment))
         })

@@ -59,7 +59,7 @@ pub(crate) async fn create(
     let plan = async |cx| plan_open(&app, &who, (id, pay_on), &claim, &cx).await;
     let location = |settlement: &Settlement| format!("/v1/admin/merchants/{id}/settlements/{}", settlement.id);
     let render = |settlement: &Settlement| created(location(settlement), &SettlementView::from(settlement));
-    Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 async fn plan_open(
@@ -150,7 +150,7 @@ pub(crate) async fn resume(
         Ok(settlement::plan_resume(who.tenant(), &settlement, who.actor(), Some(&reason), &cx)?)
     };
     let render = |settlement: &Settlement| ok(&SettlementView::from(settlement));
-    Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 pub(crate) async fn read(

@@ -74,7 +74,6 @@ pub(crate) async fn create(
     let (claim, admission) = app.claim(&who, Operation::TerminalOpen, key, request).await?;
     let plan = async |cx| Ok(terminal::plan_open(who.tenant(), id, merchant, who.actor(), &cx)?);
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             created(format!("/v1/admin/terminals/{}", receipt.terminal), &TerminalChangeView::from(receipt))
         })
@@ -114,7 +113,7 @@ pub(crate) async fn patch(
     let request = CanonicalRequest { method: "PATCH", path: format!("/v1/admin/terminals/{id}"), fields };
     let (claim, admission) = app.claim(&who, Operation::TerminalPatch, key, request).await?;
     let plan = async |cx| Ok(terminal::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?);
-    let outcome = app.ledger().perform(claim, admission, plan, |receipt| ok(&TerminalChangeView::from(receipt))).await;
+    let outcome = app.perform(claim, admission, plan, |receipt| ok(&TerminalChangeView::from(receipt))).await;
     app.records().forget_terminal(who.tenant(), id);
     Ok(outcome)
 }
@@ -136,7 +135,6 @@ pub(crate) async fn enrolment(
     let (claim, admission) = app.claim(&who, Operation::EnrolmentCode, key, request).await?;
     let plan = async |cx| Ok(terminal::plan_code(who.tenant(), id, who.actor(), &cx)?);
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             let view = EnrolmentView {
                 terminal_id: id.to_string(),

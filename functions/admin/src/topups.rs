@@ -16,6 +16,7 @@ use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, PathOf};
+use ledger_runtime::topups::Desk;
 use ledger_runtime::views::{TopupRefundView, TopupView};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -81,7 +82,6 @@ pub(crate) async fn refund(
     PathId(id): PathId<TopupId>,
     KeyedJson(key, body): KeyedJson<TopupRefundBody>,
 ) -> Result<Outcome, Problem> {
-    let desk = app.desk().await?;
     let reason = request::reason("reason", &body.reason)?;
     let amount = body.amount.as_ref().map(|amount| amount.to_amount(&AssetSpec::ECOPAY, "amount")).transpose()?;
     let fields =
@@ -89,7 +89,7 @@ pub(crate) async fn refund(
     let path = format!("/v1/admin/topups/{id}/refunds");
     let request = CanonicalRequest { method: "POST", path, fields };
     let (claim, admission) = app.claim(&who, Operation::TopupRefund, key, request).await?;
-    let plan = async |cx| {
+    let plan = async |cx, desk: Desk| {
         let topup = read_topup(&app, &claim, id).await?;
         let points = match &topup.points {
             Some(_) => Some(points(&app, &claim, topup.customer).await?),
@@ -102,19 +102,19 @@ pub(crate) async fn refund(
             points: points.as_ref(),
             reason: &reason,
         };
-        plan_refund(&app, &claim, &refund, &cx).await
+        plan_refund(&app, (&claim, &desk), &refund, &cx).await
     };
-    Ok(desk.perform(claim.clone(), admission, plan).await)
+    Ok(app.perform_call(claim.clone(), admission, plan).await)
 }
 
 async fn plan_refund(
     app: &App,
-    claim: &Claim,
+    (claim, desk): (&Claim, &Desk),
     refund: &RefundTopup<'_>,
     cx: &Context,
 ) -> Result<PlannedCall, PlanError> {
     let terms = app.terms(&claim.tenant).await?;
-    Ok(refund::plan(refund, claim, &terms, app.desk().await?.terms(), cx)?)
+    Ok(refund::plan(refund, claim, &terms, desk.terms(), cx)?)
 }
 
 async fn read_topup(app: &App, claim: &Claim, id: TopupId) -> Result<TopupRecord, PlanError> {

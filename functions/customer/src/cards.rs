@@ -46,5 +46,5 @@ pub(crate) async fn patch(
     };
     let (claim, admission) = app.claim(&who, Operation::CardPatch, key, request).await?;
     let plan = async |cx| Ok(card::plan_own_status(who.tenant(), who.id(), card_id, status, &cx)?);
-    Ok(app.ledger().perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
+    Ok(app.perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }

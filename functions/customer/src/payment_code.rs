@@ -37,7 +37,6 @@ pub(crate) async fn create(
     let (claim, admission) = app.claim(&who, Operation::PaymentCode, key, request).await?;
     let plan = async |cx| Ok(payment_code::plan(who.tenant(), who.id(), &cx)?);
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             ok(&CodeView { code: receipt.code.expose().to_owned(), expires_at: receipt.expires_at.to_string() })
         })

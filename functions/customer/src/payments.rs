@@ -3,10 +3,10 @@
 use axum::extract::State;
 use ledger_core::idempotency::{CanonicalRequest, Fields};
 use ledger_core::ids::MerchantId;
-use ledger_core::money::{Amount, Asset, RegionalKey};
+use ledger_core::money::{Amount, Asset, RegionalKey, RequestedAmount};
 use ledger_core::operation::Operation;
 use ledger_core::ops::pay::{self, Pay};
-use ledger_core::ops::{Parts, TenantTerms};
+use ledger_core::ops::{Parts, RequestedParts, TenantTerms};
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
 use ledger_runtime::execute::{Outcome, created};
@@ -55,56 +55,56 @@ pub(crate) async fn create(
     who: Customer,
     KeyedJson(key, body): KeyedJson<PayBody>,
 ) -> Result<Outcome, Problem> {
-    let terms = app.terms(who.tenant()).await?;
     let merchant_id = request::id("merchant_id", &body.merchant_id, MerchantId::parse)?;
     let memo = request::memo("memo", body.memo.as_deref())?;
-    let parts = parts(&body, &terms)?;
+    let parts = requested(&body)?;
     let fields = Fields::new()
         .with("merchant_id", merchant_id)
-        .with_amount("amount", parts.total())
-        .with_amounts("paid", parts.by_asset().values())
+        .with_requested("amount", &parts.total)
+        .with_amounts("paid", parts.by_asset()?.values())
         .with_some("memo", memo.as_ref().map(FreeText::expose));
     let request = CanonicalRequest { method: "POST", path: "/v1/me/payments".to_owned(), fields };
     let (claim, admission) = app.claim(&who, Operation::Pay, key, request).await?;
     let plan = async |cx| {
+        let terms = app.terms(who.tenant()).await?;
         let merchant = app.merchant(who.tenant(), merchant_id).await?;
         let pay = Pay {
             tenant: who.tenant().clone(),
             customer: who.id(),
             merchant: (*merchant).clone(),
-            parts: parts.clone(),
+            parts: parts_in(&terms, &parts)?,
             memo: memo.clone(),
         };
         Ok(pay::plan(&pay, &terms, &cx)?)
     };
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             created(format!("/v1/me/transactions/{}", receipt.transaction_id), &PaymentView::from(receipt))
         })
         .await)
 }
 
-/// The parts of the total, read with each asset's decimals.
-fn parts(body: &PayBody, terms: &TenantTerms) -> Result<Parts, Problem> {
-    let amount = |asset: &Asset, text: &AmountText, field: &'static str| -> Result<Amount, Problem> {
-        let spec =
-            terms.spec(asset).ok_or_else(|| Problem::invalid_field(field, "is in an asset that is not run here"))?;
-        text.to_amount(spec, field)
-    };
-    let asset = match &body.asset {
-        Some(name) => Asset::parse(name).map_err(|why| Problem::invalid_field("asset", why))?,
-        None => Asset::Ecopay,
-    };
-    if terms.spec(&asset).is_none() {
-        return Err(Problem::invalid_field("asset", "is not run by this tenant"));
-    }
-    let total = amount(&asset, &body.amount, "amount")?;
-    let points = body.points.as_ref().map(|points| amount(&Asset::Point, points, "points")).transpose()?;
+/// The total and its parts, as far as they are known without the tenant's terms.
+fn requested(body: &PayBody) -> Result<RequestedParts, Problem> {
+    let total = request::amount(body.asset.as_deref(), &body.amount)?;
+    let points = body.points.as_ref().map(|points| points.requested(Asset::Point, "points")).transpose()?;
     let regional = body.regional.iter().map(|(key, text)| {
         let key = RegionalKey::parse(key).map_err(|why| Problem::invalid_field("regional", why))?;
-        amount(&Asset::Regional(key), text, "regional")
+        text.requested(Asset::Regional(key), "regional")
     });
-    let regional = regional.collect::<Result<Vec<_>, _>>()?;
+    let regional = regional.collect::<Result<_, Problem>>()?;
+    Ok(RequestedParts { total, points, regional })
+}
+
+/// The parts of the total, with each asset's decimals.
+fn parts_in(terms: &TenantTerms, parts: &RequestedParts) -> Result<Parts, Problem> {
+    let total = request::amount_in(terms, &parts.total)?;
+    let part = |part: &RequestedAmount, field: &'static str| -> Result<Amount, Problem> {
+        let spec = terms.spec(part.asset());
+        let spec = spec.ok_or_else(|| Problem::invalid_field(field, "is in an asset that is not run here"))?;
+        part.in_scale(spec).map_err(|why| Problem::invalid_field(field, why))
+    };
+    let points = parts.points.as_ref().map(|points| part(points, "points")).transpose()?;
+    let regional = parts.regional.iter().map(|regional| part(regional, "regional")).collect::<Result<_, _>>()?;
     Ok(Parts::split(total, points, regional, terms)?)
 }

@@ -39,5 +39,5 @@ pub(crate) async fn patch(
     let request = CanonicalRequest { method: "PATCH", path: "/v1/me".to_owned(), fields };
     let (claim, admission) = app.claim(&who, Operation::ProfilePatch, key, request).await?;
     let plan = async |cx| Ok(profile::plan_own(who.tenant(), who.id(), &patch, &cx)?);
-    Ok(app.ledger().perform(claim, admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)
+    Ok(app.perform(claim, admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)
 }

@@ -12,6 +12,7 @@ use ledger_runtime::execute::Outcome;
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::request::{AmountText, KeyedJson, PathId};
+use ledger_runtime::topups::Desk;
 use ledger_runtime::views::{TopupCreatedView, TopupView};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -40,17 +41,16 @@ pub(crate) async fn create(
     who: Customer,
     KeyedJson(key, body): KeyedJson<TopupBody>,
 ) -> Result<Outcome, Problem> {
-    let desk = app.desk().await?;
     let charge = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
     let fields = Fields::new().with_amount("amount", &charge);
     let request = CanonicalRequest { method: "POST", path: "/v1/me/topups".to_owned(), fields };
     let (claim, admission) = app.claim(&who, Operation::Topup, key, request).await?;
     let topup = Topup { customer: who.id(), charge };
-    let plan = async |cx| {
+    let plan = async |cx, desk: Desk| {
         let terms = app.terms(who.tenant()).await?;
         Ok(claim::plan(&topup, &claim, &terms, desk.terms(), &cx)?)
     };
-    Ok(desk.perform(claim.clone(), admission, plan).await)
+    Ok(app.perform_call(claim.clone(), admission, plan).await)
 }
 
 /// Where a top-up stands.

@@ -56,23 +56,27 @@ pub(crate) async fn create(
     who: Customer,
     KeyedJson(key, body): KeyedJson<TransferBody>,
 ) -> Result<Outcome, Problem> {
-    let terms = app.terms(who.tenant()).await?;
     let to = CustomerId::parse(&body.to_customer_id).map_err(|why| Problem::invalid_field("to_customer_id", why))?;
-    let transfer = Transfer {
-        tenant: who.tenant().clone(),
-        from: who.id(),
-        to,
-        amount: request::amount_in(&terms, body.asset.as_deref(), &body.amount)?,
-        memo: request::memo("memo", body.memo.as_deref())?,
-    };
+    let amount = request::amount(body.asset.as_deref(), &body.amount)?;
+    let memo = request::memo("memo", body.memo.as_deref())?;
     let fields = Fields::new()
         .with("to_customer_id", to)
-        .with_amount("amount", &transfer.amount)
-        .with_some("memo", transfer.memo.as_ref().map(FreeText::expose));
+        .with_requested("amount", &amount)
+        .with_some("memo", memo.as_ref().map(FreeText::expose));
     let request = CanonicalRequest { method: "POST", path: "/v1/me/transfers".to_owned(), fields };
     let (claim, admission) = app.claim(&who, Operation::Transfer, key, request).await?;
-    let plan = async |cx| Ok(transfer::plan(&transfer, &terms, &cx)?);
-    Ok(app.ledger().perform(claim, admission, plan, answer).await)
+    let plan = async |cx| {
+        let terms = app.terms(who.tenant()).await?;
+        let transfer = Transfer {
+            tenant: who.tenant().clone(),
+            from: who.id(),
+            to,
+            amount: request::amount_in(&terms, &amount)?,
+            memo: memo.clone(),
+        };
+        Ok(transfer::plan(&transfer, &terms, &cx)?)
+    };
+    Ok(app.perform(claim, admission, plan, answer).await)
 }
 
 fn answer(receipt: &TransferReceipt) -> ledger_core::idempotency::Answer {

@@ -1,28 +1,34 @@
 //! Bulk grants, slice by slice. Two workers on one job grant nobody twice, since each customer's grant has a
-//! key of its own.
+//! key of its own. A customer to whom nothing can be granted is recorded with the reason, one whose outcome is
+//! not certain is passed over and comes again, and no job waits for another.
 
-use futures::future::try_join_all;
+use futures::future::join_all;
 use ledger_core::dynamo::read;
 use ledger_core::failure::Failure;
-use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields, Window};
+use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields, MarkerState, Window};
 use ledger_core::ids::{Actor, CustomerId, JobId, Principal, Tenant};
-use ledger_core::keys::{self, Shards};
-use ledger_core::money::Amount;
+use ledger_core::keys::{self, Shards, attr};
+use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
-use ledger_core::ops::bulk_grant::GrantJob;
+use ledger_core::ops::bulk_grant::{ASSET_NOT_RUN, FailedGrant, GrantJob, JOB_EXPIRED, JobStatus, SliceOutcome};
 use ledger_core::ops::grant::{self, Grant};
 use ledger_core::reads;
 use ledger_runtime::app::App;
 use ledger_runtime::execute::ok;
 use ledger_runtime::problem::Problem;
+use ledger_runtime::request;
 use serde::Serialize;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// How many customers are dealt with before progress is stored.
 const SLICE: usize = 50;
 /// How many of them at once.
 const AT_ONCE: usize = 8;
-/// How many jobs of a shard are looked at in one run.
-const JOBS: usize = 10;
+/// How many jobs of a shard are listed at a time.
+const BATCH: usize = 10;
+/// A run begins no slice after this: a function's time is bounded, and a later run goes on.
+const RUN: Duration = Duration::from_secs(15);
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,77 +39,179 @@ pub(crate) struct Slice {
     pub(crate) failed: usize,
 }
 
-/// Does one slice of every due job of a tenant.
-pub(crate) async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Slice, Problem> {
-    let mut all = Slice::default();
-    for shard in 0..shards.count() {
-        let query = reads::grant_jobs_to_continue(tenant, shard).limit(JOBS);
-        for item in app.dynamo().query(&query).await? {
-            let id = read::parsed(&item, "job_id", JobId::parse)?;
-            let slice = run_slice(app, tenant, id).await?;
-            all.done = all.done.saturating_add(slice.done);
-            all.failed = all.failed.saturating_add(slice.failed);
-        }
-    }
-    Ok(all)
+/// A job in a run.
+struct Turn {
+    id: JobId,
+    /// How many of the customers who are left this run has passed over.
+    passed_over: usize,
 }
 
-/// One slice of a job. Slice is stored only when all of it is certain.
-async fn run_slice(app: &App, tenant: &Tenant, id: JobId) -> Result<Slice, Problem> {
-    // The index may be behind: the job itself says where it stands.
-    let Some(item) = app.dynamo().get(&keys::job(tenant, id)).await? else { return Ok(Slice::default()) };
-    let job = GrantJob::read(&item)?;
-    let customers: Vec<CustomerId> = job.customers.iter().skip(job.done).take(SLICE).copied().collect();
-    let mut granted = Vec::with_capacity(customers.len());
-    for few in customers.chunks(AT_ONCE) {
-        granted.extend(try_join_all(few.iter().map(|customer| grant_to(app, tenant, &job, *customer))).await?);
+/// What became of one slice.
+struct Ran {
+    slice: Slice,
+    /// The job's next slice in this run, if there is one.
+    next: Option<Turn>,
+    /// Why some customers were passed over.
+    fault: Option<Problem>,
+}
+
+/// What became of one customer's grant.
+enum Granted {
+    Yes,
+    No(String),
+    /// It is not certain: the customer comes again.
+    Unknown(Problem),
+}
+
+/// Works on every due job of a tenant, a slice of each in turn. What is not certain is an error in the end, and does
+/// not keep other customers or jobs from their grants.
+pub(crate) async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Slice, Problem> {
+    let began = Instant::now();
+    let mut jobs = due(app, tenant, shards).await?;
+    // Each run begins with another job, so that none waits for those that were asked for before it.
+    let first = usize::try_from(app.ledger().entropy().jitter()).unwrap_or(0);
+    let first = first.checked_rem(jobs.len()).unwrap_or(0);
+    jobs.rotate_left(first);
+    let (mut all, mut fault) = (Slice::default(), None);
+    while !jobs.is_empty() && began.elapsed() < RUN {
+        let mut next = Vec::with_capacity(jobs.len());
+        for turn in jobs {
+            if began.elapsed() >= RUN {
+                break;
+            }
+            let id = turn.id;
+            match run_slice(app, tenant, turn).await {
+                Ok(ran) => {
+                    all.done = all.done.saturating_add(ran.slice.done);
+                    all.failed = all.failed.saturating_add(ran.slice.failed);
+                    next.extend(ran.next);
+                    fault = ran.fault.or(fault);
+                }
+                Err(problem) => {
+                    tracing::warn!(%tenant, job = %id, code = problem.code(), "a bulk grant could not go on");
+                    fault = Some(problem);
+                }
+            }
+        }
+        jobs = next;
     }
-    let failed = granted.iter().filter(|granted| !**granted).count();
-    let done = job.done.saturating_add(customers.len());
-    let transaction =
-        job.advance(tenant, done, job.failed.saturating_add(failed), app.now()).map_err(|_| Problem::internal())?;
+    fault.map_or(Ok(all), Err)
+}
+
+/// The jobs that are due.
+async fn due(app: &App, tenant: &Tenant, shards: Shards) -> Result<Vec<Turn>, Problem> {
+    let mut jobs = Vec::new();
+    for shard in 0..shards.count() {
+        let unfinished = reads::grant_jobs_to_continue(tenant, shard).limit(BATCH);
+        let mut after = None;
+        loop {
+            let query = unfinished.clone().after(after.take());
+            let items = app.dynamo().query(&query).await?;
+            for item in &items {
+                jobs.push(Turn { id: read::parsed(item, "job_id", JobId::parse)?, passed_over: 0 });
+            }
+            match items.last() {
+                Some(last) if items.len() >= BATCH => after = Some(read::text(last, attr::DUE_SK)?.to_owned()),
+                Some(_) | None => break,
+            }
+        }
+    }
+    Ok(jobs)
+}
+
+/// One slice of a job. What is certain is stored.
+async fn run_slice(app: &App, tenant: &Tenant, turn: Turn) -> Result<Ran, Problem> {
+    // The index may be behind: the job itself says how far it is.
+    let over = || Ran { slice: Slice::default(), next: None, fault: None };
+    let Some(item) = app.dynamo().get(&keys::job(tenant, turn.id)).await? else { return Ok(over()) };
+    let job = GrantJob::read(&item)?;
+    let customers = job.slice(turn.passed_over, SLICE);
+    if job.status() != JobStatus::Running || customers.is_empty() {
+        return Ok(over());
+    }
+    let (mut outcome, mut fault) = (SliceOutcome::default(), None);
+    for few in customers.chunks(AT_ONCE) {
+        let granted = join_all(few.iter().map(|customer| grant_to(app, tenant, &job, *customer))).await;
+        for (customer, granted) in few.iter().copied().zip(granted) {
+            match granted {
+                Granted::Yes => outcome.granted.push(customer),
+                Granted::No(reason) => outcome.failed.push(FailedGrant { customer, reason }),
+                Granted::Unknown(problem) => fault = Some(problem),
+            }
+        }
+    }
+    let slice =
+        Slice { done: outcome.granted.len().saturating_add(outcome.failed.len()), failed: outcome.failed.len() };
+    let passed_over = turn.passed_over.saturating_add(customers.len()).saturating_sub(slice.done);
+    let next = Some(Turn { id: turn.id, passed_over });
+    let Some(transaction) = job.advance(tenant, &outcome, app.now()).map_err(|_| Problem::internal())? else {
+        return Ok(Ran { slice, next, fault });
+    };
     match app.ledger().apply(tenant, Operation::BulkGrant, &transaction).await {
-        Ok(()) => Ok(Slice { done: customers.len(), failed }),
-        // Another worker stored the same slice.
-        Err(error) if error.failure() == Some(Failure::StalePlan) => Ok(Slice::default()),
+        Ok(()) => Ok(Ran { slice, next, fault }),
+        // Another worker is at this job.
+        Err(error) if error.failure() == Some(Failure::StalePlan) => Ok(Ran { fault, ..over() }),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether a customer got the grant. Everything that is not certain is an error: the slice is done again.
-async fn grant_to(app: &App, tenant: &Tenant, job: &GrantJob, customer: CustomerId) -> Result<bool, Problem> {
-    let terms = app.terms(tenant).await?;
-    let spec = terms.spec(&job.asset).ok_or_else(|| Problem::invalid_field("asset", "is not run by this tenant"))?;
-    let amount = Amount::parse(spec, &job.amount).map_err(|why| Problem::invalid_field("amount", why))?;
-    let fields = Fields::new().with("customer_id", customer).with_amount("amount", &amount);
+/// What became of a customer's grant, now or before.
+async fn grant_to(app: &App, tenant: &Tenant, job: &GrantJob, customer: CustomerId) -> Granted {
+    match perform(app, tenant, job, customer).await {
+        Ok(granted) => granted,
+        Err(problem) => Granted::Unknown(problem),
+    }
+}
+
+async fn perform(app: &App, tenant: &Tenant, job: &GrantJob, customer: CustomerId) -> Result<Granted, Problem> {
+    let now = app.now();
+    let (principal, operation) = (Principal::Staff(job.staff), Operation::BulkGrant);
+    let key = job.child_key(customer).map_err(Problem::key)?;
+    if job.is_expired(now) {
+        // Its marker may be gone, so it is not executed; one that is kept says that it was granted.
+        let marker = app.ledger().marker(tenant, principal, operation, &key).await?;
+        return Ok(match marker.map(|marker| marker.state) {
+            Some(MarkerState::Completed { answer, .. }) if answer.status < 300 => Granted::Yes,
+            Some(MarkerState::Completed { .. } | MarkerState::InFlight(_) | MarkerState::Reversed) | None => {
+                Granted::No(JOB_EXPIRED.to_owned())
+            }
+        });
+    }
+    let amount = RequestedAmount::parse(job.asset.clone(), &job.amount).map_err(|_| Problem::internal())?;
+    let fields = Fields::new().with("customer_id", customer).with_requested("amount", &amount);
     let claim = Claim {
         tenant: tenant.clone(),
-        principal: Principal::Staff(job.staff),
+        principal,
         actor: Actor::Staff(job.staff),
         // Apart from the grants that the staff member asks for, whose keys can be anything.
-        operation: Operation::BulkGrant,
-        key: job.child_key(customer).map_err(Problem::key)?,
+        operation,
+        key,
         request: CanonicalRequest { method: "POST", path: format!("/v1/admin/grants/{}", job.id), fields },
         window: Window::WALLET,
-        now: app.now(),
+        now,
     };
-    let grant =
-        Grant { tenant: tenant.clone(), actor: Actor::Staff(job.staff), customer, amount, reason: job.reason.clone() };
-    let plan = async |cx| Ok(grant::plan(&grant, &terms, &cx)?);
-    let render = |receipt: &grant::GrantReceipt| ok(&Granted { transaction_id: receipt.transaction_id.to_string() });
-    let outcome = app.ledger().perform(claim, Admission::Execute, plan, render).await;
+    let plan = async |cx| {
+        let terms = app.terms(tenant).await?;
+        let amount = request::amount_in(&terms, &amount)?;
+        let (tenant, reason) = (tenant.clone(), job.reason.clone());
+        Ok(grant::plan(&Grant { tenant, actor: Actor::Staff(job.staff), customer, amount, reason }, &terms, &cx)?)
+    };
+    let render = |receipt: &grant::GrantReceipt| ok(&Granting { transaction_id: receipt.transaction_id.to_string() });
+    let outcome = app.perform(claim, Admission::Execute, plan, render).await;
     match outcome.status() {
-        200..300 => Ok(true),
-        404 => Ok(false),
-        _ => match outcome.into_answer() {
-            Ok(_) => Ok(false),
-            Err(problem) => Err(problem),
-        },
+        200..300 => Ok(Granted::Yes),
+        // The ledger's rules refuse it, and will.
+        400 | 404 => {
+            let is_run = app.terms(tenant).await?.spec(&job.asset).is_some();
+            let code = outcome.problem_code().unwrap_or_default();
+            Ok(Granted::No(if is_run || code != "invalid_request" { code } else { ASSET_NOT_RUN.to_owned() }))
+        }
+        _ => outcome.into_answer().and_then(|_| Err(Problem::internal())),
     }
 }
 
 /// The stored answer of one customer's grant.
 #[derive(Serialize)]
-struct Granted {
+struct Granting {
     transaction_id: String,
 }

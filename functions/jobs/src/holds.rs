@@ -68,7 +68,7 @@ async fn expire(app: &App, tenant: &Tenant, terms: &TenantTerms, listed: &Item) 
     let claim = hold_expire::claim(tenant, &seen, app.now()).map_err(Problem::key)?;
     let plan = async |cx| Ok(hold_expire::plan(tenant, &payment().await?, terms, &cx)?);
     let render = |payment: &PaymentRecord| ok(&PaymentDetail::from(payment));
-    let outcome = app.ledger().perform(claim, Admission::Execute, plan, render).await;
+    let outcome = app.perform(claim, Admission::Execute, plan, render).await;
     let fresh = !outcome.is_replay();
     if outcome.into_answer()?.status == 200 {
         return Ok(fresh);

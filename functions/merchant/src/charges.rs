@@ -48,28 +48,29 @@ pub(crate) async fn create(
     who: Merchant,
     KeyedJson(key, body): KeyedJson<ChargeBody>,
 ) -> Result<Outcome, Problem> {
-    let terms = app.terms(who.tenant()).await?;
     let code = PaymentCode::parse(&body.code)
         .ok_or_else(|| Problem::invalid_field("code", "is not a payment code: it begins with epc_"))?;
-    let amount = request::amount_in(&terms, body.asset.as_deref(), &body.amount)?;
+    let amount = request::amount(body.asset.as_deref(), &body.amount)?;
     let memo = request::memo("memo", body.memo.as_deref())?;
     let capture = body.capture.unwrap_or(true);
     let fields = Fields::new()
         .with("code_hash", code.hash())
-        .with_amount("amount", &amount)
+        .with_requested("amount", &amount)
         .with_some("memo", memo.as_ref().map(FreeText::expose))
         // To capture is what is meant where nothing is said.
         .with_some("capture", (!capture).then_some("false"));
     let request = CanonicalRequest { method: "POST", path: "/v1/merchant/charges".to_owned(), fields };
     let (claim, admission) = app.claim(&who, Operation::Charge, key, request).await?;
     let plan = async |cx| {
+        let terms = app.terms(who.tenant()).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
+        let amount = request::amount_in(&terms, &amount)?;
         if !capture {
             let authorize = Authorize {
                 tenant: who.tenant().clone(),
                 merchant: (*merchant).clone(),
                 code: code.clone(),
-                parts: Parts::split(amount.clone(), None, Vec::new(), &terms)?,
+                parts: Parts::split(amount, None, Vec::new(), &terms)?,
                 memo: memo.clone(),
             };
             return Ok(authorize::plan(&authorize, &terms, &cx)?);
@@ -78,13 +79,12 @@ pub(crate) async fn create(
             tenant: who.tenant().clone(),
             merchant: (*merchant).clone(),
             code: code.clone(),
-            amount: amount.clone(),
+            amount,
             memo: memo.clone(),
         };
         Ok(charge::plan(&charge, &terms, &cx)?)
     };
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             created(format!("/v1/merchant/payments/{}", receipt.payment_id), &PaymentView::from(receipt))
         })

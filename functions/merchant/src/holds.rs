@@ -60,17 +60,13 @@ pub(crate) async fn capture(
         let terms = app.terms(who.tenant()).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
         let amount = match &body.amount {
-            Some(text) => {
-                let spec = terms.spec(payment.total.asset());
-                let spec = spec.ok_or_else(|| Problem::invalid_field("asset", "is not run by this tenant"))?;
-                Some(text.to_amount(spec, "amount")?)
-            }
+            Some(text) => Some(text.to_amount(&payment.spec(&terms), "amount")?),
             None => None,
         };
         let capture = Capture { tenant: who.tenant(), merchant: &merchant, payment: &payment, amount: amount.as_ref() };
         Ok(capture::plan(&capture, &terms, &cx)?)
     };
-    Ok(app.ledger().perform(claim.clone(), admission, plan, |payment| ok(&PaymentDetail::from(payment))).await)
+    Ok(app.perform(claim.clone(), admission, plan, |payment| ok(&PaymentDetail::from(payment))).await)
 }
 
 /// Voids an authorized payment: all that is held is the customer's again. A payment of which nothing is held
@@ -100,7 +96,7 @@ pub(crate) async fn void(
         let void = Void { tenant: who.tenant(), payment: &payment, reason: reason.as_ref() };
         Ok(void::plan(&void, &terms, &cx)?)
     };
-    Ok(app.ledger().perform(claim.clone(), admission, plan, |payment| ok(&PaymentDetail::from(payment))).await)
+    Ok(app.perform(claim.clone(), admission, plan, |payment| ok(&PaymentDetail::from(payment))).await)
 }
 
 /// Reads a payment of the merchant's, unless the key has been used. Another's is as one that does not exist.

@@ -60,5 +60,5 @@ pub(crate) async fn create(
     };
     let plan = async |cx| refund.plan(&app, &claim, &cx).await;
     let render = |receipt: &_| created(format!("/v1/merchant/payments/{payment}"), &RefundView::from(receipt));
-    Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

@@ -71,16 +71,14 @@ pub(crate) async fn topup(
     PathId(card): PathId<CardId>,
     KeyedJson(key, body): KeyedJson<AmountBody>,
 ) -> Result<Outcome, Problem> {
-    let terms = app.terms(who.tenant()).await?;
     let charge = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
     let fields = Fields::new().with_amount("amount", &charge);
     let request = CanonicalRequest { method: "POST", path: format!("/v1/terminal/cards/{card}/topup"), fields };
     let (claim, admission) = app.claim(&who, Operation::CardTopup, key, request).await?;
     let topup =
         CardTopup { tenant: who.tenant().clone(), terminal: who.id(), merchant: who.merchant_id(), card, charge };
-    let plan = async |cx| Ok(card_topup::plan(&topup, &terms, &cx)?);
+    let plan = async |cx| Ok(card_topup::plan(&topup, &*app.terms(who.tenant()).await?, &cx)?);
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             let view = CardTopupView {
                 transaction_id: receipt.transaction_id.to_string(),
@@ -114,12 +112,12 @@ pub(crate) async fn pay(
     PathId(card): PathId<CardId>,
     KeyedJson(key, body): KeyedJson<AmountBody>,
 ) -> Result<Outcome, Problem> {
-    let terms = app.terms(who.tenant()).await?;
     let amount = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
     let fields = Fields::new().with_amount("amount", &amount);
     let request = CanonicalRequest { method: "POST", path: format!("/v1/terminal/cards/{card}/pay"), fields };
     let (claim, admission) = app.claim(&who, Operation::CardPay, key, request).await?;
     let plan = async |cx| {
+        let terms = app.terms(who.tenant()).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
         let pay = CardPay {
             tenant: who.tenant().clone(),
@@ -131,7 +129,6 @@ pub(crate) async fn pay(
         Ok(card_pay::plan(&pay, &terms, &cx)?)
     };
     Ok(app
-        .ledger()
         .perform(claim, admission, plan, |receipt| {
             created(format!("/v1/terminal/cards/{card}"), &PaymentView::from(receipt))
         })
@@ -173,5 +170,5 @@ pub(crate) async fn refund(
     };
     let plan = async |cx| refund.plan(&app, &claim, &cx).await;
     let render = |receipt: &_| created(format!("/v1/terminal/cards/{card}"), &RefundView::from(receipt));
-    Ok(app.ledger().perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

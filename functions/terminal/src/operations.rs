@@ -84,7 +84,7 @@ pub(crate) async fn reverse(
         ..claim.clone()
     };
     let plan = async |cx| plan(&app, &who, &claim, &original, &cx).await;
-    Ok(app.ledger().perform(claim.clone(), admission, plan, |receipt| ok(&ReverseView::from(receipt))).await)
+    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&ReverseView::from(receipt))).await)
 }
 
 /// Reads what stands under the original's key and what belongs to it, and plans from that.

@@ -3,6 +3,7 @@
 
 use super::build::{Made, NoPlan};
 use super::command::Does;
+use super::command_job::JobAdvance;
 use super::decode::{self, World};
 use crate::wire;
 use ledger_core::ids::{Actor, AdjustmentId, CardId, JobId, MerchantId, StaffId, TerminalId};
@@ -10,7 +11,7 @@ use ledger_core::keys::{self, Partition, Shards};
 use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
 use ledger_core::ops::adjustment_decide::Decision;
 use ledger_core::ops::adjustment_request::AdjustmentRequest;
-use ledger_core::ops::bulk_grant::{BulkGrant, GrantJob};
+use ledger_core::ops::bulk_grant::{BulkGrant, FailedGrant, GrantJob, SliceOutcome};
 use ledger_core::ops::customer_open::CustomerOpen;
 use ledger_core::ops::merchant::MerchantStatus;
 use ledger_core::ops::profile::{Status, WalletView};
@@ -21,6 +22,7 @@ use ledger_core::ops::{
 };
 use ledger_core::personal::FreeText;
 use ledger_core::rate::{self, RateWindow, RequestRate};
+use ledger_core::transaction::Transaction;
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`build::make` lists every command and passes these only")]
 pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
@@ -38,12 +40,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             };
             bulk_grant::plan(&command, &world.terms(), cx)?.draft
         }
-        Does::JobAdvance { job, done, failed } => {
-            let key = keys::job(whose, JobId::parse(job).unwrap());
-            let job = GrantJob::read(world.must(&key)).unwrap();
-            let (done, failed) = (done.parse().unwrap(), failed.parse().unwrap());
-            return Ok(Made::Whole(job.advance(whose, done, failed, cx.now).unwrap()));
-        }
+        Does::JobAdvance(slice) => return Ok(Made::Whole(advanced(world, slice))),
         Does::AdjustmentRequest { staff: by, account, delta, reason, note } => {
             let command = AdjustmentRequest {
                 tenant: whose.clone(),
@@ -147,4 +144,21 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         other => panic!("built elsewhere: {other:?}"),
     };
     Ok(Made::Draft(draft))
+}
+
+/// A slice of a job: its first customers have the grant, but for those who failed or are passed over.
+fn advanced(world: &World, slice: &JobAdvance) -> Transaction {
+    let job = GrantJob::read(world.must(&keys::job(&world.tenant, JobId::parse(&slice.job).unwrap()))).unwrap();
+    let (done, failed): (usize, usize) = (slice.done.parse().unwrap(), slice.failed.parse().unwrap());
+    let passed_over: Vec<_> = slice.passed_over.iter().map(|id| decode::customer(id)).collect();
+    let failures = slice
+        .failures
+        .iter()
+        .map(|failed| FailedGrant { customer: decode::customer(&failed.customer), reason: failed.reason.clone() });
+    let failures: Vec<_> = failures.collect();
+    assert_eq!(job.failed + failures.len(), failed);
+    let dealt = job.customers.iter().skip(job.done).filter(|id| !passed_over.contains(id)).take(done - job.done);
+    let granted = dealt.filter(|id| failures.iter().all(|failed| failed.customer != **id)).copied().collect();
+    let outcome = SliceOutcome { granted, failed: failures };
+    job.advance(&world.tenant, &outcome, world.cx.now).unwrap().expect("something is certain")
 }

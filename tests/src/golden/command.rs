@@ -6,6 +6,7 @@ use super::build_reconcile::ReconcileDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
 use super::build_trail::TrailDoes;
 use super::command_hold::HoldDoes;
+use super::command_job::JobAdvance;
 use super::command_migration::MigrationDoes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -190,11 +191,7 @@ pub enum Does {
         amount: Money,
         reason: String,
     },
-    JobAdvance {
-        job: String,
-        done: String,
-        failed: String,
-    },
+    JobAdvance(JobAdvance),
     AdjustmentRequest {
         staff: String,
         account: String,

@@ -13,6 +13,7 @@ pub mod build_trail;
 pub mod cases;
 pub mod command;
 pub mod command_hold;
+pub mod command_job;
 pub mod command_migration;
 pub mod compare;
 pub mod compare_reads;

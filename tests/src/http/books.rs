@@ -1,9 +1,11 @@
 //! The raw rows of one tenant, read by a scan of the table, so that no code of the ledger's own
 //! stands between a test and what is stored. `ledgerbook` and `topupbook` audit them.
 
+use super::World;
 use super::topupbook::is_in_flight;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_local::stack::TABLE_DEFAULT;
 use std::collections::{BTreeMap, HashMap};
 
 /// An item.
@@ -150,4 +152,16 @@ pub fn text<'a>(row: &'a Row, name: &str) -> &'a str {
 #[must_use]
 pub fn opt_text<'a>(row: &'a Row, name: &str) -> Option<&'a str> {
     row.get(name)?.as_s().ok().map(String::as_str)
+}
+
+impl World {
+    /// Deletes a row, past the ledger.
+    ///
+    /// # Panics
+    /// When the table does not do it.
+    #[expect(clippy::disallowed_methods, reason = "what the ledger never deletes must be deleted past it")]
+    pub async fn remove(&self, pk: &str, sk: &str) {
+        let delete = self.table().delete_item().table_name(TABLE_DEFAULT).key("uuid", s(pk)).key("type", s(sk));
+        let _ = delete.send().await.unwrap_or_else(|error| panic!("the row is not deleted: {error:?}"));
+    }
 }

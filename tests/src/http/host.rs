@@ -66,17 +66,24 @@ pub fn app((client, table): (Client, &str), clock: Clock, stripe: &StripeConfig)
 /// The same, with a payment provider of the test's own.
 #[must_use]
 pub fn app_with(
-    (client, table): (Client, &str),
+    store: (Client, &str),
     clock: Clock,
     stripe: &StripeConfig,
     psp: impl Psp + 'static,
 ) -> (App, Counting) {
+    let (app, counting) = bare(store, clock);
+    (app.with_psp(psp, stripe), counting)
+}
+
+/// The same, without a payment provider.
+#[must_use]
+pub fn bare((client, table): (Client, &str), clock: Clock) -> (App, Counting) {
     let (entropy, counting) = (Entropy::system(), Counting::new(clock.clone()));
     let dynamo = Dynamo::from_client(client, table, entropy.clone());
     // Tests are many requests at once; those of the limit itself give their tenants one.
     let config = Config { tenant_requests: RequestRate::MAX, ..Config::of_table(table) };
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
-    let app = App::new(ledger, config).with_metric_source(counting.clone()).with_psp(psp, stripe);
+    let app = App::new(ledger, config).with_metric_source(counting.clone());
     // Merchants pass their checks, and files stay in memory.
     let app = app.with_kyc(Arc::new(LocalKyc::default())).with_payout_files(Arc::new(LocalFiles::default()));
     (app, counting)

@@ -2,7 +2,7 @@
 //! white space and the spelling of an amount do not count.
 
 use crate::ids::{Principal, Tenant};
-use crate::money::Amount;
+use crate::money::{Amount, RequestedAmount};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -44,9 +44,16 @@ impl Fields {
         self
     }
 
+    /// The same of an amount whose asset's terms have not been read.
+    #[must_use]
+    pub fn with_requested(mut self, name: &str, amount: &RequestedAmount) -> Self {
+        self.0.insert(name.to_owned(), json!({"asset": amount.asset().to_string(), "amount": amount.text()}));
+        self
+    }
+
     /// Amounts by asset.
     #[must_use]
-    pub fn with_amounts<'a>(mut self, name: &str, amounts: impl IntoIterator<Item = &'a Amount>) -> Self {
+    pub fn with_amounts<'a>(mut self, name: &str, amounts: impl IntoIterator<Item = &'a RequestedAmount>) -> Self {
         let amounts = amounts.into_iter().map(|amount| (amount.asset().to_string(), Value::String(amount.text())));
         self.0.insert(name.to_owned(), Value::Object(amounts.collect()));
         self
@@ -136,6 +143,8 @@ mod tests {
         let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).unwrap();
         let of = |text| request(Fields::new().with_amount("amount", &yen(text)));
         assert_eq!(of("100"), of("100.0"));
+        let requested = |text| RequestedAmount::parse(crate::money::Asset::Ecopay, text).unwrap();
+        assert_eq!(of("100"), request(Fields::new().with_requested("amount", &requested("100.0"))));
         assert_ne!(of("100"), of("101"));
         assert_ne!(request(Fields::new()), request(Fields::new().with_cleared("phone")));
         let ab = Fields::new().with("a", "1").with("b", "2");

@@ -117,6 +117,18 @@ impl AssetSpec {
         (scale <= Self::MAX_SCALE).then_some(Self { asset: Asset::Regional(key), scale })
     }
 
+    /// An asset with the most decimals that any tenant may give it: what can be known of it without terms.
+    #[must_use]
+    pub fn finest(asset: Asset) -> Self {
+        let scale = match asset {
+            Asset::Ecopay => Self::ECOPAY.scale,
+            Asset::Point => Self::POINT.scale,
+            Asset::Jcredit => Self::JCREDIT.scale,
+            Asset::Regional(_) => Self::MAX_SCALE,
+        };
+        Self { asset, scale }
+    }
+
     /// The asset.
     #[must_use]
     pub fn asset(&self) -> &Asset {

@@ -14,11 +14,13 @@ mod amount;
 mod asset;
 mod quantity;
 mod rate;
+mod requested;
 
 pub use amount::{Amount, AmountError};
 pub use asset::{Asset, AssetError, AssetSpec, RegionalKey};
 pub use quantity::{Balance, Delta, MoneyError};
 pub use rate::{Co2Kg, Rate, RateError};
+pub use requested::RequestedAmount;
 
 use rust_decimal::Decimal;
 

@@ -3,7 +3,7 @@
 
 use super::payment::{Parts, PaymentReceipt};
 use super::payment_code::PaymentCode;
-use super::payment_record::PaymentRecord;
+use super::payment_record::{self, PaymentRecord};
 use super::payment_state::Move;
 use super::{Context, MerchantTerms, PaymentState, PlanRefusal, TenantTerms, hold, memo_details};
 use crate::account::{Account, Posting};
@@ -50,6 +50,7 @@ pub fn plan(command: &Authorize, terms: &TenantTerms, cx: &Context) -> Result<Pl
         payer,
         merchant: command.merchant.id,
         total: command.parts.total().clone(),
+        scale: payment_record::scale_of(command.parts.total(), terms),
         authorized: command.parts.by_asset().clone(),
         expires_at: Some(expires_at),
         captured_at: None,

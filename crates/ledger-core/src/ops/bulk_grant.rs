@@ -3,9 +3,9 @@
 
 use super::audit::Act;
 use super::{Context, PlanRefusal, TenantTerms, grant};
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{AttributeKind, Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
-use crate::idempotency::{IdempotencyKey, KeyError};
+use crate::idempotency::{IdempotencyKey, KeyError, SKEW, Window};
 use crate::ids::{Actor, CustomerId, JobId, StaffId, Tenant};
 use crate::keys::{self, Work, attr};
 use crate::money::{Amount, Asset, stored_text};
@@ -13,9 +13,14 @@ use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+use std::collections::BTreeSet;
 
 /// The most customers that one job may have: they stand in one item.
 pub const MAX_CUSTOMERS: usize = 1_500;
+/// The reason of a failure: the tenant's terms no longer have the job's asset.
+pub const ASSET_NOT_RUN: &str = "asset_not_run";
+/// The reason of a failure: the job was older than the markers of its grants are kept.
+pub const JOB_EXPIRED: &str = "job_expired";
 
 /// A bulk grant.
 #[derive(Clone, Debug)]
@@ -51,8 +56,39 @@ pub struct GrantJob {
     pub done: usize,
     /// How many of them could not be granted to.
     pub failed: usize,
+    /// Those of them whose reason was recorded: all but those that a release before this recorded.
+    pub failures: Vec<FailedGrant>,
     /// When it was asked for.
     pub created_at: Timestamp,
+}
+
+/// A customer to whom a job could not grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedGrant {
+    /// Who.
+    pub customer: CustomerId,
+    /// Why: the stable code of the refusal, [`ASSET_NOT_RUN`] or [`JOB_EXPIRED`].
+    pub reason: String,
+}
+
+/// What is certain after a slice of a job. Customers of the slice who are in neither list come again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SliceOutcome {
+    /// Who has the grant.
+    pub granted: Vec<CustomerId>,
+    /// Who cannot have it.
+    pub failed: Vec<FailedGrant>,
+}
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobStatus {
+    /// Some customers have not been dealt with.
+    Running,
+    /// Every customer has the grant.
+    Finished,
+    /// Every customer has been dealt with, and some could not be granted to.
+    CompletedWithFailures,
 }
 
 /// What a response tells of a new job.
@@ -76,7 +112,7 @@ pub fn plan(command: &BulkGrant, terms: &TenantTerms, cx: &Context) -> Result<Pl
     if command.customers.is_empty() || command.customers.len() > MAX_CUSTOMERS {
         return Err(invalid("must name 1 to 1500 customers"));
     }
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     if !command.customers.iter().all(|customer| seen.insert(*customer)) {
         return Err(invalid("names a customer twice"));
     }
@@ -132,14 +168,31 @@ impl GrantJob {
             reason: read::parsed(item, "reason", |text| FreeText::parse(text, 140))?,
             done: count("done")?,
             failed: count("failed")?,
+            failures: read::list(item, "failures")?.iter().map(FailedGrant::read).collect::<Result<_, _>>()?,
             created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
         })
     }
 
-    /// Whether every customer has been dealt with.
+    /// How far it is.
     #[must_use]
-    pub fn finished(&self) -> bool {
-        self.done >= self.customers.len()
+    pub fn status(&self) -> JobStatus {
+        match (self.done >= self.customers.len(), self.failed) {
+            (false, _) => JobStatus::Running,
+            (true, 0) => JobStatus::Finished,
+            (true, _) => JobStatus::CompletedWithFailures,
+        }
+    }
+
+    /// Whether a marker of one of its grants may have gone, so that executing the grant again would grant twice.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.created_at.plus(Window::WALLET.replay) <= now.plus(SKEW)
+    }
+
+    /// At most `max` customers who have not been dealt with, after the first `passed_over` of those.
+    #[must_use]
+    pub fn slice(&self, passed_over: usize, max: usize) -> Vec<CustomerId> {
+        self.customers.iter().skip(self.done).skip(passed_over).take(max).copied().collect()
     }
 
     /// The key of one customer's grant: the same whoever carries the job on.
@@ -150,24 +203,42 @@ impl GrantJob {
         IdempotencyKey::parse(&format!("job:{}:{customer}", self.id))
     }
 
-    /// Records progress from what was read: `done` of `customers`, the work mark removed at the end.
-    /// Two workers on one slice write the same; the slower one's write is refused as stale.
+    /// Records progress from what was read: the first `done` of `customers` have been dealt with, so those whom a
+    /// slice passed over move behind them; the work mark is removed at the end. The guard is on `done`, which each
+    /// write increases: of two workers' writes from one read, the later is refused as stale.
+    ///
+    /// `None` if nothing is certain: there is nothing to record.
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
     pub fn advance(
         &self,
         tenant: &Tenant,
-        done: usize,
-        failed: usize,
+        outcome: &SliceOutcome,
         now: Timestamp,
-    ) -> Result<Transaction, BuildError> {
+    ) -> Result<Option<Transaction>, BuildError> {
         let number = |count: usize| Value::int(i64::try_from(count).unwrap_or(i64::MAX));
-        let mut update = Update::new().set("done", "done", number(done)).set("failed", "failed", number(failed)).set(
-            attr::UPDATED_AT,
-            "ua",
-            Value::s(now),
-        );
+        let failed = outcome.failed.iter().map(|failed| failed.customer);
+        let certain: BTreeSet<CustomerId> = outcome.granted.iter().copied().chain(failed).collect();
+        let rest = self.customers.iter().skip(self.done).copied();
+        let (dealt, left): (Vec<_>, Vec<_>) = rest.partition(|customer| certain.contains(customer));
+        if dealt.is_empty() {
+            return Ok(None);
+        }
+        let done = self.done.saturating_add(dealt.len());
+        let before = self.customers.iter().take(self.done).copied();
+        let customers: Vec<CustomerId> = before.chain(dealt).chain(left).collect();
+        let mut update = Update::new()
+            .set("done", "done", number(done))
+            .set("failed", "failed", number(self.failed.saturating_add(outcome.failed.len())))
+            .set(attr::UPDATED_AT, "ua", Value::s(now));
+        if customers != self.customers {
+            update = update.set("customers", "customers", Value::L(customers.iter().map(Value::s).collect()));
+        }
+        if !outcome.failed.is_empty() {
+            let failures = self.failures.iter().chain(&outcome.failed).map(FailedGrant::value);
+            update = update.set("failures", "failures", Value::L(failures.collect()));
+        }
         if done >= self.customers.len() {
             update = update.remove(attr::DUE_PK).remove(attr::DUE_SK);
         }
@@ -175,6 +246,36 @@ impl GrantJob {
             condition: Condition::compare("done", Cmp::Eq, "seen", number(self.done)),
             failure: Failure::StalePlan,
         };
-        Transaction::unkeyed(vec![TransactItem::update(Role::Job, keys::job(tenant, self.id), update, vec![clause])])
+        let item = TransactItem::update(Role::Job, keys::job(tenant, self.id), update, vec![clause]);
+        Transaction::unkeyed(vec![item]).map(Some)
+    }
+}
+
+impl FailedGrant {
+    fn read(value: &Value) -> Result<Self, ItemError> {
+        let Value::M(item) = value else { return Err(ItemError::wrong_type("failures", AttributeKind::Map)) };
+        Ok(Self {
+            customer: read::parsed(item, "customer_id", CustomerId::parse)?,
+            reason: read::text(item, "reason")?.to_owned(),
+        })
+    }
+
+    fn value(&self) -> Value {
+        Value::M(Item::from([
+            ("customer_id".to_owned(), Value::s(self.customer)),
+            ("reason".to_owned(), Value::s(&self.reason)),
+        ]))
+    }
+}
+
+impl JobStatus {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::CompletedWithFailures => "completed_with_failures",
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::forms::{self, MetricsChange};
 use crate::ids::Tenant;
 use crate::keys::{self, attr};
-use crate::money::{Amount, Asset, Delta};
+use crate::money::{Amount, Asset, AssetSpec, Delta};
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem};
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
         // It is still held, until the worker comes.
         return Err(PlanRefusal::InState { state: payment.state, expired_at: Some(expired_at) });
     }
-    let (total, captured) = divide(command, terms)?;
+    let (total, captured) = divide(command)?;
     let rewards = Rewards::of(payment.payer, &captured, &total, terms)?;
     let after = PaymentRecord {
         transaction_id: cx.transaction_id,
@@ -85,7 +85,7 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
 }
 
 /// How much is captured in all, and of which asset how much.
-fn divide(command: &Capture<'_>, terms: &TenantTerms) -> Result<(Amount, BTreeMap<Asset, Amount>), PlanRefusal> {
+fn divide(command: &Capture<'_>) -> Result<(Amount, BTreeMap<Asset, Amount>), PlanRefusal> {
     let payment = command.payment;
     let Some(amount) = command.amount else { return Ok((payment.total.clone(), payment.authorized.clone())) };
     let over = || PlanRefusal::Invalid { field: "amount", why: "is more than was authorized" };
@@ -96,15 +96,15 @@ fn divide(command: &Capture<'_>, terms: &TenantTerms) -> Result<(Amount, BTreeMa
         Asset::Regional(_) => 2,
         Asset::Ecopay => 3,
     });
-    let spec = terms.spec(payment.total.asset());
-    let spec = spec.ok_or(PlanRefusal::Invalid { field: "asset", why: "is not run by this tenant" })?;
+    // The terms may have lost the payment's assets: what is held can be captured all the same.
+    let spec = AssetSpec::finest(payment.total.asset().clone());
     let mut wanted = Some(amount.clone());
     let mut captured = BTreeMap::new();
     for (asset, held) in order {
         let Some(still) = wanted.take() else { break };
-        let own = terms.spec(asset).and_then(|own| still.one_to_one(own)).ok_or_else(over)?;
+        let own = still.one_to_one(&AssetSpec::finest(asset.clone())).ok_or_else(over)?;
         let part = own.at_most(&held.as_balance())?.ok_or_else(over)?;
-        wanted = still.checked_sub(&part.one_to_one(spec).ok_or_else(over)?)?;
+        wanted = still.checked_sub(&part.one_to_one(&spec).ok_or_else(over)?)?;
         captured.insert(asset.clone(), part);
     }
     if wanted.is_some() {

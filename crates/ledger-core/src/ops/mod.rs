@@ -37,7 +37,7 @@ pub mod topup;
 pub mod transfer;
 pub mod void;
 
-pub use payment::{Parts, PaymentReceipt};
+pub use payment::{Parts, PaymentReceipt, RequestedParts};
 pub use payment_record::PaymentRecord;
 pub use payment_state::PaymentState;
 pub use terms::{AssetTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, SpentPoints, TenantTerms, TopupTerms};

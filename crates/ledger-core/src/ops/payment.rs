@@ -2,7 +2,7 @@
 //! stands in the journal, and the `PAYMENT` record keeps what may be refunded. It touches no item
 //! that another payer's payment touches.
 
-use super::payment_record::PaymentRecord;
+use super::payment_record::{self, PaymentRecord};
 use super::payment_state::Move;
 use super::{Context, MerchantTerms, PaymentState, PlanRefusal, TenantTerms};
 use crate::account::{Account, Posting, TenantAccount};
@@ -11,17 +11,30 @@ use crate::failure::Failure;
 use crate::forms::{self, MetricsChange};
 use crate::ids::{PaymentId, Tenant, TransactionId};
 use crate::keys;
-use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Rate};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Rate, RequestedAmount};
 use crate::personal::FreeText;
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Entry, Planned, Reference, Role, TransactItem};
 use std::collections::BTreeMap;
+
+const MORE_THAN_THE_AMOUNT: &str = "the parts are more than the amount";
 
 /// How a total is paid: the parts sum to it, one to one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
     total: Amount,
     by_asset: BTreeMap<Asset, Amount>,
+}
+
+/// How a request asks for a total to be paid: the same division, by value, before the terms are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestedParts {
+    /// The total.
+    pub total: RequestedAmount,
+    /// How much of it in points.
+    pub points: Option<RequestedAmount>,
+    /// How much of it in regional currencies.
+    pub regional: Vec<RequestedAmount>,
 }
 
 /// What a response tells of a payment.
@@ -73,6 +86,31 @@ pub(super) struct Payment<'a> {
     pub(super) with: Vec<TransactItem>,
 }
 
+impl RequestedParts {
+    /// The amount of each asset, the rest of the total in the total's own.
+    ///
+    /// # Errors
+    /// [`PlanRefusal::Invalid`] if the parts are more than the total, or one asset is named twice.
+    pub fn by_asset(&self) -> Result<BTreeMap<Asset, RequestedAmount>, PlanRefusal> {
+        let mut by_asset = BTreeMap::new();
+        let mut rest = Some(self.total.clone());
+        let points = self.points.iter().map(|part| ("points", part));
+        for (field, part) in points.chain(self.regional.iter().map(|part| ("regional", part))) {
+            let invalid = |why| PlanRefusal::Invalid { field, why };
+            let left = rest.take().ok_or(invalid(MORE_THAN_THE_AMOUNT))?;
+            rest = left.less(part);
+            if rest.is_none() && left.text() != part.text() {
+                return Err(invalid(MORE_THAN_THE_AMOUNT));
+            }
+            if by_asset.insert(part.asset().clone(), part.clone()).is_some() {
+                return Err(invalid("one asset twice"));
+            }
+        }
+        by_asset.extend(rest.map(|rest| (rest.asset().clone(), rest)));
+        Ok(by_asset)
+    }
+}
+
 impl Parts {
     /// Splits a total: points and regional currency as given, the rest in the total's own asset.
     ///
@@ -102,10 +140,10 @@ impl Parts {
                 return Err(invalid(field, "merchants do not take this asset"));
             }
             let in_total = part.one_to_one(&spec).ok_or(invalid(field, "must be a whole number of yen"))?;
-            let left = rest.take().ok_or(invalid(field, "the parts are more than the amount"))?;
+            let left = rest.take().ok_or(invalid(field, MORE_THAN_THE_AMOUNT))?;
             rest = left.checked_sub(&in_total)?;
             if rest.is_none() && left != in_total {
-                return Err(invalid(field, "the parts are more than the amount"));
+                return Err(invalid(field, MORE_THAN_THE_AMOUNT));
             }
             if by_asset.insert(part.asset().clone(), part).is_some() {
                 return Err(invalid(field, "one asset twice"));
@@ -227,6 +265,7 @@ impl Payment<'_> {
             payer: self.payer,
             merchant: self.merchant.id,
             total: self.parts.total().clone(),
+            scale: payment_record::scale_of(self.parts.total(), self.terms),
             authorized: BTreeMap::new(),
             expires_at: None,
             captured_at: None,

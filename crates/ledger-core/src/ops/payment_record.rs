@@ -1,12 +1,12 @@
 //! The `PAYMENT` item: what was authorized and what was captured (both immutable), and what of it may
 //! still be refunded.
 
-use super::{MerchantTerms, PaymentState};
+use super::{MerchantTerms, PaymentState, TenantTerms};
 use crate::account::Account;
 use crate::dynamo::{Item, ItemError, Value, read};
 use crate::ids::{MerchantId, PaymentId, Tenant, TransactionId};
 use crate::keys::{self, Work, attr};
-use crate::money::{Amount, Asset, Balance, Co2Kg, Delta, Rate};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta, Rate};
 use crate::time::Timestamp;
 use crate::transaction::changes;
 use std::collections::BTreeMap;
@@ -30,6 +30,8 @@ pub struct PaymentRecord {
     pub merchant: MerchantId,
     /// What was paid in all, in the asset that it was asked in; while nothing is captured, what was held.
     pub total: Amount,
+    /// How many decimals the asset of the total had at the payment; `None` if the record does not say.
+    pub scale: Option<u32>,
     /// What was held for it, by asset; empty for a payment that was captured at once.
     pub authorized: BTreeMap<Asset, Amount>,
     /// Until when what is held can be captured.
@@ -56,6 +58,9 @@ pub struct PaymentRecord {
     pub memo: Option<String>,
 }
 
+/// The attribute that says how many decimals the asset of the total had.
+const SCALE: &str = "scale";
+
 /// The attribute that holds what of an asset was captured.
 pub(super) fn captured_attribute(asset: &Asset) -> String {
     format!("captured_{}", asset.attribute_suffix())
@@ -66,7 +71,39 @@ pub(super) fn refundable_attribute(asset: &Asset) -> String {
     format!("refundable_{}", asset.attribute_suffix())
 }
 
+/// The scale that a new payment's record needs to say: that of a regional currency with decimals. The others
+/// have the scale of their kind, or none.
+pub(super) fn scale_of(total: &Amount, terms: &TenantTerms) -> Option<u32> {
+    match total.asset() {
+        Asset::Regional(_) => terms.spec(total.asset()).map(AssetSpec::scale).filter(|scale| *scale > 0),
+        Asset::Ecopay | Asset::Point | Asset::Jcredit => None,
+    }
+}
+
+fn scale(item: &Item) -> Result<Option<u32>, ItemError> {
+    let wrong = |_| ItemError::invalid(SCALE);
+    item.get(SCALE).map(|_| u32::try_from(read::int(item, SCALE)?).map_err(wrong)).transpose()
+}
+
 impl PaymentRecord {
+    /// The asset of the total and its decimals, for amounts of this payment that a request names. The tenant may
+    /// no longer run the asset. A record without a scale has the present terms' one, and at least as many decimals as
+    /// its own amounts have.
+    #[must_use]
+    pub fn spec(&self, terms: &TenantTerms) -> AssetSpec {
+        let asset = self.total.asset();
+        let finest = AssetSpec::finest(asset.clone());
+        let Asset::Regional(key) = asset else { return finest };
+        let own = || {
+            let parts = [&self.authorized, &self.captured].into_iter().filter_map(|parts| parts.get(asset));
+            let amounts = parts.chain([&self.total]).map(|amount| amount.value().scale());
+            amounts.chain(self.refundable.get(asset).map(|left| left.value().scale())).max().unwrap_or(0)
+        };
+        let present = || terms.spec(asset).map_or(0, AssetSpec::scale);
+        let scale = self.scale.unwrap_or_else(|| own().max(present()));
+        AssetSpec::regional(key.clone(), scale).unwrap_or(finest)
+    }
+
     /// The item's attributes; where the merchant is owed something, the work mark for its credit is among
     /// them.
     pub(super) fn item(&self, tenant: &Tenant, terms: &MerchantTerms) -> Item {
@@ -84,6 +121,9 @@ impl PaymentRecord {
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
         ]);
+        if let Some(scale) = self.scale {
+            item.insert(SCALE.to_owned(), Value::int(scale.into()));
+        }
         for (asset, amount) in &self.authorized {
             item.insert(format!("authorized_{}", asset.attribute_suffix()), Value::N(amount.text()));
         }
@@ -153,6 +193,7 @@ impl PaymentRecord {
             payer: read::parsed(item, "payer", Account::parse)?,
             merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
             total: amount("total", asset)?.ok_or_else(|| wrong("total"))?,
+            scale: scale(item)?,
             authorized: amounts("authorized_")?,
             expires_at: instant(EXPIRES_AT)?,
             captured_at: instant(CAPTURED_AT)?,

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::forms::{self, MetricsChange};
 use crate::ids::{PaymentId, RefundId, Tenant, TransactionId};
 use crate::keys::{self, attr};
-use crate::money::{Amount, Asset, Balance, Co2Kg, Delta};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta};
 use crate::personal::FreeText;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
@@ -133,8 +133,8 @@ fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRef
     if payment.state.next(Step::Refund).is_none() && payment.state != PaymentState::Refunded {
         return Err(PlanRefusal::InState { state: payment.state, expired_at: None });
     }
-    let whole = payment.total.asset();
-    let spec = terms.spec(whole).ok_or(PlanRefusal::Invalid { field: "asset", why: "is not run by this tenant" })?;
+    // The terms may have lost the payment's assets: what was paid can be refunded all the same.
+    let spec = AssetSpec::finest(payment.total.asset().clone());
     let over = || PlanRefusal::Refused(Failure::OverRefund);
     let mut order: Vec<(&Asset, &Balance)> = payment.refundable.iter().collect();
     order.sort_by_key(|(asset, _)| match asset {
@@ -152,14 +152,14 @@ fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRef
             None => Some(available_amount.clone()),
             Some(wanted) => match wanted.as_amount() {
                 Some(wanted) => {
-                    let own = terms.spec(asset).and_then(|own| wanted.one_to_one(own)).ok_or_else(over)?;
+                    let own = wanted.one_to_one(&AssetSpec::finest(asset.clone())).ok_or_else(over)?;
                     available_amount.at_most(&own.as_balance())?
                 }
                 None => None,
             },
         };
         let Some(part) = part else { continue };
-        let in_total = part.one_to_one(spec).ok_or_else(over)?;
+        let in_total = part.one_to_one(&spec).ok_or_else(over)?;
         if let Some(still) = wanted.take() {
             wanted = Some(still.checked_apply(&in_total.debit())?);
         }

@@ -88,6 +88,13 @@ impl Outcome {
         }
     }
 
+    /// The stable code of the problem, if it is one, stored or not.
+    #[must_use]
+    pub fn problem_code(&self) -> Option<String> {
+        let body: serde_json::Value = serde_json::from_str(&self.body()).ok()?;
+        Some(body.get("code")?.as_str()?.to_owned())
+    }
+
     /// Whether it is a stored answer to an earlier request.
     #[must_use]
     pub fn is_replay(&self) -> bool {

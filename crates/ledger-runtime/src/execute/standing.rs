@@ -13,7 +13,7 @@ use ledger_core::time::Timestamp;
 use std::time::Duration;
 
 /// When to ask again for the answer of an operation that is in flight.
-const ASK_AGAIN: Duration = Duration::from_secs(1);
+pub(super) const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What a marker means for a request that has its key.
 pub(crate) enum Standing {

@@ -175,12 +175,26 @@ async fn an_unknown_outcome_is_said_to_be_unknown() {
 #[tokio::test(start_paused = true)]
 async fn what_no_request_explains_is_a_500_without_detail() {
     for step in [cancelled(1, "SomethingNew", None), Step::Error(400, "ValidationException"), Step::Cancelled(vec![])] {
-        let store = Store::script([step]);
+        // What the store refused was not applied: an earlier answer would come first.
+        let store = Store::script([step, Step::Ok(json!({}))]);
         let (ledger, counts) = store.ledger();
         let outcome = perform(&ledger, "100", Execute).await;
         assert_eq!((outcome.status(), outcome.body()), (500, Problem::internal().body()));
         assert_eq!((counts.total(Metric::Broken), counts.total(Metric::FailClosed)), (1, 0));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stored_response_comes_before_a_refusal_by_the_store_and_a_stale_plan() {
+    let found = || Step::Ok(json!({"Item": standing("100")}));
+    let store = Store::script([Step::Error(400, "ValidationException"), found()]);
+    assert!(perform(&store.ledger().0, "100", Execute).await.is_replay());
+    let (store, never) = (Store::script([found()]), PlanError::from(Failure::StalePlan));
+    let plan = |_| std::future::ready(Err::<Planned<TransactionId>, _>(never.clone()));
+    assert!(store.ledger().0.perform(claim("100"), Execute, plan, answer).await.is_replay());
+    let store = Store::script([found()]);
+    let outcome = store.ledger().0.answer_unplanned(&claim("101"), Execute, Problem::internal()).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (422, "idempotency_key_fingerprint_mismatch"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -221,7 +235,7 @@ async fn key_ahead_of_the_clock_is_answered_from_the_store_before_it_is_refused(
 
 #[tokio::test(start_paused = true)]
 async fn a_stale_plan_is_made_again_with_the_same_context_and_then_given_up() {
-    let store = Store::script([done()]);
+    let store = Store::script([done(), Step::Ok(json!({}))]);
     let (ledger, _) = store.ledger();
     let contexts = std::sync::Mutex::new(Vec::new());
     let plan = |cx: Context| {

@@ -1,7 +1,7 @@
 //! An amount as it was written, a string or a number, by its literal text: no float is ever made.
 
 use crate::problem::Problem;
-use ledger_core::money::{Amount, AssetSpec};
+use ledger_core::money::{Amount, Asset, AssetSpec, RequestedAmount};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde_json::value::RawValue;
 use utoipa::openapi::RefOr;
@@ -18,6 +18,14 @@ impl AmountText {
     /// 400 `invalid_request` that names `field` and what is wrong with it.
     pub fn to_amount(&self, spec: &AssetSpec, field: &str) -> Result<Amount, Problem> {
         Amount::parse(spec, &self.0).map_err(|error| Problem::invalid_field(field, error))
+    }
+
+    /// The amount before the asset's terms are read.
+    ///
+    /// # Errors
+    /// 400 `invalid_request` that names `field` and what is wrong with it.
+    pub fn requested(&self, asset: Asset, field: &str) -> Result<RequestedAmount, Problem> {
+        RequestedAmount::parse(asset, &self.0).map_err(|error| Problem::invalid_field(field, error))
     }
 
     /// The amount's canonical form before its asset is known, for a fingerprint.

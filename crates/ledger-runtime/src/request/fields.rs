@@ -5,7 +5,7 @@ use crate::problem::Problem;
 use ledger_core::forms::Patch;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::IdError;
-use ledger_core::money::{Amount, Asset};
+use ledger_core::money::{Amount, Asset, RequestedAmount};
 use ledger_core::ops::TenantTerms;
 use ledger_core::ops::profile::ProfilePatch;
 use ledger_core::personal::FreeText;
@@ -14,6 +14,8 @@ use utoipa::ToSchema;
 
 /// A memo or a reason has at most so many characters.
 pub const MEMO_CHARS_MAX: usize = 140;
+/// What is wrong with an asset that the tenant's terms do not have.
+pub const ASSET_NOT_RUN: &str = "is not run by this tenant";
 const NAME_CHARS_MAX: usize = 80;
 
 /// A body without fields.
@@ -64,14 +66,23 @@ impl ProfileBody {
     }
 }
 
-/// An amount with the asset that stands beside it; `ECOPAY` if none does.
+/// An amount with the asset that is named beside it, `ECOPAY` if none is. It does not depend on the tenant's
+/// terms: a retry's fingerprint is made of it.
 ///
 /// # Errors
 /// 400 that names `asset` or `amount`.
-pub fn amount_in(terms: &TenantTerms, asset: Option<&str>, amount: &AmountText) -> Result<Amount, Problem> {
+pub fn amount(asset: Option<&str>, amount: &AmountText) -> Result<RequestedAmount, Problem> {
     let asset = asset.map_or(Ok(Asset::Ecopay), Asset::parse).map_err(|why| Problem::invalid_field("asset", why))?;
-    let spec = terms.spec(&asset).ok_or_else(|| Problem::invalid_field("asset", "is not run by this tenant"))?;
-    amount.to_amount(spec, "amount")
+    amount.requested(asset, "amount")
+}
+
+/// A requested amount by the tenant's terms. For plans only: terms change, and a stored response comes first.
+///
+/// # Errors
+/// 400 that names `asset` or `amount`.
+pub fn amount_in(terms: &TenantTerms, amount: &RequestedAmount) -> Result<Amount, Problem> {
+    let spec = terms.spec(amount.asset()).ok_or_else(|| Problem::invalid_field("asset", ASSET_NOT_RUN))?;
+    amount.in_scale(spec).map_err(|why| Problem::invalid_field("amount", why))
 }
 
 /// A memo or a reason, if there is one.

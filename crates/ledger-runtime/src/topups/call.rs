@@ -122,5 +122,6 @@ impl Desk {
 /// Once a key is claimed the provider may have been asked: whatever keeps us from knowing, nobody may
 /// say that nothing was done.
 fn claimed(problem: Problem) -> Problem {
-    if problem.status() == StatusCode::SERVICE_UNAVAILABLE { Problem::outcome_unknown() } else { problem }
+    let unknown = problem.status() == StatusCode::SERVICE_UNAVAILABLE || problem.status().is_client_error();
+    if unknown { Problem::outcome_unknown() } else { problem }
 }

@@ -4,6 +4,7 @@
 use super::Case;
 use super::world::*;
 use crate::golden::command::{Does, Money};
+use crate::golden::command_job::{FailedOf, JobAdvance};
 use serde_json::{Value as Json, json};
 
 fn grant(id: &'static str, why: &'static str, amount: Money) -> Case {
@@ -26,7 +27,29 @@ fn bulk(id: &'static str, why: &'static str, customers: &[&str]) -> Case {
 
 fn advance(id: &'static str, why: &'static str, done: &str, failed: &str) -> Case {
     let (done, failed) = (done.to_owned(), failed.to_owned());
-    Case::new(id, why, None, Does::JobAdvance { job: PAYMENT.to_owned(), done, failed })
+    let (job, failures, passed_over) = (PAYMENT.to_owned(), Vec::new(), Vec::new());
+    Case::new(id, why, None, Does::JobAdvance(JobAdvance { job, done, failed, failures, passed_over }))
+}
+
+/// A slice in which some could not be granted to, and some are to come again.
+fn advance_with(
+    id: &'static str,
+    why: &'static str,
+    done: &str,
+    failed: &[(&str, &str)],
+    passed_over: &[&str],
+) -> Case {
+    let failures = failed
+        .iter()
+        .map(|(customer, reason)| FailedOf { customer: (*customer).to_owned(), reason: (*reason).to_owned() });
+    let does = JobAdvance {
+        job: PAYMENT.to_owned(),
+        done: done.to_owned(),
+        failed: failed.len().to_string(),
+        failures: failures.collect(),
+        passed_over: passed_over.iter().map(|id| (*id).to_owned()).collect(),
+    };
+    Case::new(id, why, None, Does::JobAdvance(does))
 }
 
 fn job(done: &str) -> Json {
@@ -61,7 +84,11 @@ pub(super) fn cases() -> Vec<Case> {
         bulk("bulk_grant/nobody", "At least one customer.", &[])
             .ends("invalid customer_ids: must name 1 to 1500 customers"),
         advance("bulk_grant/advance", "Progress, from what was read.", "1", "0").on([job("0")]),
-        advance("bulk_grant/advance-to-the-end", "At the end the work mark goes.", "2", "1").on([job("1")]),
+        // Each failure has its reason.
+        advance_with("bulk_grant/advance-to-the-end", "At the end the work mark goes.", "2", &[(B, "not_found")], &[])
+            .on([job("1")])
+            .supersedes(),
+        advance_with("bulk_grant/advance-passed-over", "Who is passed over comes last.", "1", &[], &[A]).on([job("0")]),
         advance("bulk_grant/advance-overtaken", "Another worker was first.", "1", "0")
             .seen([job("0")])
             .on([job("1")])

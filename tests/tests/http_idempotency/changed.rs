@@ -1,0 +1,260 @@
+//! A stored response comes before everything that can change. After each endpoint has answered once, what its
+//! request was planned from is changed or taken away, and a retry gets the same bytes; so do refunds, captures
+//! and voids of payments in an asset that the tenant no longer runs.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::money::{Asset, AssetSpec, RegionalKey};
+use ledger_core::ops::{AssetTerms, TenantTerms};
+use ledger_local::clock;
+use ledger_runtime::clock::Clock;
+use ledger_tests::http::books::{Books, Row};
+use ledger_tests::http::endpoints::{Endpoint, Stage};
+use ledger_tests::http::world::new_key;
+use ledger_tests::http::{Answer, Api, Call, Host, Who, World, host};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Longer than a cached record is used.
+const CACHE_EXPIRED_AFTER_S: u64 = 61;
+const TOKEN_LIFETIME_S: i64 = 3_600;
+
+/// A stage whose stack goes by a clock of the test's own, so that its caches expire when the test says so.
+pub(super) struct Changing {
+    host: Arc<Host>,
+    stage: Stage,
+    ahead_s: Arc<AtomicU64>,
+}
+
+/// What a row becomes; `None`: it is deleted.
+type Change = fn(&Row) -> Option<Row>;
+
+/// A change of the rows of a tenant: its name, which rows it concerns, and what becomes of them.
+type Disturbance = (&'static str, fn(&str, &str) -> bool, Change);
+
+const DISTURBANCES: [Disturbance; 10] = [
+    ("the terms lose every asset", is_config, without_assets),
+    ("the terms have other caps, rates and policies", is_config, with_other_terms),
+    ("the terms cannot be read", is_config, |row| Some(without(row, "co2_rate"))),
+    ("the terms are gone", is_config, |_| None),
+    ("merchants are suspended", is_merchant, |row| Some(with(row, "status", text("suspended")))),
+    ("merchants are gone", |pk, _| pk.contains("#merchant#"), |_| None),
+    ("customers are gone", |pk, _| pk.contains("#customer#"), |_| None),
+    ("payments cannot be read", |pk, _| pk.contains("#payment#"), |row| Some(keys_of(row))),
+    ("every record is gone", |_, _| true, |_| None),
+    ("no record can be read", |_, _| true, |row| Some(keys_of(row))),
+];
+
+impl Changing {
+    async fn set(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
+        let ahead_s = Arc::new(AtomicU64::new(0));
+        let (ahead, system) = (Arc::clone(&ahead_s), Clock::system());
+        let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
+        let host = Host::with_app(|backend| async move { host::app(backend.dynamodb, clock, &backend.stripe).0 });
+        let stage = Stage::set(World::with_terms(Arc::clone(&host), tenant, change).await).await;
+        Self { host, stage, ahead_s }
+    }
+
+    /// Changes the rows of the tenant, but not markers nor what a terminal is authenticated by.
+    async fn disturb(&self, rows: &Books, (_, concerns, change): Disturbance) {
+        for ((pk, sk), row) in &rows.rows {
+            let marker = sk.starts_with("card_op_idem#");
+            let authentication = pk.contains("#terminal#") && sk == "PROFILE";
+            if !marker && !authentication && concerns(pk, sk) {
+                match change(row) {
+                    Some(changed) => self.stage.world.plant(changed).await,
+                    None => self.stage.world.remove(pk, sk).await,
+                }
+            }
+        }
+        let _ = self.ahead_s.fetch_add(CACHE_EXPIRED_AFTER_S, Ordering::SeqCst);
+    }
+
+    async fn restore(&self, rows: &Books) {
+        for row in rows.rows.values() {
+            self.stage.world.plant(row.clone()).await;
+        }
+        let _ = self.ahead_s.fetch_add(CACHE_EXPIRED_AFTER_S, Ordering::SeqCst);
+    }
+
+    /// Sends a request; a terminal signs it by the stack's clock.
+    async fn send(&self, call: &Call) -> Answer {
+        let api = &self.stage.world.api;
+        match &call.who {
+            Who::Terminal(credential) => {
+                let ahead = Duration::from_secs(self.ahead_s.load(Ordering::SeqCst));
+                let headers = api.signed(call, credential, Clock::system().now().plus(ahead).seconds());
+                api.exchange(call, &headers).await.expect("an answer")
+            }
+            Who::Bearer(_) | Who::Nobody => api.send(call).await,
+        }
+    }
+
+    /// The terms have lost every asset.
+    async fn lose_assets(&self) {
+        self.disturb(&self.stage.world.books().await, DISTURBANCES[0]).await;
+    }
+}
+
+/// What `http_idempotency` runs for each endpoint: whatever changes, the stored response comes first.
+pub(super) async fn a_stored_response_comes_first(endpoint: Endpoint) {
+    let changing = Changing::set("changing", |_| {}).await;
+    let world = &changing.stage.world;
+    world.hold_deliveries().await;
+    let prepared = endpoint.prepare(&changing.stage).await;
+    let first = world.api.settle(&prepared.call).await.good();
+    let rows = world.books().await;
+    for disturbance in DISTURBANCES {
+        changing.disturb(&rows, disturbance).await;
+        let again = changing.send(&prepared.call).await;
+        assert_eq!((again.stored(), again.replayed()), (first.stored(), true), "{endpoint:?}: {}", disturbance.0);
+        if let Some(other) = &prepared.other {
+            let refused = changing.send(other).await;
+            assert_eq!(
+                (refused.status, refused.code().as_deref()),
+                (422, Some("idempotency_key_fingerprint_mismatch")),
+                "{endpoint:?}: {}: {refused:?}",
+                disturbance.0
+            );
+        }
+        changing.restore(&rows).await;
+    }
+    if !endpoint.is_terminals() {
+        without_a_provider(&changing, &prepared.call, &first, endpoint).await;
+    }
+}
+
+/// The same table behind functions for which no payment provider is set up.
+async fn without_a_provider(changing: &Changing, call: &Call, first: &Answer, endpoint: Endpoint) {
+    let url = changing.host.stack().dynamodb_url().to_owned();
+    let bare = Host::with_app(|_| async move { host::bare(host::functions_client(&url).await, Clock::system()).0 });
+    let Who::Bearer(token) = &call.who else { panic!("a token") };
+    let claims = changing.host.stack().issuer().verify(token).expect("a good token");
+    let merchant_id = claims.get("merchant_id").map(String::as_str);
+    let grant = changing.stage.world.grant_of(&claims["face"], &claims["sub"], merchant_id);
+    let issued = bare.stack().issuer().issue(&grant, clock::epoch_s(), TOKEN_LIFETIME_S).expect("a token");
+    let again = Api::new(&bare.stack().url()).send(&call.clone().by(&Who::Bearer(issued))).await;
+    assert_eq!((again.stored(), again.replayed()), (first.stored(), true), "{endpoint:?}: no payment provider");
+}
+
+#[tokio::test]
+async fn a_refund_of_a_payment_in_an_asset_that_left_the_terms_works() {
+    let changing = Changing::set("left-refund", with_yama).await;
+    let Stage { world, merchant, .. } = &changing.stage;
+    let customer = world.customer().await;
+    world.grant(&customer, "REGIONAL#yama", "100").await;
+    let body = json!({"merchant_id": merchant.id, "amount": "10", "asset": "REGIONAL#yama"});
+    let pay = Call::post("/v1/me/payments", &customer.who, &body).key(new_key());
+    let yama = world.api.settle(&pay).await.good().text("/payment_id");
+    let (buyer, yen) = changing.stage.paid("1000").await;
+    let (card, _, by_card) = changing.stage.paid_by_card("1000").await;
+    changing.lose_assets().await;
+    let _ = changing.send(&pay.key(new_key())).await.problem(400, "invalid_request");
+
+    // The payment was in whole units, of a currency with two decimals.
+    let part = changing.send(&merchant.refunds(&yama, "2.5")).await.good();
+    assert_eq!(part.text("/amount"), "2.5");
+    let _ = changing.send(&merchant.refunds(&yama, "0.001")).await.problem(400, "invalid_request");
+    let path = format!("/v1/merchant/payments/{yama}/refunds");
+    let rest = Call::post(&path, &merchant.who, &json!({})).key(new_key());
+    assert_eq!(changing.send(&rest).await.good().text("/amount"), "7.5");
+    let _ = changing.send(&merchant.refunds(&yen, "400")).await.good();
+    let refund = changing.stage.terminal.does("refund", &card, &json!({"payment_id": by_card, "amount": "300"}));
+    let _ = changing.send(&refund).await.good();
+    let refund = changing.stage.terminal.does("refund", &card, &json!({"payment_id": by_card}));
+    assert_eq!(changing.send(&refund).await.good().text("/amount"), "700");
+
+    assert_eq!(world.balance(&customer, "REGIONAL#yama").await, "100");
+    assert_eq!(world.balance(&buyer, "ECOPAY").await, "400");
+    world.check_books().await;
+}
+
+#[tokio::test]
+async fn a_hold_in_an_asset_that_left_the_terms_is_captured_or_released() {
+    let changing = Changing::set("left-hold", with_yama).await;
+    let Stage { world, merchant, terminal } = &changing.stage;
+    let hold = async || {
+        let customer = world.customer().await;
+        world.grant(&customer, "REGIONAL#yama", "100").await;
+        let authorize = merchant.authorizes(&customer.code(world).await, "10").field("asset", "REGIONAL#yama");
+        (customer, world.api.settle(&authorize).await.good().text("/payment_id"))
+    };
+    let ((captured_of, captured), (voided_of, voided)) = (hold().await, hold().await);
+    let (card, paid, _) = changing.stage.paid_by_card("1000").await;
+    let late = captured_of.code(world).await;
+    changing.lose_assets().await;
+    let late = merchant.authorizes(&late, "10").field("asset", "REGIONAL#yama");
+    let _ = changing.send(&late).await.problem(400, "invalid_request");
+
+    let detail = changing.send(&merchant.captures(&captured, Some("2.25"))).await.good();
+    assert_eq!((detail.text("/status").as_str(), detail.text("/amount").as_str()), ("captured", "2.25"));
+    let _ = changing.send(&merchant.voids(&voided)).await.good();
+    let _ = changing.send(&terminal.reverses("card_pay", &paid)).await.good();
+
+    assert_eq!(world.balance(&captured_of, "REGIONAL#yama").await, "97.75");
+    assert_eq!(world.balance(&voided_of, "REGIONAL#yama").await, "100");
+    assert_eq!(world.card_balance(&card).await, "1000");
+    world.check_books().await;
+}
+
+/// A regional currency of two decimals.
+fn with_yama(terms: &mut TenantTerms) {
+    let spec = AssetSpec::regional(RegionalKey::parse("yama").expect("a key"), 2).expect("a scale");
+    let yama = AssetTerms { spec: spec.clone(), cap: None, transferable: true, spendable: true };
+    let _ = terms.assets.insert(Asset::clone(spec.asset()), yama);
+}
+
+fn is_config(pk: &str, sk: &str) -> bool {
+    pk.contains("#tenant#") && sk == "CONFIG"
+}
+
+fn is_merchant(pk: &str, sk: &str) -> bool {
+    pk.contains("#merchant#") && sk == "PROFILE"
+}
+
+fn without_assets(row: &Row) -> Option<Row> {
+    Some(with(row, "assets", AttributeValue::M(HashMap::new())))
+}
+
+fn with_other_terms(row: &Row) -> Option<Row> {
+    let number = |number: &str| AttributeValue::N(number.to_owned());
+    let mut row = with(&with(row, "card_cap", number("1")), "spent_points", text("forgive"));
+    for rate in ["co2_rate", "points_rate", "card_bonus_rate"] {
+        row = with(&row, rate, number("0.5"));
+    }
+    let AttributeValue::M(assets) = &row["assets"] else { panic!("assets") };
+    let assets = assets.iter().map(|(name, terms)| {
+        let AttributeValue::M(terms) = terms else { panic!("terms") };
+        let mut terms = terms.clone();
+        terms.extend([
+            ("cap".to_owned(), number("1")),
+            ("transferable".to_owned(), AttributeValue::Bool(false)),
+            ("spendable".to_owned(), AttributeValue::Bool(false)),
+        ]);
+        (name.clone(), AttributeValue::M(terms))
+    });
+    let row = with(&row, "assets", AttributeValue::M(assets.collect()));
+    Some(without(&without(&row, "topup"), "settlement"))
+}
+
+fn keys_of(row: &Row) -> Row {
+    ["uuid", "type"].into_iter().map(|key| (key.to_owned(), row[key].clone())).collect()
+}
+
+fn with(row: &Row, name: &str, value: AttributeValue) -> Row {
+    let mut row = row.clone();
+    let _ = row.insert(name.to_owned(), value);
+    row
+}
+
+fn without(row: &Row, name: &str) -> Row {
+    let mut row = row.clone();
+    let _ = row.remove(name);
+    row
+}
+
+fn text(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
