@@ -233,6 +233,38 @@ async fn a_refusal_lives_as_long_and_a_tombstone_for_ever() {
     assert_eq!(world.check_books().await.entries_of("card_pay"), 0);
 }
 
+/// The marker of a terminal's operation never lapses, so a reversal finds it at any age.
+#[tokio::test]
+async fn reversal_after_the_window_undoes_what_was_done() {
+    let later = Later::new("expiry-reversal").await;
+    let world = &later.world;
+    let merchant = world.merchant().await;
+    let (card, terminal) = (world.card(None, "100").await, world.terminal(&merchant).await);
+    for (round, days) in [89, 90, 92, 400].into_iter().enumerate() {
+        later.after(Duration::ZERO);
+        let paid = terminal.does("pay", &card, &json!({"amount": "60"}));
+        let done = later.send(&paid).await.good();
+        let poor = terminal.does("pay", &card, &json!({"amount": "61"}));
+        let _ = later.send(&poor).await.problem(400, "insufficient_balance");
+        assert_eq!(world.card_balance(&card).await, "40");
+
+        later.after(DAY * days + SKEW * 3);
+        if days >= 90 {
+            let _ = later.send(&paid).await.problem(410, "idempotency_key_expired");
+        }
+        let reversed = later.send(&terminal.reverses("card_pay", &paid)).await.good();
+        assert_eq!(reversed.text("/outcome"), "undone", "{days} days: {reversed:?}");
+        assert_eq!(reversed.text("/original_transaction_id"), done.text("/transaction_id"));
+        let nothing = later.send(&terminal.reverses("card_pay", &poor)).await.good();
+        assert_eq!(nothing.text("/outcome"), "nothing_moved", "{days} days: {nothing:?}");
+        let again = later.send(&terminal.reverses("card_pay", &paid)).await.good();
+        assert_eq!(again.text("/outcome"), "already_reversed");
+        let _ = later.send(&paid).await.problem(409, "operation_reversed");
+        assert_eq!(world.card_balance(&card).await, "100");
+        assert_eq!(world.check_books().await.entries_of("card_reverse"), round + 1);
+    }
+}
+
 #[tokio::test]
 async fn what_became_of_a_key_follows_its_life() {
     let later = Later::new("expiry-lookup").await;

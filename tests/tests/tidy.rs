@@ -105,6 +105,13 @@ fn one_file_reads() {
 }
 
 #[test]
+fn ids_are_parsed_in_one_file() {
+    let parsers =
+        ["Uuid::parse_str", "Uuid::try_parse", "Uuid::from_str", "parse::<Uuid>", "Deserialize<'de> for Uuid"];
+    nothing_in(&["crates", "functions"], &parsers, &["ledger-core/src/ids.rs"]);
+}
+
+#[test]
 fn functions_scan_nothing_and_build_no_keys() {
     nothing_in(&["crates", "functions"], &[".scan_page("], &["ledger-runtime/src/reconcile/read.rs"]);
     nothing_in(&["crates", "functions"], &[".scan_customers("], &["ledger-runtime/src/migration/slice.rs"]);

@@ -4,11 +4,15 @@
 use crate::time::Timestamp;
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::str::FromStr;
 use uuid::Uuid;
+
+/// How the text of a UUID as a URN begins (RFC 9562).
+const URN: &str = "urn:uuid:";
 
 /// A text that is no id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an id: ids are UUIDs, for example 019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e")]
+#[error("not an id: ids are UUIDs in lower case with hyphens, for example 019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e")]
 pub struct IdError;
 
 /// A tenant's slug: 1 to 32 of `a-z`, `0-9` and `-`. It comes from the verified identity only.
@@ -52,12 +56,12 @@ macro_rules! id {
                 Self(id)
             }
 
-            /// Reads the hyphenated form, in either case.
+            /// Reads the canonical text: hyphenated, in lower case.
             ///
             /// # Errors
-            /// [`IdError`] for anything else.
+            /// [`IdError`] for any other text, also where it means the same UUID.
             pub fn parse(text: &str) -> Result<Self, IdError> {
-                hyphenated(text).map(Self)
+                parse_uuid(text).map(Self)
             }
 
             /// The UUID.
@@ -110,12 +114,36 @@ id! {
     FindingId;
 }
 
-/// Reads a UUID in the hyphenated form only.
-pub(crate) fn hyphenated(text: &str) -> Result<Uuid, IdError> {
-    if text.len() != 36 {
-        return Err(IdError);
-    }
-    Uuid::try_parse(text).map_err(|_| IdError)
+/// Reads a UUID from its canonical text: hyphenated, in lower case.
+///
+/// The `uuid` crate's own parser also takes capitals, braces, `urn:uuid:` and no hyphens. An id that had several
+/// texts would be one id in a guard and several in a key, so nothing else of ours calls that parser.
+///
+/// # Errors
+/// [`IdError`] for any other text, also where it means the same UUID.
+pub fn parse_uuid(text: &str) -> Result<Uuid, IdError> {
+    let id = Uuid::try_parse(text).map_err(|_| IdError)?;
+    if *id.hyphenated().encode_lower(&mut Uuid::encode_buffer()) == *text { Ok(id) } else { Err(IdError) }
+}
+
+/// Reads a value from its canonical text: the one that it is written as. A number with a plus or leading
+/// zeros, for example, is refused.
+#[must_use]
+pub fn parse_canonical<T: FromStr + fmt::Display>(text: &str) -> Option<T> {
+    text.parse::<T>().ok().filter(|value| value.to_string() == text)
+}
+
+/// When the UUIDv7 was born that a client's own text spells, in capitals, in braces or with `urn:uuid:` as well.
+///
+/// Such a text is a key as it is: two spellings are two keys. But each of them has an age. A text without hyphens has
+/// none: one in 64 of 32 random hexadecimal digits would look like a UUIDv7.
+#[must_use]
+pub fn spelled_birth(text: &str) -> Option<Timestamp> {
+    let bare = match text.split_at_checked(URN.len()) {
+        Some((urn, rest)) if urn.eq_ignore_ascii_case(URN) => rest,
+        Some(_) | None => text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text),
+    };
+    parse_uuid(&bare.to_ascii_lowercase()).ok().and_then(born_at)
 }
 
 /// When a UUIDv7 was born, or `None` for another version.

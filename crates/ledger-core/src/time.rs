@@ -1,5 +1,6 @@
 //! Instants in milliseconds. The core has no clock: whoever calls passes the time.
 
+use crate::ids::parse_canonical;
 use jiff::tz::Offset;
 use std::fmt;
 use std::time::Duration;
@@ -132,12 +133,9 @@ impl BusinessDate {
     /// Reads `2026-11-21`.
     ///
     /// # Errors
-    /// [`TimeError`] if it is no date.
+    /// [`TimeError`] for any other text of a date.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
-        if text.len() != 10 {
-            return Err(TimeError);
-        }
-        text.parse().map(Self).map_err(|_| TimeError)
+        parse_canonical(text).map(Self).ok_or(TimeError)
     }
 
     /// The first instant of the day and the first of the next.

@@ -65,5 +65,14 @@ mod tests {
         for wrong in ["", "x", "demo#customer#1", tail, longer.as_str(), padded.as_str(), other_version.as_str()] {
             assert_eq!(Cursor::parse(wrong).unwrap_err().code(), "invalid_request", "{wrong}");
         }
+        // Whichever character is another one: what is read is written as the same text.
+        for (at, byte) in (0..text.len()).flat_map(|at| (b' '..=b'~').map(move |byte| (at, byte))) {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] = byte;
+            let other = String::from_utf8(bytes).unwrap();
+            assert!(
+                Cursor::parse(&other).is_ok_and(|cursor| cursor.to_string() == other) || Cursor::parse(&other).is_err()
+            );
+        }
     }
 }

@@ -4,6 +4,7 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::idempotency::{CanonicalRequest, Fields, Flight, Parked};
+use ledger_core::ids::parse_uuid;
 use ledger_core::operation::Operation;
 use ledger_core::ops::topup::attention::{self, Decider, KeptEvent};
 use ledger_core::psp::EventId;
@@ -15,7 +16,6 @@ use ledger_runtime::request::{self, KeyedJson, PathOf};
 use ledger_runtime::topups::{Resolution, Resolved};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use uuid::Uuid;
 
 /// What waits for a person, oldest first.
 #[derive(Debug, Serialize, ToSchema)]
@@ -117,7 +117,7 @@ pub(crate) async fn resolve(
     PathOf(resource): PathOf<String>,
     KeyedJson(key, body): KeyedJson<ResolveBody>,
 ) -> Result<Outcome, Problem> {
-    let resource = Uuid::parse_str(&resource).map_err(|_| Problem::not_found())?;
+    let resource = parse_uuid(&resource).map_err(|_| Problem::not_found())?;
     let resolution = match body.action.as_str() {
         "retry" => Resolution::Retry,
         "give_up" => Resolution::GiveUp,

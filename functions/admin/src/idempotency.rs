@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::ids::Tenant;
+use ledger_core::ids::{Tenant, parse_canonical};
 use ledger_core::operation::Operation;
 use ledger_core::ops::{KeyPhase, tenant};
 use ledger_core::time::Timestamp;
@@ -63,7 +63,7 @@ pub(crate) async fn readiness(
     mut params: Params,
 ) -> Result<Json<ReadinessView>, Problem> {
     let hours = match params.take("hours")? {
-        Some(text) => text.parse().ok().filter(|hours| (1..=HOURS_MAX).contains(hours)),
+        Some(text) => parse_canonical(&text).filter(|hours| (1..=HOURS_MAX).contains(hours)),
         None => Some(HOURS_DEFAULT),
     };
     let hours = hours.ok_or_else(|| Problem::invalid_field("hours", "must be a whole number from 1 to 336"))?;

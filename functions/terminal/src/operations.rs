@@ -42,12 +42,15 @@ pub(crate) struct ReverseView {
     params(("operation" = String, Path, description = "`card_topup`, `card_pay`, `card_refund`, `card_reverse`"),
         ("key" = String, Path, description = "The idempotency key")),
     responses((status = 200, description = "What is known", body = OperationView),
+        (status = 400, description = "`idempotency_key_invalid`: not a key of this terminal"),
         (status = 404, description = "No such operation")))]
 pub(crate) async fn get(
     State(app): State<App>,
     who: Terminal,
     PathOf((operation, key)): PathOf<(String, String)>,
 ) -> Result<Json<OperationView>, Problem> {
+    let parsed = IdempotencyKey::parse(&key).and_then(|key| TerminalKey::admit(&key, who.id(), who.epoch()));
+    parsed.map_err(Problem::key)?;
     app.operation(&who, &operation, &key).await.map(Json)
 }
 
@@ -98,7 +101,8 @@ async fn plan(
     let terms = app.terms(who.tenant()).await?;
     let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
     let found = app.ledger().read_for(claim, &[original.marker_key()]).await?.into_iter().flatten().next();
-    let marker = found.as_ref().map(Marker::read).transpose()?.filter(|marker| !marker.lapsed(cx.now));
+    // What a marker says is true for good, whether or not it has lapsed.
+    let marker = found.as_ref().map(Marker::read).transpose()?;
     let (mut entry, mut payment) = (None, None);
     if let Some(Marker { state: MarkerState::Completed { journal: Some(link), .. }, .. }) = &marker {
         let key = Partition::account(who.tenant(), link.home).map(|home| home.entry(link.id));

@@ -260,7 +260,6 @@ fn make(
 fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> Result<Draft, NoPlan> {
     let tenant = &world.tenant;
     let marker = world.get(&original.marker_key()).map(|item| Marker::read(item).unwrap());
-    let marker = marker.filter(|marker| !marker.lapsed(world.cx.now));
     let link = marker.as_ref().and_then(|marker| match &marker.state {
         ledger_core::idempotency::MarkerState::Completed { journal, .. } => *journal,
         ledger_core::idempotency::MarkerState::Reversed | ledger_core::idempotency::MarkerState::InFlight(_) => None,

@@ -50,7 +50,7 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
     }
     match (names::role(role), clause) {
         ("marker", FREE) => vec![(Old::Own, "replay"), (Old::OwnBut("fp", s(&"0".repeat(64))), "reused")],
-        ("original_marker", FREE) => vec![(Old::Stands, "rejected stale_plan")],
+        ("original_marker", FREE | NEW) => vec![(Old::Stands, "rejected stale_plan")],
         ("original_marker", "#state = :completed") => {
             vec![(Old::Gone, "rejected stale_plan"), (Old::With("state", s("REVERSED")), "rejected stale_plan")]
         }

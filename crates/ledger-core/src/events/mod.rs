@@ -13,7 +13,7 @@ pub use marks::{MARKS_MAX, published};
 
 use crate::account::{self, Account, Posting};
 use crate::dynamo::{Item, ItemError, read};
-use crate::ids::{Tenant, TransactionId, hyphenated};
+use crate::ids::{Tenant, TransactionId, parse_uuid};
 use crate::keys::Key;
 use crate::ops::journal::JournalEntry;
 use crate::time::Timestamp;
@@ -112,7 +112,7 @@ fn data(tenant: &Tenant, entry: &JournalEntry, item: &Item) -> Result<Value, Ite
     tell("postings", entry.postings.iter().map(posting).collect());
     for name in LINKS {
         if item.contains_key(name) {
-            tell(name, json!(read::parsed(item, name, hyphenated)?.to_string()));
+            tell(name, json!(read::parsed(item, name, parse_uuid)?.to_string()));
         }
     }
     Ok(Value::Object(data))

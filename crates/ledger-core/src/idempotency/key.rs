@@ -3,6 +3,7 @@
 use super::{SKEW, Window};
 use crate::ids::{self, TerminalId};
 use crate::time::Timestamp;
+use std::fmt;
 use std::time::Duration;
 
 /// How far ahead of us a UUIDv7 may be born.
@@ -112,11 +113,10 @@ impl IdempotencyKey {
         &self.0
     }
 
-    /// When the key was born, if it is a hyphenated UUIDv7. Other forms are not asked: a random key
-    /// of 32 hexadecimal digits would look like a UUIDv7 one time in 64.
+    /// When the key was born, if it is a UUIDv7 in any spelling that has hyphens.
     #[must_use]
     pub fn born(&self) -> Option<Timestamp> {
-        ids::hyphenated(&self.0).ok().and_then(ids::born_at)
+        ids::spelled_birth(&self.0)
     }
 
     /// Whether the key's age allows to execute it.
@@ -144,7 +144,8 @@ pub struct TerminalKey {
 }
 
 impl TerminalKey {
-    /// Reads a key.
+    /// Reads a key from its canonical text, which is the only one: a payment and the reversal that must find it
+    /// are under the same text.
     ///
     /// # Errors
     /// [`KeyError::NotThisTerminals`] if it is not of that form.
@@ -152,15 +153,10 @@ impl TerminalKey {
         let wrong = KeyError::NotThisTerminals;
         let (terminal, rest) = key.as_str().split_at_checked(36).ok_or(wrong)?;
         let (epoch, sequence) = rest.strip_prefix('-').and_then(|rest| rest.split_once('-')).ok_or(wrong)?;
-        let number = |text: &str| -> Result<u64, KeyError> {
-            let canonical = text == "0" || !text.starts_with('0');
-            let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-            if canonical && digits { text.parse().map_err(|_| wrong) } else { Err(wrong) }
-        };
         Ok(Self {
             terminal: TerminalId::parse(terminal).map_err(|_| wrong)?,
-            epoch: u32::try_from(number(epoch)?).map_err(|_| wrong)?,
-            sequence: number(sequence)?,
+            epoch: ids::parse_canonical(epoch).ok_or(wrong)?,
+            sequence: ids::parse_canonical(sequence).ok_or(wrong)?,
         })
     }
 
@@ -175,6 +171,12 @@ impl TerminalKey {
             return Err(KeyError::NotThisTerminals);
         }
         Ok(if parsed.epoch == epoch { Admission::Execute } else { Admission::LookUpOnly })
+    }
+}
+
+impl fmt::Display for TerminalKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}-{}", self.terminal, self.epoch, self.sequence)
     }
 }
 
@@ -237,12 +239,45 @@ mod tests {
     }
 
     #[test]
+    fn uuidv7_in_another_spelling_is_never_executed_past_the_window() {
+        let now = Timestamp::parse("2026-11-21T00:00:00Z").unwrap();
+        let old = ids::least_born_at(now.minus(Duration::from_secs(86_400) * 90));
+        let lower = old.to_string();
+        let upper = lower.to_uppercase();
+        for text in [
+            upper.clone(),
+            format!("{{{lower}}}"),
+            format!("{{{upper}}}"),
+            format!("urn:uuid:{lower}"),
+            format!("URN:UUID:{upper}"),
+        ] {
+            let key = IdempotencyKey::parse(&text).unwrap();
+            assert_eq!(key.as_str(), text, "a key is the text that the client sent");
+            assert_eq!(key.admit(now, &Window::WALLET), Ok(Admission::LookUpOnly), "{text}");
+        }
+        for text in [format!("{{{lower}"), format!("{lower}}}"), format!("{{urn:uuid:{lower}}}"), format!("x{lower}")] {
+            assert_eq!(IdempotencyKey::parse(&text).unwrap().born(), None, "{text}");
+        }
+    }
+
+    #[test]
     fn a_terminals_key_names_its_terminal_and_enrolment() {
         let id = TerminalId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
         let admit = |text: String| TerminalKey::admit(&IdempotencyKey::parse(&text).unwrap(), id, 3);
         assert_eq!(admit(format!("{id}-3-17")), Ok(Admission::Execute));
         assert_eq!(admit(format!("{id}-2-17")), Ok(Admission::LookUpOnly));
-        for wrong in [format!("{id}-4-1"), format!("{id}-3"), format!("{id}-03-1"), format!("{id}-3-"), "x".into()] {
+        let upper = id.to_string().to_uppercase();
+        for wrong in [
+            format!("{id}-4-1"),
+            format!("{id}-3"),
+            format!("{id}-3-"),
+            format!("{id}-03-1"),
+            format!("{id}-3-01"),
+            format!("{id}-+3-1"),
+            format!("{id}-3-+1"),
+            format!("{upper}-3-1"),
+            "x".into(),
+        ] {
             assert_eq!(admit(wrong.clone()), Err(KeyError::NotThisTerminals), "{wrong}");
         }
         let other = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f-3-1";

@@ -124,7 +124,9 @@ impl Claim {
             item.insert("fp".to_owned(), Value::S(fingerprint.digest));
             item.insert("fp_v".to_owned(), Value::int(fingerprint.version.into()));
         }
-        item.insert(attr::TTL.to_owned(), Value::int(self.window.ttl(self.now, self.key.born())));
+        if let Some(ttl) = self.ttl() {
+            item.insert(attr::TTL.to_owned(), Value::int(ttl));
+        }
         item.insert("status".to_owned(), Value::int(answer.status.into()));
         item.insert("content_type".to_owned(), Value::s(&answer.content_type));
         item.insert("body".to_owned(), Value::s(&answer.body));
@@ -138,11 +140,23 @@ impl Claim {
         TransactItem::put(Role::Marker, self.marker_key(), item, vec![self.free_clause(Failure::AlreadyExists)])
     }
 
+    /// When the marker lapses, in epoch seconds. `None`, never, for a terminal's: it must be found by a reversal
+    /// however late that comes, because only its absence says that the operation has not been executed.
+    fn ttl(&self) -> Option<i64> {
+        match self.principal {
+            Principal::Terminal(_) => None,
+            Principal::Customer(_) | Principal::Merchant(_) | Principal::Staff(_) => {
+                Some(self.window.ttl(self.now, self.key.born()))
+            }
+        }
+    }
+
     /// The action that forbids the key of an operation that has not been seen. It has no `ttl`: it
-    /// outlives any retry.
+    /// outlives any retry. It never replaces a marker, not even one that has lapsed.
     pub(crate) fn tombstone(&self) -> TransactItem {
         let item = self.base(REVERSED);
-        TransactItem::put(Role::OriginalMarker, self.marker_key(), item, vec![self.free_clause(Failure::StalePlan)])
+        let clause = Clause { condition: Condition::absent(attr::PK), failure: Failure::StalePlan };
+        TransactItem::put(Role::OriginalMarker, self.marker_key(), item, vec![clause])
     }
 
     /// What a marker that stands means for this request.

@@ -1,5 +1,7 @@
 //! Ids of steps, and the names of principals as the journal keeps them.
 
+mod canonical;
+
 use super::*;
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! The keys of the index `due`: work that somebody has to do, by its kind and shard.
 
-use crate::ids::{MerchantId, Tenant};
+use crate::ids::{MerchantId, Tenant, parse_canonical};
 use crate::time::Timestamp;
 
 /// Work that stands in the index `due`.
@@ -53,7 +53,7 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
 pub fn credit_mark(tenant: &Tenant, due_partition: &str) -> Option<(MerchantId, u32)> {
     let mark = due_partition.strip_prefix(tenant.as_str())?.strip_prefix("#due#credit#")?;
     let (merchant, shard) = mark.split_once('#')?;
-    Some((MerchantId::parse(merchant).ok()?, shard.parse().ok()?))
+    Some((MerchantId::parse(merchant).ok()?, parse_canonical(shard)?))
 }
 
 /// The sort key of work that is due from an instant on: instants sort as their texts do.

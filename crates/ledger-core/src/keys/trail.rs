@@ -1,7 +1,7 @@
 //! The keys of the audit trail: the records of steps that go outside, and the chain that seals all records.
 
 use super::{Key, Partition, due_partition, sk};
-use crate::ids::{Tenant, TransactionId, born_at, hyphenated};
+use crate::ids::{Tenant, TransactionId, born_at, parse_canonical, parse_uuid};
 use crate::keys::Work;
 use crate::time::{Timestamp, UtcDay};
 use uuid::Uuid;
@@ -36,7 +36,7 @@ pub fn sealed_day(tenant: &Tenant, day: UtcDay) -> Key {
 pub fn publish_mark(tenant: &Tenant, mark: &str) -> bool {
     let every = due_partition(tenant, Work::Publish, 0);
     let every = every.strip_suffix('0').unwrap_or(&every);
-    mark.strip_prefix(every).is_some_and(|shard| shard.parse::<u32>().is_ok())
+    mark.strip_prefix(every).is_some_and(|shard| parse_canonical::<u32>(shard).is_some())
 }
 
 /// The kinds of records that make up the audit trail.
@@ -58,7 +58,7 @@ impl Key {
             return Some(Recorded::Entry);
         }
         match (self.sk.strip_prefix(sk::AUDIT), self.sk.strip_prefix(sk::TRAIL)) {
-            (Some(id), _) => hyphenated(id).is_ok().then_some(Recorded::Act),
+            (Some(id), _) => parse_uuid(id).is_ok().then_some(Recorded::Act),
             (None, Some(_)) => Some(Recorded::Step),
             (None, None) => None,
         }
@@ -130,9 +130,13 @@ mod tests {
         let tenant = Tenant::parse("demo").unwrap();
         assert!(publish_mark(&tenant, &due_partition(&tenant, Work::Publish, 63)));
         let other = Tenant::parse("demo2").unwrap();
-        for mark in
-            [due_partition(&tenant, Work::Seal, 0), due_partition(&other, Work::Publish, 0), "demo#due#publish#".into()]
-        {
+        for mark in [
+            due_partition(&tenant, Work::Seal, 0),
+            due_partition(&other, Work::Publish, 0),
+            "demo#due#publish#".into(),
+            "demo#due#publish#+1".into(),
+            "demo#due#publish#01".into(),
+        ] {
             assert!(!publish_mark(&tenant, &mark), "{mark}");
         }
     }

@@ -35,9 +35,9 @@ pub struct CardReverse<'a> {
 /// What was read under the original's key.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
-    /// Nothing, or a marker that has lapsed.
+    /// Nothing. A terminal's marker does not lapse, so the original has not been executed.
     Nothing,
-    /// A marker, and the entry and payment that belong to it where there are such.
+    /// A marker, also one from when markers of terminals had a `ttl` that has passed, and the entry and payment that belong to it where there are such.
     Marker(&'a Marker, Option<&'a JournalEntry>, Option<&'a PaymentRecord>),
 }
 

@@ -5,7 +5,7 @@ use crate::dynamo::{Dynamo, ReadError, Readable};
 use crate::metrics::Metric;
 use futures::future::try_join_all;
 use ledger_core::dynamo::read;
-use ledger_core::ids::Tenant;
+use ledger_core::ids::{Tenant, parse_uuid};
 use ledger_core::keys::{Shards, attr};
 use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
@@ -56,7 +56,7 @@ impl Marks {
     pub(super) fn floor(&self) -> Option<Uuid> {
         let open = self.0.iter().filter(|shard| !shard.over);
         // Behind a mark that is no id nothing is known.
-        open.map(|shard| shard.after.as_deref().and_then(|id| Uuid::try_parse(id).ok()).unwrap_or(Uuid::nil())).min()
+        open.map(|shard| shard.after.as_deref().and_then(|id| parse_uuid(id).ok()).unwrap_or(Uuid::nil())).min()
     }
 }
 

@@ -7,7 +7,7 @@ use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use ledger_core::ids::{
     AdjustmentId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, RefundId, RunId,
-    SettlementId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
+    SettlementId, StaffId, TerminalId, TopupId, TransactionId, least_born_at, parse_canonical,
 };
 use ledger_core::time::UtcDay;
 use serde::de::DeserializeOwned;
@@ -151,9 +151,7 @@ impl Params {
     pub fn page(&mut self) -> Result<Page, Problem> {
         let limit = match self.take(LIMIT)? {
             None => LIMIT_DEFAULT,
-            Some(text) => Some(text)
-                .filter(|text| text.bytes().all(|b| b.is_ascii_digit()))
-                .and_then(|text| text.parse().ok())
+            Some(text) => parse_canonical(&text)
                 .filter(|limit| (1..=LIMIT_MAX).contains(limit))
                 .ok_or_else(|| Problem::invalid_field(LIMIT, "must be a whole number from 1 to 100"))?,
         };
@@ -188,7 +186,7 @@ mod tests {
     async fn pages() {
         assert_eq!(page("").await, Ok(Page { limit: 20, cursor: None }));
         assert_eq!(page("?limit=100").await, Ok(Page { limit: 100, cursor: None }));
-        for wrong in ["0", "101", "-1", "+5", "", "x", "1.0", "99999999999999999999"] {
+        for wrong in ["0", "101", "-1", "+5", "05", "", "x", "1.0", "99999999999999999999"] {
             assert_eq!(
                 page(&format!("?limit={wrong}")).await.unwrap_err(),
                 "limit: must be a whole number from 1 to 100"

@@ -46,7 +46,7 @@ pub(super) fn cases() -> Vec<Case> {
     let mut all = topups();
     all.extend(pays());
     all.extend(refunds());
-    all
+    all.into_iter().map(Case::by_terminal).collect()
 }
 
 fn topups() -> Vec<Case> {

@@ -144,6 +144,12 @@ impl Case {
         self
     }
 
+    /// In `v1` a terminal's marker had a `ttl`. Where no request is made, nothing has changed.
+    fn by_terminal(self) -> Self {
+        let unplanned = ["refused ", "invalid "].iter().any(|start| self.outcome.starts_with(start));
+        if unplanned { self } else { self.supersedes() }
+    }
+
     fn precedence(mut self) -> Self {
         self.precedence = true;
         self

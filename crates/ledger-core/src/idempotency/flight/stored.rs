@@ -5,13 +5,12 @@ use crate::dynamo::{Item, ItemError, Value, read};
 use crate::failure::Failure;
 use crate::idempotency::marker::read_fingerprint;
 use crate::idempotency::{Claim, IdempotencyKey, JournalLink};
-use crate::ids::{Principal, Tenant, TopupId};
+use crate::ids::{Principal, Tenant, TopupId, parse_uuid};
 use crate::keys::{self, Shards, Work, attr};
 use crate::operation::Operation;
 use crate::psp::{PspRequest, Step};
 use crate::time::Timestamp;
 use crate::transaction::{Role, TransactItem};
-use uuid::Uuid;
 
 impl Flight {
     /// The action that takes the key.
@@ -65,7 +64,7 @@ impl Flight {
             operation: Operation::parse(named("operation")?).ok_or_else(|| wrong("operation"))?,
             key: read::parsed(item, "idempotency_key", IdempotencyKey::parse)?,
             fingerprint: read_fingerprint(item)?,
-            resource: read::parsed(item, "resource", Uuid::parse_str)?,
+            resource: read::parsed(item, "resource", parse_uuid)?,
             topup: read::parsed(item, "topup_id", TopupId::parse)?,
             request: PspRequest {
                 step: Step::parse(named("psp_step")?).ok_or_else(|| wrong("psp_step"))?,
