@@ -74,6 +74,7 @@ impl<'a> Written<'a> {
             Cancelled::Stale(Stale::NotAdopted(_), _) => "stale not_adopted".to_owned(),
             Cancelled::Stale(Stale::Fenced, _) => "stale fenced".to_owned(),
             Cancelled::Stale(Stale::NotCopied(_, concern), _) => format!("stale not_copied {}", concern.name()),
+            Cancelled::Stale(Stale::Unreadable(error), _) => panic!("{error}"),
         }
     }
 

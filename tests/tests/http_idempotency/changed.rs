@@ -52,7 +52,10 @@ impl Changing {
         let ahead_s = Arc::new(AtomicU64::new(0));
         let (ahead, system) = (Arc::clone(&ahead_s), Clock::system());
         let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
-        let host = Host::with_app(|backend| async move { host::app(backend.dynamodb, clock, &backend.stripe).0 });
+        let host =
+            Host::with_app(
+                |backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe).0 },
+            );
         let stage = Stage::set(World::with_terms(Arc::clone(&host), tenant, change).await).await;
         Self { host, stage, ahead_s }
     }
@@ -128,8 +131,9 @@ pub(super) async fn a_stored_response_comes_first(endpoint: Endpoint) {
 
 /// The same table behind functions for which no payment provider is set up.
 async fn without_a_provider(changing: &Changing, call: &Call, first: &Answer, endpoint: Endpoint) {
-    let url = changing.host.stack().dynamodb_url().to_owned();
-    let bare = Host::with_app(|_| async move { host::bare(host::functions_client(&url).await, Clock::system()).0 });
+    let (url, table) = (changing.host.stack().dynamodb_url().to_owned(), changing.host.stack().table().to_owned());
+    let bare =
+        Host::with_app(|_| async move { host::bare((host::functions_client(&url).await, &table), Clock::system()).0 });
     let Who::Bearer(token) = &call.who else { panic!("a token") };
     let claims = changing.host.stack().issuer().verify(token).expect("a good token");
     let merchant_id = claims.get("merchant_id").map(String::as_str);

@@ -196,6 +196,7 @@ impl<S: Store> World<S> {
                 let then = Box::new(At::Write(seen));
                 Ok(match stale {
                     Stale::Fenced => (At::Refresh(then), Told::Goes),
+                    Stale::Unreadable(error) => return broken("God Record", error.to_string()),
                     Stale::NotCopied(who, concern) => (At::Look(Need::Copy(who, concern), setting, then), Told::Goes),
                     Stale::NotAdopted(who) => {
                         let migration = scene.migration(setting);

@@ -138,9 +138,9 @@ fn of_other_types(value: &Value) -> Vec<Value> {
 
 /// Where attributes stand: of the item, of a map in it, or of the first map in a list.
 fn paths(item: &Item) -> Vec<Vec<String>> {
-    let mut paths = Vec::new();
+    let mut found = Vec::new();
     for (name, value) in item {
-        paths.push(vec![name.clone()]);
+        found.push(vec![name.clone()]);
         let inner = match value {
             Value::M(map) => Some(map),
             Value::L(list) => match list.first() {
@@ -150,10 +150,10 @@ fn paths(item: &Item) -> Vec<Vec<String>> {
             Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) => None,
         };
         for path in inner.map(paths).unwrap_or_default() {
-            paths.push([vec![name.clone()], path].concat());
+            found.push([vec![name.clone()], path].concat());
         }
     }
-    paths
+    found
 }
 
 fn at<'a>(item: &'a mut Item, path: &[String]) -> &'a mut Item {
