@@ -271,7 +271,7 @@ async fn what_became_of_a_key_follows_its_life() {
     let world = &later.world;
     let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
     let call = customer.pays(&merchant, "300").key("looked-up");
-    let path = "/v1/me/operations/pay/looked-up";
+    let path = "/v1/me/operations/pay?key=looked-up";
     let state = async |expected: &str| {
         let found = world.api.send(&Call::get(path, &customer.who)).await.good();
         assert_eq!(found.text("/state"), expected);

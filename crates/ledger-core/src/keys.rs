@@ -224,6 +224,12 @@ impl Partition {
     }
 }
 
+/// Where the next sweep over a tenant's merchants begins.
+#[must_use]
+pub fn crediting_sweep(tenant: &Tenant) -> Key {
+    Partition::tenant(tenant).item("CREDITING_SWEEP")
+}
+
 /// The tenant of a partition key's text, for what the store itself hands over: its stream's records.
 #[must_use]
 pub fn tenant_of(pk: &str) -> Option<Tenant> {
@@ -404,12 +410,20 @@ pub fn shard_of(id: Uuid, shards: Shards) -> u32 {
 }
 
 /// How many shards an index key is spread over: 1 to 64, only ever raised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// A writer may believe a smaller count for the time of its cache, and a record keeps the count that it was
+/// made with: both write to shards that every later count includes. So whoever looks for work reads all
+/// shards up to the count, and whoever concludes something from what is *not* there reads the count afresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shards(u32);
 
 impl Shards {
     /// One shard.
     pub const ONE: Self = Self(1);
+    /// Due work of a tenant that is opened: about 5,000 to 8,000 payments a second.
+    pub const DUE_DEFAULT: Self = Self(16);
+    /// A merchant that is registered: about 1,300 to 2,000 payments a second.
+    pub const MERCHANT_DEFAULT: Self = Self(4);
 
     /// A count from 1 to 64, else `None`.
     #[must_use]

@@ -2,6 +2,7 @@
 //! was sealed. It reads only.
 
 use crate::engine::{Data, Engine, EngineConfig, EngineError};
+use crate::operator::{self, CredentialsError};
 use ledger_core::dynamo::ItemError;
 use ledger_core::ids::{IdError, Tenant};
 use ledger_core::keys;
@@ -69,6 +70,9 @@ pub enum VerifyError {
     /// The tenant's terms cannot be read.
     #[error("the tenant's terms cannot be read: {0}")]
     Terms(#[from] ItemError),
+    /// There are no credentials.
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
     /// The store did not tell.
     #[error("{0}")]
     Store(#[from] ReadError),
@@ -103,7 +107,7 @@ async fn in_table(
         None => Ok(otherwise),
     };
     let (from, to) = (day(&command.from, UtcDay::MIN)?, day(&command.to, UtcDay::MAX)?);
-    let sdk = dynamo::sdk_config(endpoint_url).await;
+    let sdk = operator::sdk_config(endpoint_url).await?;
     let store = Dynamo::from_client(dynamo::client(&sdk, endpoint_url), table, Entropy::system());
     let terms = store.get(&keys::config(&tenant)).await?.ok_or_else(|| VerifyError::NoTenant(slug.clone()))?;
     let shards = TenantTerms::read(&terms)?.due_shards;

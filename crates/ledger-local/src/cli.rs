@@ -6,7 +6,7 @@ use crate::engine::{Data, EngineConfig};
 use crate::legacy::{self, Legacy};
 use crate::migrate_command::{MigrateCommand, Step};
 use crate::stack::{StackConfig, Store, StripeChoice, TABLE_DEFAULT};
-use crate::tenant_command::OpenCommand;
+use crate::tenant_command::{OpenCommand, ShardsCommand};
 use crate::terminal_command::{EnrolCommand, SendCommand};
 use clap::{Args, Parser, Subcommand};
 use ledger_core::migration::Model;
@@ -85,6 +85,31 @@ pub enum TenantSub {
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
     },
+    /// Raise the shards of an open tenant: for example `tenant shards aoba --due 64 --table ledger`.
+    Shards {
+        /// The tenant's slug.
+        slug: String,
+        /// Over how many shards its due work is to be spread: more than now, at most 64.
+        #[arg(long, value_name = "COUNT")]
+        due: u32,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
+}
+
+/// What the `tenant` command was asked to do.
+#[derive(Debug, Clone)]
+pub enum TenantCommand {
+    /// Print terms to begin with.
+    Terms,
+    /// Open a tenant.
+    Open(OpenCommand),
+    /// Raise its shards.
+    Shards(ShardsCommand),
 }
 
 /// What the `audit` command does.
@@ -261,12 +286,15 @@ fn legacy_model(text: &str) -> Result<Model, &'static str> {
 }
 
 impl TenantSub {
-    /// The tenant to open, unless the demo's terms are asked for.
-    pub fn opening(self) -> Option<OpenCommand> {
+    /// What was asked for.
+    pub fn command(self) -> TenantCommand {
         match self {
-            Self::Terms => None,
+            Self::Terms => TenantCommand::Terms,
             Self::Open { slug, terms, legacy, table, endpoint_url } => {
-                Some(OpenCommand { slug, terms, legacy, table, endpoint_url })
+                TenantCommand::Open(OpenCommand { slug, terms, legacy, table, endpoint_url })
+            }
+            Self::Shards { slug, due, table, endpoint_url } => {
+                TenantCommand::Shards(ShardsCommand { slug, due, table, endpoint_url })
             }
         }
     }

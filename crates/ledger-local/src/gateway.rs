@@ -1,6 +1,8 @@
 //! One port in front of the functions, behaving as API Gateway does before a Lambda function:
 //! it checks the JWT and hands the claims on in the request's extensions; nothing else may.
 
+mod path;
+
 use crate::demo::Demo;
 use crate::issuer::{Claims, Issuer};
 mod cors;
@@ -66,12 +68,14 @@ pub fn router_with(parts: Parts, beside: Router) -> Router {
     let Parts { faces, openapi, issuer, demo } = parts;
     let methods = openapi.paths.paths.iter().map(|(path, item)| (path.clone(), methods_of(item))).collect();
     let gateway = Arc::new(Gateway { issuer: Arc::clone(&issuer), methods });
-    faces
+    let routes = faces
         .merge(dev::router(issuer, &demo, &openapi))
         .merge(beside)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(middleware::from_fn_with_state(gateway, pass))
+        .layer(middleware::from_fn_with_state(gateway, pass));
+    // Routes are matched by the path as a function is handed it.
+    Router::new().fallback_service(routes).layer(middleware::from_fn(path::hand_over))
 }
 
 /// Every request passes here, after it was matched to a path and before its handler.

@@ -17,6 +17,7 @@ pub mod issuer;
 pub mod legacy;
 mod local_only;
 pub mod migrate_command;
+pub mod operator;
 mod pace;
 mod private_file;
 mod problem;

@@ -3,7 +3,9 @@
 
 use clap::Parser;
 use ledger_local::banner::{self, Banner};
-use ledger_local::cli::{self, AuditSub, Cli, Command, MigrateArgs, RunArgs, TenantSub, TerminalArgs, TerminalCommand};
+use ledger_local::cli::{
+    self, AuditSub, Cli, Command, MigrateArgs, RunArgs, TenantCommand, TenantSub, TerminalArgs, TerminalCommand,
+};
 use ledger_local::export::{self, ExportCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
 use ledger_local::{
@@ -92,9 +94,14 @@ async fn run(args: RunArgs) -> ExitCode {
 }
 
 async fn tenant(sub: TenantSub) -> ExitCode {
-    let done = match sub.opening() {
-        Some(command) => tenant_command::open(&command).await.map_err(|error| error.to_string()),
-        None => seed::terms().map(|terms| terms_file::text(&terms)).map_err(|error| error.to_string()),
+    let done = match sub.command() {
+        TenantCommand::Open(command) => tenant_command::open(&command).await.map_err(|error| error.to_string()),
+        TenantCommand::Shards(command) => {
+            tenant_command::raise_shards(&command).await.map_err(|error| error.to_string())
+        }
+        TenantCommand::Terms => {
+            seed::terms_to_begin_with().map(|terms| terms_file::text(&terms)).map_err(|error| error.to_string())
+        }
     };
     match done {
         Ok(text) => {

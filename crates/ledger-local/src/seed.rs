@@ -94,6 +94,14 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
     })
 }
 
+/// The demo's terms, to begin those of a tenant with: its due work is spread wider than the demo's.
+///
+/// # Errors
+/// As [`terms`].
+pub fn terms_to_begin_with() -> Result<TenantTerms, SeedError> {
+    Ok(TenantTerms { due_shards: Shards::DUE_DEFAULT, ..terms()? })
+}
+
 /// A fee of 1.5 %, 10 % of tax on it, and an account to pay merchants from.
 fn settlement_terms() -> Result<SettlementTerms, SeedError> {
     let account = BankParts {

@@ -27,6 +27,7 @@ struct File {
     assets: BTreeMap<String, AssetFile>,
     card: CardFile,
     co2: Co2File,
+    #[serde(default = "due_shards_default")]
     due_shards: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     hold_hours: Option<u32>,
@@ -262,6 +263,10 @@ fn wrong(field: &str, why: impl Display) -> TermsError {
     TermsError { field: field.to_owned(), why: why.to_string() }
 }
 
+fn due_shards_default() -> u32 {
+    Shards::DUE_DEFAULT.count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,6 +287,15 @@ mod tests {
             ..terms
         };
         assert_eq!(parse(&text(&without)).unwrap(), without);
+    }
+
+    #[test]
+    fn new_tenant_has_sixteen_shards_for_due_work_unless_its_file_says_otherwise() {
+        let to_begin_with = seed::terms_to_begin_with().unwrap();
+        assert_eq!(to_begin_with.due_shards.count(), 16);
+        let unsaid = text(&to_begin_with).replacen(r#""due_shards": 16,"#, "", 1);
+        assert_ne!(unsaid, text(&to_begin_with));
+        assert_eq!(parse(&unsaid).unwrap(), to_begin_with);
     }
 
     #[test]

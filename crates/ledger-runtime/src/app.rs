@@ -250,6 +250,24 @@ impl App {
         terms.ok_or_else(Problem::tenant_unknown)
     }
 
+    /// Whether a tenant is open; that it is may be a minute old, that it is not never is.
+    ///
+    /// # Errors
+    /// 503 if the store did not tell.
+    pub(crate) async fn is_open(&self, tenant: &Tenant) -> Result<bool, Problem> {
+        Ok(self.inner.records.tenant(self.dynamo(), tenant, self.now()).await?.is_some())
+    }
+
+    /// A merchant's terms as they are in the store: for whoever concludes something from what is *not* on the
+    /// merchant's shards, whose number may have been raised a moment ago.
+    ///
+    /// # Errors
+    /// As [`App::merchant`].
+    pub(crate) async fn merchant_anew(&self, tenant: &Tenant, id: MerchantId) -> Result<Arc<MerchantTerms>, Problem> {
+        self.inner.records.forget_merchant(tenant, id);
+        self.merchant(tenant, id).await
+    }
+
     /// A merchant's terms, at most a minute old.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Credits merchants with the records of their payments and refunds. What the table's stream tells comes at
-//! once; a tick sweeps every merchant of a tenant. Both may come at any time and as often as they like: a
-//! merchant has one worker at a time, and a record counts once by its own condition.
+//! once; a tick sweeps the merchants of a tenant, and begins where the time of the last sweep was over. Both may
+//! come at any time and as often as they like: a merchant has one worker at a time, and a record counts once by
+//! its own condition.
 //!
 //! Whoever finds a merchant taken leaves its records to the holder or to the next tick: the marks stay in the
 //! index until they are credited, so that nothing is lost by leaving.
@@ -20,9 +21,9 @@ use held::Held;
 use http::StatusCode;
 use ledger_core::dynamo::{Item, read};
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{Partition, attr};
+use ledger_core::keys::{self, Partition, attr};
 use ledger_core::operation::Operation;
-use ledger_core::ops::crediting::{Crediting, Lease, Uncredited};
+use ledger_core::ops::crediting::{Crediting, Lease, Uncredited, move_sweep, sweep_after};
 use ledger_core::reads;
 use ledger_core::retry;
 use ledger_core::time::Timestamp;
@@ -56,11 +57,20 @@ pub struct Credited {
 /// # Errors
 /// 503 if the store did not tell; a later run goes on. 500 if a record could not be credited, after all others.
 pub async fn run(app: &App, due: &Due) -> Result<Credited, Problem> {
+    run_within(app, due, RUN).await
+}
+
+/// The same within another time. However short it is, some merchants get their turn.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_within(app: &App, due: &Due, time: Duration) -> Result<Credited, Problem> {
     let mut run = Run {
         app,
         tenant: &due.tenant,
         is_sweep: due.changed.is_empty(),
         began: Instant::now(),
+        time,
         done: Credited::default(),
         oldest: None,
         fault: None,
@@ -72,7 +82,12 @@ pub async fn run(app: &App, due: &Due) -> Result<Credited, Problem> {
         app.metrics().measure(Metric::CreditingLag, run.tenant, Operation::Crediting, lag);
     } else {
         let named = run.named(&due.changed);
-        run.credit_all(named).await?;
+        for few in named.chunks(AT_ONCE) {
+            run.credit_some(few).await?;
+            if run.is_over() {
+                break;
+            }
+        }
     }
     run.fault.map_or(Ok(run.done), Err)
 }
@@ -82,6 +97,7 @@ struct Run<'a> {
     tenant: &'a Tenant,
     is_sweep: bool,
     began: Instant,
+    time: Duration,
     done: Credited,
     /// Since when the oldest record that was found has been due.
     oldest: Option<Timestamp>,
@@ -110,42 +126,76 @@ impl Run<'_> {
         named.into_iter().collect()
     }
 
-    /// Every merchant of the tenant.
+    /// The merchants of the tenant, from where the last sweep's time was over, once around.
     async fn sweep(&mut self) -> Result<(), Problem> {
-        let mut after = None;
-        loop {
-            let list = reads::merchants(self.tenant).after(after.take()).limit(PAGE);
-            let page = self.app.dynamo().query(&list).await?;
-            let merchants = page.iter().map(|item| read::parsed(item, attr::OWNER_SK, MerchantId::parse));
-            let merchants: Vec<MerchantId> = merchants.collect::<Result<_, _>>()?;
-            self.credit_all(merchants.iter().map(|merchant| (*merchant, Vec::new())).collect()).await?;
-            match merchants.last() {
-                Some(last) if page.len() >= PAGE && !self.is_over() => after = Some(last.to_string()),
-                Some(_) | None => return Ok(()),
+        let dynamo = self.app.dynamo();
+        let seen = sweep_after(dynamo.get(&keys::crediting_sweep(self.tenant)).await?.as_ref())?;
+        let mut reached = seen;
+        let swept = self.sweep_from(seen, &mut reached).await;
+        let next = if matches!(swept, Ok(true)) { None } else { reached };
+        // Whatever keeps one merchant from being credited does not keep the next sweep at it.
+        let noted = self.begin_next_after(seen, next).await;
+        swept.map(|_| ()).and(noted)
+    }
+
+    /// Credits merchants behind `seen` and then those up to it, and notes how far it came. Whether it came around.
+    async fn sweep_from(
+        &mut self,
+        seen: Option<MerchantId>,
+        reached: &mut Option<MerchantId>,
+    ) -> Result<bool, Problem> {
+        let ways = [(seen, None), (None, seen)];
+        for (from, until) in ways.into_iter().take(if seen.is_some() { 2 } else { 1 }) {
+            let mut after = from;
+            loop {
+                let list = reads::merchants(self.tenant).after(after.map(|id| id.to_string())).limit(PAGE);
+                let page = self.app.dynamo().query(&list).await?;
+                let merchants = page.iter().map(|item| read::parsed(item, attr::OWNER_SK, MerchantId::parse));
+                let mut merchants: Vec<MerchantId> = merchants.collect::<Result<_, _>>()?;
+                after = merchants.last().copied();
+                let is_last = page.len() < PAGE || until.is_some_and(|until| after >= Some(until));
+                merchants.retain(|merchant| until.is_none_or(|until| *merchant <= until));
+                for few in merchants.chunks(AT_ONCE) {
+                    *reached = few.last().copied().or(*reached);
+                    self.credit_some(&few.iter().map(|merchant| (*merchant, Vec::new())).collect::<Vec<_>>()).await?;
+                    if self.is_over() {
+                        return Ok(false);
+                    }
+                }
+                if is_last || after.is_none() {
+                    break;
+                }
             }
+        }
+        Ok(true)
+    }
+
+    async fn begin_next_after(&self, seen: Option<MerchantId>, next: Option<MerchantId>) -> Result<(), Problem> {
+        let moved = move_sweep(self.tenant, seen, next, self.app.now());
+        let Some(transaction) = moved.map_err(|error| unbuilt(self.app, self.tenant, &error))? else { return Ok(()) };
+        match self.app.ledger().attempt(self.tenant, Operation::Crediting, &transaction).await? {
+            // Rejected: another sweep has moved on meanwhile, and its place is as good.
+            Attempt::Applied | Attempt::Rejected(_) => Ok(()),
+            Attempt::MarkerStands(_) => Err(unmarked(self.app, self.tenant)),
         }
     }
 
-    async fn credit_all(&mut self, merchants: Vec<(MerchantId, Vec<Uncredited>)>) -> Result<(), Problem> {
-        for few in merchants.chunks(AT_ONCE) {
-            if self.is_over() {
-                return Ok(());
-            }
-            let this = &*self;
-            let ended = join_all(few.iter().map(|(merchant, records)| this.credit(*merchant, records))).await;
-            for done in ended {
-                match done {
-                    Ok(of) => {
-                        self.done.records = self.done.records.saturating_add(of.records);
-                        self.done.left = self.done.left.saturating_add(usize::from(of.left));
-                        self.oldest = [self.oldest, of.oldest].into_iter().flatten().min();
-                        self.fault = self.fault.take().or(of.fault);
-                    }
-                    // A fault of ours, which is logged where it was met.
-                    Err(problem) if problem.status() == StatusCode::INTERNAL_SERVER_ERROR => self.fault = Some(problem),
-                    // Without the store none of them gets on.
-                    Err(problem) => return Err(problem),
+    /// Credits a few merchants side by side.
+    async fn credit_some(&mut self, few: &[(MerchantId, Vec<Uncredited>)]) -> Result<(), Problem> {
+        let this = &*self;
+        let ended = join_all(few.iter().map(|(merchant, records)| this.credit(*merchant, records))).await;
+        for done in ended {
+            match done {
+                Ok(of) => {
+                    self.done.records = self.done.records.saturating_add(of.records);
+                    self.done.left = self.done.left.saturating_add(usize::from(of.left));
+                    self.oldest = [self.oldest, of.oldest].into_iter().flatten().min();
+                    self.fault = self.fault.take().or(of.fault);
                 }
+                // A fault of ours, which is logged where it was met.
+                Err(problem) if problem.status() == StatusCode::INTERNAL_SERVER_ERROR => self.fault = Some(problem),
+                // Without the store none of them gets on.
+                Err(problem) => return Err(problem),
             }
         }
         Ok(())
@@ -199,7 +249,7 @@ impl Run<'_> {
     }
 
     fn ends_at(&self) -> Instant {
-        self.began.checked_add(RUN).unwrap_or(self.began)
+        self.began.checked_add(self.time).unwrap_or(self.began)
     }
 }
 

@@ -73,9 +73,11 @@ impl Problem {
         self
     }
 
-    /// Counts it: done once, by whoever answers or ends with it.
+    /// Counts it: done once, by a worker or a task that ends with it. These have no token, so that none of them
+    /// is `CrossTenantDenied`.
     pub(crate) fn count(&self, metrics: &Metrics, tenant: &Tenant, operation: Option<Operation>) {
-        for metric in Metric::of_fault(self.0.status).into_iter().chain(self.0.metric) {
+        let own = self.0.metric.filter(|metric| *metric != Metric::CrossTenantDenied);
+        for metric in Metric::of_fault(self.0.status).into_iter().chain(own) {
             metrics.count_of(metric, Some(tenant), operation);
         }
     }

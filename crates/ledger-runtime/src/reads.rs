@@ -125,6 +125,24 @@ impl App {
         Ok(Settlement::read(&item)?)
     }
 
+    /// What became of a caller's key that was read from the request's path. `otherwise` says where a key goes that
+    /// is not safe there.
+    ///
+    /// # Errors
+    /// 400 for a key of another form than a path keeps; as [`App::operation`].
+    pub async fn operation_in_path(
+        &self,
+        caller: &impl Caller,
+        (operation, key): (&str, &str),
+        otherwise: &'static str,
+    ) -> Result<OperationView, Problem> {
+        // Whatever else it is, it may be what is left of another key.
+        match IdempotencyKey::parse(key) {
+            Ok(parsed) if parsed.is_safe_in_path() => self.operation(caller, operation, key).await,
+            Ok(_) | Err(_) => Err(Problem::invalid_field("key", otherwise)),
+        }
+    }
+
     /// What became of a caller's key.
     ///
     /// # Errors
@@ -133,7 +151,13 @@ impl App {
         let operation = Operation::parse(operation).ok_or_else(Problem::not_found)?;
         let key = IdempotencyKey::parse(key).map_err(Problem::key)?;
         let marker = self.ledger().marker(caller.tenant(), caller.principal(), operation, &key).await?;
-        let state = |state| OperationView { state, status: None, answer: None, answered_at: None };
+        let state = |state| OperationView {
+            state,
+            key: key.as_str().to_owned(),
+            status: None,
+            answer: None,
+            answered_at: None,
+        };
         let Some(marker) = marker else { return Ok(state("not_known_yet")) };
         let answered_at = Some(marker.processed_at.to_string());
         Ok(match marker.state {
@@ -146,10 +170,10 @@ impl App {
                 OperationView { answered_at, ..state("expired") }
             }
             MarkerState::Completed { answer, .. } => OperationView {
-                state: "done",
                 status: Some(answer.status),
                 answer: serde_json::value::RawValue::from_string(answer.body).ok(),
                 answered_at,
+                ..state("done")
             },
         })
     }

@@ -88,7 +88,7 @@ impl Records {
         self.tenants.forget(tenant);
     }
 
-    /// Forgets a merchant's terms, because they have just been changed from here.
+    /// Forgets a terminal that has just been changed from here.
     pub fn forget_terminal(&self, tenant: &Tenant, id: TerminalId) {
         self.terminals.forget(&(tenant.clone(), id));
     }

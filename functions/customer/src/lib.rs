@@ -29,4 +29,5 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(cards::patch))
         .routes(routes!(payment_code::create))
         .routes(routes!(operations::get))
+        .routes(routes!(operations::find))
 }

@@ -40,7 +40,7 @@ pub(crate) struct ReverseView {
 /// What became of the terminal's key. `not_known_yet` is no promise: certainty comes from a reversal.
 #[utoipa::path(get, path = "/v1/terminal/operations/{operation}/{key}", tag = "terminal", security(()),
     params(("operation" = String, Path, description = "`card_topup`, `card_pay`, `card_refund`, `card_reverse`"),
-        ("key" = String, Path, description = "The idempotency key")),
+        ("key" = String, Path, description = "The idempotency key: `<terminal id>-<epoch>-<sequence>`")),
     responses((status = 200, description = "What is known", body = OperationView),
         (status = 400, description = "`idempotency_key_invalid`: not a key of this terminal"),
         (status = 404, description = "No such operation")))]

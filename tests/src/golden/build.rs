@@ -5,8 +5,8 @@ use super::command::{Does, Money};
 use super::decode::{self, World};
 use super::vector::Given;
 use super::{
-    build_crediting, build_hold, build_migration, build_more, build_reconcile, build_settlement, build_topup,
-    build_trail,
+    build_crediting, build_hold, build_migration, build_more, build_reconcile, build_scale, build_settlement,
+    build_topup, build_trail,
 };
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::failure::Failure;
@@ -249,6 +249,7 @@ fn make(
             return build_settlement::make(world, StaffId::parse(staff).unwrap(), does);
         }
         Does::Reconcile(does) => return build_reconcile::make(world, does),
+        Does::Scale(does) => return build_scale::make(world, does),
         Does::Hold(does) => return Ok(Made::Draft(build_hold::make(world, does)?)),
         Does::Migration(does) => return build_migration::make(world, does),
         Does::Trail(does) => return build_trail::make(world, does, given),

@@ -13,7 +13,7 @@ use ledger_core::ops::adjustment_decide::Decision;
 use ledger_core::ops::adjustment_request::AdjustmentRequest;
 use ledger_core::ops::bulk_grant::{BulkGrant, FailedGrant, GrantJob, SliceOutcome};
 use ledger_core::ops::customer_open::CustomerOpen;
-use ledger_core::ops::merchant::MerchantStatus;
+use ledger_core::ops::merchant::{MerchantChange, MerchantStatus};
 use ledger_core::ops::profile::{Status, WalletView};
 use ledger_core::ops::terminal::{EnrolmentCode, TerminalRecord};
 use ledger_core::ops::{
@@ -108,8 +108,8 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let id = MerchantId::parse(id).unwrap();
             let (name, reason) = (decode::maybe_text(name), decode::maybe_text(reason));
             let status = status.as_deref().map(|name| MerchantStatus::parse(name).unwrap());
-            merchant::plan_patch(whose, id, (name.as_ref(), status, None), decode::actor(actor), reason.as_ref(), cx)?
-                .draft
+            let change = MerchantChange { name: name.as_ref(), status, ..MerchantChange::default() };
+            merchant::plan_patch(whose, id, change, decode::actor(actor), reason.as_ref(), cx)?.draft
         }
         Does::TerminalOpen { merchant, actor } => {
             let merchant = MerchantId::parse(merchant).unwrap();

@@ -3,9 +3,10 @@
 
 use super::build_crediting::CreditingStep;
 use super::build_reconcile::ReconcileDoes;
+use super::build_scale::ScaleDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
 use super::build_trail::TrailDoes;
-use super::command_hold::HoldDoes;
+use super::command_hold::{HoldDoes, Maybe};
 use super::command_job::JobAdvance;
 use super::command_migration::MigrationDoes;
 use serde::{Deserialize, Serialize};
@@ -92,9 +93,6 @@ pub struct Money {
     /// Of what.
     pub asset: String,
 }
-
-/// Not there in the file if it is not there.
-type Maybe<T> = Option<T>;
 
 /// What is to happen. Merchants, payments, cards and terms are read from the state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -360,6 +358,7 @@ pub enum Does {
     },
     // Money that a merchant holds.
     Hold(HoldDoes),
+    Scale(ScaleDoes),
     Trail(TrailDoes),
     Migration(MigrationDoes),
     Reconcile(ReconcileDoes),

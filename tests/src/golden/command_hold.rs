@@ -5,7 +5,7 @@ use super::command::Money;
 use serde::{Deserialize, Serialize};
 
 /// Not there in the file if it is not there.
-type Maybe<T> = Option<T>;
+pub(super) type Maybe<T> = Option<T>;
 
 /// What is to happen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -116,6 +116,14 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         ("adjustment", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected wrong_state")],
         ("config", "attribute_not_exists(#topup)") => vec![(Old::With("topup", s("terms")), "rejected already_exists")],
         ("config", "#key_phase = :from") => vec![(Old::With("key_phase", s("else")), "rejected stale_plan")],
+        ("config", "#due_shards < :shards") => {
+            vec![(Old::WithOperand("due_shards", ":shards"), "rejected wrong_state")]
+        }
+        ("profile", "#shards <= :shards") => vec![(Old::With("shards", n("64")), "rejected wrong_state")],
+        ("crediting", "attribute_not_exists(#after)") => vec![(Old::Having("after", s("x")), "rejected stale_plan")],
+        ("crediting", "#after = :seen") => {
+            vec![(Old::Gone, "rejected stale_plan"), (Old::With("after", s("x")), "rejected stale_plan")]
+        }
         ("rate", "(attribute_not_exists(#leased) OR #leased <= :most)") => {
             vec![(Old::Having("leased", n("987654321")), "rejected limit_exceeded")]
         }

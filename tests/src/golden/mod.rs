@@ -7,6 +7,7 @@ mod build_hold;
 mod build_migration;
 mod build_more;
 pub mod build_reconcile;
+pub mod build_scale;
 pub mod build_settlement;
 mod build_topup;
 pub mod build_trail;

@@ -131,7 +131,7 @@ impl Settling {
     /// # Errors
     /// The task's own.
     pub async fn run(&self, at: &SettlementRef, task: Task) -> Result<Outcome, Problem> {
-        gate::as_function("settlement", settlement::run(&self.app, at, task)).await
+        run_task(&self.app, at, task).await
     }
 
     /// Walks the saga once, as the local stack does, without its pauses.
@@ -257,6 +257,14 @@ pub async fn settled(world: &World, tasks: &[Task]) -> String {
         let _ = gate::as_function("settlement", settlement::run(&world.app, &at, *task)).await.expect("a task");
     }
     format!("/v1/admin/merchants/{}/settlements/{}", merchant.id, at.id)
+}
+
+/// Runs one task by a process.
+///
+/// # Errors
+/// The task's own.
+pub async fn run_task(app: &App, at: &SettlementRef, task: Task) -> Result<Outcome, Problem> {
+    gate::as_function("settlement", settlement::run(app, at, task)).await
 }
 
 /// Opens a merchant's settlement.

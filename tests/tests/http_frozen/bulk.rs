@@ -105,7 +105,7 @@ async fn a_customer_whose_grant_met_a_throttle_comes_again_and_has_not_failed() 
     let world = World::with_terms(host.clone(), "bulk-throttle", |_| {}).await;
     let tap = Tap::default();
     let (stack, clock) = (host.stack(), Clock::system());
-    let (worker, _) = tap.app(stack.dynamodb_url(), true, clock, stack.stripe()).await;
+    let (worker, _) = tap.app((stack.dynamodb_url(), stack.table()), true, clock, stack.stripe()).await;
     let run = async || {
         let tenant = Tenant::parse(&world.tenant).expect("a slug");
         gate::as_function("jobs", jobs::run_due(&worker, &tenant)).await

@@ -13,7 +13,7 @@ use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
 use ledger_core::ops::adjustment_decide::Decision;
 use ledger_core::ops::card_reverse::{CardReverse, Seen};
 use ledger_core::ops::journal::JournalEntry;
-use ledger_core::ops::merchant::MerchantStatus;
+use ledger_core::ops::merchant::{MerchantChange, MerchantStatus};
 use ledger_core::ops::payment_code::PaymentCode;
 use ledger_core::ops::profile::{ProfilePatch, Status, WalletView};
 use ledger_core::ops::{self, TenantTerms};
@@ -198,7 +198,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     let (t, m) = (tenant(), merchant().id);
     let reject = ops::adjustment_decide::plan(&t, staff(1), Decision::Reject, &pending, terms, &cx_).unwrap().draft;
     let frozen = Some((Status::Frozen, &wallet));
-    let suspend = (None, Some(MerchantStatus::Suspended), None);
+    let suspend = MerchantChange { status: Some(MerchantStatus::Suspended), ..MerchantChange::default() };
     vec![
         sealed(ops::bulk_grant::plan(&bulk, terms, &cx_).unwrap().draft, Operation::BulkGrant),
         sealed(ops::customer_open::plan(&open, terms, &cx_).unwrap().draft, Operation::CustomerOpen),

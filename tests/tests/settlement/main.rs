@@ -9,4 +9,5 @@ mod people;
 mod resent;
 mod returned;
 mod scenario;
+mod shards;
 mod stripe;

@@ -113,6 +113,13 @@ impl IdempotencyKey {
         &self.0
     }
 
+    /// Whether the key can be read from a path: API Gateway decodes a path more than once and cuts it at an encoded
+    /// `?`, so that a text of any form may be what is left of another key. A UUID or a terminal's key is none.
+    #[must_use]
+    pub fn is_safe_in_path(&self) -> bool {
+        ids::parse_uuid(&self.0).is_ok() || TerminalKey::parse(self).is_ok()
+    }
+
     /// When the key was born, if it is a UUIDv7 in any spelling that has hyphens.
     #[must_use]
     pub fn born(&self) -> Option<Timestamp> {

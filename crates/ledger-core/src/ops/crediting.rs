@@ -1,6 +1,10 @@
 //! Crediting a merchant: records of payments and refunds are added to its balances, each exactly once.
 //! One worker does it at a time, by a lease with a fencing token; whoever has lost the token writes nothing.
 
+mod sweep;
+
+pub use sweep::{move_sweep, sweep_after};
+
 use crate::dynamo::{Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, PaymentId, RefundId, Tenant};

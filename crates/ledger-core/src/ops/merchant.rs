@@ -2,7 +2,7 @@
 
 use super::audit::Act;
 use super::{Context, PlanRefusal};
-use crate::dynamo::{Item, ItemError, Update, Value, read};
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, MerchantId, Tenant};
@@ -11,7 +11,7 @@ use crate::operation::Operation;
 use crate::ops::settlement::Destination;
 use crate::personal::FreeText;
 use crate::time::Timestamp;
-use crate::transaction::{Draft, Planned, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
 
 const PAYOUT: &str = "payout";
 
@@ -47,6 +47,19 @@ impl MerchantStatus {
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Active, Self::Suspended].into_iter().find(|status| status.name() == name)
     }
+}
+
+/// What of a merchant is changed; `None` keeps it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MerchantChange<'a> {
+    /// Its shown name.
+    pub name: Option<&'a FreeText>,
+    /// Whether it may take payments.
+    pub status: Option<MerchantStatus>,
+    /// Where it is paid.
+    pub destination: Option<&'a Destination>,
+    /// Over how many shards its payments are spread: at least as many as now.
+    pub shards: Option<Shards>,
 }
 
 /// What a response tells of a merchant that was registered or changed.
@@ -89,20 +102,22 @@ pub fn plan_open(
     Ok(planned(merchant, items, cx))
 }
 
-/// Changes a merchant's name, its status, or where it is paid. Caches see it within a minute; an open
-/// settlement pays where it began to.
+/// Changes a merchant's name, its status, where it is paid, or raises its shards. Caches see it within a minute; an
+/// open settlement pays where it began to, and takes what is on the shards that there were. Fails with `WrongState`
+/// if the merchant has more shards than that.
 ///
 /// # Errors
 /// None today; the signature is that of every builder.
 pub fn plan_patch(
     tenant: &Tenant,
     merchant: MerchantId,
-    (name, status, destination): (Option<&FreeText>, Option<MerchantStatus>, Option<&Destination>),
+    change: MerchantChange<'_>,
     actor: Actor,
     reason: Option<&FreeText>,
     cx: &Context,
 ) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
-    let mut update = Update::new();
+    let MerchantChange { name, status, destination, shards } = change;
+    let (mut update, mut guard) = (Update::new(), vec![forms::exists()]);
     let mut act = Act::new(actor, Operation::MerchantPatch, format!("merchant:{merchant}")).because(reason);
     if let Some(name) = name {
         update = update.set("name", "name", Value::s(name.expose()));
@@ -115,9 +130,17 @@ pub fn plan_patch(
         update = update.set(PAYOUT, "payout", Value::M(destination.item()));
         act = act.with("payout_destination", destination.shown());
     }
+    if let Some(shards) = shards {
+        let count = Value::int(shards.count().into());
+        // INVARIANT: shards are only ever raised. Records on a shard above the count would never be found.
+        let not_more = Condition::compare("shards", Cmp::Le, "shards", count.clone());
+        guard.push(Clause { condition: not_more, failure: Failure::WrongState });
+        update = update.set("shards", "shards", count);
+        act = act.with("shards", shards.count());
+    }
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     let key = Partition::merchant(tenant, merchant).profile();
-    let items = vec![TransactItem::update(Role::Profile, key, update, vec![forms::exists()]), act.record(tenant, cx)];
+    let items = vec![TransactItem::update(Role::Profile, key, update, guard), act.record(tenant, cx)];
     Ok(planned(merchant, items, cx))
 }
 

@@ -6,7 +6,7 @@ use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, Tenant};
-use crate::keys::{self, attr};
+use crate::keys::{self, Shards, attr};
 use crate::migration::{Migration, Model};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
@@ -72,6 +72,32 @@ pub fn set_key_phase(
     };
     Transaction::unkeyed(vec![
         TransactItem::update(Role::Config, keys::config(tenant), update, vec![forms::exists(), seen]),
+        act.record(tenant, cx),
+    ])
+}
+
+/// Raises the number of shards over which the tenant's due work is spread, and says so on the audit trail. Caches
+/// see it within a minute. Fails with `WrongState` if it is not higher than the present number.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn raise_due_shards(tenant: &Tenant, to: Shards, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
+    let count = Value::int(to.count().into());
+    // INVARIANT: shards are only ever raised. Marks on a shard above the count would never be found.
+    let lower = Clause {
+        condition: Condition::compare("due_shards", Cmp::Lt, "shards", count.clone()),
+        failure: Failure::WrongState,
+    };
+    let update = Update::new().set("due_shards", "shards", count).set(attr::UPDATED_AT, "now", Value::s(cx.now));
+    let act = Act {
+        actor,
+        action: "due_shards",
+        subject: "tenant".to_owned(),
+        reason: None,
+        details: Item::from([("to".to_owned(), Value::s(to.count()))]),
+    };
+    Transaction::unkeyed(vec![
+        TransactItem::update(Role::Config, keys::config(tenant), update, vec![forms::exists(), lower]),
         act.record(tenant, cx),
     ])
 }

@@ -55,7 +55,7 @@ pub enum Role {
     KeptEvent,
     /// How much of a tenant's requests in a window has been leased.
     Rate,
-    /// Who credits a merchant.
+    /// Who credits a merchant, or where the next sweep over all merchants begins.
     Crediting,
     /// A merchant's balance.
     MerchantBalance,

@@ -58,13 +58,16 @@ fn stripe_is_the_simulator_unless_both_secrets_are_set() {
 #[test]
 fn tenants_are_opened_in_a_table_that_is_named() {
     let tenant = |line: &str| match parse(line).unwrap().command {
-        Some(Command::Tenant(sub)) => sub.opening(),
+        Some(Command::Tenant(sub)) => sub.command(),
         other => panic!("{other:?}"),
     };
-    assert!(tenant("tenant terms").is_none());
-    let open = tenant("tenant open aoba --terms t.json --table ledger").unwrap();
+    assert!(matches!(tenant("tenant terms"), TenantCommand::Terms));
+    let TenantCommand::Open(open) = tenant("tenant open aoba --terms t.json --table ledger") else { panic!("open") };
     assert_eq!((open.slug.as_str(), open.table.as_str(), open.endpoint_url), ("aoba", "ledger", None));
     assert!(parse("tenant open aoba --terms t.json").is_err());
+    let TenantCommand::Shards(raise) = tenant("tenant shards aoba --due 64 --table ledger") else { panic!("shards") };
+    assert_eq!((raise.slug.as_str(), raise.due, raise.table.as_str()), ("aoba", 64, "ledger"));
+    assert!(parse("tenant shards aoba --due 64").is_err());
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl App {
         tenant: &Tenant,
         merchant: MerchantId,
     ) -> Result<BTreeMap<Asset, MerchantBalance>, Problem> {
-        let (terms, run) = (self.merchant(tenant, merchant).await?, self.terms(tenant).await?);
+        let (terms, run) = (self.merchant_anew(tenant, merchant).await?, self.terms(tenant).await?);
         let partition = Partition::merchant(tenant, merchant);
         let (mut waiting, standing) = try_join(self.uncredited(tenant, &terms), self.balances(&partition)).await?;
         // Those that stand, and those whose first record may be credited before they are read.

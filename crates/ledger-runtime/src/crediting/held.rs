@@ -112,8 +112,9 @@ impl Held<'_> {
     /// Credits what is due, batch by batch, until there is no more, the time is over or another has taken
     /// the merchant over.
     pub(super) async fn credit(&self, work: &mut Work) -> Result<(), Problem> {
-        for _ in 0..BATCHES_MAX {
-            if Instant::now() >= self.until {
+        for batch in 0..BATCHES_MAX {
+            // Whoever was taken gets one batch: its next turn may be several ticks away.
+            if batch > 0 && Instant::now() >= self.until {
                 return Ok(());
             }
             work.fill(self.app, MAX_ITEMS).await?;

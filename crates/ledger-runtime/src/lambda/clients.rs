@@ -54,7 +54,7 @@ pub fn event_queues(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
 /// [`StartError::Kyc`].
 pub fn kyc(app: App, sdk: &SdkConfig) -> Result<App, StartError> {
     let Some(config) = app.config().settlement.kyc.clone() else { return Ok(app) };
-    let kyc = HttpKyc::new(&config, SecretsManager::new(sdk, &config.secret_id))?;
+    let kyc = HttpKyc::new(&config, SecretsManager::new(sdk, &config.secret_id), app.ledger())?;
     Ok(app.with_kyc(Arc::new(kyc)))
 }
 

@@ -15,7 +15,12 @@ use ledger_core::ids::Tenant;
 use ledger_core::keys::Key;
 use records::{Record, of_queue, of_stream};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+/// What a person is answered who names a tenant that is not open.
+const TENANT_NOT_OPEN: &str = "tenant_not_open";
 
 /// What a worker is asked to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +49,7 @@ pub async fn work<R: Serialize>(calls: &[Client], run: impl AsyncFn(&App, &Due) 
         Ok(app) => app,
         Err(error) => return exit(Err(error)),
     };
-    let worker = Worker { app, run };
+    let worker = Worker::new(app, run);
     let answer = |event: LambdaEvent<Event>| worker.answer(event.payload);
     exit(serve::until_shutdown(service_fn(answer)).await)
 }
@@ -98,6 +103,11 @@ impl Tick {
 enum Answer<R> {
     /// What a run did.
     Done(R),
+    /// There was nothing to run for.
+    Skipped {
+        /// Why.
+        skipped: &'static str,
+    },
     /// Which records come again. A stream's answer has the shape of a queue's.
     Batch(SqsBatchResponse),
 }
@@ -105,15 +115,24 @@ enum Answer<R> {
 struct Worker<F> {
     app: App,
     run: F,
+    /// Tenants that were asked for and are not open: each is logged once.
+    not_open: Mutex<BTreeSet<Tenant>>,
 }
 
 impl<F> Worker<F> {
+    fn new(app: App, run: F) -> Self {
+        Self { app, run, not_open: Mutex::default() }
+    }
+
     async fn answer<R>(&self, event: Event) -> Result<Answer<R>, EventError>
     where
         F: AsyncFn(&App, &Due) -> Result<R, Problem>,
     {
         match event {
-            Event::ByHand(tick) => self.run(&tick.due().ok_or(EventError("tenant_malformed"))?).await.map(Answer::Done),
+            Event::ByHand(tick) => {
+                let done = self.run(&tick.due().ok_or(EventError("tenant_malformed"))?).await?;
+                Ok(done.map_or(Answer::Skipped { skipped: TENANT_NOT_OPEN }, Answer::Done))
+            }
             Event::Stream(event) => self.answer_batch(of_stream(event)?).await,
             Event::Queue(event) => self.answer_batch(of_queue(event)?).await,
         }
@@ -159,14 +178,31 @@ impl<F> Worker<F> {
         failed
     }
 
-    async fn run<R>(&self, due: &Due) -> Result<R, EventError>
+    /// Does what is due; `None` if all is asked for of a tenant that is not open. Schedules are deployed before
+    /// their tenants are opened.
+    async fn run<R>(&self, due: &Due) -> Result<Option<R>, EventError>
     where
         F: AsyncFn(&App, &Due) -> Result<R, Problem>,
     {
-        ended(&self.app, (&due.tenant, None), (self.run)(&self.app, due)).await.map_err(|failed| {
+        let work = async {
+            let is_tick = due.changed.is_empty() && due.named.is_empty();
+            if is_tick && !self.app.is_open(&due.tenant).await? {
+                self.warn_not_open(&due.tenant);
+                return Ok(None);
+            }
+            (self.run)(&self.app, due).await.map(Some)
+        };
+        ended(&self.app, (&due.tenant, None), work).await.map_err(|failed| {
             tracing::warn!(tenant = %due.tenant, code = failed.code, "a run did not end well");
             EventError(failed.code)
         })
+    }
+
+    fn warn_not_open(&self, tenant: &Tenant) {
+        let mut known = self.not_open.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.insert(tenant.clone()) {
+            tracing::warn!(%tenant, "tenant is not open: run `tenant open`, or remove it from the deployment's tenants");
+        }
     }
 }
 

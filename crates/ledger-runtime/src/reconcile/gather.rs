@@ -90,7 +90,7 @@ impl<'a> Gather<'a> {
         let tenant = self.of.tenant;
         let partition = Partition::merchant(tenant, merchant);
         self.all_of(&reads::account_entries(&partition)).await?;
-        let shards = self.of.app.merchant(tenant, merchant).await?.shards;
+        let shards = self.of.app.merchant_anew(tenant, merchant).await?.shards;
         let mut wanted = vec![partition.balance(asset)];
         for shard in 0..shards.count() {
             let listed = self.pages(&reads::merchant_records(tenant, merchant, shard)).await?;

@@ -2,14 +2,15 @@
 //! refused, or not known; whatever is not one of the first two is the third.
 
 use super::SettlementRef;
-use crate::secrets::SecretSource;
+use crate::execute::Ledger;
+use crate::secrets::{KeptSecret, SecretSource};
 use futures::future::BoxFuture;
+use http::StatusCode;
 use ledger_core::personal::Masked;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
-use tokio::sync::OnceCell;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 const ANSWER_WITHIN: Duration = Duration::from_secs(8);
@@ -59,8 +60,7 @@ pub enum KycError {
 pub struct HttpKyc {
     client: reqwest::Client,
     url: String,
-    secret: Box<dyn SecretSource>,
-    token: OnceCell<Masked<String>>,
+    token: KeptSecret,
 }
 
 #[derive(Serialize)]
@@ -78,11 +78,11 @@ struct Reply {
 }
 
 impl HttpKyc {
-    /// A service, whose token is read when it is first needed.
+    /// A service, whose token is read when it is first needed, and again every few minutes.
     ///
     /// # Errors
     /// [`KycError`] says what to change.
-    pub fn new(config: &KycConfig, secret: impl SecretSource + 'static) -> Result<Self, KycError> {
+    pub fn new(config: &KycConfig, secret: impl SecretSource + 'static, ledger: &Ledger) -> Result<Self, KycError> {
         let url: reqwest::Url = config.url.parse().map_err(|_| KycError::Url)?;
         let loopback = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
         if url.scheme() != "https" && !(url.scheme() == "http" && loopback) {
@@ -98,11 +98,36 @@ impl HttpKyc {
             .build()
             .map_err(|_| KycError::Client)?;
         let url = format!("{}/checks", config.url.trim_end_matches('/'));
-        Ok(Self { client, url, secret: Box::new(secret), token: OnceCell::new() })
+        Ok(Self { client, url, token: KeptSecret::new(secret, ledger) })
     }
 
     async fn ask(&self, at: &SettlementRef) -> Result<KycAnswer, &'static str> {
-        let token = self.token.get_or_try_init(|| self.secret.read()).await.map_err(|_| "no token")?;
+        let token = self.token.read().await.map_err(|_| "no token")?;
+        let mut answer = self.post(at, &token).await?;
+        if matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            // The token may have been exchanged since it was read.
+            let fresh = self.token.read_anew().await.map_err(|_| "no token")?;
+            if fresh != token {
+                answer = self.post(at, &fresh).await?;
+            }
+        }
+        if answer.status() != StatusCode::OK {
+            return Err("another status than 200");
+        }
+        let body = answer.bytes().await.map_err(|_| "the answer broke off")?;
+        let reply: Reply = serde_json::from_slice(&body).map_err(|_| "an answer that cannot be read")?;
+        let graphic = reply.reference.bytes().all(|byte| byte.is_ascii_graphic());
+        match reply.result.as_str() {
+            "passed" if graphic && reply.reference.len() <= REFERENCE_MAX => {
+                Ok(KycAnswer::Passed { reference: reply.reference })
+            }
+            "refused" => Ok(KycAnswer::Refused),
+            "pending" => Ok(KycAnswer::Unknown),
+            _ => Err("an answer that is none"),
+        }
+    }
+
+    async fn post(&self, at: &SettlementRef, token: &Masked<String>) -> Result<reqwest::Response, &'static str> {
         let bearer = format!("Bearer {}", token.expose().trim());
         let mut bearer = HeaderValue::from_str(&bearer).map_err(|_| "a malformed token")?;
         bearer.set_sensitive(true);
@@ -120,21 +145,7 @@ impl HttpKyc {
             // One check for one settlement, however often it is asked for.
             .header("idempotency-key", format!("settlement:{}:kyc", at.id))
             .body(body);
-        let answer = asked.send().await.map_err(|_| "no answer")?;
-        if answer.status() != reqwest::StatusCode::OK {
-            return Err("another status than 200");
-        }
-        let body = answer.bytes().await.map_err(|_| "the answer broke off")?;
-        let reply: Reply = serde_json::from_slice(&body).map_err(|_| "an answer that cannot be read")?;
-        let graphic = reply.reference.bytes().all(|byte| byte.is_ascii_graphic());
-        match reply.result.as_str() {
-            "passed" if graphic && reply.reference.len() <= REFERENCE_MAX => {
-                Ok(KycAnswer::Passed { reference: reply.reference })
-            }
-            "refused" => Ok(KycAnswer::Refused),
-            "pending" => Ok(KycAnswer::Unknown),
-            _ => Err("an answer that is none"),
-        }
+        asked.send().await.map_err(|_| "no answer")
     }
 }
 

@@ -6,7 +6,7 @@ use crate::config::{KeptStripe, StripeConfig};
 use crate::execute::Ledger;
 use crate::metrics::Metric;
 use crate::psp::{Psp, Stripe};
-use crate::secrets::SecretSource;
+use crate::secrets::{BELIEVED_FOR, DOUBTED_AFTER, RETRIED_AFTER, SecretSource};
 use ledger_core::personal::Masked;
 use ledger_core::psp::PspTerms;
 use ledger_core::time::Timestamp;
@@ -14,13 +14,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
-
-/// How long a secret that was read is believed.
-const FRESH: Duration = Duration::from_secs(300);
-/// How soon one that could not be read is asked for again.
-const FAILED: Duration = Duration::from_secs(30);
-/// How soon it is read again for somebody who doubts it: wrong signatures must not become calls.
-const DOUBTED: Duration = Duration::from_secs(10);
 
 /// A provider: the desk where it is asked, and what its events are signed with. Cheap to clone.
 #[derive(Clone)]
@@ -103,7 +96,7 @@ impl Keeper {
     /// The provider, if the secret sets one up. Where the secret cannot be read, the one before stays.
     pub(crate) async fn provider(&self) -> Option<Provider> {
         let mut state = self.state.lock().await;
-        let believed = if state.asked.is_some_and(|(_, well)| well) { FRESH } else { FAILED };
+        let believed = if state.asked.is_some_and(|(_, well)| well) { BELIEVED_FOR } else { RETRIED_AFTER };
         self.refresh(&mut state, believed).await;
         state.provider.clone()
     }
@@ -111,7 +104,7 @@ impl Keeper {
     /// The provider for somebody whom the last one did not convince.
     pub(crate) async fn provider_anew(&self) -> Option<Provider> {
         let mut state = self.state.lock().await;
-        self.refresh(&mut state, DOUBTED).await;
+        self.refresh(&mut state, DOUBTED_AFTER).await;
         state.provider.clone()
     }
 

@@ -2,6 +2,7 @@
 
 use ledger_core::dynamo::{Item, ItemError, read};
 use ledger_core::keys::attr;
+use ledger_core::ops::MerchantTerms;
 use ledger_core::ops::card::{CardReceipt, CardRecord};
 use ledger_core::ops::merchant;
 use ledger_core::ops::profile::ProfileReceipt;
@@ -75,6 +76,8 @@ pub struct MerchantView {
     pub name: String,
     /// `active` or `suspended`.
     pub status: String,
+    /// Over how many index partitions its payments are spread.
+    pub shards: u32,
     /// Where it is paid, if somebody has said: bank, branch, and the end of the account's number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payout_destination: Option<String>,
@@ -114,6 +117,7 @@ impl MerchantView {
             merchant_id: text("merchant_id")?,
             name: text("name")?,
             status: text("status")?,
+            shards: MerchantTerms::read(item)?.shards.count(),
             payout_destination: merchant::destination(item)?.map(|destination| destination.shown()),
             created_at: text(attr::CREATED_AT)?,
             updated_at: text(attr::UPDATED_AT)?,

@@ -52,6 +52,8 @@ pub struct OperationView {
     /// `not_known_yet`: the original may still arrive.
     #[schema(example = "done")]
     pub state: &'static str,
+    /// The key that was looked up.
+    pub key: String,
     /// The stored answer's HTTP status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,

@@ -3,6 +3,7 @@
 use super::Case;
 use super::world::*;
 use crate::golden::build_crediting::CreditingStep;
+use crate::golden::build_scale::ScaleDoes;
 use crate::golden::command::Does;
 use serde_json::{Value as Json, json};
 
@@ -78,8 +79,35 @@ fn balance(asset: &str, balance: &str) -> Json {
     item("merchant", MERCHANT, &format!("BALANCE#{asset}"), attributes)
 }
 
+fn sweep(id: &'static str, why: &'static str, to: Option<&str>) -> Case {
+    Case::new(id, why, None, Does::Scale(ScaleDoes::Sweep { to: to.map(str::to_owned) }))
+}
+
+/// The next sweep begins behind this merchant.
+fn behind(merchant: &str) -> Json {
+    item("tenant", "root", "CREDITING_SWEEP", json!({ "after": s(merchant), "updated_at": s(EARLIER) }))
+}
+
+fn sweeps() -> Vec<Case> {
+    vec![
+        sweep(
+            "crediting_sweep/left-off",
+            "Its time was over: the next one begins behind this merchant.",
+            Some(MERCHANT),
+        ),
+        sweep("crediting_sweep/further", "The next one came further.", Some(MERCHANT)).on([behind(CARD)]),
+        sweep("crediting_sweep/all", "All were visited: the next one begins with the first.", None).on([behind(CARD)]),
+        sweep("crediting_sweep/again-all", "It began with the first and visited all.", None),
+        sweep("crediting_sweep/overtaken", "Another sweep has moved on meanwhile.", Some(MERCHANT))
+            .on([behind(CARD)])
+            .seen([behind(PAYMENT)])
+            .ends("rejected stale_plan by crediting"),
+    ]
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let mut all = leases();
+    all.extend(sweeps());
     all.extend(batches());
     all
 }

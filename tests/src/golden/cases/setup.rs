@@ -3,6 +3,7 @@
 
 use super::Case;
 use super::world::*;
+use crate::golden::build_scale::ScaleDoes;
 use crate::golden::command::Does;
 use serde_json::{Value as Json, json};
 
@@ -33,6 +34,17 @@ fn merchant_patch(id: &'static str, why: &'static str, name: Option<&str>, statu
         reason: Some("closed for good".to_owned()),
     };
     Case::new(id, why, Some(claim), does)
+}
+
+fn merchant_shards(id: &'static str, why: &'static str, shards: &str) -> Case {
+    let path = format!("/v1/admin/merchants/{MERCHANT}");
+    let claim = by_staff("merchant_patch", &path, json!({ "shards": shards }));
+    let (merchant, shards, actor) = (MERCHANT.to_owned(), shards.to_owned(), BY_STAFF.to_owned());
+    Case::new(id, why, Some(claim), Does::Scale(ScaleDoes::Merchant { merchant, shards, actor }))
+}
+
+fn due_shards(id: &'static str, why: &'static str, to: &str) -> Case {
+    Case::new(id, why, None, Does::Scale(ScaleDoes::Tenant { due_shards: to.to_owned(), actor: "system".to_owned() }))
 }
 
 fn terminal_open(id: &'static str, why: &'static str) -> Case {
@@ -98,6 +110,18 @@ fn registered() -> Vec<Case> {
         merchant_patch("merchant_patch/rename", "Another name.", Some("Aoba Café"), None).on([merchant()]),
         merchant_patch("merchant_patch/missing", "There is no such merchant.", None, Some("suspended"))
             .ends("rejected account_missing by profile"),
+        merchant_shards("merchant_patch/shards-raised", "More shards for its payments.", "8").on([merchant()]),
+        merchant_shards("merchant_patch/shards-as-they-are", "The number that it has changes nothing.", "2")
+            .on([merchant()]),
+        merchant_shards(
+            "merchant_patch/shards-lowered",
+            "Records on the upper shards would not be found any more.",
+            "1",
+        )
+        .on([merchant()])
+        .ends("rejected wrong_state by profile"),
+        merchant_shards("merchant_patch/shards-of-nobody", "There is no such merchant.", "8")
+            .ends("rejected account_missing by profile"),
         terminal_open("terminal_open/opened", "A merchant's terminal, not enrolled yet.").on([merchant()]),
         terminal_open("terminal_open/merchant-missing", "There is no such merchant.")
             .ends("rejected account_missing by profile"),
@@ -151,5 +175,14 @@ fn tenants() -> Vec<Case> {
             .on([with(config(), "key_phase", s("optional"))])
             .ends("rejected stale_plan by config"),
         phase("tenant/key-phase-missing", "There is no such tenant.").ends("rejected account_missing by config"),
+        due_shards("tenant/due-shards-raised", "More shards for due work, and an audit record.", "16").on([config()]),
+        due_shards("tenant/due-shards-lowered", "Work on the upper shards would not be found any more.", "2")
+            .on([config()])
+            .ends("rejected wrong_state by config"),
+        due_shards("tenant/due-shards-as-they-are", "Another raised them as high in between.", "4")
+            .on([config()])
+            .ends("rejected wrong_state by config"),
+        due_shards("tenant/due-shards-missing", "There is no such tenant.", "16")
+            .ends("rejected account_missing by config"),
     ]
 }

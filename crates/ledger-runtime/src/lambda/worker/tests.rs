@@ -1,7 +1,8 @@
 use super::*;
 use crate::config::Config;
+use crate::logging::tests::Lines;
 use crate::metrics::{Counting, Metric};
-use crate::testing::Store;
+use crate::testing::{Step, Store, terms};
 use lambda_runtime::Diagnostic;
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -15,7 +16,15 @@ async fn answered(event: Value) -> (Result<Value, &'static str>, Vec<String>) {
 
 /// The same, and what it counted.
 async fn counted(event: Value) -> (Result<Value, &'static str>, Vec<String>, Counting) {
-    let (ledger, counting) = Store::script([]).ledger();
+    // Each tick looks whether its tenant is open.
+    counted_with(event, std::iter::repeat_n(terms("mandatory"), 10)).await
+}
+
+async fn counted_with(
+    event: Value,
+    store: impl IntoIterator<Item = Step>,
+) -> (Result<Value, &'static str>, Vec<String>, Counting) {
+    let (ledger, counting) = Store::script(store).ledger();
     let done = RefCell::new(Vec::new());
     let run = async |_: &App, due: &Due| {
         done.borrow_mut().push(format!("{} {}", due.tenant, due.changed.len()));
@@ -23,10 +32,11 @@ async fn counted(event: Value) -> (Result<Value, &'static str>, Vec<String>, Cou
             "bad" => Err(Problem::busy()),
             "denied" => Err(Problem::store_refused("AccessDeniedException")),
             "ugly" => panic!("090-1234-5678"),
+            "closed" => Err(Problem::tenant_unknown()),
             _ => Ok(json!({"done": 1})),
         }
     };
-    let worker = Worker { app: App::new(ledger, Config::of_table("ledger")), run };
+    let worker = Worker::new(App::new(ledger, Config::of_table("ledger")), run);
     let event: Event = serde_json::from_value(event).unwrap();
     let answer = worker.answer(event).await.map(|answer| serde_json::to_value(answer).unwrap());
     (answer.map_err(|error| error.0), done.into_inner(), counting)
@@ -168,4 +178,35 @@ fn what_is_none_of_these_is_refused() {
         };
         assert!(refused, "{other}");
     }
+}
+
+/// A deployment's schedules come before its tenants: nobody is paged for that.
+#[tokio::test]
+async fn tick_for_a_tenant_that_is_not_open_does_nothing_and_warns_once() {
+    let absent = || std::iter::repeat_n(Step::Ok(json!({})), 10);
+    let sums = |counting: &Counting, metric| {
+        let now = crate::testing::now();
+        counting.sum_between(metric, &Tenant::parse("closed").unwrap(), None, now, now)
+    };
+    let (lines, guard) = Lines::capture("warn");
+    let (answer, done, counting) = counted_with(json!({"tenant": "closed"}), absent()).await;
+    assert_eq!((answer, done), (Ok(json!({"skipped": "tenant_not_open"})), Vec::new()));
+    let tick = r#"{"tenant":"closed"}"#;
+    let (answer, done, in_queue) = counted_with(queue(&[tick, tick]), absent()).await;
+    drop(guard);
+    assert_eq!((answer, done), (Ok(failures(&[])), Vec::new()), "the tick does not come again");
+    for metric in [Metric::CrossTenantDenied, Metric::FailClosed, Metric::Broken] {
+        assert_eq!((sums(&counting, metric), sums(&in_queue, metric)), (0, 0), "{metric:?}");
+    }
+    assert_eq!(lines.text().matches("tenant is not open").count(), 2, "once in each environment: {}", lines.text());
+}
+
+/// What the stream hands over of a tenant without terms is a failed run; but no token has reached for anything.
+#[tokio::test]
+async fn work_of_a_tenant_that_is_not_open_is_not_counted_as_a_token_s() {
+    let (answer, done, counting) = counted_with(stream(&["closed#tenant#root"]), []).await;
+    assert_eq!((answer, done), (Ok(failures(&["100"])), vec!["closed 1".to_owned()]));
+    let now = crate::testing::now();
+    let tenant = Tenant::parse("closed").unwrap();
+    assert_eq!(counting.sum_between(Metric::CrossTenantDenied, &tenant, None, now, now), 0);
 }

@@ -1,14 +1,35 @@
 use super::*;
+use crate::clock::Clock;
 use crate::secrets::SecretError;
+use crate::testing::Store;
 use crate::testing::server::{Reply, Server};
 use futures::FutureExt;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-struct Token;
+/// A secret whose text a test exchanges, and which counts how often it is read.
+#[derive(Clone, Default)]
+struct Token(Arc<Mutex<(u32, u32)>>);
+
+impl Token {
+    fn exchange(&self) {
+        self.0.lock().unwrap().0 += 1;
+    }
+
+    fn reads(&self) -> u32 {
+        self.0.lock().unwrap().1
+    }
+}
 
 impl SecretSource for Token {
     fn read(&self) -> BoxFuture<'_, Result<Masked<String>, SecretError>> {
-        async { Ok(Masked::new("tok_1\n".to_owned())) }.boxed()
+        async {
+            let mut state = self.0.lock().unwrap();
+            state.1 += 1;
+            Ok(Masked::new(format!("tok_{}\n", state.0 + 1)))
+        }
+        .boxed()
     }
 }
 
@@ -21,7 +42,12 @@ fn at() -> SettlementRef {
 }
 
 fn kyc(url: &str) -> Result<HttpKyc, KycError> {
-    HttpKyc::new(&KycConfig { url: url.to_owned(), secret_id: "arn:x".to_owned() }, Token)
+    kyc_with(url, &Token::default(), Clock::system())
+}
+
+fn kyc_with(url: &str, token: &Token, clock: Clock) -> Result<HttpKyc, KycError> {
+    let config = KycConfig { url: url.to_owned(), secret_id: "arn:x".to_owned() };
+    HttpKyc::new(&config, token.clone(), &Store::script([]).ledger_at(clock).0)
 }
 
 /// What the service is taken to mean if it answers so, and what it was asked.
@@ -67,4 +93,46 @@ fn a_token_never_travels_in_the_clear() {
     }
     let kyc = kyc("https://kyc.example/v1").unwrap();
     assert!(!format!("{kyc:?}").contains("tok"));
+}
+
+/// A clock that stands so many seconds after a fixed instant.
+fn clock_at(seconds: &Arc<AtomicU64>) -> Clock {
+    let seconds = Arc::clone(seconds);
+    Clock::from_fn(move || crate::testing::now().plus(Duration::from_secs(seconds.load(Ordering::SeqCst))))
+}
+
+#[tokio::test]
+async fn exchanged_token_is_used_within_five_minutes() {
+    let (token, seconds) = (Token::default(), Arc::new(AtomicU64::new(0)));
+    let pending = || Reply::of(200, "", r#"{"result":"pending"}"#);
+    let server = Server::script([pending(), pending(), pending()]).await;
+    let kyc = kyc_with(&server.origin, &token, clock_at(&seconds)).unwrap();
+    kyc.check(&at()).await;
+    token.exchange();
+    seconds.store(299, Ordering::SeqCst);
+    kyc.check(&at()).await;
+    seconds.store(300, Ordering::SeqCst);
+    kyc.check(&at()).await;
+    let seen = server.seen();
+    let sent: Vec<bool> = seen.iter().map(|asked| asked.contains("Bearer tok_2\r\n")).collect();
+    assert_eq!((sent, token.reads()), (vec![false, false, true], 2), "{seen:?}");
+}
+
+#[tokio::test]
+async fn refused_token_is_read_again_and_the_check_asked_for_again() {
+    for status in [401, 403] {
+        let (token, seconds) = (Token::default(), Arc::new(AtomicU64::new(0)));
+        let pending = || Reply::of(200, "", r#"{"result":"pending"}"#);
+        let passed = Reply::of(200, "", r#"{"result":"passed"}"#);
+        let refused = || Reply::of(status, "", "");
+        let server = Server::script([pending(), refused(), passed, refused()]).await;
+        let kyc = kyc_with(&server.origin, &token, clock_at(&seconds)).unwrap();
+        assert_eq!(kyc.check(&at()).await, KycAnswer::Unknown);
+        token.exchange();
+        seconds.store(11, Ordering::SeqCst);
+        assert_eq!(kyc.check(&at()).await, KycAnswer::Passed { reference: String::new() });
+        // The same token is not sent twice, and refusals do not become reads.
+        assert_eq!(kyc.check(&at()).await, KycAnswer::Unknown);
+        assert_eq!(token.reads(), 2);
+    }
 }

@@ -73,7 +73,7 @@ async fn a_secret_is_read_once_in_five_minutes() {
     let rig = Rig::new(Some(ONE));
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     rig.put(Some(BOTH));
-    rig.later(FRESH - Duration::from_millis(1));
+    rig.later(BELIEVED_FOR - Duration::from_millis(1));
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     assert_eq!(rig.reads(), 1);
     rig.later(Duration::from_millis(1));
@@ -89,7 +89,7 @@ async fn whoever_doubts_reads_sooner_but_not_all_the_time() {
     for _ in 0..100 {
         assert_eq!(secrets(rig.keeper.provider_anew().await), ["whsec_1"]);
     }
-    rig.later(DOUBTED);
+    rig.later(DOUBTED_AFTER);
     assert_eq!(secrets(rig.keeper.provider_anew().await), ["whsec_1", "whsec_2"]);
     assert_eq!(rig.reads(), 2);
 }
@@ -100,12 +100,12 @@ async fn what_cannot_be_read_or_used_leaves_the_one_before() {
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     for (stale, bad) in [None, Some("sk_test_2"), Some(LIVE)].into_iter().enumerate() {
         rig.put(bad);
-        rig.later(FRESH);
+        rig.later(BELIEVED_FOR);
         assert_eq!(rig.secrets().await, ["whsec_1"], "{bad:?}");
         assert_eq!(rig.counting.total(Metric::SecretsStale), u64::try_from(stale).unwrap() + 1);
     }
     rig.put(Some(BOTH));
-    rig.later(FAILED - Duration::from_millis(1));
+    rig.later(RETRIED_AFTER - Duration::from_millis(1));
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     rig.later(Duration::from_millis(1));
     assert_eq!(rig.secrets().await, ["whsec_1", "whsec_2"]);
@@ -116,12 +116,12 @@ async fn stripe_can_come_after_the_deployment() {
     let rig = Rig::new(Some(NONE));
     assert!(rig.keeper.provider().await.is_none());
     rig.put(Some(ONE));
-    rig.later(FRESH);
+    rig.later(BELIEVED_FOR);
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     assert_eq!(rig.counting.total(Metric::SecretsStale), 0);
     // And go: an operator who empties the secret means it.
     rig.put(Some(NONE));
-    rig.later(FRESH);
+    rig.later(BELIEVED_FOR);
     assert!(rig.keeper.provider().await.is_none());
 }
 
@@ -130,6 +130,6 @@ async fn a_start_without_the_secret_is_made_good_later() {
     let rig = Rig::new(None);
     assert!(rig.keeper.provider().await.is_none());
     rig.put(Some(ONE));
-    rig.later(FAILED);
+    rig.later(RETRIED_AFTER);
     assert_eq!(rig.secrets().await, ["whsec_1"]);
 }

@@ -1,0 +1,50 @@
+//! Where a tenant's next sweep over its merchants begins. A sweep has a bounded time; what it does not reach,
+//! the next one begins with. It decides nothing about money: two sweeps at once may both visit a merchant.
+
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::ids::{MerchantId, Tenant};
+use crate::keys::{self, attr};
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
+
+const AFTER: &str = "after";
+
+/// Behind which merchant the next sweep begins; `None`: with the first.
+///
+/// # Errors
+/// [`ItemError`] if the item does not look as [`move_sweep`] writes it.
+pub fn sweep_after(item: Option<&Item>) -> Result<Option<MerchantId>, ItemError> {
+    match item {
+        Some(item) if item.contains_key(AFTER) => read::parsed(item, AFTER, MerchantId::parse).map(Some),
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// Moves the place where the next sweep begins, from where it was read. `None` if it does not change. Fails with
+/// `StalePlan` if another sweep has moved it meanwhile.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn move_sweep(
+    tenant: &Tenant,
+    seen: Option<MerchantId>,
+    to: Option<MerchantId>,
+    now: Timestamp,
+) -> Result<Option<Transaction>, BuildError> {
+    if seen == to {
+        return Ok(None);
+    }
+    let update = match to {
+        Some(to) => Update::new().set(AFTER, "after", Value::s(to)),
+        None => Update::new().remove(AFTER),
+    };
+    let condition = match seen {
+        Some(seen) => Condition::compare(AFTER, Cmp::Eq, "seen", Value::s(seen)),
+        None => Condition::absent(AFTER),
+    };
+    let clause = Clause { condition, failure: Failure::StalePlan };
+    let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
+    let item = TransactItem::update(Role::Crediting, keys::crediting_sweep(tenant), update, vec![clause]);
+    Transaction::unkeyed(vec![item]).map(Some)
+}

@@ -1,0 +1,116 @@
+//! The operator's own AWS credentials, for commands that go to a deployed table: the SDK's default chain, and the
+//! AWS CLI where that has none. The CLI knows every kind of profile, IAM Identity Center's (SSO) among them, so
+//! that two more SDKs need not be compiled for it.
+
+use aws_config::SdkConfig;
+use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
+use ledger_runtime::dynamo;
+use serde::Deserialize;
+use std::process::Command;
+
+/// Prints the credentials of the profile in `AWS_PROFILE`, after `aws sso login`.
+const EXPORT: [&str; 5] = ["aws", "configure", "export-credentials", "--format", "process"];
+
+/// There are no credentials.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no AWS credentials: {chain}; and from the AWS CLI: {cli}. Set AWS_PROFILE to a profile that may use the table; \
+     if it signs in by SSO, run `aws sso login` first (needs the AWS CLI, version 2)"
+)]
+pub struct CredentialsError {
+    chain: String,
+    cli: String,
+}
+
+/// What the AWS CLI prints.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Exported {
+    access_key_id: String,
+    secret_access_key: String,
+    session_token: Option<String>,
+}
+
+/// The configuration of the operator's AWS clients, whose credentials have been looked for.
+///
+/// # Errors
+/// [`CredentialsError`] says what to do.
+pub async fn sdk_config(endpoint_url: Option<&str>) -> Result<SdkConfig, CredentialsError> {
+    with_credentials(dynamo::sdk_config(endpoint_url).await, &EXPORT).await
+}
+
+async fn with_credentials(sdk: SdkConfig, export: &[&str]) -> Result<SdkConfig, CredentialsError> {
+    let chain = match sdk.credentials_provider() {
+        None => "the default chain is empty".to_owned(),
+        Some(provider) => match provider.provide_credentials().await {
+            Ok(_) => return Ok(sdk),
+            Err(error) => reason(&error),
+        },
+    };
+    let command: Vec<String> = export.iter().map(|&part| part.to_owned()).collect();
+    let exported = tokio::task::spawn_blocking(move || exported(&command)).await;
+    match exported.unwrap_or_else(|error| Err(error.to_string())) {
+        Ok(own) => Ok(sdk.into_builder().credentials_provider(SharedCredentialsProvider::new(own)).build()),
+        Err(cli) => Err(CredentialsError { chain, cli }),
+    }
+}
+
+/// The innermost reason: the outer ones say that there is one.
+fn reason(error: &dyn std::error::Error) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}
+
+fn exported(command: &[String]) -> Result<Credentials, String> {
+    let (program, arguments) = command.split_first().ok_or("no command")?;
+    let ended = Command::new(program).args(arguments).output().map_err(|error| format!("`{program}`: {error}"))?;
+    if !ended.status.success() {
+        return Err(String::from_utf8_lossy(&ended.stderr).trim().to_owned());
+    }
+    // Not the parser's own text: it may repeat what it read.
+    let Exported { access_key_id, secret_access_key, session_token } =
+        serde_json::from_slice(&ended.stdout).map_err(|_| "no credentials in its output".to_owned())?;
+    Ok(Credentials::new(access_key_id, secret_access_key, session_token, None, "aws-cli"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_config::{BehaviorVersion, Region};
+
+    /// A configuration whose chain finds nothing, as this build's with an SSO profile.
+    fn without_credentials() -> SdkConfig {
+        SdkConfig::builder()
+            .behavior_version(BehaviorVersion::v2026_01_12())
+            .region(Region::new("ap-northeast-1"))
+            .build()
+    }
+
+    async fn key_of(sdk: &SdkConfig) -> String {
+        sdk.credentials_provider().unwrap().provide_credentials().await.unwrap().access_key_id().to_owned()
+    }
+
+    #[tokio::test]
+    async fn profile_that_the_chain_cannot_read_is_read_by_the_cli() {
+        let json = r#"{"Version":1,"AccessKeyId":"ASIA1","SecretAccessKey":"s","SessionToken":"t","Expiration":"x"}"#;
+        let sdk = with_credentials(without_credentials(), &["echo", json]).await.unwrap();
+        assert_eq!(key_of(&sdk).await, "ASIA1");
+        // Credentials of the chain come first.
+        let given = SharedCredentialsProvider::new(Credentials::new("AKIA2", "s", None, None, "tests"));
+        let sdk = without_credentials().into_builder().credentials_provider(given).build();
+        assert_eq!(key_of(&with_credentials(sdk, &["echo", json]).await.unwrap()).await, "AKIA2");
+    }
+
+    #[tokio::test]
+    async fn missing_credentials_name_the_sign_in_and_no_secret() {
+        for export in [&["false"][..], &["/nowhere/aws"], &["echo", "SECRET"], &["echo", r#"{"AccessKeyId":"SECRET"}"#]]
+        {
+            let error = with_credentials(without_credentials(), export).await.unwrap_err().to_string();
+            assert!(error.contains("aws sso login") && error.contains("AWS_PROFILE"), "{error}");
+            assert!(!error.contains("SECRET"), "{error}");
+        }
+    }
+}

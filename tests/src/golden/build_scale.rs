@@ -1,0 +1,54 @@
+//! Raising shards, and where the next sweep over merchants begins. Records are read from the state.
+
+use super::build::{Made, NoPlan};
+use super::command_hold::Maybe;
+use super::decode::{self, World};
+use ledger_core::ids::MerchantId;
+use ledger_core::keys::{self, Shards};
+use ledger_core::ops::merchant::MerchantChange;
+use ledger_core::ops::{crediting, merchant, tenant};
+use serde::{Deserialize, Serialize};
+
+/// What is to happen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
+pub enum ScaleDoes {
+    Merchant {
+        merchant: String,
+        shards: String,
+        actor: String,
+    },
+    Tenant {
+        due_shards: String,
+        actor: String,
+    },
+    /// From where it was read to behind this merchant.
+    Sweep {
+        to: Maybe<String>,
+    },
+}
+
+pub(super) fn make(world: &World, does: &ScaleDoes) -> Result<Made, NoPlan> {
+    let (whose, cx) = (&world.tenant, &world.cx);
+    let shards = |count: &str| Shards::new(count.parse().unwrap()).unwrap();
+    Ok(match does {
+        ScaleDoes::Merchant { merchant: id, shards: count, actor } => {
+            let change = MerchantChange { shards: Some(shards(count)), ..MerchantChange::default() };
+            let id = MerchantId::parse(id).unwrap();
+            Made::Draft(merchant::plan_patch(whose, id, change, decode::actor(actor), None, cx)?.draft)
+        }
+        ScaleDoes::Tenant { due_shards, actor } => {
+            let (to, actor) = (shards(due_shards), decode::actor(actor));
+            Made::Whole(tenant::raise_due_shards(whose, to, actor, cx).unwrap())
+        }
+        ScaleDoes::Sweep { to } => {
+            let seen = crediting::sweep_after(world.get(&keys::crediting_sweep(whose))).unwrap();
+            let to = to.as_deref().map(|id| MerchantId::parse(id).unwrap());
+            match crediting::move_sweep(whose, seen, to, cx.now).unwrap() {
+                Some(transaction) => Made::Whole(transaction),
+                None => Made::Nothing,
+            }
+        }
+    })
+}

@@ -1,0 +1,215 @@
+//! What grows. Shards are raised while payments, crediting, publishing, sealing and settlement go on, by processes of
+//! which some still believe the smaller number: nothing is lost, and nothing is done twice. And a tenant may have more
+//! merchants than one sweep has time for.
+
+use futures::future::{join_all, join3};
+use ledger_core::ids::Actor as By;
+use ledger_core::keys::Shards;
+use ledger_core::operation::Operation;
+use ledger_core::ops::settlement::{Outcome, Step, Task};
+use ledger_core::ops::tenant::raise_due_shards;
+use ledger_runtime::lambda::Due;
+use ledger_runtime::settlement::{Ended, SettlementRef};
+use ledger_tests::cloud::gate;
+use ledger_tests::http::books::{Books, opt_text, text};
+use ledger_tests::http::event_tap::EventTap;
+use ledger_tests::http::settling::{Settling, opened, payable, run_task};
+use ledger_tests::http::topup_rig::{Actor, Rig, Scene};
+use ledger_tests::http::{Call, Customer, Merchant};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const PAYMENTS: usize = 12;
+const CUSTOMERS: usize = 3;
+/// A record that was read is believed for less than this.
+const CACHE_OVER: Duration = Duration::from_secs(61);
+
+/// One run of each worker, by a process: whether all of them ended well, and how much they found to do.
+async fn work(actor: &Actor, scene: &Scene, events: &EventTap) -> (bool, usize) {
+    let due = Due::everything(scene.tenant.clone());
+    let credited = gate::as_function("crediting", crediting::run_due(&actor.app, &due)).await;
+    let app = actor.app.clone().with_event_sink(events.clone());
+    let published = gate::as_function("outbox", outbox::publish_due(&app, &due)).await;
+    let sealed = gate::as_function("jobs", jobs::seal_trail(&actor.app, &scene.tenant)).await;
+    let found = credited.as_ref().map_or(0, |done| done.records + done.left)
+        + published.as_ref().map_or(0, |done| done.published)
+        + sealed.as_ref().map_or(0, |done| done.records + usize::from(done.left));
+    (credited.is_ok() && published.is_ok() && sealed.is_ok(), found)
+}
+
+/// Ticks until there is nothing to do.
+async fn drain(actor: &Actor, scene: &Scene, events: &EventTap) {
+    for _ in 0..50 {
+        if work(actor, scene, events).await == (true, 0) {
+            return;
+        }
+    }
+    panic!("there is no end of work");
+}
+
+/// Takes what is due into a settlement.
+async fn collect(actor: &Actor, at: &SettlementRef) {
+    let task = Task::Do(Step::Collect);
+    while run_task(&actor.app, at, task).await == Ok(Outcome::Again) {}
+}
+
+async fn pay(actor: &Actor, customers: &[Customer], merchant: &Merchant) {
+    let all = customers.iter().map(|customer| async {
+        for _ in 0..PAYMENTS {
+            let _ = actor.settle(&customer.pays(merchant, "10")).await.good();
+        }
+    });
+    let _ = join_all(all).await;
+}
+
+/// The shards of all marks and lists of an attribute.
+fn shards(books: &Books, attribute: &str, of: &str) -> BTreeSet<u32> {
+    let marks = books.under("").filter_map(|(_, _, row)| opt_text(row, attribute));
+    let marks = marks.filter(|mark| mark.contains(of)).filter_map(|mark| mark.rsplit('#').next());
+    marks.filter_map(|shard| shard.parse().ok()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
+    let rig = Rig::new().await;
+    let scene = rig.scene("shards-raised").await;
+    let (world, events, over) = (&scene.world, EventTap::default(), AtomicBool::new(false));
+    let merchant = payable(world).await;
+    let customers = join_all((0..2 * CUSTOMERS).map(|_| world.customer_with("1000"))).await;
+    let (before, after) = customers.split_at(CUSTOMERS);
+    // Two processes that go on believing the smaller number: one writes, one looks for work.
+    let (old_writer, old_worker) = (rig.actor().await, rig.actor().await);
+    pay(&old_writer, before, &merchant).await;
+    let _ = work(&old_worker, &scene, &events).await;
+    let first = opened(world, &merchant).await;
+
+    let raising = async {
+        let raiser = rig.actor().await;
+        let (to, ledger) = (Shards::new(64).expect("a number"), raiser.app.ledger());
+        let cx = ledger.context(raiser.app.now()).expect("ids");
+        let raised = raise_due_shards(&scene.tenant, to, By::System, &cx).expect("a write");
+        gate::as_test(ledger.apply(&scene.tenant, Operation::TenantConfigure, &raised)).await.expect("raised");
+        let path = format!("/v1/admin/merchants/{}", merchant.id);
+        world.change(&path, &json!({"shards": 64, "reason": "a hot merchant"})).await;
+        // Two that have never known another number.
+        let (new_writer, new_worker) = (rig.actor().await, rig.actor().await);
+        let ((), ()) = futures::future::join(pay(&new_writer, after, &merchant), async {
+            for _ in 0..3 {
+                let _ = work(&new_worker, &scene, &events).await;
+            }
+        })
+        .await;
+        over.store(true, Ordering::SeqCst);
+        new_worker
+    };
+    let working = async {
+        while !over.load(Ordering::SeqCst) {
+            let _ = work(&old_worker, &scene, &events).await;
+            collect(&old_worker, &first).await;
+        }
+    };
+    let ((), (), new_worker) = join3(pay(&old_writer, before, &merchant), working, raising).await;
+
+    let marks = world.books().await;
+    assert!(shards(&marks, "owner_pk", &merchant.id).iter().any(|shard| *shard >= 4), "nothing met the new shards");
+    // What the merchant is owed is right at once, also for a process that still believes the smaller number.
+    let owed = old_writer.send(&Call::get("/v1/merchant/balances", &merchant.who)).await.good().json();
+    assert_eq!(owed["balances"][0]["total"], (PAYMENTS * CUSTOMERS * 3 * 10).to_string(), "{owed}");
+    // Ticks go on, also those of the process that has by now read the number anew.
+    old_worker.clock.ahead(CACHE_OVER);
+    drain(&new_worker, &scene, &events).await;
+    drain(&old_worker, &scene, &events).await;
+    collect(&new_worker, &first).await;
+    let books = world.check_books().await;
+    for mark in ["#due#publish#", "#due#credit#", "#due#seal#"] {
+        assert_eq!(shards(&books, "due_pk", mark), BTreeSet::new(), "{mark} is left");
+    }
+    // Everything was told, each account's in order, and is sealed.
+    let told: BTreeSet<String> = events.delivered().into_iter().map(|delivery| delivery.id).collect();
+    for (pk, sk, row) in books.under("TXN#") {
+        assert!(told.contains(text(row, "transaction_id")) && row.contains_key("sealed"), "{pk} {sk}");
+    }
+    for (group, ids) in events.first_deliveries() {
+        assert!(ids.is_sorted(), "{group}: {ids:?}");
+    }
+    // What the settlement of the smaller number has not taken waits for the next.
+    let payments = CUSTOMERS * PAYMENTS * 3;
+    let (taken, waiting): (Vec<_>, Vec<_>) =
+        books.under("PAYMENT").map(|(_, _, row)| row).partition(|row| row.contains_key("settlement_id"));
+    assert_eq!(taken.len() + waiting.len(), payments);
+    assert!(waiting.iter().all(|row| text(row, "due_pk").contains("#due#settle#")), "{waiting:?}");
+    assert!(!taken.is_empty() && !waiting.is_empty(), "{} {}", taken.len(), waiting.len());
+}
+
+#[tokio::test]
+async fn payments_on_new_shards_are_paid_by_the_next_settlement() {
+    let shop = Settling::new("shards-settled").await;
+    for _ in 0..4 {
+        shop.take("100").await;
+    }
+    shop.credit().await;
+    let first = shop.close().await;
+    let path = format!("/v1/admin/merchants/{}", shop.merchant.id);
+    shop.world.change(&path, &json!({"shards": 64})).await;
+    let view = async || shop.good(&Call::get(&path, &shop.world.operator.who)).await.json();
+    assert_eq!(view().await["shards"], 64);
+    for _ in 0..16 {
+        shop.take("100").await;
+    }
+    let owed = Call::get("/v1/merchant/balances", &shop.merchant.who);
+    let owed = shop.good(&owed).await.json();
+    assert_eq!(owed["balances"][0]["total"], "2000", "{owed}");
+    let lower = Call::patch(&path, &shop.world.operator.who, &json!({"shards": 4})).key("lower");
+    for _ in 0..2 {
+        let _ = shop.world.api.send(&lower).await.problem(400, "wrong_state");
+    }
+    assert_eq!(view().await["shards"], 64);
+
+    assert_eq!(shop.walk(&first).await, Ended::Over);
+    shop.hand.ahead(CACHE_OVER);
+    let due = Due::everything(first.tenant.clone());
+    gate::as_function("crediting", crediting::run_due(&shop.app, &due)).await.expect("a whole run");
+    let second = shop.close().await;
+    assert_eq!(shop.walk(&second).await, Ended::Over);
+    let (first, second) = (shop.view(&first).await, shop.view(&second).await);
+    let records = |view: &serde_json::Value| view["records"].as_i64().expect("records");
+    assert_eq!(records(&first) + records(&second), 20, "{first} {second}");
+    assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
+    shop.world.check_books().await;
+}
+
+/// However many merchants a tenant has, each gets its turn: a sweep begins where the time of the last one was over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sweep_whose_time_is_over_is_carried_on_by_the_next() {
+    let rig = Rig::new().await;
+    let (scene, teller) = (rig.scene("many-merchants").await, rig.actor().await);
+    let customer = scene.world.customer_with("1000").await;
+    let merchants = join_all((0..10).map(|_| scene.world.merchant())).await;
+    let sell = async || {
+        for merchant in &merchants {
+            let _ = teller.settle(&customer.pays(merchant, "7")).await.good();
+        }
+    };
+    // A process a tick, as functions come and go. It has time for four merchants.
+    let tick = async || {
+        let (worker, due) = (rig.actor().await, Due::everything(scene.tenant.clone()));
+        let swept = ledger_runtime::crediting::run_within(&worker.app, &due, Duration::ZERO);
+        gate::as_function("crediting", swept).await.expect("a whole run").records
+    };
+    sell().await;
+    let mut credited = Vec::new();
+    for _ in 0..3 {
+        credited.push(tick().await);
+    }
+    assert_eq!(credited, [4, 4, 2], "each merchant gets its turn");
+    // Those that were first have their turn again, wherever the sweep is.
+    sell().await;
+    let mut again = 0;
+    for _ in 0..4 {
+        again += tick().await;
+    }
+    assert_eq!(again, 10);
+    let _ = scene.world.check_books().await;
+}
