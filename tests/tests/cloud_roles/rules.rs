@@ -107,11 +107,12 @@ fn wrong_in(policy: &str, statement: &Statement) -> Vec<String> {
             key: ENCLOSING.to_owned(),
             values: vec![TRANSACTION.to_owned()],
         };
+        let is_named = (action == "dynamodb:Scan" && SCANS.contains(&policy))
+            || (is(&EXPORTS) && policy == EXPORTER)
+            || (action == STREAMS && named);
         if is(&WRITES) && statement.conditions != [within] {
             found.push(format!("{action} outside of a transaction"));
-        } else if (action == "dynamodb:Scan" && SCANS.contains(&policy)) || (is(&EXPORTS) && policy == EXPORTER) {
-            continue;
-        } else if action == STREAMS && named {
+        } else if is_named {
             continue;
         } else if action == CHECK && !statement.conditions.is_empty() {
             found.push(format!("{action} under a condition that AWS does not know for it"));
