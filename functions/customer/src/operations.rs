@@ -24,8 +24,7 @@ pub(crate) async fn get(
     app.operation_in_path(&who, (&operation, &key), otherwise).await.map(Json)
 }
 
-/// What became of the customer's key, whatever characters it has. `not_known_yet` is no promise: the original may
-/// still arrive.
+/// What became of the customer's key, of any form. `not_known_yet` is no promise: the original may still arrive.
 #[utoipa::path(get, path = "/v1/me/operations/{operation}", tag = "customer",
     params(("operation" = String, Path, description = "`pay`, `transfer`, `topup`, `profile_patch`, `card_patch`, `payment_code`"),
         ("key" = String, Query, description = "The idempotency key, URL-encoded")),
