@@ -205,30 +205,31 @@ async fn two_refunds_at_once() {
 }
 
 /// A dispute takes what the wallet holds, and the tenant bears the rest; money that comes back pays
-/// the tenant first.
+/// the tenant first. What the dispute took cannot be refunded as well.
 #[tokio::test]
 async fn a_dispute_of_money_that_is_partly_gone() {
     let (world, customer, topup) = topped_up("dispute").await;
     let merchant = world.merchant().await;
     let _ = world.api.settle(&customer.pays(&merchant, "6000")).await.good();
     let points = world.balance(&customer, "POINT").await;
-    let dispute = world.stripe(&format!("/payment_intents/{}/dispute", topup.intent), &json!({})).await;
+    let dispute = world.stripe(&format!("/payment_intents/{}/dispute", topup.intent), &json!({"amount": 8000})).await;
     let withdrawn = "charge.dispute.funds_withdrawn";
     for kind in ["charge.dispute.created", withdrawn, withdrawn] {
         assert_eq!(world.deliver(kind, id(&dispute)).await, 200);
     }
     assert_eq!(wallet(&world, &customer).await, ["0", "0", points.as_str(), "0"]);
     let books = world.check_books().await;
-    assert_eq!(books.posted("disputes", "ECOPAY"), (-6000).into());
-    assert_eq!((books.posted("stripe_clearing", "ECOPAY"), books.entries_of("clawback")), (0.into(), 1));
-    // Nothing is left that could go to the card; Stripe would not do it either.
+    assert_eq!(books.posted("disputes", "ECOPAY"), (-4000).into());
+    assert_eq!((books.posted("stripe_clearing", "ECOPAY"), books.entries_of("clawback")), ((-2000).into(), 1));
+    assert_eq!(world.topup_view(&topup.id).await["refundable"], "2000");
+    let _ = world.api.settle(&topup.refund(&world, "2001")).await.problem(400, "over_refund");
     let _ = world.api.settle(&topup.refund(&world, "1")).await.problem(400, "insufficient_balance");
     world.adjust(&json!({"customer_id": customer.id}), "credit", "1000").await;
     let refused = world.api.settle(&topup.refund(&world, "1000")).await.problem(400, "psp_refused");
     assert_eq!(refused.text("/psp_code"), "charge_disputed");
     // What comes back of this top-up pays what the tenant bears of it.
     assert_eq!(wallet(&world, &customer).await, ["0", "0", points.as_str(), "0"]);
-    assert_eq!(world.check_books().await.posted("disputes", "ECOPAY"), (-5000).into());
+    assert_eq!(world.check_books().await.posted("disputes", "ECOPAY"), (-3000).into());
 
     let _ = world.stripe(&format!("/disputes/{}/win", id(&dispute)), &json!({})).await;
     for kind in
@@ -240,6 +241,31 @@ async fn a_dispute_of_money_that_is_partly_gone() {
     let books = world.check_books().await;
     assert_eq!(books.posted("disputes", "ECOPAY"), 0.into());
     assert_eq!(books.posted("stripe_clearing", "ECOPAY"), (-10_000).into());
+    assert_eq!(world.topup_view(&topup.id).await["refundable"], "10000");
+}
+
+/// A dispute that is won and withdrawn again is taken again, once, whichever events come again.
+#[tokio::test]
+async fn won_dispute_that_is_withdrawn_again_is_taken_again() {
+    let (world, customer, topup) = topped_up("dispute-overturned").await;
+    let points = world.balance(&customer, "POINT").await;
+    let dispute = world.stripe(&format!("/payment_intents/{}/dispute", topup.intent), &json!({"amount": 7000})).await;
+    let (withdrawn, reinstated) = ("charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated");
+    let deliver = async |kind: &str| assert_eq!(world.deliver(kind, id(&dispute)).await, 200, "{kind}");
+    deliver(withdrawn).await;
+    let _ = world.stripe(&format!("/disputes/{}/win", id(&dispute)), &json!({})).await;
+    deliver(reinstated).await;
+    assert_eq!(wallet(&world, &customer).await, ["10000", "0", points.as_str(), "0"]);
+    let _ = world.stripe(&format!("/disputes/{}/overturn", id(&dispute)), &json!({})).await;
+    for kind in [withdrawn, reinstated, withdrawn] {
+        deliver(kind).await;
+        assert_eq!(wallet(&world, &customer).await, ["3000", "0", points.as_str(), "0"], "{kind}");
+    }
+    let books = world.check_books().await;
+    assert_eq!((books.entries_of("clawback"), books.entries_of("clawback_returned")), (2, 1));
+    assert_eq!(books.posted("stripe_clearing", "ECOPAY"), (-3000).into());
+    assert_eq!(world.topup_view(&topup.id).await["refundable"], "3000");
+    assert_eq!(world.reconciled().await["status"], "clean");
 }
 
 /// An empty wallet: all of it stands on the tenant's account, none below zero.
@@ -306,14 +332,14 @@ async fn a_refund_at_the_dashboard() {
         assert_eq!(world.deliver(kind, id(&made)).await, 200);
     }
     assert_eq!(wallet(&world, &customer).await, ["10000", "0", "500", "0"]);
-    // What is gone at Stripe cannot go again, whatever our record would allow: it stays in the wallet.
+    // What is gone at Stripe cannot go again, and points of all that is gone are taken back.
     let made = world.stripe(&format!("/payment_intents/{}/refund", topup.intent), &json!({"amount": 3000})).await;
     assert_eq!(world.deliver("refund.created", id(&made)).await, 200);
     world.adjust(&json!({"customer_id": customer.id}), "credit", "3000").await;
-    let _ = world.api.settle(&topup.refund(&world, "10000")).await.problem(400, "psp_refused");
+    let _ = world.api.settle(&topup.refund(&world, "7001")).await.problem(400, "over_refund");
     assert_eq!(wallet(&world, &customer).await, ["10000", "0", "500", "0"]);
     let _ = refunded(&world, &topup, "7000").await;
-    assert_eq!(wallet(&world, &customer).await, ["3000", "0", "150", "0"]);
+    assert_eq!(wallet(&world, &customer).await, ["3000", "0", "0", "0"]);
     world.check_books().await;
 }
 

@@ -187,11 +187,9 @@ impl Records {
         let money =
             |amount: &str, currency: &str| PspMoney { minor: amount.parse().unwrap(), currency: currency.to_owned() };
         let tags = |refund| Some(Tags { tenant: world.tenant.clone(), topup: self.topup.id, refund });
-        let dispute = |of: &str, intent: &Option<String>, amount: &str, currency: &str, livemode: bool| Dispute {
-            id: id(of),
-            intent: maybe(intent),
-            amount: money(amount, currency),
-            livemode,
+        let dispute = |of: &str, intent: &Option<String>, money: PspMoney, livemode: bool, listed: &Option<String>| {
+            let movements = listed.as_deref().map_or(0, |count| count.parse().unwrap());
+            Dispute { id: id(of), intent: maybe(intent), amount: money, livemode, movements }
         };
         match fact {
             FactJson::Intent { id: of, amount, currency, received, status, livemode } => Fact::Intent(PaymentIntent {
@@ -210,11 +208,11 @@ impl Records {
                 status: RefundStatus::parse(status),
                 tags: self.refund.as_ref().and_then(|refund| tags(Some(refund.id))),
             }),
-            FactJson::Withdrawn { id, intent, amount, currency, livemode } => {
-                Fact::Withdrawn(dispute(id, intent, amount, currency, *livemode))
+            FactJson::Withdrawn { id, intent, amount, currency, livemode, movements } => {
+                Fact::Withdrawn(dispute(id, intent, money(amount, currency), *livemode, movements))
             }
-            FactJson::Reinstated { id, intent, amount, currency, livemode } => {
-                Fact::Reinstated(dispute(id, intent, amount, currency, *livemode))
+            FactJson::Reinstated { id, intent, amount, currency, livemode, movements } => {
+                Fact::Reinstated(dispute(id, intent, money(amount, currency), *livemode, movements))
             }
         }
     }

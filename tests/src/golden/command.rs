@@ -403,10 +403,41 @@ pub struct MarkerJson {
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's facts, where they are described")]
 pub enum FactJson {
-    Intent { id: String, amount: String, currency: String, received: String, status: String, livemode: bool },
-    Refund { id: String, intent: Maybe<String>, amount: String, currency: String, status: String },
-    Withdrawn { id: String, intent: Maybe<String>, amount: String, currency: String, livemode: bool },
-    Reinstated { id: String, intent: Maybe<String>, amount: String, currency: String, livemode: bool },
+    Intent {
+        id: String,
+        amount: String,
+        currency: String,
+        received: String,
+        status: String,
+        livemode: bool,
+    },
+    Refund {
+        id: String,
+        intent: Maybe<String>,
+        amount: String,
+        currency: String,
+        status: String,
+    },
+    Withdrawn {
+        id: String,
+        intent: Maybe<String>,
+        amount: String,
+        currency: String,
+        livemode: bool,
+        /// Not in the file if it lists none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        movements: Option<String>,
+    },
+    Reinstated {
+        id: String,
+        intent: Maybe<String>,
+        amount: String,
+        currency: String,
+        livemode: bool,
+        /// Not in the file if it lists none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        movements: Option<String>,
+    },
 }
 
 /// A step of an operation in flight.

@@ -257,6 +257,10 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
             vec![(Old::With("credited_at", s("2026-11-20T04:00:00.000Z")), "rejected already_exists")]
         }
         ("clawback", "#state = :taken") => vec![(Old::Gone, stale), (Old::With("state", s("returned")), stale)],
+        ("clawback", "#state = :returned") => vec![(Old::Gone, stale), (Old::With("state", s("taken")), stale)],
+        ("clawback", "attribute_not_exists(#round)" | "#round = :seen_round") => {
+            vec![(Old::With("round", n("9")), stale)]
+        }
         ("payer", "#balance >= :amount") if does == "topup_event" => vec![(Old::With("balance", n("0")), stale)],
         ("payer", "#balance = :seen") => vec![(Old::With("balance", n("987654")), stale)],
         ("payer" | "points", "#held >= :set_aside") => vec![(Old::With("held", n("0")), "rejected wrong_state")],

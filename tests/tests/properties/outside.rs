@@ -80,7 +80,7 @@ fn refunded(of: &str, ours: bool, amount: u64, status: RefundStatus) -> Fact {
 }
 
 fn dispute(amount: u64) -> Dispute {
-    Dispute { id: id("dp_1"), intent: Some(id("pi_1")), amount: yen_of(amount), livemode: false }
+    Dispute { id: id("dp_1"), intent: Some(id("pi_1")), amount: yen_of(amount), livemode: false, movements: 0 }
 }
 
 impl Desk {

@@ -22,7 +22,7 @@ pub(crate) fn lines(model: &Model) -> Lines {
             "BALANCE#ECOPAY" | "BALANCE#POINT" => &["balance", "held", "reserved", "exposure"],
             "TOPUP" => &["state", "payment_intent", "refundable", "points_taken_back", "owed", "due_pk"],
             _ if sk.starts_with("REFUND#") => &["state", "psp_refund", "amount", "paid", "points", "due_pk"],
-            _ if sk.starts_with("CLAWBACK#") => &["state", "amount"],
+            _ if sk.starts_with("CLAWBACK#") => &["state", "amount", "round"],
             _ if sk.starts_with("card_op_idem#topup") => &["state", "due_pk"],
             _ => &[],
         };
@@ -90,9 +90,12 @@ pub(crate) fn check(model: &Model) {
                 settled += maybe(refund, "settled");
             }
         }
+        assert!(refundable >= Decimal::ZERO, "{pk}: more is refunded than was charged");
+        let taken = of("CLAWBACK#").filter(|clawback| text(clawback, "state") == "taken");
+        refundable -= taken.map(|clawback| number(clawback, "refundable_lowered")).sum::<Decimal>();
         assert_eq!(maybe(topup, "refundable"), refundable, "{pk}: refundable");
         assert_eq!(maybe(topup, "points_taken_back"), settled, "{pk}: points taken back");
-        assert!(refundable >= Decimal::ZERO && maybe(topup, "owed") >= Decimal::ZERO, "{topup:?}");
+        assert!(maybe(topup, "owed") >= Decimal::ZERO, "{topup:?}");
         owed += maybe(topup, "owed");
         let is_credit = |entry: &&Item| {
             entry.get("operation") == Some(&Value::s("topup")) && text(entry, "topup_id") == text(topup, "topup_id")

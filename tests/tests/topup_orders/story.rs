@@ -22,6 +22,9 @@ pub(crate) enum What {
     DisputeCreated,
     Withdrawn,
     Reinstated,
+    /// After it was won.
+    WithdrawnAgain,
+    ReinstatedAgain,
     DisputeClosed,
 }
 
@@ -61,6 +64,8 @@ impl What {
             | Self::DisputeCreated
             | Self::Withdrawn
             | Self::Reinstated
+            | Self::WithdrawnAgain
+            | Self::ReinstatedAgain
             | Self::DisputeClosed => None,
         }
     }
@@ -76,7 +81,8 @@ pub(crate) struct Truth {
     pub(crate) available: u64,
     pub(crate) held: u64,
     pub(crate) owed: u64,
-    pub(crate) refundable: u64,
+    /// Below zero where refunds and clawbacks are more than was charged.
+    pub(crate) refundable: i64,
 }
 
 impl Story {
@@ -102,7 +108,7 @@ impl Story {
             available: 0,
             held: 0,
             owed: 0,
-            refundable: if succeeded { self.charge } else { 0 },
+            refundable: if succeeded { self.charge.cast_signed() } else { 0 },
         };
         let comes = self.balance + if succeeded { self.charge } else { 0 };
         let mut goes = if succeeded { self.spends.0 } else { 0 };
@@ -116,7 +122,7 @@ impl Story {
             truth.refunds.push(state);
             if state != "failed" {
                 goes += amount;
-                truth.refundable -= amount;
+                truth.refundable -= amount.cast_signed();
             }
             if state == "requested" || state == "pending" {
                 truth.held += amount;
@@ -125,6 +131,7 @@ impl Story {
         let mut clawback = |told: Option<bool>, amount: u64| {
             if told == Some(true) {
                 goes += amount;
+                truth.refundable -= amount.cast_signed();
             }
             truth.clawbacks.push(told.map(|taken| if taken { "taken" } else { "returned" }));
         };
@@ -132,8 +139,9 @@ impl Story {
             let told = last(|status| self.has(What::Theirs(n, status)));
             clawback(told.map(|status| status != RefundStatus::Failed), *amount);
         }
-        let told = self.has(What::Withdrawn) || self.has(What::Reinstated);
-        clawback(told.then(|| !self.has(What::Reinstated)), self.disputed);
+        let movements = [What::ReinstatedAgain, What::WithdrawnAgain, What::Reinstated, What::Withdrawn];
+        let latest = movements.into_iter().find(|what| self.has(*what));
+        clawback(latest.map(|what| matches!(what, What::Withdrawn | What::WithdrawnAgain)), self.disputed);
         truth.available = comes.saturating_sub(goes);
         truth.owed = goes.saturating_sub(comes);
         truth
@@ -161,12 +169,13 @@ impl Story {
     /// An event under an id.
     pub(crate) fn event(&self, tenant: &Tenant, told: Told, id: &str, paid: Option<&Amount>) -> Event {
         let intent = |status| Subject::Intent(self.intent(tenant, status));
-        let dispute = || {
+        let dispute = |movements| {
             Subject::Dispute(Dispute {
                 id: psp(&format!("dp_{}", self.topup)),
                 intent: Some(self.intent_id()),
                 amount: money(self.disputed),
                 livemode: false,
+                movements,
             })
         };
         let of_refund = |status| match status {
@@ -186,10 +195,12 @@ impl Story {
                 let id = format!("re_{}_theirs_{n}", self.topup);
                 (of_refund(status), Subject::Refund(self.refund(&id, self.theirs[n], status, None)))
             }
-            What::DisputeCreated => ("charge.dispute.created", dispute()),
-            What::Withdrawn => ("charge.dispute.funds_withdrawn", dispute()),
-            What::Reinstated => ("charge.dispute.funds_reinstated", dispute()),
-            What::DisputeClosed => ("charge.dispute.closed", dispute()),
+            What::DisputeCreated => ("charge.dispute.created", dispute(0)),
+            What::Withdrawn => ("charge.dispute.funds_withdrawn", dispute(1)),
+            What::Reinstated => ("charge.dispute.funds_reinstated", dispute(2)),
+            What::WithdrawnAgain => ("charge.dispute.funds_withdrawn", dispute(3)),
+            What::ReinstatedAgain => ("charge.dispute.funds_reinstated", dispute(4)),
+            What::DisputeClosed => ("charge.dispute.closed", dispute(4)),
         };
         let id = EventId::parse(id).unwrap();
         Event { id, kind: kind.to_owned(), livemode: false, account: None, subject }
@@ -224,9 +235,10 @@ pub(crate) fn ways_of_a_refund() -> [&'static [RefundStatus]; 7] {
 }
 
 /// The ways of a dispute. An inquiry takes no money.
-pub(crate) fn ways_of_a_dispute() -> [&'static [What]; 7] {
+pub(crate) fn ways_of_a_dispute() -> [&'static [What]; 9] {
     use What::{DisputeClosed as X, DisputeCreated as C, Reinstated as R, Withdrawn as W};
-    [&[], &[W], &[C, X], &[W, R], &[C, W], &[C, W, X], &[C, W, R, X]]
+    let (again, back) = (&[W, R, What::WithdrawnAgain], &[W, R, What::WithdrawnAgain, What::ReinstatedAgain]);
+    [&[], &[W], &[C, X], &[W, R], &[C, W], &[C, W, X], &[C, W, R, X], again, back]
 }
 
 /// Every history of at least one and at most `most` events, shortest first.

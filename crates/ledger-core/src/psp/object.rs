@@ -150,6 +150,8 @@ pub struct Dispute {
     pub amount: PspMoney,
     /// Whether it is real money.
     pub livemode: bool,
+    /// How often its money has moved, as it lists it: taken, given back, taken again. 0 where it lists nothing.
+    pub movements: u32,
 }
 
 impl PspId {

@@ -164,7 +164,7 @@ fn refund() -> PspRefund {
 }
 
 fn dispute() -> Dispute {
-    Dispute { id: id("dp_1"), intent: Some(id("pi_1")), amount: intent().amount, livemode: false }
+    Dispute { id: id("dp_1"), intent: Some(id("pi_1")), amount: intent().amount, livemode: false, movements: 0 }
 }
 
 /// Which fact an event tells, by its type and the object that it carries.

@@ -242,6 +242,12 @@ pub enum Fact {
         id: String,
         /// Where it stands.
         state: String,
+        /// The latest movement of its money that is known.
+        #[serde(default)]
+        round: u32,
+        /// By how much the top-up's remainder is lower for it.
+        #[serde(default)]
+        lowered: Num,
     },
     /// A top-up: an entry of it.
     TopupEntry {

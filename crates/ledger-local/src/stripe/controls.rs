@@ -117,6 +117,14 @@ impl Simulator {
         self.control(|change| disputes::lose(change, id))
     }
 
+    /// A dispute that was won is withdrawn again.
+    ///
+    /// # Errors
+    /// When there is no such dispute, or it was not won.
+    pub fn overturn_dispute(&self, id: &str) -> Result<Value, ControlError> {
+        self.control(|change| disputes::overturn(change, id))
+    }
+
     /// A refund that is on its way arrives.
     ///
     /// # Errors

@@ -94,7 +94,8 @@ async fn dispute(State(it): State<Simulator>, Path((id, action)): Path<(String, 
     match action.as_str() {
         "win" => controlled(it.win_dispute(&id)),
         "lose" => controlled(it.lose_dispute(&id)),
-        _ => no_action(&action, "win and lose"),
+        "overturn" => controlled(it.overturn_dispute(&id)),
+        _ => no_action(&action, "win, lose and overturn"),
     }
 }
 

@@ -49,6 +49,7 @@ pub(super) fn open(change: &mut Change<'_>, intent: &str, open: Open) -> Result<
         reason: open.reason.unwrap_or_else(|| "fraudulent".to_owned()),
         withdrawn,
         reinstated: None,
+        withdrawn_again: None,
         created: now_s,
         evidence_due_by: now_s.saturating_add(EVIDENCE_DUE_S),
         account: charge.account.clone(),
@@ -68,6 +69,23 @@ pub(super) fn win(change: &mut Change<'_>, id: &str) -> Result<Value, StripeErro
 /// The bank decides for the payer.
 pub(super) fn lose(change: &mut Change<'_>, id: &str) -> Result<Value, StripeError> {
     close(change, id, DisputeStatus::Lost)
+}
+
+/// The card network decides otherwise than the bank: the money of a dispute that was won is withdrawn again.
+pub(super) fn overturn(change: &mut Change<'_>, id: &str) -> Result<Value, StripeError> {
+    let again = change.fresh("txn");
+    let dispute = change.state.disputes.find_mut(id, "dispute")?;
+    if dispute.status != DisputeStatus::Won {
+        let message = format!("the dispute {id} is {}, and was not won", dispute.status.name());
+        return Err(StripeError::refused(None, message));
+    }
+    let before = dispute.json();
+    dispute.status = DisputeStatus::Lost;
+    dispute.withdrawn_again = Some(again);
+    let (after, account) = (dispute.json(), dispute.account.clone());
+    let previous = previous_attributes(&before, &after);
+    change.emit("charge.dispute.funds_withdrawn", account, after.clone(), previous);
+    Ok(after)
 }
 
 fn close(change: &mut Change<'_>, id: &str, status: DisputeStatus) -> Result<Value, StripeError> {

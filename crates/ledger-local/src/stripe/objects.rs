@@ -280,6 +280,9 @@ pub(super) struct Dispute {
     pub(super) reason: String,
     pub(super) withdrawn: String,
     pub(super) reinstated: Option<String>,
+    /// After it was won.
+    #[serde(default)]
+    pub(super) withdrawn_again: Option<String>,
     pub(super) created: i64,
     pub(super) evidence_due_by: i64,
     pub(super) account: Option<String>,
@@ -292,9 +295,10 @@ impl Dispute {
             json!({"id": id, "object": "balance_transaction", "amount": amount, "currency": self.currency, "fee": 0,
                 "net": amount, "reporting_category": category, "source": self.id, "type": "adjustment"})
         };
-        let withdrawn = movement(&self.withdrawn, self.amount.saturating_neg(), "dispute");
+        let taken = |id: &String| movement(id, self.amount.saturating_neg(), "dispute");
         let reinstated = self.reinstated.as_ref().map(|id| movement(id, self.amount, "dispute_reversal"));
-        std::iter::once(withdrawn).chain(reinstated).collect()
+        let again = self.withdrawn_again.as_ref().map(taken);
+        std::iter::once(taken(&self.withdrawn)).chain(reinstated).chain(again).collect()
     }
 }
 

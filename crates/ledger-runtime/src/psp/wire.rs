@@ -199,6 +199,10 @@ fn read_dispute(object: &Json) -> Result<Dispute, WireError> {
         intent: reference(object, "payment_intent")?,
         amount: money(object)?,
         livemode: object.flag("livemode")?,
+        movements: match object.items("balance_transactions") {
+            Ok(listed) => u32::try_from(listed.len()).unwrap_or(u32::MAX),
+            Err(_) => 0,
+        },
     })
 }
 

@@ -85,7 +85,10 @@ pub struct TopupRefundView {
 
 impl From<&TopupRecord> for TopupView {
     fn from(topup: &TopupRecord) -> Self {
-        let refundable = (topup.state == TopupState::Succeeded).then(|| topup.refundable.text());
+        let refundable = (topup.state == TopupState::Succeeded).then(|| match topup.refundable.as_amount() {
+            Some(left) => left.text(),
+            None => "0".to_owned(),
+        });
         Self {
             topup_id: topup.id.to_string(),
             status: match topup.state {

@@ -41,6 +41,7 @@ fn record(id: &str, amount: &str, state: &str) -> Json {
 pub(super) fn cases() -> Vec<Case> {
     let mut all = taken();
     all.extend(returned());
+    all.extend(again());
     all.extend(at_the_provider());
     all.extend(nothing());
     all
@@ -52,56 +53,138 @@ fn taken() -> Vec<Case> {
         case("clawback/covered", "The wallet holds it all.", withdrawn("5000"))
             .on(base("5000"))
             .moves(&whole)
-            .precedence(),
+            .precedence()
+            .supersedes(),
         case("clawback/covered-meanwhile", "It is enough that the wallet still does.", withdrawn("5000"))
             .seen([account("ECOPAY", "5000", "0", "0")])
             .on(base("8000"))
-            .moves(&whole),
+            .moves(&whole)
+            .supersedes(),
         case("clawback/covered-from-frozen", "A freeze does not stop it.", withdrawn("5000"))
             .on([succeeded("5000", "0"), frozen(account("ECOPAY", "5000", "0", "0"))])
-            .moves(&whole),
+            .moves(&whole)
+            .supersedes(),
         case("clawback/partly-covered", "The rest stands on the tenant's account.", withdrawn("5000"))
             .on(base("1500"))
             .moves(&[(OF_A, "ECOPAY", "-1500"), ("stripe_clearing", "ECOPAY", "5000"), ("disputes", "ECOPAY", "-3500")])
-            .precedence(),
+            .precedence()
+            .supersedes(),
         case("clawback/not-covered", "Nothing is there: the wallet is looked at, not changed.", withdrawn("5000"))
             .on(base("0"))
             .moves(&[("stripe_clearing", "ECOPAY", "5000"), ("disputes", "ECOPAY", "-5000")])
-            .precedence(),
+            .precedence()
+            .supersedes(),
         case("clawback/what-is-held-stays", "What is held for a refund is not taken.", withdrawn("5000"))
             .on([succeeded("5000", "0"), account("ECOPAY", "1500", "2000", "0")])
-            .moves(&[
-                (OF_A, "ECOPAY", "-1500"),
-                ("stripe_clearing", "ECOPAY", "5000"),
-                ("disputes", "ECOPAY", "-3500"),
-            ]),
+            .moves(&[(OF_A, "ECOPAY", "-1500"), ("stripe_clearing", "ECOPAY", "5000"), ("disputes", "ECOPAY", "-3500")])
+            .supersedes(),
         case("clawback/of-a-part", "A dispute of less than the charge.", withdrawn("1"))
             .on(base("5000"))
-            .moves(&[(OF_A, "ECOPAY", "-1"), ("stripe_clearing", "ECOPAY", "1")]),
+            .moves(&[(OF_A, "ECOPAY", "-1"), ("stripe_clearing", "ECOPAY", "1")])
+            .supersedes(),
         case("clawback/second", "Beside another, whose rest still stands.", withdrawn("1000"))
             .on([owing("500"), record("dp_0", "2000", "taken"), account("ECOPAY", "400", "0", "0")])
-            .moves(&[(OF_A, "ECOPAY", "-400"), ("stripe_clearing", "ECOPAY", "1000"), ("disputes", "ECOPAY", "-600")]),
+            .moves(&[(OF_A, "ECOPAY", "-400"), ("stripe_clearing", "ECOPAY", "1000"), ("disputes", "ECOPAY", "-600")])
+            .supersedes(),
         case("clawback/spent-meanwhile", "The wallet no longer holds it: plan again.", withdrawn("5000"))
             .seen([account("ECOPAY", "5000", "0", "0")])
             .on(base("4999"))
-            .ends("rejected stale_plan by payer"),
+            .ends("rejected stale_plan by payer")
+            .supersedes(),
         case("clawback/filled-meanwhile", "What was short came from the read: plan again.", withdrawn("5000"))
             .seen([account("ECOPAY", "1500", "0", "0")])
             .on(base("1501"))
-            .ends("rejected stale_plan by payer"),
+            .ends("rejected stale_plan by payer")
+            .supersedes(),
         case("clawback/filled-from-nothing", "There is something by now: plan again.", withdrawn("5000"))
             .seen([account("ECOPAY", "0", "0", "0")])
             .on(base("1"))
-            .ends("rejected stale_plan by payer"),
+            .ends("rejected stale_plan by payer")
+            .supersedes(),
         case("clawback/taken-meanwhile", "Another event of the same fact was first.", withdrawn("5000"))
             .seen([item("topup", TOPUP, &format!("CLAWBACK#{DISPUTE}"), json!({}))])
             .on(base("5000"))
             .on([record(DISPUTE, "5000", "taken")])
-            .ends("rejected stale_plan by clawback"),
+            .ends("rejected stale_plan by clawback")
+            .supersedes(),
         case("clawback/owed-meanwhile", "Another clawback came in between: plan again.", withdrawn("5000"))
             .seen([succeeded("5000", "0")])
             .on([owing("100"), account("ECOPAY", "5000", "0", "0")])
-            .ends("rejected stale_plan by topup"),
+            .ends("rejected stale_plan by topup")
+            .supersedes(),
+    ]
+}
+
+/// A record of a later movement than the first one to its state.
+fn later(record: Json, round: &str) -> Json {
+    with(record, "round", n(round))
+}
+
+/// Taken by a release that lowers what may be refunded.
+fn lowering(record: Json) -> Json {
+    let amount = record["amount"].clone();
+    with(record, "refundable_lowered", amount)
+}
+
+/// A dispute that was won, and withdrawn again.
+fn again() -> Vec<Case> {
+    let (taken, returned) = (|| lowering(record(DISPUTE, "5000", "taken")), || record(DISPUTE, "5000", "returned"));
+    let (third, fourth) = (|| listing(withdrawn("5000"), "3"), || listing(reinstated("5000"), "4"));
+    let takes = [(OF_A, "ECOPAY", "-5000"), ("stripe_clearing", "ECOPAY", "5000")];
+    let gives = [(OF_A, "ECOPAY", "5000"), ("stripe_clearing", "ECOPAY", "-5000")];
+    let lowered = || with(succeeded("5000", "0"), "refundable", n("0"));
+    vec![
+        case("clawback/taken-again", "Won, and withdrawn again: the third movement.", third())
+            .on(base("5000"))
+            .on([returned()])
+            .moves(&takes)
+            .precedence(),
+        case(
+            "clawback/taken-again-listing-two",
+            "Withdrawn although the object lists that it was given back: a later movement.",
+            listing(withdrawn("5000"), "2"),
+        )
+        .on(base("5000"))
+        .on([returned()])
+        .moves(&takes),
+        case("clawback/taken-again-first", "The third movement before the others.", third())
+            .on(base("5000"))
+            .moves(&takes),
+        case("clawback/taken-again-while-taken", "The second has not come: nothing moves, and it is behind.", third())
+            .on([lowered(), account("ECOPAY", "0", "0", "0"), taken()]),
+        case("clawback/taken-again-while-taken-meanwhile", "The second came in between: plan again.", third())
+            .seen([taken()])
+            .on([lowered(), account("ECOPAY", "0", "0", "0"), returned()])
+            .ends("rejected stale_plan by clawback"),
+        case("clawback/taken-again-twice", "Taken once.", third())
+            .on([lowered(), account("ECOPAY", "5000", "0", "0"), later(taken(), "3")])
+            .ends("behind"),
+        case(
+            "clawback/reinstated-after-taken-again",
+            "The second movement comes last.",
+            listing(reinstated("5000"), "2"),
+        )
+        .on([lowered(), account("ECOPAY", "0", "0", "0"), later(taken(), "3")])
+        .ends("behind"),
+        case(
+            "clawback/reinstated-as-taken-again",
+            "The third movement came in between: plan again.",
+            reinstated("5000"),
+        )
+        .seen([taken()])
+        .on([lowered(), account("ECOPAY", "0", "0", "0"), later(taken(), "3")])
+        .ends("rejected stale_plan by clawback"),
+        case("clawback/reinstated-lowered", "What may be refunded is raised again.", reinstated("5000"))
+            .on([lowered(), account("ECOPAY", "0", "0", "0"), taken()])
+            .moves(&gives),
+        case("clawback/returned-again", "Given back a second time.", fourth())
+            .on([lowered(), account("ECOPAY", "0", "0", "0"), later(taken(), "3")])
+            .moves(&gives)
+            .precedence(),
+        case("clawback/returned-again-while-returned", "The third has not come, and will be behind.", fourth())
+            .on(base("5000"))
+            .on([returned()]),
+        case("clawback/returned-again-first", "The fourth movement before the others.", fourth()).on(base("5000")),
     ]
 }
 
@@ -112,21 +195,26 @@ fn returned() -> Vec<Case> {
             .on(base("0"))
             .on([taken()])
             .moves(&[(OF_A, "ECOPAY", "5000"), ("stripe_clearing", "ECOPAY", "-5000")])
-            .precedence(),
+            .precedence()
+            .supersedes(),
         case("clawback/reinstated-over-the-cap", "What comes back may pass the cap.", reinstated("5000"))
             .on(base("50000"))
             .on([offering(), taken()])
-            .moves(&[(OF_A, "ECOPAY", "5000"), ("stripe_clearing", "ECOPAY", "-5000")]),
+            .moves(&[(OF_A, "ECOPAY", "5000"), ("stripe_clearing", "ECOPAY", "-5000")])
+            .supersedes(),
         case("clawback/reinstated-owing", "What stands on `disputes` is paid first.", reinstated("5000"))
             .on([owing("3500"), taken(), account("ECOPAY", "9", "0", "0")])
             .moves(&[(OF_A, "ECOPAY", "1500"), ("stripe_clearing", "ECOPAY", "-5000"), ("disputes", "ECOPAY", "3500")])
-            .precedence(),
+            .precedence()
+            .supersedes(),
         case("clawback/reinstated-owing-all", "All of it: the wallet gets nothing.", reinstated("5000"))
             .on([owing("5000"), taken(), account("ECOPAY", "9", "0", "0")])
-            .moves(&[("stripe_clearing", "ECOPAY", "-5000"), ("disputes", "ECOPAY", "5000")]),
+            .moves(&[("stripe_clearing", "ECOPAY", "-5000"), ("disputes", "ECOPAY", "5000")])
+            .supersedes(),
         case("clawback/reinstated-owing-more", "And no more than it is.", reinstated("1000"))
             .on([owing("4000"), record(DISPUTE, "1000", "taken"), account("ECOPAY", "9", "0", "0")])
-            .moves(&[("stripe_clearing", "ECOPAY", "-1000"), ("disputes", "ECOPAY", "1000")]),
+            .moves(&[("stripe_clearing", "ECOPAY", "-1000"), ("disputes", "ECOPAY", "1000")])
+            .supersedes(),
         case(
             "clawback/reinstated-first",
             "Before it was taken: it will not be, and nothing moves.",
@@ -145,7 +233,8 @@ fn returned() -> Vec<Case> {
             .seen([taken()])
             .on(base("5000"))
             .on([record(DISPUTE, "5000", "returned")])
-            .ends("rejected stale_plan by clawback"),
+            .ends("rejected stale_plan by clawback")
+            .supersedes(),
         case("clawback/taken-after-reinstated-was-read", "Taken in between: plan again.", reinstated("5000"))
             .seen([item("topup", TOPUP, &format!("CLAWBACK#{DISPUTE}"), json!({}))])
             .on(base("0"))
@@ -161,7 +250,8 @@ fn at_the_provider() -> Vec<Case> {
     vec![
         told("clawback/refund-at-the-provider", "Taken like a dispute, as soon as it is on its way.", "pending")
             .on(base("5000"))
-            .moves(&[(OF_A, "ECOPAY", "-2000"), ("stripe_clearing", "ECOPAY", "2000")]),
+            .moves(&[(OF_A, "ECOPAY", "-2000"), ("stripe_clearing", "ECOPAY", "2000")])
+            .supersedes(),
         told("clawback/refund-at-the-provider-paid", "Paid out: it has been taken.", "succeeded")
             .on(base("3000"))
             .on([taken()])
@@ -169,7 +259,8 @@ fn at_the_provider() -> Vec<Case> {
         told("clawback/refund-at-the-provider-failed", "It failed, and the money is back.", "failed")
             .on(base("3000"))
             .on([taken()])
-            .moves(&[(OF_A, "ECOPAY", "2000"), ("stripe_clearing", "ECOPAY", "-2000")]),
+            .moves(&[(OF_A, "ECOPAY", "2000"), ("stripe_clearing", "ECOPAY", "-2000")])
+            .supersedes(),
         told("clawback/refund-at-the-provider-failed-first", "Failed before it was known: nothing moves.", "failed")
             .on(base("5000")),
     ]
@@ -182,6 +273,7 @@ fn nothing() -> Vec<Case> {
         amount: amount.to_owned(),
         currency: currency.to_owned(),
         livemode,
+        movements: None,
     };
     let odd = |id, why, fact, outcome| case(id, why, fact).on(base("9000")).ends(outcome);
     vec![

@@ -205,10 +205,24 @@ pub(super) fn refund(id: &str, amount: &str, status: &str) -> FactJson {
 
 pub(super) fn withdrawn(amount: &str) -> FactJson {
     let (currency, id, intent) = ("jpy".to_owned(), DISPUTE.to_owned(), Some(INTENT.to_owned()));
-    FactJson::Withdrawn { id, intent, amount: amount.to_owned(), currency, livemode: false }
+    FactJson::Withdrawn { id, intent, amount: amount.to_owned(), currency, livemode: false, movements: None }
 }
 
 pub(super) fn reinstated(amount: &str) -> FactJson {
     let (currency, id, intent) = ("jpy".to_owned(), DISPUTE.to_owned(), Some(INTENT.to_owned()));
-    FactJson::Reinstated { id, intent, amount: amount.to_owned(), currency, livemode: false }
+    FactJson::Reinstated { id, intent, amount: amount.to_owned(), currency, livemode: false, movements: None }
+}
+
+/// A dispute's event whose object lists so many movements of its money.
+pub(super) fn listing(fact: FactJson, listed: &str) -> FactJson {
+    let listed = Some(listed.to_owned());
+    match fact {
+        FactJson::Withdrawn { id, intent, amount, currency, livemode, movements: _ } => {
+            FactJson::Withdrawn { id, intent, amount, currency, livemode, movements: listed }
+        }
+        FactJson::Reinstated { id, intent, amount, currency, livemode, movements: _ } => {
+            FactJson::Reinstated { id, intent, amount, currency, livemode, movements: listed }
+        }
+        fact @ (FactJson::Intent { .. } | FactJson::Refund { .. }) => fact,
+    }
 }

@@ -2,7 +2,7 @@
 //! to an effect. Facts come late, twice and in any order; only a legal transition of our own record
 //! does anything, and it stands in the transaction as a guard.
 
-use super::clawback::{self, Clawback};
+use super::clawback::{self, Clawback, Moved, round_of};
 use super::record::{TopupRecord, TopupState};
 use super::refund;
 use super::refund_record::{RefundState, RefundStep, TopupRefund};
@@ -123,17 +123,19 @@ pub fn route(fact: &Fact, view: &View<'_>, now: Timestamp) -> Result<Routed, Pla
             (None, Some(Tags { refund: Some(_), .. })) => Ok(Routed::Odd(Oddity::Object)),
             (None, _) => {
                 let back = psp.status == RefundStatus::Failed;
-                of_clawback((&psp.id, psp.intent.as_ref(), &psp.amount), back, view, now)
+                of_clawback((&psp.id, psp.intent.as_ref(), &psp.amount), (back, 0), view, now)
             }
         },
         Fact::Withdrawn(dispute) | Fact::Reinstated(dispute) if dispute.livemode != view.topup.livemode => {
             Ok(Routed::Odd(Oddity::Livemode))
         }
         Fact::Withdrawn(dispute) => {
-            of_clawback((&dispute.id, dispute.intent.as_ref(), &dispute.amount), false, view, now)
+            let moved = (&dispute.id, dispute.intent.as_ref(), &dispute.amount);
+            of_clawback(moved, (false, dispute.movements), view, now)
         }
         Fact::Reinstated(dispute) => {
-            of_clawback((&dispute.id, dispute.intent.as_ref(), &dispute.amount), true, view, now)
+            let moved = (&dispute.id, dispute.intent.as_ref(), &dispute.amount);
+            of_clawback(moved, (true, dispute.movements), view, now)
         }
     }
 }
@@ -362,7 +364,7 @@ fn of(refund: &TopupRefund, operation: Operation, draft: Draft) -> Effect {
 /// A dispute, or a refund that was made at the provider.
 fn of_clawback(
     (id, intent, amount): (&PspId, Option<&PspId>, &PspMoney),
-    back: bool,
+    (back, movements): (bool, u32),
     view: &View<'_>,
     now: Timestamp,
 ) -> Result<Routed, PlanRefusal> {
@@ -380,7 +382,7 @@ fn of_clawback(
     else {
         return Ok(Routed::Odd(Oddity::Amount));
     };
-    let effect =
-        if back { clawback::give_back(view, id, &amount, now)? } else { clawback::take(view, id, &amount, now)? };
+    let moved = Moved { id, amount: &amount, round: round_of(back, movements) };
+    let effect = if back { clawback::give_back(view, &moved, now)? } else { clawback::take(view, &moved, now)? };
     Ok(effect.map_or(Routed::Behind, |effect| Routed::Apply(Box::new(effect))))
 }

@@ -4,7 +4,7 @@ use super::{At, Said, Told};
 use crate::account::Account;
 use crate::ids::{Tenant, TopupId};
 use crate::money::{Amount, Asset};
-use crate::ops::topup::{Clawback, TopupRecord, TopupRefund, TopupState};
+use crate::ops::topup::{Clawback, ClawbackState, TopupRecord, TopupRefund, TopupState};
 use crate::psp::{IntentStatus, PaymentIntent, Payout, PayoutStatus, PspMoney, PspRefund, RefundStatus};
 use crate::reconcile::fact::{Fact, Group, Num, Subject};
 use rust_decimal::Decimal;
@@ -49,7 +49,13 @@ pub(super) fn refund(at: &At<'_>) -> Told {
 pub(super) fn clawback(at: &At<'_>) -> Told {
     let clawback = Clawback::read(at.item)?;
     let topup = crate::dynamo::read::parsed(at.item, "topup_id", TopupId::parse)?;
-    let fact = Fact::Clawback { id: clawback.id.to_string(), state: clawback.state.name().to_owned() };
+    let lowered = clawback.lowered.filter(|_| clawback.state == ClawbackState::Taken);
+    let fact = Fact::Clawback {
+        id: clawback.id.to_string(),
+        state: clawback.state.name().to_owned(),
+        round: clawback.round,
+        lowered: Num(lowered.as_ref().map(Amount::value).unwrap_or_default()),
+    };
     Ok(vec![at.fact(Subject::Topup(topup), fact)])
 }
 

@@ -208,6 +208,7 @@ fn the_object_and_the_type_of_an_event_decide_its_subject() {
         intent: PspId::parse("pi_3M"),
         amount: PspMoney { minor: 2000, currency: "jpy".into() },
         livemode: true,
+        movements: 1,
     });
     let charge = json!({"id": "ch_1", "object": "charge", "amount": -1});
     let cases = [
