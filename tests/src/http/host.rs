@@ -2,6 +2,7 @@
 //! It stops when nobody holds it any more; nothing of it is on disk. With `LEDGER_ENGINE_URL` its table is at that
 //! endpoint, under a name of its own, and is deleted when the stack stops.
 
+use super::settling::Noted;
 use crate::cloud::gate;
 use crate::engine::other;
 use aws_sdk_dynamodb::Client;
@@ -87,6 +88,13 @@ pub fn bare((client, table): (Client, &str), clock: Clock) -> (App, Counting) {
     // Merchants pass their checks, and files stay in memory.
     let app = app.with_kyc(Arc::new(LocalKyc::default())).with_payout_files(Arc::new(LocalFiles::default()));
     (app, counting)
+}
+
+/// The test's own client of a table, and a worker's state over it.
+pub(super) async fn clients((dynamodb_url, table): (&str, &str), stripe: &StripeConfig, clock: Clock) -> (Client, App) {
+    let (app, _) = app((functions_client(dynamodb_url).await, table), clock, stripe);
+    let app = app.with_sagas(Arc::new(Noted::default()));
+    (client(dynamodb_url).await, app)
 }
 
 impl Host {

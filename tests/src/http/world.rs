@@ -3,7 +3,6 @@
 
 use super::books::{Books, Row};
 use super::host::{self, Host};
-use super::settling::Noted;
 use super::{Api, Call, Who};
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
@@ -20,7 +19,6 @@ use ledger_local::stripe::Simulator;
 use ledger_local::{clock, seed};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
-use ledger_runtime::config::StripeConfig;
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::ApplyError;
 use serde_json::{Value, json};
@@ -128,7 +126,7 @@ impl World {
 
     async fn opened(host: Arc<Host>, tenant: &str, terms: &TenantTerms, legacy: Option<Model>, clock: Clock) -> Self {
         let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
-        let (dynamodb, app) = clients((stack.dynamodb_url(), stack.table()), stack.stripe(), clock).await;
+        let (dynamodb, app) = host::clients((stack.dynamodb_url(), stack.table()), stack.stripe(), clock).await;
         let config = tenant::open(&slug, terms, legacy, app.now()).expect("a configuration");
         gate::as_test(open(&app, &slug, &config)).await;
         let (url, table) = (stack.url(), stack.table().to_owned());
@@ -137,7 +135,7 @@ impl World {
 
     /// The demo tenant of a stack that runs in another process.
     pub async fn remote(url: &str, (dynamodb_url, table): (&str, &str)) -> Self {
-        let (dynamodb, app) = clients((dynamodb_url, table), &Simulator::access_at(url), Clock::system()).await;
+        let (dynamodb, app) = host::clients((dynamodb_url, table), &Simulator::access_at(url), Clock::system()).await;
         Self::over((&Demo::fixed().tenant, table), url, app, dynamodb, Tokens::Dev).await
     }
 
@@ -352,13 +350,6 @@ async fn open(app: &App, tenant: &Tenant, config: &Transaction) {
             Err(why) => panic!("a tenant of this test's own: {why:?}"),
         }
     }
-}
-
-/// The test's own client of a table, and a worker's state over it.
-async fn clients((dynamodb_url, table): (&str, &str), stripe: &StripeConfig, clock: Clock) -> (Client, App) {
-    let (app, _) = host::app((host::functions_client(dynamodb_url).await, table), clock, stripe);
-    let app = app.with_sagas(Arc::new(Noted::default()));
-    (host::client(dynamodb_url).await, app)
 }
 
 impl Customer {

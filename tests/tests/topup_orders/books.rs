@@ -161,7 +161,7 @@ pub(crate) fn against(model: &Model, story: &Story) -> Vec<String> {
     let item = |sk: &str| model.iter().find(|((pk, of), _)| of == sk && pk.ends_with(&topup)).map(|(_, item)| item);
     let state = |sk: &str| item(sk).map_or("-", |item| text(item, "state")).to_owned();
     expect("the top-up".to_owned(), state("TOPUP"), truth.topup.to_owned());
-    for (name, want) in [("owed", truth.owed), ("refundable", truth.refundable)] {
+    for (name, want) in [("owed", truth.owed.cast_signed()), ("refundable", truth.refundable)] {
         expect(name.to_owned(), maybe(item("TOPUP").unwrap(), name).to_string(), want.to_string());
     }
     for (n, want) in truth.refunds.iter().enumerate() {

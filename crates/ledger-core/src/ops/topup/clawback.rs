@@ -96,7 +96,7 @@ impl Clawback {
         let state = read::text(item, "state")?;
         let state = [ClawbackState::Taken, ClawbackState::Returned].into_iter().find(|s| s.name() == state);
         let state = state.ok_or_else(|| wrong("state"))?;
-        let lowered = read::opt_number(item, LOWERED).map(|number| stored_amount(Asset::Ecopay, number));
+        let lowered = read::opt_number(item, LOWERED)?.map(|number| stored_amount(Asset::Ecopay, number));
         Ok(Self {
             id: psp_id(item, "psp_id")?.ok_or_else(|| wrong("psp_id"))?,
             amount: stored_amount(Asset::Ecopay, read::number(item, "amount")?).ok_or_else(|| wrong("amount"))?,
