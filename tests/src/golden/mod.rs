@@ -16,6 +16,7 @@ pub mod command;
 pub mod command_hold;
 pub mod command_job;
 pub mod command_migration;
+pub mod command_psp;
 pub mod compare;
 pub mod compare_reads;
 pub mod create;
