@@ -159,7 +159,9 @@ fn mutate(dice: &mut Dice, call: &Call, others: &[Who]) -> Call {
 fn is_well_formed(call: &Call, answer: &Answer) {
     let of = || format!("{call:?}: {answer:?}");
     assert!(answer.status < 500, "{}", of());
-    let gateway = answer.status == 401 && answer.code().is_none();
+    // The gateway answers by itself where there is no valid token, and where a path has a malformed escape.
+    let is_refused_path = answer.status == 400 && call.path.contains('%');
+    let gateway = (answer.status == 401 || is_refused_path) && answer.code().is_none();
     let expected = if answer.status < 400 || gateway { "application/json" } else { "application/problem+json" };
     assert_eq!(answer.header("content-type"), Some(expected), "{}", of());
     let json: Value = serde_json::from_str(&answer.body).unwrap_or_else(|_| panic!("{}", of()));

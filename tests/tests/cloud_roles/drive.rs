@@ -81,6 +81,7 @@ async fn views(stage: &Stage) {
     }
     view(format!("/v1/me/transactions/{}", pay.1), own).await;
     view(format!("/v1/me/operations/pay/{}", pay.0), own).await;
+    view(format!("/v1/me/operations/pay?key={}", pay.0), own).await;
     view(format!("/v1/me/topups/{}", topup.id), own).await;
     for path in ["", "/balances", "/payments"] {
         view(format!("/v1/merchant{path}"), &merchant.who).await;

@@ -81,7 +81,7 @@ async fn everything_else_flows() {
     let marks = books.rows.iter().filter_map(|((_, sk), row)| Some((sk, opt_text(row, "due_pk")?)));
     assert!(marks.clone().all(|(sk, mark)| sk.starts_with("TXN#") && mark.contains("#due#seal#")));
     assert_eq!((marks.count(), due(&books)), (rows.len() - 2, 0));
-    for (at, why) in [(1, "sum to zero"), (2, "`odd`"), (3, "attribute"), (7, "InvalidMessageContents")] {
+    for (at, why) in [(1, "sum to zero"), (2, "`odd`"), (3, "`created_at`"), (7, "InvalidMessageContents")] {
         let entry = json!({"pk": text(&rows[at], "uuid"), "sk": text(&rows[at], "type")});
         let letter = letters.iter().find(|letter| letter["entry"] == entry).expect("a letter");
         assert_eq!(letter["tenant"], "poison");
