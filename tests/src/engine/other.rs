@@ -13,11 +13,12 @@ use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_smithy_types::body::SdkBody;
 use ledger_local::engine::{Data, EngineConfig};
+use ledger_runtime::clock::Clock;
 use ledger_runtime::dynamo;
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::runtime::Runtime;
 
 /// The URL of the DynamoDB that tests run on instead of the embedded engine; `aws` is AWS itself.
@@ -43,9 +44,9 @@ pub fn given_url() -> Option<String> {
 #[must_use]
 pub fn new_table_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock");
+    let now = Clock::system().now();
     let next = NEXT.fetch_add(1, Ordering::SeqCst);
-    format!("{TEST_TABLE_PREFIX}{}-{}-{next}", now.as_millis(), std::process::id())
+    format!("{TEST_TABLE_PREFIX}{}-{}-{next}", now.millis(), std::process::id())
 }
 
 /// A table of its own at an endpoint, made here and deleted when it is dropped.
@@ -188,12 +189,15 @@ fn renamed(json: &Json, from: &str, to: &str) -> Json {
     }
 }
 
+/// An answer's status and body.
+type RawAnswer = (u16, Vec<u8>);
+
 /// Puts a request of the test's own in the place of the SDK's before it is signed, and keeps the answer.
 #[derive(Clone, Debug)]
 struct Exchange {
     operation: String,
     body: Json,
-    answer: Arc<Mutex<Option<(u16, Vec<u8>)>>>,
+    answer: Arc<Mutex<Option<RawAnswer>>>,
 }
 
 impl Intercept for Exchange {

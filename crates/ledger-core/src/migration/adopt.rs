@@ -350,9 +350,8 @@ fn is_readable(god: &Item, read: &Snapshot) -> Result<(), Unadoptable> {
         return Err(wrong(null, NULL));
     }
     let texts = ["name", "email", "phone_number"];
-    match texts.into_iter().find(|text| !matches!(god.get(*text), None | Some(Value::S(_)))) {
-        Some(text) => return Err(wrong(text, NO_TEXT)),
-        None => {}
+    if let Some(text) = texts.into_iter().find(|text| !matches!(god.get(*text), None | Some(Value::S(_)))) {
+        return Err(wrong(text, NO_TEXT));
     }
     TIMES.into_iter().try_for_each(|name| LegacyKind::Time.read(name, god.get(name), None).map(drop))
 }

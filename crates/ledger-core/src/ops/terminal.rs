@@ -112,7 +112,6 @@ impl EnrolmentCode {
 
     /// Whether this very code has been answered with this very key: then a terminal that lost the
     /// answer gets it again. The code alone proves nothing more than it did the first time.
-    #[must_use]
     ///
     /// # Errors
     /// [`ItemError`] if the slot does not look as we write it.

@@ -89,7 +89,10 @@ fn kept_value(value: AttributeValue) -> Option<Value> {
         AttributeValue::Bs(blobs) => Value::L(blobs.into_iter().map(|blob| Value::B(blob.into_inner())).collect()),
         AttributeValue::L(values) => list(values),
         AttributeValue::M(map) => Value::M(kept(map)),
-        other => from_sdk(other)?,
+        AttributeValue::S(_) | AttributeValue::N(_) | AttributeValue::Bool(_) | AttributeValue::B(_) => {
+            from_sdk(value)?
+        }
+        AttributeValue::Null(_) | AttributeValue::Unknown { .. } | _ => return None,
     })
 }
 

@@ -14,7 +14,8 @@ struct Token(Arc<Mutex<(u32, u32)>>);
 
 impl Token {
     fn exchange(&self) {
-        self.0.lock().unwrap().0 += 1;
+        let mut state = self.0.lock().unwrap();
+        state.0 = state.0.saturating_add(1);
     }
 
     fn reads(&self) -> u32 {
@@ -26,8 +27,8 @@ impl SecretSource for Token {
     fn read(&self) -> BoxFuture<'_, Result<Masked<String>, SecretError>> {
         async {
             let mut state = self.0.lock().unwrap();
-            state.1 += 1;
-            Ok(Masked::new(format!("tok_{}\n", state.0 + 1)))
+            state.1 = state.1.saturating_add(1);
+            Ok(Masked::new(format!("tok_{}\n", state.0.saturating_add(1))))
         }
         .boxed()
     }
