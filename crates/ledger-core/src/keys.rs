@@ -412,8 +412,8 @@ pub fn shard_of(id: Uuid, shards: Shards) -> u32 {
 /// How many shards an index key is spread over: 1 to 64, only ever raised.
 ///
 /// A writer may believe a smaller count for the time of its cache, and a record keeps the count that it was
-/// made with: both write to shards that every later count includes. So whoever looks for work reads all
-/// shards up to the count, and whoever concludes something from what is *not* there reads the count afresh.
+/// made with: both write to shards that every later count includes. So a worker that looks for work reads all
+/// shards up to the count, and a reader that relies on what is *not* there reads the count afresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shards(u32);
 

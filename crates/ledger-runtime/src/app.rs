@@ -258,7 +258,7 @@ impl App {
         Ok(self.inner.records.tenant(self.dynamo(), tenant, self.now()).await?.is_some())
     }
 
-    /// A merchant's terms as they are in the store: for whoever concludes something from what is *not* on the
+    /// A merchant's terms as they are in the store: for a caller that relies on what is *not* on the
     /// merchant's shards, whose number may have been raised a moment ago.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! A stack that runs on threads of its own, so that tests with a runtime each can share it.
-//! It stops when nobody holds it any more; nothing of it is on disk. With `LEDGER_ENGINE_URL` its table is at that
+//! It stops with its last handle; nothing of it is on disk. With `LEDGER_ENGINE_URL` its table is at that
 //! endpoint, under a name of its own, and is deleted when the stack stops.
 
 use super::settling::Noted;

@@ -42,7 +42,7 @@ async fn look_up_answers_for_the_right_key_or_not_at_all() {
             assert!(matches!(answer.status, 400 | 404), "{key} as {path}: {answer:?}");
         }
     }
-    // A UUID in another spelling cannot be told from it; the answer says which key it is for.
+    // A UUID in another spelling cannot be distinguished from it; the answer says which key it is for.
     let respelled = look_up(format!("/v1/me/operations/pay/{}", encoded(&uuid.replacen('-', "%2D", 1)))).await.good();
     assert_eq!(respelled.text("/key"), uuid);
     assert_eq!(look_up(format!("/v1/me/operations/pay/{uuid}")).await.good().text("/state"), "done");

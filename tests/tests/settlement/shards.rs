@@ -126,7 +126,7 @@ async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
     for mark in ["#due#publish#", "#due#credit#", "#due#seal#"] {
         assert_eq!(shards(&books, "due_pk", mark), BTreeSet::new(), "{mark} is left");
     }
-    // Everything was told, each account's in order, and is sealed.
+    // Every entry was published, each account's in order, and is sealed.
     let told: BTreeSet<String> = events.delivered().into_iter().map(|delivery| delivery.id).collect();
     for (pk, sk, row) in books.under("TXN#") {
         assert!(told.contains(text(row, "transaction_id")) && row.contains_key("sealed"), "{pk} {sk}");

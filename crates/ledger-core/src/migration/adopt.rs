@@ -275,7 +275,7 @@ fn nothing_of_ours(
     }
 }
 
-/// Whether what a counterpart has in a legacy item could be taken over: nobody is shown what the ledger would not keep.
+/// Whether what a counterpart has in a legacy item can be adopted: no answer shows what the ledger would not keep.
 ///
 /// # Errors
 /// [`Unadoptable`] as [`adopt`] gives it.

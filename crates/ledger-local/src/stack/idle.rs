@@ -1,4 +1,4 @@
-//! What a stack does while nobody asks it anything: nothing.
+//! A stack without requests asks its store nothing.
 
 use super::*;
 

@@ -113,7 +113,7 @@ impl Held<'_> {
     /// the merchant over.
     pub(super) async fn credit(&self, work: &mut Work) -> Result<(), Problem> {
         for batch in 0..BATCHES_MAX {
-            // Whoever was taken gets one batch: its next turn may be several ticks away.
+            // A merchant whose lease was taken gets one batch: its next turn may be several ticks away.
             if batch > 0 && Instant::now() >= self.until {
                 return Ok(());
             }

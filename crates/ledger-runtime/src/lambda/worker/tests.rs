@@ -180,7 +180,7 @@ fn what_is_none_of_these_is_refused() {
     }
 }
 
-/// A deployment's schedules come before its tenants: nobody is paged for that.
+/// A deployment's schedules come before its tenants: that pages no one.
 #[tokio::test]
 async fn tick_for_a_tenant_that_is_not_open_does_nothing_and_warns_once() {
     let absent = || std::iter::repeat_n(Step::Ok(json!({})), 10);
