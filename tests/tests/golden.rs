@@ -4,7 +4,7 @@
 use ledger_tests::golden::{cases, create, judge, reads, vector};
 use ledger_tests::{rules, wire};
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `check` on every id and names all that fail, not only the first.
@@ -25,7 +25,8 @@ fn every_vector_builds_executes_and_means_what_it_says() {
 
 #[test]
 fn every_superseded_vector_still_does_what_it_says() {
-    each(vector::superseded(), |id, text| judge::check_standing(&vector::Vector::read(id, &text)));
+    let all = vector::superseded().into_iter().map(|(version, id, text)| (format!("{version}/{id}"), (id, text)));
+    each(all, |_, (id, text)| judge::check_standing(&vector::Vector::read(&id, &text)));
 }
 
 /// On the engine that `LEDGER_ENGINE_URL` names, over the network; without it on the embedded one behind a listener.
@@ -49,10 +50,11 @@ mod on_another_engine {
     fn every_vector_ends_there_as_it_says_and_as_on_the_embedded_engine() {
         let (other, embedded) = (OtherEngine::judged(), Embedded::default());
         let (known, mut differs, mut ran) = (deviations::known("writes/"), BTreeSet::new(), 0_usize);
-        let current = vector::current().into_iter().map(|of| (of, true));
-        for ((id, text), is_current) in current.chain(vector::superseded().into_iter().map(|of| (of, false))) {
+        let current = vector::current().into_iter().map(|(id, text)| (id.clone(), id, text, true));
+        let before = vector::superseded().into_iter();
+        let before = before.map(|(version, id, text)| (format!("{version}/{id}"), id, text, false));
+        for (case, id, text, is_current) in current.chain(before) {
             let vector = Vector::read(&id, &text);
-            let case = if is_current { id } else { format!("v1/{id}") };
             let judging = || match is_current {
                 true => judge::check_on(&other, &vector),
                 false => judge::check_standing_on(&other, &vector),
@@ -132,7 +134,7 @@ mod on_another_engine {
 /// As plain data, before any engine sees them: what a vector says is written, or stands in the table, DynamoDB accepts.
 #[test]
 fn every_request_of_every_vector_obeys_dynamodbs_rules() {
-    let all = ["v1", "v2"].into_iter().flat_map(|version| {
+    let all = vector::VERSIONS.into_iter().flat_map(|version| {
         vector::files(version).into_iter().map(move |(id, text)| (format!("{version}/{id}"), (id, text)))
     });
     each(all, |_, (id, text)| {
@@ -162,15 +164,21 @@ fn every_file_has_its_case_and_every_case_its_file() {
     let ids: BTreeSet<&str> = all.iter().map(|case| case.id).collect();
     assert_eq!(ids.len(), all.len(), "a case's id twice");
     let wanted: BTreeSet<(&str, &str)> = all.iter().map(|case| (case.version, case.id)).collect();
-    let (first, newer) = (vector::files("v1"), vector::files("v2"));
-    let in_v1 = first.keys().filter(|id| !newer.contains_key(*id)).map(|id| ("v1", id.as_str()));
-    let files: BTreeSet<(&str, &str)> = in_v1.chain(newer.keys().map(|id| ("v2", id.as_str()))).collect();
+    let versions = vector::VERSIONS.map(|version| (version, vector::files(version)));
+    let newest: BTreeMap<&str, &str> =
+        versions.iter().flat_map(|(version, files)| files.keys().map(|id| (id.as_str(), *version))).collect();
+    let files: BTreeSet<(&str, &str)> = newest.iter().map(|(id, version)| (*version, *id)).collect();
     let missing: Vec<_> = wanted.difference(&files).collect();
     assert!(missing.is_empty(), "run `cargo run -p ledger-tests --bin golden-new` for {missing:#?}");
     let orphans: Vec<_> = files.difference(&wanted).collect();
     assert!(orphans.is_empty(), "no case in code for {orphans:#?}");
-    let of_nothing: Vec<_> = newer.keys().filter(|id| !first.contains_key(*id)).collect();
-    assert!(of_nothing.is_empty(), "these supersede nothing, and so belong to v1: {of_nothing:#?}");
+    let newer = versions.iter().zip(&versions[1..]);
+    let of_nothing: Vec<_> = newer
+        .flat_map(|((_, before), (version, files))| {
+            files.keys().filter(|id| !before.contains_key(*id)).map(move |id| format!("{version}/{id}"))
+        })
+        .collect();
+    assert!(of_nothing.is_empty(), "these supersede nothing, and so belong to the version before: {of_nothing:#?}");
 }
 
 #[test]

@@ -115,6 +115,7 @@ async fn every_kind_of_disorder_is_found() {
     let is_in = |state: &'static str| move |row: &Row| row.get("state") == Some(&AttributeValue::S(state.to_owned()));
     let succeeded = is_in("succeeded");
     let of_topup = |state: &'static str| move |row: &Row| row.contains_key("topup_id") && is_in(state)(row);
+    let owes = |row: &Row| row.contains_key("owed");
     let reserves = |row: &Row| row.get("reserved") == Some(&n("700"));
     let was_held = |row: &Row| row.contains_key("expires_at") && is_in("captured")(row);
     let entry_of = |name: &'static str| {
@@ -168,7 +169,8 @@ async fn every_kind_of_disorder_is_found() {
         ("a credit under an id of its own", moved("TXN#", &operation("topup"))),
         ("more to refund of a top-up", set("TOPUP", &succeeded, "refundable", n("10000"))),
         ("points that were never taken back", set("TOPUP", &succeeded, "points_taken_back", n("99"))),
-        ("nothing owed for a dispute", set("TOPUP", &succeeded, "owed", n("0"))),
+        ("a debt of an earlier release", set("TOPUP", &succeeded, "owed", n("1"))),
+        ("nothing owed for a dispute", set("BALANCE#ECOPAY", &owes, "owed", n("0"))),
         ("an unpaid top-up that nobody looks at", unset("TOPUP", &is_in("pending"), "due_pk")),
         ("a refund of a top-up that is gone", without("REFUND#", &of_topup("pending"))),
         ("a refund that holds nothing", set("REFUND#", &of_topup("pending"), "state", s("succeeded"))),

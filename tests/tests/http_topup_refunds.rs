@@ -41,6 +41,10 @@ async fn at_stripe(world: &World, topup: &Topup) -> Vec<Value> {
     objects.filter(|refund| refund["payment_intent"] == topup.intent).collect()
 }
 
+fn less(balance: &str, taken: i64) -> String {
+    (balance.parse::<i64>().expect("a whole number") - taken).to_string()
+}
+
 fn id(object: &Value) -> &str {
     object["id"].as_str().expect("an id")
 }
@@ -204,14 +208,15 @@ async fn two_refunds_at_once() {
     world.check_books().await;
 }
 
-/// A dispute takes what the wallet holds, and the tenant bears the rest; money that comes back pays
-/// the tenant first. What the dispute took cannot be refunded as well.
+/// A dispute takes what may be spent and its share of the points, and the wallet owes the rest; money that comes back
+/// pays that first. What the dispute took cannot be refunded as well.
 #[tokio::test]
 async fn a_dispute_of_money_that_is_partly_gone() {
     let (world, customer, topup) = topped_up("dispute").await;
     let merchant = world.merchant().await;
     let _ = world.api.settle(&customer.pays(&merchant, "6000")).await.good();
-    let points = world.balance(&customer, "POINT").await;
+    let before = world.balance(&customer, "POINT").await;
+    let points = less(&before, 400);
     let dispute = world.stripe(&format!("/payment_intents/{}/dispute", topup.intent), &json!({"amount": 8000})).await;
     let withdrawn = "charge.dispute.funds_withdrawn";
     for kind in ["charge.dispute.created", withdrawn, withdrawn] {
@@ -227,7 +232,7 @@ async fn a_dispute_of_money_that_is_partly_gone() {
     world.adjust(&json!({"customer_id": customer.id}), "credit", "1000").await;
     let refused = world.api.settle(&topup.refund(&world, "1000")).await.problem(400, "psp_refused");
     assert_eq!(refused.text("/psp_code"), "charge_disputed");
-    // What comes back of this top-up pays what the tenant bears of it.
+    // What comes back pays what the wallet owes.
     assert_eq!(wallet(&world, &customer).await, ["0", "0", points.as_str(), "0"]);
     assert_eq!(world.check_books().await.posted("disputes", "ECOPAY"), (-3000).into());
 
@@ -237,7 +242,7 @@ async fn a_dispute_of_money_that_is_partly_gone() {
     {
         assert_eq!(world.deliver(kind, id(&dispute)).await, 200);
     }
-    assert_eq!(wallet(&world, &customer).await, ["5000", "0", points.as_str(), "0"]);
+    assert_eq!(wallet(&world, &customer).await, ["5000", "0", before.as_str(), "0"]);
     let books = world.check_books().await;
     assert_eq!(books.posted("disputes", "ECOPAY"), 0.into());
     assert_eq!(books.posted("stripe_clearing", "ECOPAY"), (-10_000).into());
@@ -259,7 +264,7 @@ async fn won_dispute_that_is_withdrawn_again_is_taken_again() {
     let _ = world.stripe(&format!("/disputes/{}/overturn", id(&dispute)), &json!({})).await;
     for kind in [withdrawn, reinstated, withdrawn] {
         deliver(kind).await;
-        assert_eq!(wallet(&world, &customer).await, ["3000", "0", points.as_str(), "0"], "{kind}");
+        assert_eq!(wallet(&world, &customer).await, ["3000", "0", less(&points, 350).as_str(), "0"], "{kind}");
     }
     let books = world.check_books().await;
     assert_eq!((books.entries_of("clawback"), books.entries_of("clawback_returned")), (2, 1));
@@ -268,7 +273,71 @@ async fn won_dispute_that_is_withdrawn_again_is_taken_again() {
     assert_eq!(world.reconciled().await["status"], "clean");
 }
 
-/// An empty wallet: all of it stands on the tenant's account, none below zero.
+/// What is held at the time is taken as it comes back, before it can be spent: released by a capture of a part, and
+/// refunded of what was captured. A debt that a wallet has no longer is taken by nothing.
+#[tokio::test]
+async fn dispute_of_money_that_is_held_takes_it_when_it_comes_back() {
+    let (world, customer, topup) = topped_up("dispute-held").await;
+    let merchant = world.merchant().await;
+    let authorize = merchant.authorizes(&customer.code(&world).await, "6000");
+    let payment = world.api.settle(&authorize).await.good().text("/payment_id");
+    let dispute = world.stripe(&format!("/payment_intents/{}/dispute", topup.intent), &json!({})).await;
+    assert_eq!(world.deliver("charge.dispute.funds_withdrawn", id(&dispute)).await, 200);
+    assert_eq!(wallet(&world, &customer).await, ["0", "6000", "0", "0"]);
+    assert_eq!(world.wallet(&customer, "ECOPAY").await["owed"], "6000");
+    assert_eq!(world.reconciled().await["status"], "clean");
+
+    let captured = world.api.settle(&merchant.captures(&payment, Some("2500"))).await.good().json();
+    assert_eq!((&captured["status"], &captured["amount"]), (&json!("captured"), &json!("2500")), "{captured}");
+    assert_eq!(wallet(&world, &customer).await, ["0", "0", "25", "0"]);
+    assert_eq!(world.wallet(&customer, "ECOPAY").await["owed"], "2500");
+    let _ = world.api.settle(&customer.pays(&merchant, "1")).await.problem(400, "insufficient_balance");
+    let _ = world.api.settle(&merchant.refunds(&payment, "1000")).await.good();
+    assert_eq!(world.wallet(&customer, "ECOPAY").await["owed"], "1500");
+    let books = world.check_books().await;
+    assert_eq!(books.posted("disputes", "ECOPAY"), (-1500).into());
+    assert_eq!(world.reconciled().await["status"], "clean");
+
+    // Fresh money is not taken; what the provider gives back pays the rest.
+    world.adjust(&json!({"customer_id": customer.id}), "credit", "700").await;
+    assert_eq!(world.balance(&customer, "ECOPAY").await, "700");
+    let _ = world.stripe(&format!("/disputes/{}/win", id(&dispute)), &json!({})).await;
+    assert_eq!(world.deliver("charge.dispute.funds_reinstated", id(&dispute)).await, 200);
+    assert_eq!(world.balance(&customer, "ECOPAY").await, "9200");
+    assert_eq!(world.wallet(&customer, "ECOPAY").await.get("owed"), None);
+    let _ = world.api.settle(&merchant.refunds(&payment, "1500")).await.good();
+    assert_eq!(world.balance(&customer, "ECOPAY").await, "10700");
+    assert_eq!(world.check_books().await.posted("disputes", "ECOPAY"), 0.into());
+    assert_eq!(world.reconciled().await["status"], "clean");
+}
+
+/// Points of the top-up that are held are owed, and those that were spent are paid for with money.
+#[tokio::test]
+async fn dispute_takes_points_that_are_held_when_they_come_back() {
+    let (world, customer, topup) = topped_up("dispute-points").await;
+    let merchant = world.merchant().await;
+    let _ = world.api.settle(&customer.pays(&merchant, "100").field("points", "100")).await.good();
+    let authorize = merchant.authorizes(&customer.code(&world).await, "300").field("asset", "POINT");
+    let payment = world.api.settle(&authorize).await.good().text("/payment_id");
+    assert_eq!(wallet(&world, &customer).await, ["10000", "0", "100", "300"]);
+    let dispute = world.stripe(&format!("/payment_intents/{}/dispute", topup.intent), &json!({"amount": 9000})).await;
+    assert_eq!(world.deliver("charge.dispute.funds_withdrawn", id(&dispute)).await, 200);
+    // 450 of 500: 100 are there, 300 are held, and 50 yen are taken for those that were spent.
+    assert_eq!(wallet(&world, &customer).await, ["950", "0", "0", "300"]);
+    assert_eq!(world.wallet(&customer, "POINT").await["owed"], "300");
+    let _ = world.api.settle(&merchant.voids(&payment)).await.good();
+    assert_eq!(wallet(&world, &customer).await, ["950", "0", "0", "0"]);
+    assert_eq!(world.wallet(&customer, "POINT").await.get("owed"), None);
+    assert_eq!(world.reconciled().await["status"], "clean");
+    let _ = world.stripe(&format!("/disputes/{}/win", id(&dispute)), &json!({})).await;
+    assert_eq!(world.deliver("charge.dispute.funds_reinstated", id(&dispute)).await, 200);
+    assert_eq!(wallet(&world, &customer).await, ["10000", "0", "400", "0"]);
+    let books = world.check_books().await;
+    assert_eq!((books.posted("disputes", "ECOPAY"), books.posted("disputes", "POINT")), (0.into(), 0.into()));
+    assert_eq!(world.reconciled().await["status"], "clean");
+}
+
+/// An empty wallet owes all of it, and is not below zero.
 #[tokio::test]
 async fn a_dispute_of_money_that_is_all_gone() {
     let (world, customer, topup) = topped_up("dispute-empty").await;
@@ -311,7 +380,7 @@ async fn a_dispute_before_its_payment() {
         assert_eq!(world.deliver(kind, id(&dispute)).await, 200);
     }
     assert_eq!(world.deliver("payment_intent.succeeded", &topup.intent).await, 200);
-    assert_eq!(wallet(&world, &customer).await, ["0", "0", "100", "0"]);
+    assert_eq!(wallet(&world, &customer).await, ["0", "0", "0", "0"]);
     let books = world.check_books().await;
     assert_eq!((books.entries_of("topup"), books.entries_of("clawback")), (1, 1));
 }
@@ -324,7 +393,7 @@ async fn a_refund_at_the_dashboard() {
     for kind in ["refund.created", "refund.created"] {
         assert_eq!(world.deliver(kind, id(&made)).await, 200);
     }
-    assert_eq!(wallet(&world, &customer).await, ["7000", "0", "500", "0"]);
+    assert_eq!(wallet(&world, &customer).await, ["7000", "0", "350", "0"]);
     let books = world.check_books().await;
     assert_eq!((books.entries_of("clawback"), books.entries_of("topup_refund_paid")), (1, 0));
     let _ = world.stripe(&format!("/refunds/{}/fail", id(&made)), &json!({})).await;
@@ -332,12 +401,12 @@ async fn a_refund_at_the_dashboard() {
         assert_eq!(world.deliver(kind, id(&made)).await, 200);
     }
     assert_eq!(wallet(&world, &customer).await, ["10000", "0", "500", "0"]);
-    // What is gone at Stripe cannot go again, and points of all that is gone are taken back.
+    // What is gone at Stripe cannot go again, nor can its points.
     let made = world.stripe(&format!("/payment_intents/{}/refund", topup.intent), &json!({"amount": 3000})).await;
     assert_eq!(world.deliver("refund.created", id(&made)).await, 200);
     world.adjust(&json!({"customer_id": customer.id}), "credit", "3000").await;
     let _ = world.api.settle(&topup.refund(&world, "7001")).await.problem(400, "over_refund");
-    assert_eq!(wallet(&world, &customer).await, ["10000", "0", "500", "0"]);
+    assert_eq!(wallet(&world, &customer).await, ["10000", "0", "350", "0"]);
     let _ = refunded(&world, &topup, "7000").await;
     assert_eq!(wallet(&world, &customer).await, ["3000", "0", "0", "0"]);
     world.check_books().await;

@@ -38,6 +38,8 @@ pub mod attr {
     pub const HELD: &str = "held";
     /// Headroom under the cap that is reserved for an inflow.
     pub const RESERVED: &str = "reserved";
+    /// What a dispute took and the account could not give: value that comes back pays it first.
+    pub const OWED: &str = "owed";
     /// `balance` + `held` + `reserved`: what a cap is held against.
     pub const EXPOSURE: &str = "exposure";
     /// Present while an account may not be debited; its value says who froze it.

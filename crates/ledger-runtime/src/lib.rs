@@ -7,6 +7,7 @@ pub mod clock;
 pub mod config;
 pub mod crediting;
 pub mod cursor;
+pub mod debts;
 pub mod dynamo;
 pub mod entropy;
 pub mod execute;

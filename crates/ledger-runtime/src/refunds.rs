@@ -2,6 +2,7 @@
 //! merchant's face and the terminal's share it.
 
 use crate::app::App;
+use crate::debts::PayerDebts;
 use crate::execute::PlanError;
 use crate::request::AmountText;
 use ledger_core::account::Account;
@@ -39,7 +40,13 @@ impl RefundRequest<'_> {
     ///
     /// # Errors
     /// [`PlanError`], with the marker if the key has been used.
-    pub async fn plan(&self, app: &App, claim: &Claim, cx: &Context) -> Result<Planned<RefundReceipt>, PlanError> {
+    pub async fn plan(
+        &self,
+        app: &App,
+        claim: &Claim,
+        debts: &PayerDebts,
+        cx: &Context,
+    ) -> Result<Planned<RefundReceipt>, PlanError> {
         let items = app.ledger().read_for(claim, &[keys::payment(self.tenant, self.payment)]).await?;
         let item = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
         let payment = PaymentRecord::read(&item)?;
@@ -57,12 +64,14 @@ impl RefundRequest<'_> {
             (Account::Customer(customer), Some(_)) => Some(self.points(app, customer).await?),
             (Account::Customer(_) | Account::Card(_) | Account::Merchant(_) | Account::Tenant(_), _) => None,
         };
+        let wallet = debts.wallet(app, self.tenant, payment.payer).await?;
         let refund = Refund {
             tenant: self.tenant,
             merchant: &merchant,
             payment: &payment,
             amount: amount.as_ref(),
             points: points.as_ref(),
+            wallet: &wallet,
             reason: self.reason,
             reference: self.terminal.map(|terminal| Partition::terminal(self.tenant, terminal)),
         };

@@ -9,6 +9,7 @@ use ledger_core::keys::{self, attr};
 use ledger_core::ops::{PaymentRecord, PaymentState, TenantTerms, hold_expire};
 use ledger_core::reads;
 use ledger_runtime::app::App;
+use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::execute::ok;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::views::PaymentDetail;
@@ -66,7 +67,12 @@ async fn expire(app: &App, tenant: &Tenant, terms: &TenantTerms, listed: &Item) 
         return Ok(false);
     }
     let claim = hold_expire::claim(tenant, &seen, app.now()).map_err(Problem::key)?;
-    let plan = async |cx| Ok(hold_expire::plan(tenant, &payment().await?, terms, &cx)?);
+    let debts = PayerDebts::default();
+    let plan = async |cx| {
+        let payment = payment().await?;
+        let wallet = debts.wallet(app, tenant, payment.payer).await?;
+        Ok(hold_expire::plan(tenant, (&payment, &wallet), terms, &cx)?)
+    };
     let render = |payment: &PaymentRecord| ok(&PaymentDetail::from(payment));
     let outcome = app.perform(claim, Admission::Execute, plan, render).await;
     let fresh = !outcome.is_replay();

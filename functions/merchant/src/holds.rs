@@ -10,6 +10,7 @@ use ledger_core::ops::capture::{self, Capture};
 use ledger_core::ops::void::{self, Void};
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
+use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Caller, Merchant};
 use ledger_runtime::problem::Problem;
@@ -55,15 +56,23 @@ pub(crate) async fn capture(
     let fields = Fields::new().with_some("amount", body.amount.as_ref().map(AmountText::canonical).transpose()?);
     let request = CanonicalRequest { method: "POST", path: format!("/v1/merchant/payments/{id}/capture"), fields };
     let (claim, admission) = app.claim(&who, Operation::Capture, key, request).await?;
+    let debts = PayerDebts::default();
     let plan = async |cx| {
         let payment = own_payment(&app, &who, &claim, id).await?;
+        let wallet = debts.wallet(&app, who.tenant(), payment.payer).await?;
         let terms = app.terms(who.tenant()).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
         let amount = match &body.amount {
             Some(text) => Some(text.to_amount(&payment.spec(&terms), "amount")?),
             None => None,
         };
-        let capture = Capture { tenant: who.tenant(), merchant: &merchant, payment: &payment, amount: amount.as_ref() };
+        let capture = Capture {
+            tenant: who.tenant(),
+            merchant: &merchant,
+            payment: &payment,
+            wallet: &wallet,
+            amount: amount.as_ref(),
+        };
         Ok(capture::plan(&capture, &terms, &cx)?)
     };
     Ok(app.perform(claim.clone(), admission, plan, |payment| ok(&PaymentDetail::from(payment))).await)
@@ -90,10 +99,12 @@ pub(crate) async fn void(
     let fields = Fields::new().with_some("reason", reason.as_ref().map(FreeText::expose));
     let request = CanonicalRequest { method: "POST", path: format!("/v1/merchant/payments/{id}/void"), fields };
     let (claim, admission) = app.claim(&who, Operation::Void, key, request).await?;
+    let debts = PayerDebts::default();
     let plan = async |cx| {
         let payment = own_payment(&app, &who, &claim, id).await?;
+        let wallet = debts.wallet(&app, who.tenant(), payment.payer).await?;
         let terms = app.terms(who.tenant()).await?;
-        let void = Void { tenant: who.tenant(), payment: &payment, reason: reason.as_ref() };
+        let void = Void { tenant: who.tenant(), payment: &payment, wallet: &wallet, reason: reason.as_ref() };
         Ok(void::plan(&void, &terms, &cx)?)
     };
     Ok(app.perform(claim.clone(), admission, plan, |payment| ok(&PaymentDetail::from(payment))).await)

@@ -6,6 +6,7 @@ use ledger_core::ids::PaymentId;
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
+use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Merchant};
 use ledger_runtime::problem::Problem;
@@ -58,7 +59,8 @@ pub(crate) async fn create(
         card: None,
         terminal: None,
     };
-    let plan = async |cx| refund.plan(&app, &claim, &cx).await;
+    let debts = PayerDebts::default();
+    let plan = async |cx| refund.plan(&app, &claim, &debts, &cx).await;
     let render = |receipt: &_| created(format!("/v1/merchant/payments/{payment}"), &RefundView::from(receipt));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

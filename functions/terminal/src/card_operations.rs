@@ -8,6 +8,7 @@ use ledger_core::operation::Operation;
 use ledger_core::ops::card_pay::{self, CardPay};
 use ledger_core::ops::card_topup::{self, CardTopup};
 use ledger_runtime::app::App;
+use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::Caller;
 use ledger_runtime::problem::Problem;
@@ -168,7 +169,8 @@ pub(crate) async fn refund(
         card: Some(card),
         terminal: Some(who.id()),
     };
-    let plan = async |cx| refund.plan(&app, &claim, &cx).await;
+    let debts = PayerDebts::default();
+    let plan = async |cx| refund.plan(&app, &claim, &debts, &cx).await;
     let render = |receipt: &_| created(format!("/v1/terminal/cards/{card}"), &RefundView::from(receipt));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

@@ -166,6 +166,7 @@ impl Ledger {
             payment,
             amount: Some(&yen(40)),
             points: Some(&points),
+            wallet: &ops::SeenWallet::default(),
             reason: None,
             reference: None,
         };

@@ -162,13 +162,14 @@ fn make(
                 Balance::from_stored(Asset::Point, number).unwrap()
             });
             let amount = amount.as_ref().map(|amount| world.amount(amount)).transpose()?;
-            let reason = decode::maybe_text(reason);
+            let (reason, wallet) = (decode::maybe_text(reason), world.wallet(payment.payer));
             let command = Refund {
                 tenant,
                 merchant: &world.merchant(merchant),
                 payment: &payment,
                 amount: amount.as_ref(),
                 points: points.as_ref(),
+                wallet: &wallet,
                 reason: reason.as_ref(),
                 reference: terminal.as_ref().map(|id| Partition::terminal(tenant, TerminalId::parse(id).unwrap())),
             };

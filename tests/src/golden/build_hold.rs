@@ -33,15 +33,25 @@ pub(super) fn make(world: &World, does: &HoldDoes) -> Result<Draft, NoPlan> {
         HoldDoes::Capture { merchant, payment, amount } => {
             let (merchant, payment) = (world.merchant(merchant), read(world, payment)?);
             let amount = amount.as_ref().map(|amount| world.amount(amount)).transpose()?;
-            let command = Capture { tenant, merchant: &merchant, payment: &payment, amount: amount.as_ref() };
+            let command = Capture {
+                tenant,
+                merchant: &merchant,
+                payment: &payment,
+                wallet: &world.wallet(payment.payer),
+                amount: amount.as_ref(),
+            };
             capture::plan(&command, &terms, cx)?.draft
         }
         HoldDoes::Void { payment, reason } => {
             let (payment, reason) = (read(world, payment)?, decode::maybe_text(reason));
-            let command = Void { tenant, payment: &payment, reason: reason.as_ref() };
+            let wallet = &world.wallet(payment.payer);
+            let command = Void { tenant, payment: &payment, wallet, reason: reason.as_ref() };
             void::plan(&command, &terms, cx)?.draft
         }
-        HoldDoes::Expire { payment } => hold_expire::plan(tenant, &read(world, payment)?, &terms, cx)?.draft,
+        HoldDoes::Expire { payment } => {
+            let payment = read(world, payment)?;
+            hold_expire::plan(tenant, (&payment, &world.wallet(payment.payer)), &terms, cx)?.draft
+        }
     })
 }
 

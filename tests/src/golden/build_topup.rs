@@ -73,7 +73,9 @@ pub(super) fn make(
         Does::TopupRefused { topup, refund } => {
             let records = Records::read(world, topup, refund.as_deref())?;
             let effect = match &records.refund {
-                Some(refund) => refused::refund(whose, &records.topup, refund, cx.now)?,
+                Some(refund) => {
+                    refused::refund(whose, (&records.topup, refund), &world.wallet(records.topup.wallet()), cx.now)?
+                }
                 None => refused::topup(whose, &records.topup, cx.now)?,
             };
             let effect = effect.ok_or_else(|| NoPlan("known".to_owned()))?;
@@ -92,7 +94,8 @@ pub(super) fn make(
             let flight = flight_at(world, &marker_key(world, marker)).unwrap();
             let (reason, refusal) = (decode::text(reason), decode::answer(refusal));
             let decider = Decider { actor: decode::actor(actor), reason: &reason };
-            attention::give_up(&flight, &records.topup, records.refund.as_ref(), &refusal, &decider, cx)?.draft
+            let (topup, wallet) = (&records.topup, world.wallet(records.topup.wallet()));
+            attention::give_up(&flight, (topup, records.refund.as_ref()), &wallet, &refusal, &decider, cx)?.draft
         }
         Does::EventKeep { event, kind, why, object } => {
             let kept = KeptEvent {
@@ -164,13 +167,14 @@ impl Records {
         };
         let clawback = clawback.and_then(|id| world.get(&keys::clawback(&world.tenant, self.topup.id, id)));
         let clawback = clawback.map(|item| Clawback::read(item).unwrap());
-        let balance = balance(world, &self.topup, Asset::Ecopay);
+        let wallet = world.wallet(self.topup.wallet());
         let view = View {
             tenant: &world.tenant,
             topup: &self.topup,
             refund: self.refund.as_ref(),
             clawback: clawback.as_ref(),
-            balance: balance.as_ref(),
+            wallet: &wallet,
+            spent_points: world.spent_points(),
         };
         match route::route(&fact, &view, world.cx.now)? {
             Routed::Apply(effect) => Ok(*effect),

@@ -17,7 +17,7 @@ use ledger_core::money::{Amount, AmountError, Asset, AssetSpec, Delta};
 use ledger_core::operation::Operation;
 use ledger_core::ops::crediting::Uncredited;
 use ledger_core::ops::profile::ProfilePatch;
-use ledger_core::ops::{Context, MerchantTerms, TenantTerms};
+use ledger_core::ops::{Context, MerchantTerms, SeenWallet, SpentPoints, TenantTerms};
 use ledger_core::personal::FreeText;
 use ledger_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -57,6 +57,26 @@ impl World {
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<&Item> {
         self.read.get(&(key.pk().to_owned(), key.sk().to_owned()))
+    }
+
+    /// The payer's wallet as it was read.
+    #[must_use]
+    pub fn wallet(&self, account: Account) -> SeenWallet {
+        match account {
+            Account::Customer(id) => {
+                SeenWallet::read(SeenWallet::keys(&self.tenant, id).map(|key| self.find(&key))).unwrap()
+            }
+            Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => SeenWallet::default(),
+        }
+    }
+
+    /// What becomes of spent points; they are deducted where the state has no terms.
+    #[must_use]
+    pub fn spent_points(&self) -> SpentPoints {
+        match self.get(&keys::config(&self.tenant)) {
+            Some(_) => self.terms().spent_points,
+            None => SpentPoints::Deduct,
+        }
     }
 
     /// An item that must have been there.

@@ -35,6 +35,7 @@ pub(super) enum Old {
 pub(super) const NEW: &str = "attribute_not_exists(#uuid)";
 pub(super) const FREE: &str = "(attribute_not_exists(#uuid) OR #ttl < :expired_before)";
 const EXISTS: &str = "attribute_exists(#uuid)";
+const NO_DEBT: &str = "(attribute_not_exists(#owed) OR #owed = :no_debt)";
 const NOT_FROZEN: &str = "attribute_not_exists(#frozen)";
 const NOT_FROZEN_BY_OWNER: &str = "attribute_not_exists(#frozen_by_owner)";
 
@@ -43,7 +44,7 @@ const NOT_FROZEN_BY_OWNER: &str = "attribute_not_exists(#frozen_by_owner)";
 fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
-    let stale_points = matches!(does, "refund" | "topup_refund");
+    let stale_points = matches!(does, "refund" | "topup_refund" | "topup_event");
     let elsewhere = meanings_migration::meanings(does, sk, role, clause).or_else(|| settled(does, role, clause));
     if let Some(rows) = elsewhere.or_else(|| outside(does, role, clause)).or_else(|| held(role, clause)) {
         return rows;
@@ -55,6 +56,11 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
             vec![(Old::Gone, "rejected stale_plan"), (Old::With("state", s("REVERSED")), "rejected stale_plan")]
         }
         (_, NEW) => vec![(Old::Stands, "rejected already_exists")],
+        (_, NO_DEBT) => vec![(Old::Having("owed", n("987")), "rejected stale_plan")],
+        ("payer" | "payee" | "points", "#owed = :seen_owed") => {
+            vec![(Old::Without("owed"), "rejected stale_plan"), (Old::With("owed", n("987654")), "rejected stale_plan")]
+        }
+        ("points", "#held = :seen_held") => vec![(Old::With("held", n("987654")), "rejected stale_plan")],
         (_, EXISTS) => vec![(Old::Gone, "rejected account_missing")],
         // An owner's own unfreezing, which the operator's freeze stops.
         ("card", NOT_FROZEN) if does == "card_own_status" => {

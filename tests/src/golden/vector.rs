@@ -6,7 +6,7 @@ use super::command::Command;
 use crate::wire;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The change of each account, by asset: signed decimal strings.
@@ -80,19 +80,29 @@ impl Vector {
     }
 }
 
+/// The versions, oldest first.
+pub const VERSIONS: [&str; 3] = ["v1", "v2", "v3"];
+
 /// The vectors that say what is built now: the newest of each id.
 #[must_use]
 pub fn current() -> BTreeMap<String, String> {
-    let mut all = files("v1");
-    all.extend(files("v2"));
-    all
+    VERSIONS.into_iter().flat_map(files).collect()
 }
 
-/// The vectors that a newer one of the same id has superseded. What they say was written, and stands.
+/// The vectors that a newer one of the same id has superseded, by version and id. What they say was written, and
+/// remains valid.
 #[must_use]
-pub fn superseded() -> BTreeMap<String, String> {
-    let newer = files("v2");
-    files("v1").into_iter().filter(|(id, _)| newer.contains_key(id)).collect()
+pub fn superseded() -> Vec<(&'static str, String, String)> {
+    let mut newer = BTreeSet::new();
+    let mut found = Vec::new();
+    for version in VERSIONS.into_iter().rev() {
+        for (id, text) in files(version) {
+            if !newer.insert(id.clone()) {
+                found.push((version, id, text));
+            }
+        }
+    }
+    found
 }
 
 /// Where the vectors of a version stand.

@@ -13,7 +13,7 @@ use ledger_core::operation::Operation;
 use ledger_core::ops::payment_code::PaymentCode;
 use ledger_core::ops::profile::{ProfilePatch, Status, WalletView};
 use ledger_core::ops::topup::{self, Routed, TopupRecord, View, route};
-use ledger_core::ops::{self, Context, MerchantTerms, Parts, PaymentRecord};
+use ledger_core::ops::{self, Context, MerchantTerms, Parts, PaymentRecord, SeenWallet, SpentPoints};
 use ledger_core::personal::FreeText;
 use ledger_core::psp::{EventId, Fact, IntentStatus, PaymentIntent, PspId, PspMoney, Tags};
 use ledger_core::time::Timestamp;
@@ -155,13 +155,19 @@ impl Request {
             }
             Op::Capture { part, .. } => {
                 let (payment, merchant, part) = (payment()?, merchant(), part.map(yen));
-                let command =
-                    ops::capture::Capture { tenant, merchant: &merchant, payment: &payment, amount: part.as_ref() };
+                let command = ops::capture::Capture {
+                    tenant,
+                    merchant: &merchant,
+                    payment: &payment,
+                    wallet: &ops::SeenWallet::default(),
+                    amount: part.as_ref(),
+                };
                 ops::capture::plan(&command, terms, &cx).map_err(text)?.draft
             }
             Op::Void { .. } => {
                 let payment = payment()?;
-                let command = ops::void::Void { tenant, payment: &payment, reason: None };
+                let command =
+                    ops::void::Void { tenant, payment: &payment, wallet: &ops::SeenWallet::default(), reason: None };
                 ops::void::plan(&command, terms, &cx).map_err(text)?.draft
             }
             Op::Refund { part, .. } => {
@@ -170,6 +176,7 @@ impl Request {
                     Balance::from_stored(Asset::Point, read::number(item, keys::attr::BALANCE).unwrap()).unwrap()
                 });
                 let command = ops::refund::Refund {
+                    wallet: &ops::SeenWallet::default(),
                     tenant,
                     merchant: &merchant,
                     payment: &payment,
@@ -251,7 +258,9 @@ impl Request {
             client_secret: None,
             tags: Some(tags),
         });
-        let view = View { tenant, topup: record, refund: None, clawback: None, balance: None };
+        let wallet = &SeenWallet::default();
+        let spent_points = SpentPoints::Deduct;
+        let view = View { tenant, topup: record, refund: None, clawback: None, wallet, spent_points };
         let mut effect = match route::route(&fact, &view, now).unwrap() {
             Routed::Apply(effect) => *effect,
             Routed::Behind => return Err("behind".to_owned()),

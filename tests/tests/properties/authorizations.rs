@@ -90,17 +90,28 @@ impl Shop {
         match ask {
             Ask::Capture(percent) => {
                 let amount = percent.map(|percent| yen((self.split.total() * percent / 100).max(1)));
-                let capture =
-                    ops::capture::Capture { tenant: &t, merchant: &m, payment: &payment, amount: amount.as_ref() };
+                let capture = ops::capture::Capture {
+                    tenant: &t,
+                    merchant: &m,
+                    payment: &payment,
+                    wallet: &ops::SeenWallet::default(),
+                    amount: amount.as_ref(),
+                };
                 Ok(seal_as(ops::capture::plan(&capture, &self.terms, &cx)?, Operation::Capture))
             }
             Ask::Void => {
-                let void = ops::void::Void { tenant: &t, payment: &payment, reason: None };
+                let void = ops::void::Void {
+                    tenant: &t,
+                    payment: &payment,
+                    wallet: &ops::SeenWallet::default(),
+                    reason: None,
+                };
                 Ok(seal_as(ops::void::plan(&void, &self.terms, &cx)?, Operation::Void))
             }
-            Ask::Expire => {
-                Ok(seal_as(ops::hold_expire::plan(&t, &payment, &self.terms, &late)?, Operation::HoldExpire))
-            }
+            Ask::Expire => Ok(seal_as(
+                ops::hold_expire::plan(&t, (&payment, &ops::SeenWallet::default()), &self.terms, &late)?,
+                Operation::HoldExpire,
+            )),
         }
     }
 
@@ -110,6 +121,7 @@ impl Shop {
         self.requests += 1;
         let amount = amount.map(yen);
         let command = ops::refund::Refund {
+            wallet: &ops::SeenWallet::default(),
             tenant: &tenant(),
             merchant: &merchant(),
             payment: &payment,
@@ -292,7 +304,7 @@ proptest! {
     fn a_capture_above_what_is_held_is_none(terms in terms(), split in splits(), more in 1..1_000_u64) {
         let shop = Shop::authorized(&terms, split, 0);
         let (t, m, payment, amount) = (tenant(), merchant(), shop.payment(), yen(split.total() + more));
-        let capture = ops::capture::Capture { tenant: &t, merchant: &m, payment: &payment, amount: Some(&amount) };
+        let capture = ops::capture::Capture { tenant: &t, merchant: &m, payment: &payment, wallet: &ops::SeenWallet::default(), amount: Some(&amount) };
         let refused = ops::capture::plan(&capture, &terms, &cx(9)).unwrap_err();
         prop_assert_eq!(refused, PlanRefusal::Invalid { field: "amount", why: "is more than was authorized" });
         let late = Context { now: payment.expires_at.unwrap(), ..cx(9) };
@@ -300,7 +312,7 @@ proptest! {
         let refused = ops::capture::plan(&capture, &terms, &late).unwrap_err();
         let expired_at = payment.expires_at;
         prop_assert_eq!(refused, PlanRefusal::InState { state: PaymentState::Authorized, expired_at });
-        let early = ops::hold_expire::plan(&t, &payment, &terms, &cx(9)).unwrap_err();
+        let early = ops::hold_expire::plan(&t, (&payment, &ops::SeenWallet::default()), &terms, &cx(9)).unwrap_err();
         prop_assert_eq!(early, PlanRefusal::Refused(Failure::StalePlan));
     }
 }

@@ -63,6 +63,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
         for held in [0, 1, 1_000_000] {
             let held = ledger_core::money::Balance::from_stored(Asset::Point, &held.to_string()).unwrap();
             let refund = ops::refund::Refund {
+                wallet: &ops::SeenWallet::default(),
                 tenant: &tenant(),
                 merchant: &merchant(),
                 payment: &payment,
@@ -138,13 +139,24 @@ fn held(terms: &TenantTerms, split: Split, share: u64, code: &PaymentCode) -> Ve
     let payment = recorded(&all[0]);
     let part = yen((split.total() * share / 100).max(1));
     for amount in [None, Some(&part)] {
-        let capture = ops::capture::Capture { tenant: &t, merchant: &m, payment: &payment, amount };
+        let capture = ops::capture::Capture {
+            tenant: &t,
+            merchant: &m,
+            payment: &payment,
+            wallet: &ops::SeenWallet::default(),
+            amount,
+        };
         all.push(sealed(&ops::capture::plan(&capture, terms, &cx(2)).unwrap().draft, Operation::Capture));
     }
-    let void = ops::void::Void { tenant: &t, payment: &payment, reason: Some(&text("why")) };
+    let void = ops::void::Void {
+        tenant: &t,
+        payment: &payment,
+        wallet: &ops::SeenWallet::default(),
+        reason: Some(&text("why")),
+    };
     all.push(sealed(&ops::void::plan(&void, terms, &cx(2)).unwrap().draft, Operation::Void));
     let late = ops::Context { now: payment.expires_at.unwrap(), ..cx(2) };
-    let expired = ops::hold_expire::plan(&t, &payment, terms, &late).unwrap();
+    let expired = ops::hold_expire::plan(&t, (&payment, &ops::SeenWallet::default()), terms, &late).unwrap();
     all.push(sealed(&expired.draft, Operation::HoldExpire));
     all
 }

@@ -12,7 +12,7 @@ use ledger_core::money::{Asset, Balance};
 use ledger_core::operation::Operation;
 use ledger_core::ops::journal::JournalEntry;
 use ledger_core::ops::topup::{Clawback, Routed, TopupRecord, TopupRefund, View, claim as topup, refund, route};
-use ledger_core::ops::{PlanRefusal, TenantTerms, TopupTerms};
+use ledger_core::ops::{PlanRefusal, SeenWallet, TenantTerms, TopupTerms};
 use ledger_core::personal::FreeText;
 use ledger_core::psp::{
     Dispute, EventId, Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, PspTerms, RefundStatus, Tags,
@@ -107,6 +107,10 @@ impl Desk {
         self.table.contents().get(&(key.pk().to_owned(), key.sk().to_owned())).cloned()
     }
 
+    fn wallet(&self) -> SeenWallet {
+        SeenWallet::read(SeenWallet::keys(&tenant(), customer(0xa)).map(|key| self.get(&key))).unwrap()
+    }
+
     fn topup(&self) -> TopupRecord {
         TopupRecord::read(&self.get(&keys::topup(&tenant(), topup_id())).unwrap()).unwrap()
     }
@@ -150,7 +154,7 @@ impl Desk {
 
     /// Tells a fact, under an event of its own or under the one that a look gives it.
     fn tell(&mut self, fact: &Fact, by_look: bool) {
-        let (topup, refund, balance) = (self.topup(), self.refund(), self.balance(Asset::Ecopay));
+        let (topup, refund, wallet) = (self.topup(), self.refund(), self.wallet());
         let (ours, other) = match fact {
             Fact::Intent(_) => (None, None),
             Fact::Refund(told) if told.tags.is_some() => match &refund {
@@ -164,8 +168,14 @@ impl Desk {
         let clawback = other.and_then(|id| self.get(&keys::clawback(&tenant(), topup_id(), id)));
         let clawback = clawback.map(|item| Clawback::read(&item).unwrap());
         let (whose, at) = (tenant(), now());
-        let view =
-            View { tenant: &whose, topup: &topup, refund: ours, clawback: clawback.as_ref(), balance: Some(&balance) };
+        let view = View {
+            tenant: &whose,
+            topup: &topup,
+            refund: ours,
+            clawback: clawback.as_ref(),
+            wallet: &wallet,
+            spent_points: self.terms.spent_points,
+        };
         let mut effect = match route::route(fact, &view, at).unwrap() {
             Routed::Apply(effect) => *effect,
             Routed::Behind | Routed::Ahead => return,
@@ -210,8 +220,8 @@ impl Desk {
             let posted = books.get(&asset).copied().unwrap_or_default();
             assert_eq!(balance + held, posted + Decimal::from(before), "{asset}: parts and postings");
         }
-        let topup = self.topup();
-        assert_eq!(self.posted("disputes"), -topup.owed.value(), "what stands on `disputes` is what is owed");
+        let owed = |asset| self.wallet().get(asset).unwrap().owed.value();
+        assert_eq!(self.posted("disputes"), -owed(&Asset::Ecopay), "what stands on `disputes` is what is owed");
     }
 }
 
@@ -333,7 +343,14 @@ proptest! {
         // The holder lands what an event has landed: both read the record before either wrote.
         let desk = Desk::new(&terms, 0, spare);
         let topup = desk.topup();
-        let view = View { tenant: &tenant(), topup: &topup, refund: None, clawback: None, balance: None };
+        let view = View {
+            tenant: &tenant(),
+            topup: &topup,
+            refund: None,
+            clawback: None,
+            wallet: &desk.wallet(),
+            spent_points: terms.spent_points,
+        };
         let Ok(Routed::Apply(effect)) = route::route(&intent(IntentStatus::Succeeded), &view, now()) else {
             panic!("it applies")
         };

@@ -60,6 +60,7 @@ impl Shop {
         self.requests += 1;
         let amount = amount.map(yen);
         let command = ops::refund::Refund {
+            wallet: &ops::SeenWallet::default(),
             tenant: &tenant(),
             merchant: &merchant(),
             payment: &payment(&contents),

@@ -193,7 +193,7 @@ fn records() -> Vec<Item> {
         let state = read::opt_text(&item, "state").ok().flatten().unwrap_or_default().to_owned();
         records.entry((record, attributes, state)).or_insert(item);
     };
-    for text in ["v1", "v2"].into_iter().flat_map(|version| files(version).into_values()) {
+    for text in ledger_tests::golden::vector::VERSIONS.into_iter().flat_map(|version| files(version).into_values()) {
         let vector: Json = serde_json::from_str(&text).unwrap();
         vector["given"]["state"].as_array().into_iter().flatten().for_each(&mut take);
         vector["items"].as_array().into_iter().flatten().for_each(|item| {

@@ -19,7 +19,7 @@ pub(crate) fn lines(model: &Model) -> Lines {
     let mut lines = Lines::new();
     for ((pk, sk), item) in model.iter() {
         let names: &[&str] = match sk.as_str() {
-            "BALANCE#ECOPAY" | "BALANCE#POINT" => &["balance", "held", "reserved", "exposure"],
+            "BALANCE#ECOPAY" | "BALANCE#POINT" => &["balance", "held", "reserved", "exposure", "owed"],
             "TOPUP" => &["state", "payment_intent", "refundable", "points_taken_back", "owed", "due_pk"],
             _ if sk.starts_with("REFUND#") => &["state", "psp_refund", "amount", "paid", "points", "due_pk"],
             _ if sk.starts_with("CLAWBACK#") => &["state", "amount", "round"],
@@ -42,6 +42,35 @@ pub(crate) fn lines(model: &Model) -> Lines {
         lines.insert(format!("sum of {account} {asset}"), sum.normalize().to_string());
     }
     lines
+}
+
+/// The lines where points may be short when they are taken back. Whether a point is paid with a point or with a yen
+/// depends on whether it is held at the time, and so on the order: money and points are counted together.
+pub(crate) fn lines_at_a_yen_a_point(model: &Model) -> Lines {
+    let (mut kept, mut worth) = (Lines::new(), BTreeMap::<String, Decimal>::new());
+    for (name, line) in lines(model) {
+        let joined = name.replace("BALANCE#ECOPAY", "wallet").replace("BALANCE#POINT", "wallet");
+        let joined = joined.replace(" ECOPAY", "").replace(" POINT", "");
+        // A debt is posted to `disputes` and not to the wallet.
+        let is_debt = joined == "sum of disputes" || joined.starts_with("sum of customer:");
+        let joined = if is_debt { "sum of wallets and disputes".to_owned() } else { joined };
+        let part = joined.split(" wallet ").nth(1).unwrap_or("sum");
+        match part {
+            "sum" if joined == name => drop(kept.insert(name, line)),
+            // What may be spent less what is owed.
+            "owed" => *worth.entry(joined.replace(" owed", " balance")).or_default() -= parsed(&line),
+            "balance" | "sum" => *worth.entry(joined).or_default() += parsed(&line),
+            _ => drop(kept.insert(name, line)),
+        }
+    }
+    kept.retain(|name, _| !name.ends_with("exposure"));
+    worth.retain(|name, sum| !(name.starts_with("sum of ") && sum.is_zero()));
+    kept.extend(worth.into_iter().map(|(name, sum)| (name, sum.normalize().to_string())));
+    kept
+}
+
+fn parsed(line: &str) -> Decimal {
+    if line == "-" { Decimal::ZERO } else { line.parse().unwrap() }
 }
 
 /// The sums of all postings; each entry by itself sums to zero.
@@ -67,7 +96,6 @@ pub(crate) fn check(model: &Model) {
     let sums = postings(model);
     let mut reserved = BTreeMap::<String, Decimal>::new();
     let mut held = BTreeMap::<(String, &str), Decimal>::new();
-    let mut owed = Decimal::ZERO;
     for ((pk, _), topup) in model.iter().filter(|((_, sk), _)| sk == "TOPUP") {
         let (state, customer) = (text(topup, "state"), format!("customer:{}", text(topup, "customer_id")));
         if state == "requested" || state == "pending" {
@@ -91,12 +119,13 @@ pub(crate) fn check(model: &Model) {
             }
         }
         assert!(refundable >= Decimal::ZERO, "{pk}: more is refunded than was charged");
-        let taken = of("CLAWBACK#").filter(|clawback| text(clawback, "state") == "taken");
-        refundable -= taken.map(|clawback| number(clawback, "refundable_lowered")).sum::<Decimal>();
+        for taken in of("CLAWBACK#").filter(|clawback| text(clawback, "state") == "taken") {
+            refundable -= number(taken, "refundable_lowered");
+            settled += maybe(taken, "settled");
+        }
         assert_eq!(maybe(topup, "refundable"), refundable, "{pk}: refundable");
         assert_eq!(maybe(topup, "points_taken_back"), settled, "{pk}: points taken back");
-        assert!(maybe(topup, "owed") >= Decimal::ZERO, "{topup:?}");
-        owed += maybe(topup, "owed");
+        assert_eq!(maybe(topup, "owed"), Decimal::ZERO, "{topup:?}");
         let is_credit = |entry: &&Item| {
             entry.get("operation") == Some(&Value::s("topup")) && text(entry, "topup_id") == text(topup, "topup_id")
         };
@@ -104,8 +133,12 @@ pub(crate) fn check(model: &Model) {
         let credits = entries.filter(is_credit).count();
         assert_eq!(credits, usize::from(state == "succeeded"), "{pk}: credits");
     }
-    let disputes = sums.get(&("disputes".to_owned(), "ECOPAY".to_owned(), "available".to_owned()));
-    assert_eq!(disputes.copied().unwrap_or_default(), -owed, "disputes");
+    for asset in ["ECOPAY", "POINT"] {
+        let wallets = model.iter().filter(|((_, sk), _)| sk.strip_prefix("BALANCE#") == Some(asset));
+        let owed: Decimal = wallets.map(|(_, wallet)| maybe(wallet, "owed")).sum();
+        let disputes = sums.get(&("disputes".to_owned(), asset.to_owned(), "available".to_owned()));
+        assert_eq!(disputes.copied().unwrap_or_default(), -owed, "disputes of {asset}");
+    }
     for ((pk, sk), item) in model.iter() {
         let Some(asset) = sk.strip_prefix("BALANCE#") else { continue };
         let account = format!("customer:{}", pk.rsplit('#').next().unwrap());
@@ -121,7 +154,7 @@ pub(crate) fn check(model: &Model) {
         assert_eq!(number(item, "exposure"), balance + on_hold + kept, "{account} {asset}: exposure");
         let open = if asset == "ECOPAY" { reserved.get(&account).copied().unwrap_or_default() } else { Decimal::ZERO };
         assert_eq!(kept, open, "{account} {asset}: reserved");
-        for sum in [balance, on_hold, kept] {
+        for sum in [balance, on_hold, kept, maybe(item, "owed")] {
             assert!(sum >= Decimal::ZERO, "{account} {asset}: {sum}");
         }
     }
@@ -161,9 +194,8 @@ pub(crate) fn against(model: &Model, story: &Story) -> Vec<String> {
     let item = |sk: &str| model.iter().find(|((pk, of), _)| of == sk && pk.ends_with(&topup)).map(|(_, item)| item);
     let state = |sk: &str| item(sk).map_or("-", |item| text(item, "state")).to_owned();
     expect("the top-up".to_owned(), state("TOPUP"), truth.topup.to_owned());
-    for (name, want) in [("owed", truth.owed.cast_signed()), ("refundable", truth.refundable)] {
-        expect(name.to_owned(), maybe(item("TOPUP").unwrap(), name).to_string(), want.to_string());
-    }
+    let refundable = maybe(item("TOPUP").unwrap(), "refundable");
+    expect("refundable".to_owned(), refundable.to_string(), truth.refundable.to_string());
     for (n, want) in truth.refunds.iter().enumerate() {
         let got = state(&format!("REFUND#{}", refund_id(story.topup, n)));
         expect(format!("our refund {n}"), got, (*want).to_owned());
@@ -175,8 +207,23 @@ pub(crate) fn against(model: &Model, story: &Story) -> Vec<String> {
         expect(format!("clawback {id}"), got, want.unwrap_or("-").to_owned());
     }
     let wallet = format!("{}#{}", "customer", text(item("TOPUP").unwrap(), "customer_id"));
-    let wallet = model.iter().find(|((pk, sk), _)| pk.ends_with(&wallet) && sk == "BALANCE#ECOPAY").unwrap().1;
-    expect("what may be spent".to_owned(), number(wallet, "balance").to_string(), truth.available.to_string());
-    expect("held".to_owned(), number(wallet, "held").to_string(), truth.held.to_string());
+    let of = |asset: &str| {
+        let sk = format!("BALANCE#{asset}");
+        model.iter().find(|((pk, of), _)| pk.ends_with(&wallet) && *of == sk).unwrap().1
+    };
+    let (money, points) = (of("ECOPAY"), of("POINT"));
+    expect("held".to_owned(), number(money, "held").to_string(), truth.held.to_string());
+    let worth = |item: &Item| number(item, "balance") - maybe(item, "owed");
+    if story.has_its_points() {
+        expect("may be spent".to_owned(), number(money, "balance").to_string(), truth.available.to_string());
+        expect("owed".to_owned(), maybe(money, "owed").to_string(), truth.owed.to_string());
+        expect("points".to_owned(), worth(points).to_string(), truth.points.to_string());
+    } else {
+        // Points that were spent were paid for with money.
+        let refunds = (0..truth.refunds.len()).filter_map(|n| item(&format!("REFUND#{}", refund_id(story.topup, n))));
+        let kept: Decimal = refunds.filter(|of| text(of, "state") != "failed").map(|of| maybe(of, "kept")).sum();
+        let want = Decimal::from(truth.available) - Decimal::from(truth.owed) + Decimal::from(truth.points) + kept;
+        expect("worth".to_owned(), (worth(money) + worth(points)).to_string(), want.to_string());
+    }
     wrong
 }

@@ -14,7 +14,9 @@ use ledger_core::operation::Operation;
 use ledger_core::ops::topup::refund::RefundTopup;
 use ledger_core::ops::topup::{self, Clawback, Oddity, PlannedCall, Routed, TopupRecord, TopupRefund, View, route};
 use ledger_core::ops::transfer::Transfer;
-use ledger_core::ops::{AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SpentPoints, TenantTerms, TopupTerms};
+use ledger_core::ops::{
+    AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SeenWallet, SpentPoints, TenantTerms, TopupTerms,
+};
 use ledger_core::personal::FreeText;
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::time::Timestamp;
@@ -243,14 +245,26 @@ impl Desk {
         }
     }
 
+    fn wallet(&self, model: &Model) -> SeenWallet {
+        let items = SeenWallet::keys(&self.tenant, self.customer).map(|key| model.get(&key).cloned());
+        SeenWallet::read(items).unwrap()
+    }
+
     /// The answer to our own request, which the holder of the claim lands.
     pub(crate) fn answered(&self, model: &mut Model, fact: &Fact, topup: usize, refund: Option<usize>) -> Done {
         let record = self.topup(model, topup).unwrap();
         let refund = refund.map(|refund| self.refund(model, topup, refund).unwrap());
         let marker = refund.as_ref().map_or_else(|| record.marker_key(&self.tenant), |r| r.marker_key(&self.tenant));
         let Some(flight) = self.flight(model, &marker) else { return Done::Repeated };
-        let view =
-            View { tenant: &self.tenant, topup: &record, refund: refund.as_ref(), clawback: None, balance: None };
+        let wallet = self.wallet(model);
+        let view = View {
+            tenant: &self.tenant,
+            topup: &record,
+            refund: refund.as_ref(),
+            clawback: None,
+            wallet: &wallet,
+            spent_points: self.terms.spent_points,
+        };
         let effect = match route::route(fact, &view, self.now).unwrap() {
             Routed::Apply(effect) => Some(*effect),
             Routed::Behind => None,
@@ -296,8 +310,7 @@ impl Desk {
         };
         let clawback = taken.and_then(|taken| model.get(&keys::clawback(tenant, id, taken)));
         let clawback = clawback.map(|item| Clawback::read(item).unwrap());
-        let wallet = model.get(&Partition::customer(tenant, self.customer).balance(&Asset::Ecopay)).unwrap();
-        let balance = Balance::from_stored(Asset::Ecopay, read::number(wallet, attr::BALANCE).unwrap()).unwrap();
+        let wallet = self.wallet(model);
         let marker = refund.as_ref().map_or_else(|| record.marker_key(tenant), |refund| refund.marker_key(tenant));
         let flight = self.flight(model, &marker);
         let view = View {
@@ -305,7 +318,8 @@ impl Desk {
             topup: &record,
             refund: refund.as_ref(),
             clawback: clawback.as_ref(),
-            balance: Some(&balance),
+            wallet: &wallet,
+            spent_points: self.terms.spent_points,
         };
         let mut effect = match route::route(fact, &view, self.now).unwrap() {
             Routed::Behind => return Plan::Nothing(Done::Behind),

@@ -213,7 +213,10 @@ fn add(reached: &mut Vec<Reached>, model: Model, orders: u64, by: Vec<String>) {
 fn differ(story: &Story, ends: &[Reached]) -> Option<Differs> {
     let wrong: Vec<Vec<String>> = ends.iter().map(|end| books::against(&end.model, story)).collect();
     let right = wrong.iter().position(Vec::is_empty).unwrap_or(0);
-    let all: Vec<Lines> = ends.iter().map(|end| books::lines(&end.model)).collect();
+    let all: Vec<Lines> = {
+        let lines = if story.has_its_points() { books::lines } else { books::lines_at_a_yen_a_point };
+        ends.iter().map(|end| lines(&end.model)).collect()
+    };
     let bad = (0..ends.len()).find(|end| !wrong[*end].is_empty() || all[*end] != all[right])?;
     let apart = all[bad].iter().filter(|(name, line)| all[right].get(*name) != Some(line));
     let apart = apart.map(|(name, line)| format!("{name}: {line}, else {:?}", all[right].get(name)));

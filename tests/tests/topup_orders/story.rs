@@ -81,6 +81,9 @@ pub(crate) struct Truth {
     pub(crate) available: u64,
     pub(crate) held: u64,
     pub(crate) owed: u64,
+    /// What may be spent, is held or was spent of the points of the top-up, less what is taken back: one for every
+    /// hundred yen.
+    pub(crate) points: i64,
     /// Below zero where refunds and clawbacks are more than was charged.
     pub(crate) refundable: i64,
 }
@@ -88,6 +91,15 @@ pub(crate) struct Truth {
 impl Story {
     pub(crate) fn has(&self, what: What) -> bool {
         self.events.contains(&what)
+    }
+
+    /// Whether the points of the top-up are always there when they are taken back, whatever comes first.
+    pub(crate) fn has_its_points(&self) -> bool {
+        let theirs = self.theirs.iter().enumerate();
+        let theirs = theirs.filter(|(n, _)| last(|status| self.has(What::Theirs(*n, status))).is_some());
+        let disputed = if self.has(What::Withdrawn) { self.disputed } else { 0 };
+        let gone = self.refunds.iter().chain(theirs.map(|(_, amount)| amount)).sum::<u64>() + disputed;
+        self.spends.1 == 0 && gone <= self.charge
     }
 
     /// The books after every event, in whatever order.
@@ -108,6 +120,7 @@ impl Story {
             available: 0,
             held: 0,
             owed: 0,
+            points: 0,
             refundable: if succeeded { self.charge.cast_signed() } else { 0 },
         };
         let comes = self.balance + if succeeded { self.charge } else { 0 };
@@ -144,6 +157,7 @@ impl Story {
         clawback(latest.map(|what| matches!(what, What::Withdrawn | What::WithdrawnAgain)), self.disputed);
         truth.available = comes.saturating_sub(goes);
         truth.owed = goes.saturating_sub(comes);
+        truth.points = if succeeded { truth.refundable / 100 - self.spends.1.cast_signed() } else { 0 };
         truth
     }
 

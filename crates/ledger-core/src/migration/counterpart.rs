@@ -55,6 +55,7 @@ const BALANCE: &[(&str, Nature)] = &[
     (attr::BALANCE, Sum),
     (attr::HELD, Sum),
     (attr::RESERVED, Sum),
+    (attr::OWED, Sum),
     (attr::EXPOSURE, Sum),
     (attr::FROZEN, Field),
     ("corrected_at", Field),

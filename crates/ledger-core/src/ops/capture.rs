@@ -10,7 +10,7 @@ use super::payment_record::{
     CAPTURED_AT, EXPIRES_AT, PaymentRecord, captured_attribute, credit_work, refundable_attribute,
 };
 use super::payment_state::Move;
-use super::{Context, MerchantTerms, PlanRefusal, TenantTerms, hold};
+use super::{Context, MerchantTerms, PlanRefusal, SeenWallet, TenantTerms, hold};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
@@ -30,6 +30,8 @@ pub struct Capture<'a> {
     pub merchant: &'a MerchantTerms,
     /// The payment as it was read.
     pub payment: &'a PaymentRecord,
+    /// The payer's wallet as it was read: of what is released, what it owes is paid first.
+    pub wallet: &'a SeenWallet,
     /// How much, in the asset of the payment's total; `None`: all that is held.
     pub amount: Option<&'a Amount>,
 }
@@ -64,7 +66,7 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
         state,
         ..payment.clone()
     };
-    let mut items = balances(command, &after, cx);
+    let mut items = balances(command, &after, cx)?;
     items.push(payment_update(command, &after, cx));
     items.push(hold::close(command.tenant, payment, state, cx.now));
     if let Account::Customer(customer) = payment.payer {
@@ -76,7 +78,7 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
     let entry = Entry {
         id: cx.transaction_id,
         home: payment.payer,
-        postings: postings(&after)?,
+        postings: postings(command.wallet, &after)?,
         references: Vec::new(),
         details,
         due_shards: terms.due_shards,
@@ -121,7 +123,7 @@ fn released(held: &Amount, captured: Option<&Amount>) -> Result<Option<Amount>, 
     }
 }
 
-fn postings(after: &PaymentRecord) -> Result<Vec<Posting>, PlanRefusal> {
+fn postings(wallet: &SeenWallet, after: &PaymentRecord) -> Result<Vec<Posting>, PlanRefusal> {
     let (payer, merchant) = (after.payer, Account::Merchant(after.merchant));
     let mut postings = Vec::new();
     for (asset, held) in &after.authorized {
@@ -132,7 +134,7 @@ fn postings(after: &PaymentRecord) -> Result<Vec<Posting>, PlanRefusal> {
         }
         if let Some(released) = released(held, captured)? {
             postings.push(Posting::held(payer, released.debit()));
-            postings.push(Posting::new(payer, released.credit()));
+            postings.extend(wallet.divide(payer, &released)?.postings(payer));
         }
     }
     if let Some(earned) = &after.points_earned {
@@ -143,17 +145,27 @@ fn postings(after: &PaymentRecord) -> Result<Vec<Posting>, PlanRefusal> {
 }
 
 /// The payer's balance items. Points that are earned come with the held ones, where there are such.
-fn balances(command: &Capture<'_>, after: &PaymentRecord, cx: &Context) -> Vec<TransactItem> {
-    let (tenant, payer) = (command.tenant, after.payer);
+fn balances(command: &Capture<'_>, after: &PaymentRecord, cx: &Context) -> Result<Vec<TransactItem>, PlanRefusal> {
+    let (tenant, wallet, payer) = (command.tenant, command.wallet, after.payer);
     let mut items = Vec::new();
     let mut earned = after.points_earned.as_ref();
     for (asset, held) in &after.authorized {
         let with = if *asset == Asset::Point { earned.take() } else { None };
-        let parts = (after.captured.get(asset), with);
-        items.extend(forms::capture_hold(tenant, hold::role(asset), payer, held, parts, cx.now));
+        let captured = after.captured.get(asset);
+        let Some(released) = released(held, captured)? else {
+            items.extend(forms::capture_hold(tenant, hold::role(asset), payer, held, (captured, with), cx.now));
+            continue;
+        };
+        let repaid = wallet.divide(payer, &released)?.repaid;
+        let leaves = match (captured, &repaid) {
+            (Some(captured), Some(repaid)) => Some(captured.checked_add(repaid)?),
+            (captured, repaid) => captured.or(repaid.as_ref()).cloned(),
+        };
+        let item = forms::capture_hold(tenant, hold::role(asset), payer, held, (leaves.as_ref(), with), cx.now);
+        items.extend(item.map(|item| wallet.repaying(item, payer, (asset, repaid.as_ref()), cx.now)));
     }
     items.extend(earned.and_then(|earned| forms::credit(tenant, Role::Points, payer, earned, cx.now)));
-    items
+    Ok(items)
 }
 
 fn payment_update(command: &Capture<'_>, after: &PaymentRecord, cx: &Context) -> TransactItem {

@@ -42,6 +42,18 @@ impl Earned<'_> {
         };
         let due = due.map_or_else(|| Balance::zero(Asset::Point), |due| due.as_balance());
         let Some(settled) = due.checked_sub(self.taken_back)?.as_amount() else { return Ok(TakenBack::default()) };
+        TakenBack::of(settled, available, money, policy)
+    }
+}
+
+impl TakenBack {
+    /// So many points, as far as they are available; the rest was spent.
+    pub(super) fn of(
+        settled: Amount,
+        available: &Balance,
+        money: Option<&Amount>,
+        policy: SpentPoints,
+    ) -> Result<Self, PlanRefusal> {
         let from_points = settled.at_most(available)?;
         let short = match &from_points {
             Some(taken) => settled.checked_sub(taken)?,
@@ -53,6 +65,6 @@ impl Earned<'_> {
         {
             from_money = yen.at_most(&money.as_balance())?;
         }
-        Ok(TakenBack { settled: Some(settled), from_points, from_money })
+        Ok(Self { settled: Some(settled), from_points, from_money })
     }
 }

@@ -3,7 +3,7 @@
 
 use super::payment_record::{EXPIRES_AT, PaymentRecord, refundable_attribute};
 use super::payment_state::Move;
-use super::{Context, PaymentState, PlanRefusal, TenantTerms, memo_details};
+use super::{Context, PaymentState, PlanRefusal, SeenWallet, TenantTerms, memo_details};
 use crate::account::Posting;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
@@ -18,11 +18,13 @@ use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem};
 /// Where an entry says what its payment became by it.
 pub(super) const PAYMENT_STATUS: &str = "payment_status";
 
-/// Everything that is held for a payment comes back to the payer.
+/// Everything that is held for a payment comes back to the payer, whose debt it pays first.
 pub(super) struct Release<'a> {
     pub(super) tenant: &'a Tenant,
     /// The payment as it was read.
     pub(super) payment: &'a PaymentRecord,
+    /// The payer's wallet as it was read.
+    pub(super) wallet: &'a SeenWallet,
     /// Void or expiry.
     pub(super) by: Move,
     /// What must hold beside the payment's state.
@@ -99,9 +101,12 @@ impl Release<'_> {
         let state = payment.state.moved(self.by)?;
         let (mut postings, mut items) = (Vec::new(), Vec::new());
         for (asset, held) in &payment.authorized {
+            let back = self.wallet.divide(payment.payer, held)?;
+            let repaid = back.repaid.as_ref();
+            let item = forms::release_hold(self.tenant, role(asset), payment.payer, held, repaid, cx.now);
+            items.extend(item.map(|item| self.wallet.repaying(item, payment.payer, (asset, repaid), cx.now)));
             postings.push(Posting::held(payment.payer, held.debit()));
-            postings.push(Posting::new(payment.payer, held.credit()));
-            items.extend(forms::release_hold(self.tenant, role(asset), payment.payer, held, None, cx.now));
+            postings.extend(back.postings(payment.payer));
         }
         let update = Update::new().set("state", "state", Value::s(state)).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
         let mut clauses = vec![forms::exists(), still(payment)];

@@ -4,7 +4,7 @@
 use super::hold::Release;
 use super::payment_record::EXPIRES_AT;
 use super::payment_state::Move;
-use super::{Context, PaymentRecord, PlanRefusal, TenantTerms};
+use super::{Context, PaymentRecord, PlanRefusal, SeenWallet, TenantTerms};
 use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;
 use crate::idempotency::{CanonicalRequest, Claim, Fields, IdempotencyKey, KeyError, Window};
@@ -43,7 +43,7 @@ pub fn claim(tenant: &Tenant, payment: &PaymentRecord, now: Timestamp) -> Result
 /// under the key, which must stay free for when it is.
 pub fn plan(
     tenant: &Tenant,
-    payment: &PaymentRecord,
+    (payment, wallet): (&PaymentRecord, &SeenWallet),
     terms: &TenantTerms,
     cx: &Context,
 ) -> Result<Planned<PaymentRecord>, PlanRefusal> {
@@ -54,5 +54,5 @@ pub fn plan(
         condition: Condition::compare(EXPIRES_AT, Cmp::Le, "now", Value::s(cx.now)),
         failure: Failure::StalePlan,
     };
-    Release { tenant, payment, by: Move::Expire, guards: vec![over], reason: None }.plan(terms, cx)
+    Release { tenant, payment, wallet, by: Move::Expire, guards: vec![over], reason: None }.plan(terms, cx)
 }

@@ -15,6 +15,7 @@ pub mod card_topup;
 pub mod charge;
 pub mod crediting;
 pub mod customer_open;
+mod debt;
 mod earned;
 pub mod grant;
 mod hold;
@@ -37,6 +38,7 @@ pub mod topup;
 pub mod transfer;
 pub mod void;
 
+pub use debt::{SeenBalance, SeenWallet};
 pub use payment::{Parts, PaymentReceipt, RequestedParts};
 pub use payment_record::PaymentRecord;
 pub use payment_state::PaymentState;

@@ -4,10 +4,11 @@
 //! Rounding: earned points are taken back in proportion to the money refunded so far, rounded down,
 //! so that the refund which completes the money takes the rest. CO2 is exact and never rounded.
 
+use super::debt::{self, ComingBack};
 use super::earned::{Earned, TakenBack};
 use super::payment_record::{PaymentRecord, merchant_work, refundable_attribute};
 use super::payment_state::{Move, Step};
-use super::{Context, MerchantTerms, PaymentState, PlanRefusal, TenantTerms};
+use super::{Context, MerchantTerms, PaymentState, PlanRefusal, SeenWallet, TenantTerms};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
@@ -33,6 +34,8 @@ pub struct Refund<'a> {
     pub amount: Option<&'a Amount>,
     /// The payer's points as they were read; needed if the payment earned some.
     pub points: Option<&'a Balance>,
+    /// The payer's wallet as it was read: what it owes is paid first.
+    pub wallet: &'a SeenWallet,
     /// Why.
     pub reason: Option<&'a FreeText>,
     /// Other parties that see the entry, given what the payer gets back.
@@ -70,6 +73,8 @@ struct Division {
     parts: BTreeMap<Asset, Amount>,
     left: BTreeMap<Asset, Balance>,
     points: TakenBack,
+    /// Of the points among the parts, what pays a debt and what the payer has.
+    returned: Option<ComingBack>,
 }
 
 /// The refund as one transaction: payer's balances, the payment's remainders, the `REFUND` record,
@@ -96,7 +101,7 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
         payment_state: state,
         created_at: cx.now,
     };
-    let postings = postings(command, &division);
+    let postings = postings(command, &division)?;
     let mut items = balances(command, &division, cx.now)?;
     items.push(payment_update(command, &division, state, cx.now));
     items.push(refund_record(command, &receipt));
@@ -174,7 +179,8 @@ fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRef
         return Err(over());
     }
     let amount = amount.ok_or_else(over)?;
-    let mut division = Division { amount, parts, left, points: TakenBack::default() };
+    let returned = parts.get(&Asset::Point).map(|points| command.wallet.divide(payment.payer, points)).transpose()?;
+    let mut division = Division { amount, parts, left, points: TakenBack::default(), returned };
     settle_points(command, terms, &mut division)?;
     Ok(division)
 }
@@ -190,7 +196,7 @@ fn settle_points(command: &Refund<'_>, terms: &TenantTerms, division: &mut Divis
     };
     let nothing = Balance::zero(Asset::Point);
     let mut available = command.points.unwrap_or(&nothing).clone();
-    if let Some(returned) = division.parts.get(&Asset::Point) {
+    if let Some(returned) = division.returned.as_ref().and_then(|returned| returned.credited.as_ref()) {
         available = available.checked_apply(&returned.credit())?;
     }
     let earned = Earned { points: earned, with: captured, taken_back: &payment.points_taken_back };
@@ -199,7 +205,7 @@ fn settle_points(command: &Refund<'_>, terms: &TenantTerms, division: &mut Divis
     Ok(())
 }
 
-fn postings(command: &Refund<'_>, division: &Division) -> Vec<Posting> {
+fn postings(command: &Refund<'_>, division: &Division) -> Result<Vec<Posting>, PlanRefusal> {
     let payer = command.payment.payer;
     let merchant = Account::Merchant(command.payment.merchant);
     let issued = Account::Tenant(TenantAccount::PointsIssued);
@@ -208,11 +214,30 @@ fn postings(command: &Refund<'_>, division: &Division) -> Vec<Posting> {
         postings.push(Posting::new(merchant, part.debit()));
         postings.push(Posting::new(payer, part.credit()));
     }
+    for repaid in [&division.repaid(command)?, &division.returned].into_iter().flatten().flat_map(|back| &back.repaid) {
+        postings.push(Posting::new(payer, repaid.debit()));
+        postings.push(debt::repayment(repaid));
+    }
     for taken in division.points.from_points.iter().chain(&division.points.from_money) {
         postings.push(Posting::new(payer, taken.debit()));
         postings.push(Posting::new(issued, taken.credit()));
     }
-    postings
+    Ok(postings)
+}
+
+impl Division {
+    /// The money that comes back, less what is kept of it for points that were spent.
+    fn money(&self) -> Result<Option<Amount>, PlanRefusal> {
+        match (self.parts.get(&Asset::Ecopay), &self.points.from_money) {
+            (Some(part), Some(kept)) => Ok(part.checked_sub(kept)?),
+            (part, _) => Ok(part.cloned()),
+        }
+    }
+
+    /// What of the money pays a debt.
+    fn repaid(&self, command: &Refund<'_>) -> Result<Option<ComingBack>, PlanRefusal> {
+        self.money()?.map(|money| command.wallet.divide(command.payment.payer, &money)).transpose()
+    }
 }
 
 /// The payer's balance items: what comes back, less what is taken back. A freeze stops neither.
@@ -220,18 +245,16 @@ fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result
     let payer = command.payment.payer;
     let mut items = Vec::new();
     for (asset, part) in &division.parts {
-        if *asset == Asset::Point {
-            continue;
-        }
-        let back = match &division.points.from_money {
-            Some(kept) if kept.asset() == asset => part.checked_sub(kept)?,
-            Some(_) | None => Some(part.clone()),
+        let back = match asset {
+            Asset::Point => continue,
+            Asset::Ecopay => division.money()?,
+            Asset::Jcredit | Asset::Regional(_) => Some(part.clone()),
         };
         if let Some(back) = back {
-            items.extend(forms::credit(command.tenant, Role::Payee, payer, &back, now));
+            items.extend(command.wallet.come_back(command.tenant, Role::Payee, payer, &back, now)?);
         }
     }
-    let points = (division.points.from_points.as_ref(), division.parts.get(&Asset::Point));
+    let points = (division.points.from_points.as_ref(), division.returned.as_ref());
     let in_full = division.points.settled == division.points.from_points;
     let item = points_item(command, points, in_full, now)?;
     items.extend(item);
@@ -242,19 +265,30 @@ fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result
 /// do; where they do not, how much was short came from the read, and they must be as they were read.
 fn points_item(
     command: &Refund<'_>,
-    (out, in_): (Option<&Amount>, Option<&Amount>),
+    (out, returned): (Option<&Amount>, Option<&ComingBack>),
     in_full: bool,
     now: Timestamp,
 ) -> Result<Option<TransactItem>, PlanRefusal> {
     let payer = command.payment.payer;
+    let in_ = returned.and_then(|returned| returned.credited.as_ref());
+    let repaying = |item: TransactItem| match returned {
+        Some(back) => command.wallet.repaying(item, payer, (&Asset::Point, back.repaid.as_ref()), now),
+        None => item,
+    };
+    let look = || forms::look(command.tenant, Role::Points, payer, &Asset::Point);
     if in_full {
         let needed = match (out, in_) {
             (Some(out), Some(in_)) => out.checked_sub(in_)?,
             (Some(out), None) => Some(out.clone()),
             (None, _) => None,
         };
-        let item = forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now);
-        return Ok(item.map(|item| item.guarded_by(guard_at_least(needed.as_ref()))));
+        let item = match returned {
+            Some(_) if out.is_none() && in_.is_none() => look(),
+            Some(_) | None => {
+                forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now)
+            }
+        };
+        return Ok(item.map(|item| repaying(item.guarded_by(guard_at_least(needed.as_ref())))));
     }
     let seen = command.points.cloned().unwrap_or_else(|| Balance::zero(Asset::Point));
     let guard = Clause {
@@ -262,12 +296,12 @@ fn points_item(
         failure: Failure::StalePlan,
     };
     let item = match (out, in_) {
-        (None, None) => forms::look(command.tenant, Role::Points, payer, &Asset::Point),
+        (None, None) => look(),
         (Some(_), _) | (None, Some(_)) => {
             forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now)
         }
     };
-    Ok(item.map(|item| item.guarded_by(vec![forms::exists(), guard])))
+    Ok(item.map(|item| repaying(item.guarded_by(vec![forms::exists(), guard]))))
 }
 
 fn guard_at_least(needed: Option<&Amount>) -> Vec<Clause> {

@@ -2,7 +2,7 @@
 
 use super::hold::{self, Release};
 use super::payment_state::Move;
-use super::{Context, PaymentRecord, PlanRefusal, TenantTerms};
+use super::{Context, PaymentRecord, PlanRefusal, SeenWallet, TenantTerms};
 use crate::ids::Tenant;
 use crate::personal::FreeText;
 use crate::transaction::Planned;
@@ -14,6 +14,8 @@ pub struct Void<'a> {
     pub tenant: &'a Tenant,
     /// The payment as it was read.
     pub payment: &'a PaymentRecord,
+    /// The payer's wallet as it was read: what it owes is paid first.
+    pub wallet: &'a SeenWallet,
     /// Why.
     pub reason: Option<&'a FreeText>,
 }
@@ -25,9 +27,9 @@ pub struct Void<'a> {
 /// # Errors
 /// [`PlanRefusal`] if the payment was never authorized, or has been captured.
 pub fn plan(command: &Void<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<PaymentRecord>, PlanRefusal> {
-    let Void { tenant, payment, reason } = *command;
+    let Void { tenant, payment, wallet, reason } = *command;
     if payment.state.is_released() {
         return Ok(hold::as_it_stands(tenant, payment));
     }
-    Release { tenant, payment, by: Move::Void, guards: Vec::new(), reason }.plan(terms, cx)
+    Release { tenant, payment, wallet, by: Move::Void, guards: Vec::new(), reason }.plan(terms, cx)
 }

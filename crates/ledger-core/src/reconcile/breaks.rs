@@ -42,6 +42,8 @@ kinds! {
     BalanceDiffers = "balance_differs",
     /// What is held is not the sum of its postings, or not what holds and refunds say.
     HeldDiffers = "held_differs",
+    /// What a wallet owes is not the sum of what its entries post to `disputes`.
+    OwedDiffers = "owed_differs",
     /// What is reserved under a cap is not what open top-ups say.
     ReservedDiffers = "reserved_differs",
     /// A balance that must not be is below zero.

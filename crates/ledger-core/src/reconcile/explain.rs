@@ -52,6 +52,7 @@ fn rank(kind: BreakKind) -> Option<u8> {
         | BreakKind::ProviderRefundDiffers => 2,
         BreakKind::BalanceDiffers
         | BreakKind::HeldDiffers
+        | BreakKind::OwedDiffers
         | BreakKind::ReservedDiffers
         | BreakKind::SettlementDiffers => 3,
         BreakKind::NegativeBalance

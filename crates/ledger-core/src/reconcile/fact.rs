@@ -66,6 +66,18 @@ pub enum Fact {
         /// When.
         at: i64,
     },
+    /// An account: an entry of its own posts to `disputes` what it owes, or pays of it.
+    Owing {
+        /// By how much the debt grows.
+        delta: Num,
+        /// When.
+        at: i64,
+    },
+    /// An account: what a top-up of an earlier release says is owed for it.
+    OwedForTopup {
+        /// How much.
+        amount: Num,
+    },
     /// An account: what an item says of its balance.
     Stored {
         /// Which item.
@@ -77,6 +89,9 @@ pub enum Fact {
         held: Num,
         /// What is reserved.
         reserved: Num,
+        /// What it owes.
+        #[serde(default)]
+        owed: Num,
         /// What counts against a cap, of a customer.
         #[serde(default)]
         exposure: Option<Num>,
@@ -214,8 +229,6 @@ pub enum Fact {
         refundable: Num,
         /// Points that were taken back.
         taken_back: Num,
-        /// What is owed for it.
-        owed: Num,
         /// The provider's PaymentIntent, if it is known.
         intent: Option<String>,
         /// When it was asked for.
@@ -248,6 +261,9 @@ pub enum Fact {
         /// By how much the top-up's remainder is lower for it.
         #[serde(default)]
         lowered: Num,
+        /// Points that it settles.
+        #[serde(default)]
+        settled: Num,
     },
     /// A top-up: an entry of it.
     TopupEntry {
@@ -259,8 +275,6 @@ pub enum Fact {
         refund: Option<String>,
         /// Of which object of the provider's.
         psp_id: Option<String>,
-        /// What it posts to `disputes`.
-        disputes: Num,
     },
     /// A top-up: the provider's PaymentIntent for it.
     Charge {

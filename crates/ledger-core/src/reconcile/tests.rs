@@ -47,7 +47,17 @@ fn posted(held: bool, delta: &str, at: i64) -> Fact {
 
 fn stored(balance: &str, held: &str, reserved: &str, at: i64) -> Fact {
     let (balance, held, reserved) = (num(balance), num(held), num(reserved));
-    Fact::Stored { place: Place::Own, balance, held, reserved, exposure: None, corrections: 0, corrected_at: None, at }
+    Fact::Stored {
+        place: Place::Own,
+        balance,
+        held,
+        reserved,
+        owed: Num::ZERO,
+        exposure: None,
+        corrections: 0,
+        corrected_at: None,
+        at,
+    }
 }
 
 #[test]
@@ -230,7 +240,6 @@ fn topup(state: &str, refundable: &str) -> Fact {
         charge: num("100"),
         refundable: num(refundable),
         taken_back: Num::ZERO,
-        owed: Num::ZERO,
         intent: Some("pi_1".to_owned()),
         at: 50,
     }
@@ -242,7 +251,6 @@ fn step(operation: &str, refund: Option<&str>) -> Fact {
         operation: operation.to_owned(),
         refund: refund.map(str::to_owned),
         psp_id: Some("pi_1".to_owned()),
-        disputes: Num::ZERO,
     }
 }
 
@@ -264,8 +272,8 @@ fn a_topup_is_what_its_entries_and_the_provider_say() {
     assert_eq!(of(&good[..2]), ["credit_without_charge"]);
     assert_eq!(of(&[good[0].clone(), good[1].clone(), charge(true, "90")]), ["charge_differs"]);
     assert_eq!(of(&[good[0].clone(), good[2].clone()]), ["topup_differs"], "no entry");
-    let Fact::TopupEntry { operation, refund, psp_id, disputes, .. } = step("topup", None) else { panic!() };
-    let second = Fact::TopupEntry { entry: "second".to_owned(), operation, refund, psp_id, disputes };
+    let Fact::TopupEntry { operation, refund, psp_id, .. } = step("topup", None) else { panic!() };
+    let second = Fact::TopupEntry { entry: "second".to_owned(), operation, refund, psp_id };
     assert_eq!(of(&[&good[..], &[second]].concat()), ["topup_differs"], "two");
     assert!(of(&[&good[..], &good[..]].concat()).is_empty(), "read twice");
     assert_eq!(of(&[topup("succeeded", "90"), good[1].clone(), good[2].clone()]), ["topup_differs"]);

@@ -170,6 +170,22 @@ impl TransactItem {
         self
     }
 
+    /// A further change of the item; where it is only looked at, the first.
+    pub(crate) fn changing(mut self, change: impl FnOnce(Update) -> Update) -> Self {
+        self.action = match self.action {
+            Action::Update(update) => Action::Update(change(update)),
+            Action::Check => Action::Update(change(Update::new())),
+            put @ Action::Put(_) => put,
+        };
+        self
+    }
+
+    /// Adds guards.
+    pub(crate) fn guarded_also(mut self, clauses: Vec<Clause>) -> Self {
+        self.clauses.extend(clauses);
+        self
+    }
+
     /// This and another action on the same item as one; `None` if they cannot be one.
     pub(crate) fn and(self, other: Self) -> Option<Self> {
         let action = match (self.action, other.action) {

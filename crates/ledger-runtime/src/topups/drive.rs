@@ -192,7 +192,7 @@ impl Desk {
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
             let effect = match &records.refund {
-                Some(refund) => refused::refund(&flight.tenant, &records.topup, refund, now)?,
+                Some(refund) => refused::refund(&flight.tenant, (&records.topup, refund), &records.wallet, now)?,
                 None => refused::topup(&flight.tenant, &records.topup, now)?,
             };
             // An event was here first: the provider has the object, and yet refuses to have made it.

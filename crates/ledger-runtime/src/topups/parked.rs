@@ -139,7 +139,7 @@ fn give_up(
     cx: &Context,
 ) -> Result<Planned<Timestamp>, PlanError> {
     let answer = Problem::psp_refused(GIVEN_UP).answer();
-    Ok(attention::give_up(flight, &records.topup, records.refund.as_ref(), &answer, decider, cx)?)
+    Ok(attention::give_up(flight, (&records.topup, records.refund.as_ref()), &records.wallet, &answer, decider, cx)?)
 }
 
 impl Desk {

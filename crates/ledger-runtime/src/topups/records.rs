@@ -2,12 +2,12 @@
 
 use super::Desk;
 use crate::problem::Problem;
-use ledger_core::dynamo::read;
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
 use ledger_core::ids::{RefundId, Tenant, TopupId};
-use ledger_core::keys::{self, Partition, attr};
-use ledger_core::money::{Asset, Balance};
+use ledger_core::keys;
+use ledger_core::operation::Operation;
 use ledger_core::ops::topup::{Clawback, TopupRecord, TopupRefund, View};
+use ledger_core::ops::{SeenWallet, SpentPoints, TenantTerms};
 use ledger_core::psp::{Fact, PspId, Tags};
 use ledger_core::reads;
 
@@ -22,7 +22,9 @@ pub(super) struct Records {
     /// The refund.
     pub(super) refund: Option<TopupRefund>,
     clawback: Option<Clawback>,
-    balance: Option<Balance>,
+    /// The customer's wallet.
+    pub(super) wallet: SeenWallet,
+    spent_points: SpentPoints,
     /// The operation that made the refund, or else the top-up, if it has no answer yet.
     pub(super) flight: Option<Flight>,
 }
@@ -65,7 +67,8 @@ impl Records {
             topup: &self.topup,
             refund: self.refund.as_ref(),
             clawback: self.clawback.as_ref(),
-            balance: self.balance.as_ref(),
+            wallet: &self.wallet,
+            spent_points: self.spent_points,
         }
     }
 }
@@ -95,20 +98,24 @@ impl Desk {
             Some(refund) => refund.marker_key(tenant),
             None => topup.marker_key(tenant),
         };
-        let wallet = Partition::customer(tenant, topup.customer).balance(&Asset::Ecopay);
-        let mut found = self.ledger.dynamo().get_many(&[marker, wallet]).await?.into_iter();
+        let mut keys = vec![marker];
+        keys.extend(SeenWallet::keys(tenant, topup.customer));
+        // What becomes of spent points is asked for a clawback alone.
+        keys.extend(wanted.clawback.as_ref().map(|_| keys::config(tenant)));
+        let mut found = self.ledger.dynamo().get_many(&keys).await?.into_iter();
         let flight = match found.next().flatten().as_ref().map(Marker::read).transpose()?.map(|marker| marker.state) {
             Some(MarkerState::InFlight(flight)) => Some(*flight),
             Some(MarkerState::Completed { .. } | MarkerState::Reversed) | None => None,
         };
-        let balance = match found.next().flatten() {
-            Some(item) => {
-                let balance = Balance::from_stored(Asset::Ecopay, read::number(&item, attr::BALANCE)?);
-                Some(balance.map_err(|_| ledger_core::dynamo::ItemError::invalid(attr::BALANCE))?)
+        let wallet = SeenWallet::read(found.by_ref().take(2))?;
+        let spent_points = match found.next().flatten() {
+            Some(config) => TenantTerms::read(&config)?.spent_points,
+            None if wanted.clawback.is_some() => {
+                return Err(self.ledger.broken(tenant, Operation::Clawback, "a tenant without terms"));
             }
-            None => None,
+            None => SpentPoints::Deduct,
         };
-        Ok(Some(Records { topup, refund, clawback, balance, flight }))
+        Ok(Some(Records { topup, refund, clawback, wallet, spent_points, flight }))
     }
 
     async fn own(&self, tenant: &Tenant, wanted: &Wanted) -> Result<Option<Own>, Problem> {

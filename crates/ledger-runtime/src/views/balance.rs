@@ -19,6 +19,9 @@ pub struct BalanceView {
     /// Room under the cap that a top-up has reserved; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserved: Option<String>,
+    /// What a dispute took and the wallet could not give: value that comes back pays it first. Absent if it is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owed: Option<String>,
     /// Whether it may not be debited.
     pub frozen: bool,
     /// When it last changed.
@@ -53,11 +56,13 @@ impl BalanceView {
                 .map(|balance| balance.text())
                 .map_err(|_| ItemError::invalid(attribute))
         };
-        let reserved = if item.contains_key(attr::RESERVED) { Some(quantity(attr::RESERVED)?) } else { None };
+        let optional = |attribute: &str| item.contains_key(attribute).then(|| quantity(attribute)).transpose();
+        let (reserved, owed) = (optional(attr::RESERVED)?, optional(attr::OWED)?);
         Ok(Self {
             balance: quantity(attr::BALANCE)?,
             held: quantity(attr::HELD)?,
             reserved: reserved.filter(|reserved| reserved != "0"),
+            owed: owed.filter(|owed| owed != "0"),
             frozen: item.contains_key(attr::FROZEN),
             updated_at: read::text(item, attr::UPDATED_AT)?.to_owned(),
             asset: asset.to_string(),

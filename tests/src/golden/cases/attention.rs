@@ -93,6 +93,7 @@ pub(super) fn cases() -> Vec<Case> {
         .moves(&[(OF_A, RESERVED, "-5000")])
         .precedence(),
         give_up("attention/refund-given-up", "What was held is back.", &refund_by_staff(), Some(REFUND))
+            .supersedes()
             .on(holding(refund_requested()))
             .on([refund()])
             .moves(&back)

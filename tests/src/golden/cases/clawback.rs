@@ -1,5 +1,5 @@
 //! What the provider takes without our asking: disputes, and refunds made at the provider. The wallet
-//! bears what it holds, `disputes` the rest, and what comes back pays `disputes` first.
+//! gives what may be spent and owes the rest, which `disputes` has; what comes back pays that first.
 
 use super::Case;
 use super::outside::*;
@@ -7,7 +7,7 @@ use super::world::*;
 use crate::golden::command::{Does, FactJson};
 use serde_json::{Value as Json, json};
 
-fn case(id: &'static str, why: &'static str, fact: FactJson) -> Case {
+pub(super) fn case(id: &'static str, why: &'static str, fact: FactJson) -> Case {
     let kind = match &fact {
         FactJson::Withdrawn { .. } => "charge.dispute.funds_withdrawn",
         FactJson::Reinstated { .. } => "charge.dispute.funds_reinstated",
@@ -17,16 +17,22 @@ fn case(id: &'static str, why: &'static str, fact: FactJson) -> Case {
     Case::new(id, why, None, Does::TopupEvent { event, kind, fact, topup, refund: None })
 }
 
-fn base(money: &str) -> [Json; 2] {
+pub(super) fn base(money: &str) -> [Json; 2] {
     [succeeded("5000", "0"), account("ECOPAY", money, "0", "0")]
 }
 
+/// The same, and the points that came with the top-up.
+pub(super) fn with_points(money: &str, points: &str) -> [Json; 3] {
+    [succeeded("5000", "0"), account("ECOPAY", money, "0", "0"), account("POINT", points, "0", "0")]
+}
+
+/// As an earlier release wrote it.
 fn owing(owed: &str) -> Json {
     with(succeeded("5000", "0"), "owed", n(owed))
 }
 
 /// The clawback as it stands.
-fn record(id: &str, amount: &str, state: &str) -> Json {
+pub(super) fn record(id: &str, amount: &str, state: &str) -> Json {
     item(
         "topup",
         TOPUP,
@@ -47,70 +53,95 @@ pub(super) fn cases() -> Vec<Case> {
     all
 }
 
+pub(super) const CLEARED: (&str, &str, &str) = ("stripe_clearing", "ECOPAY", "5000");
+pub(super) const POINTS_OUT: [(&str, &str, &str); 2] = [(OF_A, "POINT", "-50"), ("points_issued", "POINT", "50")];
+
 fn taken() -> Vec<Case> {
-    let whole = [(OF_A, "ECOPAY", "-5000"), ("stripe_clearing", "ECOPAY", "5000")];
+    let whole = [(OF_A, "ECOPAY", "-5000"), CLEARED];
+    let partly = [(OF_A, "ECOPAY", "-1500"), CLEARED, ("disputes", "ECOPAY", "-3500")];
+    let points = |points: &str| account("POINT", points, "0", "0");
     vec![
-        case("clawback/covered", "The wallet holds it all.", withdrawn("5000"))
-            .on(base("5000"))
+        case("clawback/covered", "The wallet holds it all, and the points that came with it.", withdrawn("5000"))
+            .on(with_points("5000", "50"))
             .moves(&whole)
+            .moves(&POINTS_OUT)
             .precedence()
+            .supersedes()
             .supersedes(),
         case("clawback/covered-meanwhile", "It is enough that the wallet still does.", withdrawn("5000"))
-            .seen([account("ECOPAY", "5000", "0", "0")])
-            .on(base("8000"))
+            .seen([account("ECOPAY", "5000", "0", "0"), points("50")])
+            .on(with_points("8000", "80"))
             .moves(&whole)
+            .moves(&POINTS_OUT)
+            .supersedes()
             .supersedes(),
         case("clawback/covered-from-frozen", "A freeze does not stop it.", withdrawn("5000"))
-            .on([succeeded("5000", "0"), frozen(account("ECOPAY", "5000", "0", "0"))])
+            .on([succeeded("5000", "0"), frozen(account("ECOPAY", "5000", "0", "0")), frozen(points("50"))])
             .moves(&whole)
+            .moves(&POINTS_OUT)
+            .supersedes()
             .supersedes(),
-        case("clawback/partly-covered", "The rest stands on the tenant's account.", withdrawn("5000"))
-            .on(base("1500"))
-            .moves(&[(OF_A, "ECOPAY", "-1500"), ("stripe_clearing", "ECOPAY", "5000"), ("disputes", "ECOPAY", "-3500")])
+        case("clawback/partly-covered", "The wallet owes the rest.", withdrawn("5000"))
+            .on(with_points("1500", "50"))
+            .moves(&partly)
+            .moves(&POINTS_OUT)
             .precedence()
+            .supersedes()
             .supersedes(),
-        case("clawback/not-covered", "Nothing is there: the wallet is looked at, not changed.", withdrawn("5000"))
-            .on(base("0"))
-            .moves(&[("stripe_clearing", "ECOPAY", "5000"), ("disputes", "ECOPAY", "-5000")])
+        case("clawback/not-covered", "Nothing is there: the wallet owes it all.", withdrawn("5000"))
+            .on(with_points("0", "50"))
+            .moves(&[CLEARED, ("disputes", "ECOPAY", "-5000")])
+            .moves(&POINTS_OUT)
             .precedence()
+            .supersedes()
             .supersedes(),
-        case("clawback/what-is-held-stays", "What is held for a refund is not taken.", withdrawn("5000"))
-            .on([succeeded("5000", "0"), account("ECOPAY", "1500", "2000", "0")])
-            .moves(&[(OF_A, "ECOPAY", "-1500"), ("stripe_clearing", "ECOPAY", "5000"), ("disputes", "ECOPAY", "-3500")])
+        case("clawback/what-is-held-stays", "What is held is owed until it comes back.", withdrawn("5000"))
+            .on([succeeded("5000", "0"), account("ECOPAY", "1500", "2000", "0"), points("50")])
+            .moves(&partly)
+            .moves(&POINTS_OUT)
+            .supersedes()
             .supersedes(),
-        case("clawback/of-a-part", "A dispute of less than the charge.", withdrawn("1"))
-            .on(base("5000"))
+        case("clawback/of-a-part", "A dispute of less than the charge, too small for a point.", withdrawn("1"))
+            .on(with_points("5000", "50"))
             .moves(&[(OF_A, "ECOPAY", "-1"), ("stripe_clearing", "ECOPAY", "1")])
+            .supersedes()
             .supersedes(),
         case("clawback/second", "Beside another, whose rest still stands.", withdrawn("1000"))
-            .on([owing("500"), record("dp_0", "2000", "taken"), account("ECOPAY", "400", "0", "0")])
+            .on([owing("500"), record("dp_0", "2000", "taken"), account("ECOPAY", "400", "0", "0"), points("50")])
             .moves(&[(OF_A, "ECOPAY", "-400"), ("stripe_clearing", "ECOPAY", "1000"), ("disputes", "ECOPAY", "-600")])
+            .moves(&[(OF_A, "POINT", "-10"), ("points_issued", "POINT", "10")])
+            .supersedes()
             .supersedes(),
         case("clawback/spent-meanwhile", "The wallet no longer holds it: plan again.", withdrawn("5000"))
             .seen([account("ECOPAY", "5000", "0", "0")])
-            .on(base("4999"))
+            .on(with_points("4999", "50"))
             .ends("rejected stale_plan by payer")
+            .supersedes()
             .supersedes(),
         case("clawback/filled-meanwhile", "What was short came from the read: plan again.", withdrawn("5000"))
             .seen([account("ECOPAY", "1500", "0", "0")])
-            .on(base("1501"))
+            .on(with_points("1501", "50"))
             .ends("rejected stale_plan by payer")
+            .supersedes()
             .supersedes(),
         case("clawback/filled-from-nothing", "There is something by now: plan again.", withdrawn("5000"))
             .seen([account("ECOPAY", "0", "0", "0")])
-            .on(base("1"))
+            .on(with_points("1", "50"))
             .ends("rejected stale_plan by payer")
+            .supersedes()
             .supersedes(),
         case("clawback/taken-meanwhile", "Another event of the same fact was first.", withdrawn("5000"))
             .seen([item("topup", TOPUP, &format!("CLAWBACK#{DISPUTE}"), json!({}))])
-            .on(base("5000"))
+            .on(with_points("5000", "50"))
             .on([record(DISPUTE, "5000", "taken")])
             .ends("rejected stale_plan by clawback")
+            .supersedes()
             .supersedes(),
         case("clawback/owed-meanwhile", "Another clawback came in between: plan again.", withdrawn("5000"))
             .seen([succeeded("5000", "0")])
-            .on([owing("100"), account("ECOPAY", "5000", "0", "0")])
+            .on([owing("100"), account("ECOPAY", "5000", "0", "0"), points("50")])
             .ends("rejected stale_plan by topup")
+            .supersedes()
             .supersedes(),
     ]
 }
@@ -121,7 +152,7 @@ fn later(record: Json, round: &str) -> Json {
 }
 
 /// Taken by a release that lowers what may be refunded.
-fn lowering(record: Json) -> Json {
+pub(super) fn lowering(record: Json) -> Json {
     let amount = record["amount"].clone();
     with(record, "refundable_lowered", amount)
 }
@@ -135,21 +166,27 @@ fn again() -> Vec<Case> {
     let lowered = || with(succeeded("5000", "0"), "refundable", n("0"));
     vec![
         case("clawback/taken-again", "Won, and withdrawn again: the third movement.", third())
-            .on(base("5000"))
+            .on(with_points("5000", "50"))
             .on([returned()])
             .moves(&takes)
-            .precedence(),
+            .moves(&POINTS_OUT)
+            .precedence()
+            .supersedes(),
         case(
             "clawback/taken-again-listing-two",
             "Withdrawn although the object lists that it was given back: a later movement.",
             listing(withdrawn("5000"), "2"),
         )
-        .on(base("5000"))
+        .on(with_points("5000", "50"))
         .on([returned()])
-        .moves(&takes),
+        .moves(&takes)
+        .moves(&POINTS_OUT)
+        .supersedes(),
         case("clawback/taken-again-first", "The third movement before the others.", third())
-            .on(base("5000"))
-            .moves(&takes),
+            .on(with_points("5000", "50"))
+            .moves(&takes)
+            .moves(&POINTS_OUT)
+            .supersedes(),
         case("clawback/taken-again-while-taken", "The second has not come: nothing moves, and it is behind.", third())
             .on([lowered(), account("ECOPAY", "0", "0", "0"), taken()]),
         case("clawback/taken-again-while-taken-meanwhile", "The second came in between: plan again.", third())
@@ -171,13 +208,16 @@ fn again() -> Vec<Case> {
             "The third movement came in between: plan again.",
             reinstated("5000"),
         )
+        .supersedes()
         .seen([taken()])
         .on([lowered(), account("ECOPAY", "0", "0", "0"), later(taken(), "3")])
         .ends("rejected stale_plan by clawback"),
         case("clawback/reinstated-lowered", "What may be refunded is raised again.", reinstated("5000"))
+            .supersedes()
             .on([lowered(), account("ECOPAY", "0", "0", "0"), taken()])
             .moves(&gives),
         case("clawback/returned-again", "Given back a second time.", fourth())
+            .supersedes()
             .on([lowered(), account("ECOPAY", "0", "0", "0"), later(taken(), "3")])
             .moves(&gives)
             .precedence(),
@@ -192,17 +232,20 @@ fn returned() -> Vec<Case> {
     let taken = || record(DISPUTE, "5000", "taken");
     vec![
         case("clawback/reinstated", "It comes back into the wallet.", reinstated("5000"))
+            .supersedes()
             .on(base("0"))
             .on([taken()])
             .moves(&[(OF_A, "ECOPAY", "5000"), ("stripe_clearing", "ECOPAY", "-5000")])
             .precedence()
             .supersedes(),
         case("clawback/reinstated-over-the-cap", "What comes back may pass the cap.", reinstated("5000"))
+            .supersedes()
             .on(base("50000"))
             .on([offering(), taken()])
             .moves(&[(OF_A, "ECOPAY", "5000"), ("stripe_clearing", "ECOPAY", "-5000")])
             .supersedes(),
         case("clawback/reinstated-owing", "What stands on `disputes` is paid first.", reinstated("5000"))
+            .supersedes()
             .on([owing("3500"), taken(), account("ECOPAY", "9", "0", "0")])
             .moves(&[(OF_A, "ECOPAY", "1500"), ("stripe_clearing", "ECOPAY", "-5000"), ("disputes", "ECOPAY", "3500")])
             .precedence()
@@ -230,6 +273,7 @@ fn returned() -> Vec<Case> {
             .on([record(DISPUTE, "5000", "returned")])
             .ends("behind"),
         case("clawback/reinstated-meanwhile", "Another event of the same fact was first.", reinstated("5000"))
+            .supersedes()
             .seen([taken()])
             .on(base("5000"))
             .on([record(DISPUTE, "5000", "returned")])
@@ -249,14 +293,17 @@ fn at_the_provider() -> Vec<Case> {
     let taken = || record("re_9", "2000", "taken");
     vec![
         told("clawback/refund-at-the-provider", "Taken like a dispute, as soon as it is on its way.", "pending")
-            .on(base("5000"))
+            .on(with_points("5000", "50"))
             .moves(&[(OF_A, "ECOPAY", "-2000"), ("stripe_clearing", "ECOPAY", "2000")])
+            .moves(&[(OF_A, "POINT", "-20"), ("points_issued", "POINT", "20")])
+            .supersedes()
             .supersedes(),
         told("clawback/refund-at-the-provider-paid", "Paid out: it has been taken.", "succeeded")
             .on(base("3000"))
             .on([taken()])
             .ends("behind"),
         told("clawback/refund-at-the-provider-failed", "It failed, and the money is back.", "failed")
+            .supersedes()
             .on(base("3000"))
             .on([taken()])
             .moves(&[(OF_A, "ECOPAY", "2000"), ("stripe_clearing", "ECOPAY", "-2000")])

@@ -164,6 +164,7 @@ fn capturing() -> Vec<Case> {
             .moves(&[(OF_A, "POINT", "5"), ("points_issued", "POINT", "-5")])
             .precedence(),
         capture_yen("capture/part", "300 of 500: the rest is the payer's again, on the same item.", "300")
+            .supersedes()
             .on(base())
             .moves(&[(OF_A, HELD_ECOPAY, "-500"), (OF_A, "ECOPAY", "200"), (OF_MERCHANT, "ECOPAY", "300")])
             .moves(&[(OF_A, "POINT", "3"), ("points_issued", "POINT", "-3")]),
@@ -172,6 +173,7 @@ fn capturing() -> Vec<Case> {
             .moves(&[(OF_A, HELD_ECOPAY, "-500"), (OF_MERCHANT, "ECOPAY", "500")])
             .moves(&[(OF_A, "POINT", "5"), ("points_issued", "POINT", "-5")]),
         capture_yen("capture/too-little-for-a-point", "99 yen earn none, and the points are not touched.", "99")
+            .supersedes()
             .on(base())
             .moves(&[(OF_A, HELD_ECOPAY, "-500"), (OF_A, "ECOPAY", "401"), (OF_MERCHANT, "ECOPAY", "99")]),
         capture("capture/frozen", "A freeze never stops a capture.", None)
@@ -212,17 +214,20 @@ fn capturing_parts() -> Vec<Case> {
             .moves(&[(OF_A, HELD_POINT, "-500"), (OF_MERCHANT, "POINT", "500")])
             .moves(&[(OF_A, "POINT", "17"), ("points_issued", "POINT", "-17")]),
         capture_yen("capture/three-assets-1600", "All the points and regional currency, 100 of the money.", "1600")
+            .supersedes()
             .on(three_assets())
             .moves(&[(OF_A, HELD_ECOPAY, "-1740"), (OF_A, "ECOPAY", "1640"), (OF_MERCHANT, "ECOPAY", "100")])
             .moves(&[(OF_A, HELD_AOBA, "-1000"), (OF_MERCHANT, "REGIONAL#aoba", "1000")])
             .moves(&[(OF_A, HELD_POINT, "-500"), (OF_MERCHANT, "POINT", "500")])
             .moves(&[(OF_A, "POINT", "1"), ("points_issued", "POINT", "-1")]),
         capture_yen("capture/three-assets-600", "All the points, 100 of the regional currency, no money.", "600")
+            .supersedes()
             .on(three_assets())
             .moves(&[(OF_A, HELD_ECOPAY, "-1740"), (OF_A, "ECOPAY", "1740")])
             .moves(&[(OF_A, HELD_AOBA, "-1000"), (OF_A, "REGIONAL#aoba", "900"), (OF_MERCHANT, "REGIONAL#aoba", "100")])
             .moves(&[(OF_A, HELD_POINT, "-500"), (OF_MERCHANT, "POINT", "500")]),
         capture_yen("capture/three-assets-1", "One point: everything else is released.", "1")
+            .supersedes()
             .on(three_assets())
             .moves(&[(OF_A, HELD_ECOPAY, "-1740"), (OF_A, "ECOPAY", "1740")])
             .moves(&[(OF_A, HELD_AOBA, "-1000"), (OF_A, "REGIONAL#aoba", "1000")])

@@ -18,7 +18,7 @@ const THREE_BACK: [(&str, &str, &str); 6] = [
     (OF_A, "REGIONAL#aoba", "1000"),
 ];
 
-fn void(id: &'static str, why: &'static str) -> Case {
+pub(super) fn void(id: &'static str, why: &'static str) -> Case {
     let path = format!("/v1/merchant/payments/{PAYMENT}/void");
     let claim = by_merchant("void", &path, json!({ "reason": "sold out" }));
     let does = HoldDoes::Void { payment: PAYMENT.to_owned(), reason: Some("sold out".to_owned()) };
@@ -26,7 +26,7 @@ fn void(id: &'static str, why: &'static str) -> Case {
 }
 
 /// By the worker, under the payment's own key.
-fn expire(id: &'static str, why: &'static str) -> Case {
+pub(super) fn expire(id: &'static str, why: &'static str) -> Case {
     let mut claim = by_merchant("hold_expire", &format!("/v1/merchant/payments/{PAYMENT}/expiry"), json!({}));
     (claim.actor, claim.key) = ("system".to_owned(), format!("hold:{PAYMENT}"));
     Case::new(id, why, Some(claim), Does::Hold(HoldDoes::Expire { payment: PAYMENT.to_owned() }))
@@ -37,7 +37,7 @@ fn over(payment: Json) -> Json {
     with(payment, "expires_at", s("2026-11-21T02:59:59.999Z"))
 }
 
-fn base_over() -> Vec<Json> {
+pub(super) fn base_over() -> Vec<Json> {
     vec![over(of_500()), over(hold_of_500()), config(), holding("ECOPAY", "100", "500")]
 }
 
@@ -50,15 +50,21 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn voided() -> Vec<Case> {
     vec![
-        void("void/voided", "All of it is the payer's again.").on(base()).moves(&BACK).precedence(),
-        void("void/three-assets", "Each asset comes back to its own item.").on(three_assets()).moves(&THREE_BACK),
+        void("void/voided", "All of it is the payer's again.").supersedes().on(base()).moves(&BACK).precedence(),
+        void("void/three-assets", "Each asset comes back to its own item.")
+            .supersedes()
+            .on(three_assets())
+            .moves(&THREE_BACK),
         void("void/frozen", "A freeze never stops what comes back.")
+            .supersedes()
             .on([config(), of_500(), hold_of_500(), frozen(holding("ECOPAY", "100", "500"))])
             .moves(&BACK),
         void("void/past-the-cap", "It has counted against the cap all the time.")
+            .supersedes()
             .on([config(), of_500(), hold_of_500(), holding("ECOPAY", "50000", "500")])
             .moves(&BACK),
         void("void/after-its-time", "The worker has not come yet: the merchant gives up sooner.")
+            .supersedes()
             .on(base_over())
             .moves(&BACK),
         void("void/again", "It was voided: as it stands, which the write makes sure of.")
@@ -72,16 +78,19 @@ fn voided() -> Vec<Case> {
             .on([config(), captured(of_500(), "300", "0", "refunded")])
             .ends("refused wrong_state"),
         void("void/lost-to-capture", "A capture came between the read and the write.")
+            .supersedes()
             .seen([of_500()])
             .on([config(), captured(of_500(), "500", "500", "captured"), gone_on(hold_of_500(), "captured")])
             .on([wallet(A, "ECOPAY", "100")])
             .ends("rejected stale_plan by payment"),
         void("void/lost-to-expiry", "The worker came between the read and the write.")
+            .supersedes()
             .seen([of_500()])
             .on([config(), gone_on(of_500(), "expired"), gone_on(hold_of_500(), "expired")])
             .on([wallet(A, "ECOPAY", "600")])
             .ends("rejected stale_plan by payment"),
         void("void/payer-gone", "Nobody to give it back to.")
+            .supersedes()
             .on([config(), of_500(), hold_of_500()])
             .ends("rejected account_missing by payer"),
     ]
@@ -90,16 +99,20 @@ fn voided() -> Vec<Case> {
 fn expired() -> Vec<Case> {
     vec![
         expire("hold_expire/expired", "The time is over, and it is the payer's again.")
+            .supersedes()
             .on(base_over())
             .moves(&BACK)
             .precedence(),
         expire("hold_expire/at-the-instant", "From the instant on at which it can no longer be captured.")
+            .supersedes()
             .on([config(), with(of_500(), "expires_at", s(NOW)), hold_of_500(), holding("ECOPAY", "100", "500")])
             .moves(&BACK),
         expire("hold_expire/frozen", "A freeze never stops what comes back.")
+            .supersedes()
             .on([config(), over(of_500()), over(hold_of_500()), frozen(holding("ECOPAY", "100", "500"))])
             .moves(&BACK),
         expire("hold_expire/three-assets", "Each asset comes back to its own item.")
+            .supersedes()
             .on(three_assets().into_iter().map(|item| if item["state"].is_null() { item } else { over(item) }))
             .moves(&THREE_BACK),
         expire("hold_expire/too-early", "Its time is not over; the key must stay free for when it is.")
@@ -109,11 +122,13 @@ fn expired() -> Vec<Case> {
             .on([config(), over(captured(of_500(), "500", "500", "captured"))])
             .ends("refused wrong_state"),
         expire("hold_expire/lost-to-capture", "A capture came between the read and the write.")
+            .supersedes()
             .seen([over(of_500())])
             .on([config(), over(captured(of_500(), "500", "500", "captured")), gone_on(hold_of_500(), "captured")])
             .on([wallet(A, "ECOPAY", "100")])
             .ends("rejected stale_plan by payment"),
         expire("hold_expire/lost-to-void", "A void came between the read and the write.")
+            .supersedes()
             .seen([over(of_500())])
             .on([config(), over(gone_on(of_500(), "canceled")), gone_on(hold_of_500(), "canceled")])
             .on([wallet(A, "ECOPAY", "600")])
@@ -134,6 +149,7 @@ fn refunds() -> Vec<Case> {
             .on([config(), merchant(), gone_on(of_500(), "expired")])
             .ends("refused wrong_state"),
         super::refund::case("refund/of-a-partial-capture", "300 of 500 were captured: 300 go back.", Some(yen("300")))
+            .supersedes()
             .on([config(), merchant(), part(), wallet(A, "ECOPAY", "0")])
             .moves(&[(OF_A, "ECOPAY", "300"), (OF_MERCHANT, "ECOPAY", "-300")]),
         super::refund::case("refund/above-a-partial-capture", "Never more than was captured.", Some(yen("301")))

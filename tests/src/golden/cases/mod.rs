@@ -7,8 +7,10 @@ mod card_reverse;
 mod cards;
 mod charge;
 mod clawback;
+mod clawback_points;
 mod crediting;
 mod customers;
+mod debts;
 mod flight;
 mod forms;
 mod forms_marker;
@@ -54,7 +56,7 @@ pub struct Case {
     pub effects: Vec<(String, &'static str, &'static str)>,
     /// Whether the rows of precedence are written out.
     pub precedence: bool,
-    /// Which version of its vector it makes: `v2` once what `v1` says has changed.
+    /// Which version of its vector it makes: the next one once what a version says has changed.
     pub version: &'static str,
 }
 
@@ -81,6 +83,8 @@ pub fn all() -> Vec<Case> {
         topup_refund::cases(),
         topup_refund_events::cases(),
         clawback::cases(),
+        clawback_points::cases(),
+        debts::cases(),
         flight::cases(),
         attention::cases(),
         topup_check::cases(),
@@ -138,9 +142,9 @@ impl Case {
         self
     }
 
-    /// Its vector in `v1` stands for what was written before; this one is what is built now.
+    /// Its vector of the version before remains for what was written then; this one is what is built.
     fn supersedes(mut self) -> Self {
-        self.version = "v2";
+        self.version = if self.version == "v1" { "v2" } else { "v3" };
         self
     }
 

@@ -69,30 +69,37 @@ pub(super) fn cases() -> Vec<Case> {
 fn refunded() -> Vec<Case> {
     vec![
         of_yen("refund/partial", "17 x 600 / 1740 points are 5.86: 5 come back.", "600")
+            .supersedes()
             .on(base(in_money(), "0", "17"))
             .moves(&[(OF_A, "ECOPAY", "600"), (OF_MERCHANT, "ECOPAY", "-600")])
             .moves(&[(OF_A, "POINT", "-5"), ("points_issued", "POINT", "5")])
             .precedence(),
         case("refund/full", "All that is left, and every earned point.", None)
+            .supersedes()
             .on(base(in_money(), "0", "17"))
             .moves(&[(OF_A, "ECOPAY", "1740"), (OF_MERCHANT, "ECOPAY", "-1740")])
             .moves(&[(OF_A, "POINT", "-17"), ("points_issued", "POINT", "17")]),
         of_yen("refund/rest", "The refund that completes the money takes the rest of the points.", "1140")
+            .supersedes()
             .on(base(partly(in_money(), &[("ecopay", "1140")], "5"), "600", "12"))
             .moves(&[(OF_A, "ECOPAY", "1140"), (OF_MERCHANT, "ECOPAY", "-1140")])
             .moves(&[(OF_A, "POINT", "-12"), ("points_issued", "POINT", "12")]),
         of_yen("refund/too-small-for-a-point", "17 x 100 / 1740 is less than a point: none comes back.", "100")
+            .supersedes()
             .on(base(in_money(), "0", "0"))
             .moves(&[(OF_A, "ECOPAY", "100"), (OF_MERCHANT, "ECOPAY", "-100")]),
         of_yen("refund/frozen", "A freeze does not stop a refund, nor what is taken back.", "600")
+            .supersedes()
             .on([config(), merchant(), in_money(), frozen(wallet(A, "ECOPAY", "0")), frozen(wallet(A, "POINT", "17"))])
             .moves(&[(OF_A, "ECOPAY", "600"), (OF_MERCHANT, "ECOPAY", "-600")])
             .moves(&[(OF_A, "POINT", "-5"), ("points_issued", "POINT", "5")]),
         of_yen("refund/past-the-cap", "A refund may pass the cap.", "600")
+            .supersedes()
             .on(base(in_money(), "50000", "17"))
             .moves(&[(OF_A, "ECOPAY", "600"), (OF_MERCHANT, "ECOPAY", "-600")])
             .moves(&[(OF_A, "POINT", "-5"), ("points_issued", "POINT", "5")]),
         of_yen("refund/of-a-suspended-merchant", "Refunds are still possible.", "100")
+            .supersedes()
             .on([config(), with(merchant(), "status", s("suspended")), in_money()])
             .on([wallet(A, "ECOPAY", "0"), wallet(A, "POINT", "17")])
             .moves(&[(OF_A, "ECOPAY", "100"), (OF_MERCHANT, "ECOPAY", "-100")]),
@@ -110,6 +117,7 @@ fn refunded() -> Vec<Case> {
 fn in_parts() -> Vec<Case> {
     vec![
         of_yen("refund/three-assets-1240", "Money first: 1,240 of it, 12.40 kg and 12 points off.", "1240")
+            .supersedes()
             .on(three_wallets(three_assets(), "17"))
             .moves(&[(OF_A, "ECOPAY", "1240"), (OF_MERCHANT, "ECOPAY", "-1240")])
             .moves(&[(OF_A, "POINT", "-12"), ("points_issued", "POINT", "12")]),
@@ -117,11 +125,13 @@ fn in_parts() -> Vec<Case> {
             .on(three_wallets(after_1240(), "5"))
             .ends("refused over_refund"),
         of_yen("refund/three-assets-1600-more", "500 money, 1,000 regional, 100 of the points.", "1600")
+            .supersedes()
             .on(three_wallets(after_1240(), "0"))
             .moves(&[(OF_A, "ECOPAY", "500"), (OF_MERCHANT, "ECOPAY", "-500")])
             .moves(&[(OF_A, "REGIONAL#aoba", "1000"), (OF_MERCHANT, "REGIONAL#aoba", "-1000")])
             .moves(&[(OF_A, "POINT", "95"), (OF_MERCHANT, "POINT", "-100"), ("points_issued", "POINT", "5")]),
         of_yen("refund/three-assets-2000-more", "All the rest; the points return, less those earned.", "2000")
+            .supersedes()
             .on(three_wallets(after_1240(), "0"))
             .moves(&[(OF_A, "ECOPAY", "500"), (OF_MERCHANT, "ECOPAY", "-500")])
             .moves(&[(OF_A, "REGIONAL#aoba", "1000"), (OF_MERCHANT, "REGIONAL#aoba", "-1000")])
@@ -146,14 +156,17 @@ fn refused() -> Vec<Case> {
             .on(base(with(in_money(), "state", s("reversed")), "0", "17"))
             .ends("refused wrong_state"),
         of_yen("refund/overtaken", "Another refund came between the read and the write: plan again.", "1740")
+            .supersedes()
             .seen([in_money(), wallet(A, "POINT", "17")])
             .on(base(changed(), "600", "12"))
             .ends("rejected stale_plan by points"),
         of_yen("refund/overtaken-points-still-there", "What is left is guarded on what was read.", "1740")
+            .supersedes()
             .seen([in_money()])
             .on(base(changed(), "600", "17"))
             .ends("rejected stale_plan by payment"),
         case("refund/payer-gone", "Nobody to give it back to.", None)
+            .supersedes()
             .on([config(), merchant(), in_money()])
             .seen([wallet(A, "POINT", "17")])
             .ends("rejected account_missing by payee"),

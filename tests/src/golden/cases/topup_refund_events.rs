@@ -13,7 +13,7 @@ fn event(id: &'static str, why: &'static str, fact: FactJson) -> Case {
     Case::new(id, why, None, Does::TopupEvent { event, kind, fact, topup, refund: Some(REFUND.to_owned()) })
 }
 
-fn told(id: &'static str, why: &'static str, status: &str) -> Case {
+pub(super) fn told(id: &'static str, why: &'static str, status: &str) -> Case {
     event(id, why, refund(PSP_REFUND, "2000", status))
 }
 
@@ -29,7 +29,7 @@ fn refusal(id: &'static str, why: &'static str) -> Case {
 }
 
 /// 2,000 yen and 20 points are held for it.
-fn holding(refund: Json) -> [Json; 4] {
+pub(super) fn holding(refund: Json) -> [Json; 4] {
     let (money, points) = (account("ECOPAY", "3000", "2000", "0"), account("POINT", "30", "20", "0"));
     [succeeded("3000", "20"), refund, money, points]
 }
@@ -41,12 +41,12 @@ fn owing(mut state: [Json; 4], owed: &str) -> [Json; 4] {
 }
 
 /// They have been paid out.
-fn gone(refund: Json) -> [Json; 4] {
+pub(super) fn gone(refund: Json) -> [Json; 4] {
     let (money, points) = (account("ECOPAY", "3000", "0", "0"), account("POINT", "30", "0", "0"));
     [succeeded("3000", "20"), refund, money, points]
 }
 
-fn known(state: &str) -> Json {
+pub(super) fn known(state: &str) -> Json {
     refund_known(refund_requested(), state)
 }
 
@@ -97,22 +97,28 @@ fn applied() -> Vec<Case> {
             .on([refund_in_flight()])
             .moves(&paid_out())
             .precedence(),
-        with_answer(told("topup_refund_events/failed-before-the-answer", "Failed before it was known.", "failed"))
-            .on(holding(refund_requested()))
-            .on([refund_in_flight()])
-            .moves(&released()),
+        with_answer(
+            told("topup_refund_events/failed-before-the-answer", "Failed before it was known.", "failed").supersedes(),
+        )
+        .on(holding(refund_requested()))
+        .on([refund_in_flight()])
+        .moves(&released()),
         told("topup_refund_events/failed", "Not paid out: all of it is back, and may be refunded again.", "failed")
+            .supersedes()
             .on(holding(known("pending")))
             .moves(&released())
             .precedence(),
         told("topup_refund_events/canceled", "Canceled at the provider is not paid out either.", "canceled")
+            .supersedes()
             .on(holding(known("pending")))
             .moves(&released()),
         told("topup_refund_events/failed-after-paid", "The card's bank sent it back.", "failed")
+            .supersedes()
             .on(gone(known("succeeded")))
             .moves(&returned())
             .precedence(),
         told("topup_refund_events/failed-after-paid-into-frozen", "A freeze does not stop it.", "failed")
+            .supersedes()
             .on(gone(known("succeeded")).map(|item| if item["exposure"].is_null() { item } else { frozen(item) }))
             .moves(&returned()),
         told("topup_refund_events/paid-from-frozen", "Nor does it stop what was held before.", "succeeded")
@@ -123,6 +129,7 @@ fn applied() -> Vec<Case> {
             .on(gone(known("succeeded")))
             .ends("rejected stale_plan by refund"),
         told("topup_refund_events/failed-while-owing", "What comes back pays the debt first.", "failed")
+            .supersedes()
             .on(owing(holding(known("pending")), "500"))
             .moves(&[
                 (OF_A, HELD, "-2000"),
@@ -132,6 +139,7 @@ fn applied() -> Vec<Case> {
                 (OF_A, "POINT", "20"),
             ]),
         told("topup_refund_events/failed-while-owing-more", "A greater debt takes all of it.", "failed")
+            .supersedes()
             .on(owing(holding(known("pending")), "5000"))
             .moves(&[
                 (OF_A, HELD, "-2000"),
@@ -144,6 +152,7 @@ fn applied() -> Vec<Case> {
             "From the provider, too, the debt comes first.",
             "failed",
         )
+        .supersedes()
         .on(owing(gone(known("succeeded")), "2000"))
         .moves(&[
             ("disputes", "ECOPAY", "2000"),
@@ -152,10 +161,12 @@ fn applied() -> Vec<Case> {
             ("points_issued", "POINT", "-20"),
         ]),
         told("topup_refund_events/failed-as-a-debt-comes", "A dispute came in between: plan again.", "failed")
+            .supersedes()
             .seen([succeeded("3000", "20")])
             .on(owing(holding(known("pending")), "500"))
             .ends("rejected stale_plan by topup"),
         told("topup_refund_events/failed-while-paid-out", "It was paid out in between: plan again.", "failed")
+            .supersedes()
             .seen([known("pending")])
             .on(gone(known("succeeded")))
             .ends("rejected stale_plan by refund"),
@@ -184,6 +195,7 @@ fn keeping() -> Vec<Case> {
         .moves(&[(OF_A, HELD, "-2000"), ("stripe_clearing", "ECOPAY", "1987"), ("points_issued", "ECOPAY", "13")])
         .moves(&[(OF_A, HELD_POINTS, "-7"), ("points_issued", "POINT", "7")]),
         keeping("topup_refund_events/failed-after-keeping", "What was kept comes back too.", "failed")
+            .supersedes()
             .on(state(known("succeeded"), "0", "0"))
             .moves(&[
                 (OF_A, "ECOPAY", "2000"),
@@ -213,6 +225,7 @@ fn landings() -> Vec<Case> {
             .on([taken_over(refund_in_flight())])
             .ends("marker_stands"),
         refusal("topup_refund_events/refused", "The provider refuses for good: all of it is back.")
+            .supersedes()
             .on(holding(refund_requested()))
             .on([refund_in_flight()])
             .moves(&released())
@@ -222,6 +235,7 @@ fn landings() -> Vec<Case> {
             .on([refund_in_flight()])
             .ends("known"),
         refusal("topup_refund_events/refused-and-paid-meanwhile", "An event has paid it out: nothing comes back.")
+            .supersedes()
             .seen([refund_requested()])
             .on(gone(known("succeeded")))
             .on([refund_in_flight()])

@@ -132,7 +132,13 @@ fn every_division_seals() {
     for money in [1, 99, 100, 110, 1_000] {
         let (payment, _) = authorized(money);
         let (tenant, merchant, terms) = (tenant(), merchant(), terms(None));
-        let all = Capture { tenant: &tenant, merchant: &merchant, payment: &payment, amount: None };
+        let all = Capture {
+            tenant: &tenant,
+            merchant: &merchant,
+            payment: &payment,
+            wallet: &SeenWallet::default(),
+            amount: None,
+        };
         for taken in 1..=money.saturating_add(30) {
             let amount = Amount::parse(&AssetSpec::ECOPAY, &taken.to_string()).unwrap();
             let planned = capture::plan(&Capture { amount: Some(&amount), ..all.clone() }, &terms, &cx(2)).unwrap();

@@ -11,7 +11,7 @@ use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Work, attr};
 use crate::operation::Operation;
 use crate::ops::audit::Act;
-use crate::ops::{Context, PlanRefusal};
+use crate::ops::{Context, PlanRefusal, SeenWallet};
 use crate::personal::FreeText;
 use crate::psp::EventId;
 use crate::time::Timestamp;
@@ -126,15 +126,15 @@ pub fn retry(flight: &Flight, decider: &Decider<'_>, cx: &Context) -> Result<Pla
 /// [`PlanRefusal`] if it is not parked, or its record is further than that.
 pub fn give_up(
     flight: &Flight,
-    topup: &TopupRecord,
-    refund: Option<&TopupRefund>,
+    (topup, refund): (&TopupRecord, Option<&TopupRefund>),
+    wallet: &SeenWallet,
     answer: &Answer,
     decider: &Decider<'_>,
     cx: &Context,
 ) -> Result<Planned<Timestamp>, PlanRefusal> {
     parked(flight)?;
     let effect = match refund {
-        Some(refund) => refused::refund(&flight.tenant, topup, refund, cx.now)?,
+        Some(refund) => refused::refund(&flight.tenant, (topup, refund), wallet, cx.now)?,
         None => refused::topup(&flight.tenant, topup, cx.now)?,
     };
     let mut draft = effect.ok_or(PlanRefusal::Refused(Failure::StalePlan))?.draft;

@@ -1,7 +1,7 @@
-//! Money that the provider takes without our asking: a dispute, or a refund made at the provider. The
-//! wallet bears what it holds; the rest stands on the tenant's account `disputes`, never on a balance
-//! below zero. Money that comes back pays that account first, so that the order of such events does
-//! not matter.
+//! Money that the provider takes without our asking: a dispute, or a refund made at the provider. Points that came
+//! with the money are taken back in proportion, as by a refund of ours. The wallet gives what may be spent of it; the
+//! rest is what it owes, and stands on the tenant's account `disputes`, never on a balance below zero. What comes back
+//! to the wallet pays that first (`ops/debt.rs`), so the order of such events does not matter.
 
 use super::record::{TopupRecord, psp_id};
 use super::route::{Effect, View};
@@ -12,10 +12,12 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Tenant, TransactionId};
 use crate::keys::{self, attr};
-use crate::money::{Amount, Asset};
+use crate::money::{Amount, Asset, AssetSpec, Balance};
 use crate::operation::Operation;
-use crate::ops::PlanRefusal;
+use crate::ops::debt;
+use crate::ops::earned::TakenBack;
 use crate::ops::terms::stored_amount;
+use crate::ops::{PlanRefusal, SeenBalance};
 use crate::psp::PspId;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Role, TransactItem};
@@ -24,6 +26,11 @@ use crate::transaction::{Clause, Draft, Entry, Role, TransactItem};
 const ROUND: &str = "round";
 /// The attribute of what the top-up's remainder is lowered by.
 const LOWERED: &str = "refundable_lowered";
+
+/// The attributes of what was taken for the points, and of how many points that settled.
+const POINTS: &str = "points";
+const KEPT: &str = "kept";
+const SETTLED: &str = "settled";
 
 /// Where a clawback stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +55,19 @@ pub struct Clawback {
     pub round: u32,
     /// By how much the top-up's remainder is lower while it is taken; `None` of one that an earlier release took.
     pub lowered: Option<Amount>,
+    /// What was taken for the points that came with the money.
+    pub points: ForPoints,
+}
+
+/// What a clawback takes for the points that came with the money.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ForPoints {
+    /// Points that are taken or owed.
+    pub points: Option<Amount>,
+    /// Yen for points that were spent, where the tenant deducts them.
+    pub kept: Option<Amount>,
+    /// Points that it settles: taken, owed, paid for in yen or forgiven.
+    pub settled: Option<Amount>,
 }
 
 /// What the provider says of a clawback.
@@ -96,7 +116,10 @@ impl Clawback {
         let state = read::text(item, "state")?;
         let state = [ClawbackState::Taken, ClawbackState::Returned].into_iter().find(|s| s.name() == state);
         let state = state.ok_or_else(|| wrong("state"))?;
-        let lowered = read::opt_number(item, LOWERED)?.map(|number| stored_amount(Asset::Ecopay, number));
+        let maybe = |asset, name: &str| match read::opt_number(item, name)? {
+            Some(number) => stored_amount(asset, number).map(Some).ok_or_else(|| wrong(name)),
+            None => Ok(None),
+        };
         Ok(Self {
             id: psp_id(item, "psp_id")?.ok_or_else(|| wrong("psp_id"))?,
             amount: stored_amount(Asset::Ecopay, read::number(item, "amount")?).ok_or_else(|| wrong("amount"))?,
@@ -105,8 +128,85 @@ impl Clawback {
                 Some(_) => u32::try_from(read::int(item, ROUND)?).map_err(|_| wrong(ROUND))?,
                 None => state.first_round(),
             },
-            lowered: lowered.map(|amount| amount.ok_or_else(|| wrong(LOWERED))).transpose()?,
+            lowered: maybe(Asset::Ecopay, LOWERED)?,
+            points: ForPoints {
+                points: maybe(Asset::Point, POINTS)?,
+                kept: maybe(Asset::Ecopay, KEPT)?,
+                settled: maybe(Asset::Point, SETTLED)?,
+            },
         })
+    }
+}
+
+impl ForPoints {
+    const NAMES: [&'static str; 3] = [POINTS, KEPT, SETTLED];
+
+    fn values(&self) -> [(&'static str, Option<Value>); 3] {
+        let text = |amount: &Option<Amount>| amount.as_ref().map(|amount| Value::N(amount.text()));
+        let [points, kept, settled] = Self::NAMES;
+        [(points, text(&self.points)), (kept, text(&self.kept)), (settled, text(&self.settled))]
+    }
+
+    /// What leaves or comes back in yen: the clawback's amount, and what is paid for points that were spent.
+    fn money(&self, amount: &Amount) -> Result<Amount, PlanRefusal> {
+        match &self.kept {
+            Some(kept) => Ok(amount.checked_add(kept)?),
+            None => Ok(amount.clone()),
+        }
+    }
+
+    /// In proportion to this clawback alone, rounded down, so that what it takes does not depend on what came before.
+    /// Points that are held can be taken when they come back; what else is short was spent, and is paid for or
+    /// forgiven as the tenant has it.
+    fn of(view: &View<'_>, amount: &Amount) -> Result<Self, PlanRefusal> {
+        let topup = view.topup;
+        let Some(points) = &topup.points else { return Ok(Self::default()) };
+        let due = Amount::proportion(points, &amount.as_balance(), &topup.charge, &AssetSpec::POINT)?;
+        let Some(due) = due else { return Ok(Self::default()) };
+        let seen = view.wallet.get(&Asset::Point).ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
+        let available = seen.available.checked_plus(&seen.held)?;
+        let taken = TakenBack::of(due, &available, Some(amount), view.spent_points)?;
+        Ok(Self { points: taken.from_points, kept: taken.from_money, settled: taken.settled })
+    }
+}
+
+/// What a wallet gives of an amount that is taken from it, and what it owes from then on.
+struct Division {
+    given: Option<Amount>,
+    owed: Option<Amount>,
+}
+
+impl Division {
+    fn of(amount: &Amount, available: &Balance) -> Result<Self, PlanRefusal> {
+        let given = amount.at_most(available)?;
+        let owed = match &given {
+            Some(given) => amount.checked_sub(given)?,
+            None => Some(amount.clone()),
+        };
+        Ok(Self { given, owed })
+    }
+
+    /// The wallet's item, and what is posted to it and to `disputes`.
+    fn item(
+        &self,
+        view: &View<'_>,
+        (role, asset): (Role, &Asset),
+        guards: Vec<Clause>,
+        now: Timestamp,
+    ) -> Option<(TransactItem, Vec<Posting>)> {
+        let (tenant, wallet) = (view.tenant, view.topup.wallet());
+        let item = match &self.given {
+            Some(given) => forms::debit(tenant, role, wallet, given, now),
+            None => forms::look(tenant, role, wallet, asset),
+        }?;
+        let mut item = item.guarded_by(guards);
+        let mut postings: Vec<Posting> = self.given.iter().map(|given| Posting::new(wallet, given.debit())).collect();
+        if let Some(owed) = &self.owed {
+            let (owing, posting) = debt::owing(item, owed, now);
+            item = owing;
+            postings.push(posting);
+        }
+        Some((item, postings))
     }
 }
 
@@ -119,80 +219,120 @@ pub(super) fn take(view: &View<'_>, moved: &Moved<'_>, now: Timestamp) -> Result
         }
         Some(_) | None => {}
     }
-    let (tenant, topup, wallet, amount) = (view.tenant, view.topup, view.topup.wallet(), moved.amount);
-    let balance = view.balance.ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
-    let borne = amount.at_most(balance)?;
-    let owed = match &borne {
-        Some(borne) => amount.checked_sub(borne)?,
-        None => Some(amount.clone()),
-    };
-    // What is short came from the read.
-    let guard = match &owed {
-        None => forms::holds(amount, Failure::StalePlan),
-        Some(_) => seen(attr::BALANCE, "seen", Value::N(balance.text())),
-    };
-    let item = match &borne {
-        Some(borne) => forms::debit(tenant, Role::Payer, wallet, borne, now),
-        None => forms::look(tenant, Role::Payer, wallet, amount.asset()),
-    };
-    let mut items = Vec::from_iter(item.map(|item| item.guarded_by(vec![forms::exists(), guard])));
-    let mut update = Update::new().add("refundable", "lowered", Value::N(amount.debit().text()));
-    if let Some(owed) = &owed {
-        update = update.add("owed", "owed", Value::N(owed.text()));
+    let (tenant, topup) = (view.tenant, view.topup);
+    let for_points = ForPoints::of(view, moved.amount)?;
+    let mut postings = vec![Posting::new(Account::Tenant(TenantAccount::StripeClearing), moved.amount.credit())];
+    let issued = for_points.kept.iter().chain(&for_points.points);
+    postings.extend(issued.map(|taken| Posting::new(Account::Tenant(TenantAccount::PointsIssued), taken.credit())));
+    let mut items = Vec::new();
+    for (item, posted) in
+        [money_taken(view, &for_points, moved, now)?, points_taken(view, &for_points, now)?].into_iter().flatten()
+    {
+        items.push(item);
+        postings.extend(posted);
+    }
+    let mut update = Update::new().add("refundable", "lowered", Value::N(moved.amount.debit().text()));
+    if let Some(settled) = &for_points.settled {
+        update = update.add("points_taken_back", "settled", Value::N(settled.text()));
     }
     items.push(topup_item(tenant, topup, update, now));
     items.push(match view.clawback {
-        None => record(tenant, topup, moved, ClawbackState::Taken, now),
+        None => record(tenant, topup, moved, (ClawbackState::Taken, &for_points), now),
         Some(clawback) => {
-            let change = moved_on(ClawbackState::Taken, moved, now).set(LOWERED, "amount", Value::N(amount.text()));
+            let mut change = moved_on(ClawbackState::Taken, moved, now);
+            change = change.set(LOWERED, "amount", Value::N(moved.amount.text()));
+            for (name, value) in for_points.values() {
+                change = match value {
+                    Some(value) => change.set(name, name, value),
+                    None => change.remove(name),
+                };
+            }
             as_seen(tenant, topup, clawback, change)
         }
     });
-    let mut postings = vec![Posting::new(Account::Tenant(TenantAccount::StripeClearing), amount.credit())];
-    postings.extend(borne.map(|borne| Posting::new(wallet, borne.debit())));
-    postings.extend(owed.map(|owed| Posting::new(Account::Tenant(TenantAccount::Disputes), owed.debit())));
     let entry = entry(view, moved, ClawbackState::Taken, postings, now);
     Ok(Some(effect(view, Operation::Clawback, moved, Draft { entry: Some(entry), items })))
 }
 
-/// The provider gives the money back. Where it had not been taken, nothing moves, and the movement before is not
-/// made up for.
+type Taken = Option<(TransactItem, Vec<Posting>)>;
+
+fn money_taken(
+    view: &View<'_>,
+    for_points: &ForPoints,
+    moved: &Moved<'_>,
+    now: Timestamp,
+) -> Result<Taken, PlanRefusal> {
+    let money = for_points.money(moved.amount)?;
+    let SeenBalance { available, .. } =
+        view.wallet.get(&Asset::Ecopay).ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
+    let division = Division::of(&money, available)?;
+    // What is short came from the read.
+    let guard = match &division.owed {
+        None => forms::holds(&money, Failure::StalePlan),
+        Some(_) => seen(attr::BALANCE, "seen", Value::N(available.text())),
+    };
+    Ok(division.item(view, (Role::Payer, &Asset::Ecopay), vec![forms::exists(), guard], now))
+}
+
+/// Where the points that may be spent cover what is taken, it is enough that they still do; where they do not, what
+/// is owed, paid for or forgiven came from the read.
+fn points_taken(view: &View<'_>, for_points: &ForPoints, now: Timestamp) -> Result<Taken, PlanRefusal> {
+    let (Some(settled), Some(seen_points)) = (&for_points.settled, view.wallet.get(&Asset::Point)) else {
+        return Ok(None);
+    };
+    let division = match &for_points.points {
+        Some(points) => Division::of(points, &seen_points.available)?,
+        None => Division { given: None, owed: None },
+    };
+    let guards = if division.given.as_ref() == Some(settled) {
+        vec![forms::exists(), forms::holds(settled, Failure::StalePlan)]
+    } else {
+        let seen_available = seen(attr::BALANCE, "seen", Value::N(seen_points.available.text()));
+        vec![forms::exists(), seen_available, seen(attr::HELD, "seen_held", Value::N(seen_points.held.text()))]
+    };
+    Ok(division.item(view, (Role::Points, &Asset::Point), guards, now))
+}
+
+/// The provider gives the money back, and with it come the points. Where it had not been taken, nothing moves, and
+/// the movement before is not made up for.
 pub(super) fn give_back(view: &View<'_>, moved: &Moved<'_>, now: Timestamp) -> Result<Option<Effect>, PlanRefusal> {
-    let (tenant, topup, wallet, amount) = (view.tenant, view.topup, view.topup.wallet(), moved.amount);
+    let (tenant, topup, wallet) = (view.tenant, view.topup, view.topup.wallet());
     let clawback = match view.clawback {
         Some(clawback) if clawback.round >= moved.round => return Ok(None),
         Some(clawback) if clawback.state == ClawbackState::Returned => {
             return Ok(Some(passed_over(view, clawback, moved, now)));
         }
         None => {
-            let items = vec![record(tenant, topup, moved, ClawbackState::Returned, now)];
+            let nothing = (ClawbackState::Returned, &ForPoints::default());
+            let items = vec![record(tenant, topup, moved, nothing, now)];
             return Ok(Some(effect(view, Operation::ClawbackReturned, moved, Draft { entry: None, items })));
         }
         Some(clawback) => clawback,
     };
-    let repaid = match topup.owed.as_amount() {
-        Some(owed) => amount.at_most(&owed.as_balance())?,
-        None => None,
-    };
-    let credited = match &repaid {
-        Some(repaid) => amount.checked_sub(repaid)?,
-        None => Some(amount.clone()),
-    };
+    let for_points = &clawback.points;
+    let money = for_points.money(moved.amount)?;
+    let mut postings = vec![Posting::new(Account::Tenant(TenantAccount::StripeClearing), moved.amount.debit())];
+    let issued = for_points.kept.iter().chain(&for_points.points);
+    postings.extend(issued.map(|back| Posting::new(Account::Tenant(TenantAccount::PointsIssued), back.debit())));
     let mut update = Update::new();
     if let Some(lowered) = &clawback.lowered {
         update = update.add("refundable", "raised", Value::N(lowered.text()));
     }
-    if let Some(repaid) = &repaid {
+    if let Some(settled) = &for_points.settled {
+        update = update.add("points_taken_back", "unsettled", Value::N(settled.debit().text()));
+    }
+    let before = topup.repaid_before(&money)?;
+    if let Some(repaid) = &before.repaid {
         update = update.add("owed", "repaid", Value::N(repaid.debit().text()));
+        postings.push(debt::repayment(repaid));
     }
     let mut items = vec![topup_item(tenant, topup, update, now)];
-    if let Some(credited) = &credited {
-        items.extend(forms::credit(tenant, Role::Payee, wallet, credited, now));
+    let back = [(&before.credited, Role::Payee), (&for_points.points, Role::Points)];
+    for (amount, role) in back.into_iter().filter_map(|(amount, role)| Some((amount.as_ref()?, role))) {
+        items.extend(view.wallet.come_back(tenant, role, wallet, amount, now)?);
+        postings.extend(view.wallet.divide(wallet, amount)?.postings(wallet));
     }
     items.push(as_seen(tenant, topup, clawback, moved_on(ClawbackState::Returned, moved, now)));
-    let mut postings = vec![Posting::new(Account::Tenant(TenantAccount::StripeClearing), amount.debit())];
-    postings.extend(credited.map(|credited| Posting::new(wallet, credited.credit())));
-    postings.extend(repaid.map(|repaid| Posting::new(Account::Tenant(TenantAccount::Disputes), repaid.credit())));
     let entry = entry(view, moved, ClawbackState::Returned, postings, now);
     Ok(Some(effect(view, Operation::ClawbackReturned, moved, Draft { entry: Some(entry), items })))
 }
@@ -225,8 +365,8 @@ fn as_seen(tenant: &Tenant, topup: &TopupRecord, clawback: &Clawback, change: Up
     TransactItem::update(Role::Clawback, keys::clawback(tenant, topup.id, &clawback.id), change, clauses)
 }
 
-/// The top-up: what stands on `disputes` for it, guarded on what was read, and what may be refunded, which is below zero
-/// where refunds and clawbacks together are more than was charged.
+/// The top-up. Where refunds and clawbacks together are more than was charged, what may be refunded is below zero and
+/// more points are taken back than came with it. What it owes itself was written by an earlier release.
 fn topup_item(tenant: &Tenant, topup: &TopupRecord, update: Update, now: Timestamp) -> TransactItem {
     let clauses = vec![
         seen("state", "seen_state", Value::s(topup.state)),
@@ -240,7 +380,7 @@ fn record(
     tenant: &Tenant,
     topup: &TopupRecord,
     moved: &Moved<'_>,
-    state: ClawbackState,
+    (state, for_points): (ClawbackState, &ForPoints),
     now: Timestamp,
 ) -> TransactItem {
     let mut item = Item::from([
@@ -254,6 +394,9 @@ fn record(
     ]);
     if state == ClawbackState::Taken {
         item.insert(LOWERED.to_owned(), Value::N(moved.amount.text()));
+    }
+    for (name, value) in for_points.values() {
+        item.extend(value.map(|value| (name.to_owned(), value)));
     }
     if moved.round != state.first_round() {
         item.insert(ROUND.to_owned(), Value::int(moved.round.into()));

@@ -6,8 +6,9 @@ use crate::dynamo::{Item, ItemError, Update, Value, read};
 use crate::idempotency::{Claim, IdempotencyKey};
 use crate::ids::{CustomerId, Principal, Tenant, TopupId};
 use crate::keys::{self, Key, Shards, Work, attr};
-use crate::money::{Amount, Asset, Balance};
+use crate::money::{Amount, Asset, Balance, MoneyError};
 use crate::operation::Operation;
+use crate::ops::debt::ComingBack;
 use crate::ops::terms::{shards, stored_amount};
 use crate::psp::{PspId, PspKey, PspRequest, Step};
 use crate::time::Timestamp;
@@ -51,8 +52,8 @@ pub struct TopupRecord {
     pub refundable: Balance,
     /// How many of its points refunds have taken back.
     pub points_taken_back: Balance,
-    /// What the provider has taken of it without our asking and the wallet did not hold: it stands on
-    /// the account `disputes`.
+    /// What an earlier release wrote as owed for it: what a clawback took and the wallet did not hold. The wallet's own
+    /// item has it otherwise.
     pub owed: Balance,
     /// Part of the provider's idempotency key of the next cancellation.
     pub cancel_epoch: u32,
@@ -98,6 +99,16 @@ impl TopupRecord {
     #[must_use]
     pub fn principal(&self) -> Principal {
         Principal::Customer(self.customer)
+    }
+
+    /// Of money that comes back: first what an earlier release wrote as owed for this top-up.
+    pub(super) fn repaid_before(&self, amount: &Amount) -> Result<ComingBack, MoneyError> {
+        let repaid = amount.at_most(&self.owed)?;
+        let credited = match &repaid {
+            Some(repaid) => amount.checked_sub(repaid)?,
+            None => Some(amount.clone()),
+        };
+        Ok(ComingBack { repaid, credited })
     }
 
     /// Where its marker stands.

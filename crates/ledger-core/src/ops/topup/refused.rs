@@ -9,7 +9,7 @@ use crate::forms;
 use crate::ids::Tenant;
 use crate::keys::{self, attr};
 use crate::operation::Operation;
-use crate::ops::PlanRefusal;
+use crate::ops::{PlanRefusal, SeenWallet};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Role, TransactItem};
 
@@ -44,12 +44,12 @@ pub fn topup(tenant: &Tenant, topup: &TopupRecord, now: Timestamp) -> Result<Opt
 /// [`PlanRefusal`] if the sums do not fit.
 pub fn refund(
     tenant: &Tenant,
-    topup: &TopupRecord,
-    refund: &TopupRefund,
+    (topup, refund): (&TopupRecord, &TopupRefund),
+    wallet: &SeenWallet,
     now: Timestamp,
 ) -> Result<Option<Effect>, PlanRefusal> {
     match refund.state {
-        RefundState::Requested => route::refund_failed(tenant, topup, refund, None, now).map(Some),
+        RefundState::Requested => route::refund_failed(tenant, (topup, refund), wallet, None, now).map(Some),
         RefundState::Pending | RefundState::Succeeded | RefundState::Failed => Ok(None),
     }
 }

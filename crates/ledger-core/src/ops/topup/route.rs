@@ -12,9 +12,10 @@ use crate::dynamo::{Item, Update, Value};
 use crate::forms;
 use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::keys::{self, attr};
-use crate::money::{Amount, Balance};
+use crate::money::Amount;
 use crate::operation::Operation;
-use crate::ops::PlanRefusal;
+use crate::ops::debt;
+use crate::ops::{PlanRefusal, SeenWallet, SpentPoints};
 use crate::psp::{Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, RefundStatus, Tags};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Entry, Provenance, Role, TransactItem};
@@ -34,8 +35,10 @@ pub struct View<'a> {
     pub refund: Option<&'a TopupRefund>,
     /// The clawback that the fact is about.
     pub clawback: Option<&'a Clawback>,
-    /// What the wallet holds in money.
-    pub balance: Option<&'a Balance>,
+    /// The wallet.
+    pub wallet: &'a SeenWallet,
+    /// What becomes of points that were spent before they are taken back.
+    pub spent_points: SpentPoints,
 }
 
 /// What a fact means.
@@ -250,7 +253,7 @@ fn of_refund(psp: &PspRefund, refund: &TopupRefund, view: &View<'_>, now: Timest
             of(refund, Operation::TopupRefundPaid, Draft { entry: Some(entry), items })
         }
         (RefundStatus::Failed, RefundState::Requested | RefundState::Pending | RefundState::Succeeded) => {
-            refund_failed(tenant, topup, refund, Some(&psp.id), now)?
+            refund_failed(tenant, (topup, refund), view.wallet, Some(&psp.id), now)?
         }
         // The provider has what it had refused to make: the money is in the wallet and on its way.
         (RefundStatus::Pending | RefundStatus::Succeeded, RefundState::Failed) if refund.psp_refund.is_none() => {
@@ -267,8 +270,8 @@ fn of_refund(psp: &PspRefund, refund: &TopupRefund, view: &View<'_>, now: Timest
 /// been paid out. So are the points, and the top-up may be refunded again.
 pub(super) fn refund_failed(
     tenant: &Tenant,
-    topup: &TopupRecord,
-    refund: &TopupRefund,
+    (topup, refund): (&TopupRecord, &TopupRefund),
+    wallet_seen: &SeenWallet,
     psp: Option<&PspId>,
     now: Timestamp,
 ) -> Result<Effect, PlanRefusal> {
@@ -281,22 +284,30 @@ pub(super) fn refund_failed(
     let wallet = topup.wallet();
     let paid_out = refund.state == RefundState::Succeeded;
     let mut postings = Vec::new();
-    // What comes back pays first what the wallet could not bear of this top-up.
-    let repaid = refund.amount.at_most(&topup.owed)?;
+    // What comes back pays first what the wallet could not give of this top-up, and then what it owes of others.
+    let before = topup.repaid_before(&refund.amount)?.repaid;
     for (amount, role) in refund.held().into_iter().zip([Role::Payer, Role::Points]) {
-        let repaid = repaid.as_ref().filter(|repaid| repaid.asset() == amount.asset());
-        let back = match repaid {
-            Some(repaid) => amount.checked_sub(repaid)?,
+        let before = before.as_ref().filter(|repaid| repaid.asset() == amount.asset());
+        let rest = match before {
+            Some(before) => amount.checked_sub(before)?,
             None => Some(amount.clone()),
         };
+        let back = rest.as_ref().map(|rest| wallet_seen.divide(wallet, rest)).transpose()?;
         if paid_out {
-            items.extend(back.as_ref().and_then(|back| forms::credit(tenant, role, wallet, back, now)));
+            let item = rest.as_ref().map(|rest| wallet_seen.come_back(tenant, role, wallet, rest, now)).transpose()?;
+            items.extend(item.flatten());
         } else {
-            items.extend(forms::release_hold(tenant, role, wallet, amount, repaid, now));
+            let repaid = back.as_ref().and_then(|back| back.repaid.as_ref());
+            let kept = match (before, repaid) {
+                (Some(before), Some(repaid)) => Some(before.checked_add(repaid)?),
+                (before, repaid) => before.or(repaid).cloned(),
+            };
+            let item = forms::release_hold(tenant, role, wallet, amount, kept.as_ref(), now);
+            items.extend(item.map(|item| wallet_seen.repaying(item, wallet, (amount.asset(), repaid), now)));
             postings.push(Posting::held(wallet, amount.debit()));
         }
-        postings.extend(back.map(|back| Posting::new(wallet, back.credit())));
-        postings.extend(repaid.map(|r| Posting::new(Account::Tenant(TenantAccount::Disputes), r.credit())));
+        postings.extend(back.iter().flat_map(|back| back.postings(wallet)));
+        postings.extend(before.map(debt::repayment));
     }
     if paid_out {
         let outside = paid_postings(topup, refund).into_iter().filter(|posting| posting.account != wallet);
@@ -306,7 +317,7 @@ pub(super) fn refund_failed(
     if let Some(settled) = &refund.settled {
         remainder = remainder.add("points_taken_back", "unsettled", Value::N(settled.debit().text()));
     }
-    if let Some(repaid) = &repaid {
+    if let Some(repaid) = &before {
         remainder = remainder.add("owed", "repaid", Value::N(repaid.debit().text()));
     }
     let remainder = remainder.set(attr::UPDATED_AT, "ua", Value::s(now));

@@ -19,9 +19,11 @@ const EVIDENCE_MAX: usize = 20;
 pub(super) struct Sums {
     available: Num,
     held: Num,
+    /// What it owes by its entries, less what top-ups of an earlier release say.
+    owed: Num,
     any: bool,
     /// What was posted after the first item was read: whether it counts depends on when the balance was read.
-    later: Vec<(bool, Num, i64)>,
+    later: Vec<(Part, Num, i64)>,
     holding: Num,
     reserving: Num,
     evidence: BTreeSet<String>,
@@ -31,11 +33,20 @@ pub(super) struct Sums {
     in_legacy: bool,
 }
 
+/// The sum to which something is posted.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Available,
+    Held,
+    Owed,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Stored {
     balance: Num,
     held: Num,
     reserved: Num,
+    owed: Num,
     exposure: Option<Num>,
     corrections: SeenCorrections,
     at: i64,
@@ -51,15 +62,17 @@ impl Sums {
     pub(super) fn take(&mut self, fact: Fact, scope: &Scope) {
         if let Fact::Posted { held, delta, at } = fact {
             self.any = true;
-            if scope.at_one_moment || at <= scope.began_at.millis() {
-                self.add(held, delta);
-            } else {
-                self.later.push((held, delta, at));
-            }
-        } else if let Fact::Stored { place, balance, held, reserved, exposure, corrections, corrected_at, at } = fact {
+            self.post(if held { Part::Held } else { Part::Available }, delta, at, scope);
+        } else if let Fact::Owing { delta, at } = fact {
+            self.post(Part::Owed, delta, at, scope);
+        } else if let Fact::OwedForTopup { amount } = fact {
+            self.add(Part::Owed, Num::ZERO.minus(amount));
+        } else if let Fact::Stored { place, balance, held, reserved, owed, exposure, corrections, corrected_at, at } =
+            fact
+        {
             let last_at = corrected_at.map(Timestamp::from_millis);
             let corrections = SeenCorrections { count: corrections, last_at };
-            self.stored.insert(place, Ok(Stored { balance, held, reserved, exposure, corrections, at }));
+            self.stored.insert(place, Ok(Stored { balance, held, reserved, owed, exposure, corrections, at }));
         } else if let Fact::Unread { place, sk, attribute } = fact {
             self.stored.insert(place, Err(Unread { sk, attribute }));
         } else if let Fact::Standing { in_legacy } = fact {
@@ -73,8 +86,20 @@ impl Sums {
         }
     }
 
-    fn add(&mut self, held: bool, delta: Num) {
-        let sum = if held { &mut self.held } else { &mut self.available };
+    fn post(&mut self, part: Part, delta: Num, at: i64, scope: &Scope) {
+        if scope.at_one_moment || at <= scope.began_at.millis() {
+            self.add(part, delta);
+        } else {
+            self.later.push((part, delta, at));
+        }
+    }
+
+    fn add(&mut self, part: Part, delta: Num) {
+        let sum = match part {
+            Part::Available => &mut self.available,
+            Part::Held => &mut self.held,
+            Part::Owed => &mut self.owed,
+        };
         *sum = sum.plus(delta);
     }
 
@@ -100,7 +125,7 @@ impl Sums {
         };
         let finding = |kind| Finding::new(tenant, kind, account).of(asset).by(self.evidence.iter().cloned());
         let Some(stored) = stored else {
-            let nothing = !self.any && self.holding.is_zero() && self.reserving.is_zero();
+            let nothing = !self.any && self.owed.is_zero() && self.holding.is_zero() && self.reserving.is_zero();
             let open = self.later.is_empty() || scope.at_one_moment;
             if !nothing && open {
                 findings.push(finding(BreakKind::BalanceDiffers).expected(self.available).found("no balance item"));
@@ -109,8 +134,8 @@ impl Sums {
         };
         let mut sums = self.clone();
         // The balance item says when it last changed: what was posted after that is not in it.
-        for (held, delta, _) in self.later.iter().filter(|(_, _, at)| *at <= stored.at) {
-            sums.add(*held, *delta);
+        for (part, delta, _) in self.later.iter().filter(|(_, _, at)| *at <= stored.at) {
+            sums.add(*part, *delta);
         }
         if stored.balance != sums.available {
             let differs = finding(BreakKind::BalanceDiffers).expected(sums.available).found(stored.balance);
@@ -122,6 +147,9 @@ impl Sums {
         } else if matches!(account, Account::Customer(_)) && stored.held != self.holding {
             let expected = format!("{} by holds and refunds", self.holding);
             findings.push(finding(BreakKind::HeldDiffers).expected(expected).found(stored.held));
+        }
+        if stored.owed != sums.owed {
+            findings.push(finding(BreakKind::OwedDiffers).expected(sums.owed).found(stored.owed));
         }
         if stored.reserved != self.reserving {
             findings.push(finding(BreakKind::ReservedDiffers).expected(self.reserving).found(stored.reserved));
@@ -137,7 +165,12 @@ impl Stored {
         let finding = |kind| Finding::new(tenant, kind, account).of(asset);
         let mut findings = Vec::new();
         let is_merchant = matches!(account, Account::Merchant(_));
-        let parts = [(attr::BALANCE, self.balance), (attr::HELD, self.held), (attr::RESERVED, self.reserved)];
+        let parts = [
+            (attr::BALANCE, self.balance),
+            (attr::HELD, self.held),
+            (attr::RESERVED, self.reserved),
+            (attr::OWED, self.owed),
+        ];
         for (name, part) in parts {
             if part.is_negative() && !(is_merchant && name == attr::BALANCE) {
                 let negative = finding(BreakKind::NegativeBalance).expected(format!("{name} of 0 or more"));

@@ -12,10 +12,9 @@ use std::collections::BTreeMap;
 struct Known<'a> {
     record: Option<Record<'a>>,
     refunds: BTreeMap<&'a str, Refund<'a>>,
-    clawbacks: Vec<(&'a str, &'a str, u32, Num)>,
+    clawbacks: Vec<Clawback<'a>>,
     /// By operation, then by what of the top-up they are about.
     entries: BTreeMap<(&'a str, &'a str), usize>,
-    disputes: Num,
     charges: Vec<(&'a str, bool, Num)>,
     payouts: BTreeMap<&'a str, (&'a str, Num)>,
 }
@@ -26,7 +25,6 @@ struct Record<'a> {
     charge: Num,
     refundable: Num,
     taken_back: Num,
-    owed: Num,
     intent: Option<&'a str>,
     at: i64,
 }
@@ -37,6 +35,14 @@ struct Refund<'a> {
     paid: Num,
     settled: Num,
     at: i64,
+}
+
+struct Clawback<'a> {
+    id: &'a str,
+    state: &'a str,
+    round: u32,
+    lowered: Num,
+    settled: Num,
 }
 
 pub(super) fn check(tenant: &Tenant, id: TopupId, facts: &[Fact], scope: &Scope) -> Vec<Finding> {
@@ -68,23 +74,23 @@ impl<'a> Known<'a> {
     fn of(facts: &'a [Fact]) -> Self {
         let mut known = Self::default();
         for fact in facts {
-            if let Fact::Topup { state, customer, charge, refundable, taken_back, owed, intent, at } = fact {
+            if let Fact::Topup { state, customer, charge, refundable, taken_back, intent, at } = fact {
                 known.record = Some(Record {
                     state,
                     customer,
                     charge: *charge,
                     refundable: *refundable,
                     taken_back: *taken_back,
-                    owed: *owed,
                     intent: intent.as_deref(),
                     at: *at,
                 });
             } else if let Fact::CardRefund { id, state, amount, paid, settled, at } = fact {
                 let refund = Refund { state, amount: *amount, paid: *paid, settled: *settled, at: *at };
                 known.refunds.insert(id, refund);
-            } else if let Fact::Clawback { id, state, round, lowered } = fact {
-                known.clawbacks.push((id, state, *round, *lowered));
-            } else if let Fact::TopupEntry { operation, refund, psp_id, disputes, .. } = fact {
+            } else if let Fact::Clawback { id, state, round, lowered, settled } = fact {
+                let clawback = Clawback { id, state, round: *round, lowered: *lowered, settled: *settled };
+                known.clawbacks.push(clawback);
+            } else if let Fact::TopupEntry { operation, refund, psp_id, .. } = fact {
                 let about = match (operation.as_str(), refund, psp_id) {
                     ("topup", ..) => "",
                     (_, Some(refund), _) => refund,
@@ -93,7 +99,6 @@ impl<'a> Known<'a> {
                 };
                 let count = known.entries.entry((operation, about)).or_default();
                 *count = count.saturating_add(1);
-                known.disputes = known.disputes.plus(*disputes);
             } else if let Fact::Charge { id, paid, received } = fact {
                 known.charges.push((id, *paid, *received));
             } else if let Fact::Payout { refund, state, amount, .. } = fact {
@@ -134,8 +139,9 @@ fn entries(record: &Record<'_>, known: &Known<'_>, differs: &mut impl FnMut(&str
             differs(&format!("refund:{id}"), format!("the entries of one that is {}", refund.state), found);
         }
     }
-    for (_, _, _, lowered) in &known.clawbacks {
-        refundable = refundable.minus(*lowered);
+    for clawback in &known.clawbacks {
+        refundable = refundable.minus(clawback.lowered);
+        settled = settled.plus(clawback.settled);
     }
     if succeeded {
         let sums = [("refundable", refundable, record.refundable), ("points taken back", settled, record.taken_back)];
@@ -147,11 +153,7 @@ fn entries(record: &Record<'_>, known: &Known<'_>, differs: &mut impl FnMut(&str
             }
         }
     }
-    let owed = Num::ZERO.minus(known.disputes);
-    if owed != record.owed {
-        differs("owed", owed.to_string(), record.owed.to_string());
-    }
-    for (id, state, round, _) in &known.clawbacks {
+    for Clawback { id, state, round, .. } in &known.clawbacks {
         let (taken, returned) = (known.count("clawback", id), known.count("clawback_returned", id));
         let is_taken = *state == "taken";
         let fits = taken == returned.saturating_add(usize::from(is_taken));

@@ -61,6 +61,7 @@ fn numbers(account: Account, place: Place, item: &Item) -> Result<Fact, ItemErro
         balance: num(item, attr::BALANCE)?,
         held: num(item, attr::HELD)?,
         reserved: num(item, attr::RESERVED)?,
+        owed: num(item, attr::OWED)?,
         exposure: is_customer.then(|| num(item, attr::EXPOSURE)).transpose()?,
         corrections: corrections.count,
         corrected_at: corrections.last_at.map(Timestamp::millis),

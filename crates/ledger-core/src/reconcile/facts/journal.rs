@@ -1,10 +1,10 @@
 //! Entries, and whatever names one: references, markers, events, adjustments.
 
 use super::{At, Said, Told, digest, nums, wrong};
-use crate::account::{self, Account, Bucket};
+use crate::account::{self, Account, Bucket, TenantAccount};
 use crate::dynamo::{ItemError, read};
 use crate::idempotency::{IdempotencyKey, Window};
-use crate::ids::{SettlementId, TopupId, TransactionId};
+use crate::ids::{CustomerId, SettlementId, TopupId, TransactionId};
 use crate::keys::attr;
 use crate::migration::is_of_legacy;
 use crate::money::Asset;
@@ -53,6 +53,7 @@ pub(super) fn entry(at: &At<'_>) -> Told {
         ),
     );
     said.extend(posted(at, &entry, operation)?);
+    said.extend(owing(at, &entry)?);
     said.extend(of_records(at, &entry, operation)?);
     let is_due = read::opt_text(at.item, attr::DUE_PK)?.is_some_and(|mark| mark.contains("#due#publish#"));
     if is_due && at.is_late(entry.created_at, at.limits.event) {
@@ -60,6 +61,18 @@ pub(super) fn entry(at: &At<'_>) -> Told {
         said.push(at.broken(late.found(format!("due since {}", entry.created_at)).by([at.owner()])));
     }
     Ok(said)
+}
+
+/// What its holder owes by it: `disputes` has what a wallet could not give.
+fn owing(at: &At<'_>, entry: &JournalEntry) -> Told {
+    let Ok(customer) = CustomerId::parse(at.id) else { return Ok(Vec::new()) };
+    let own = entry.postings.iter().filter(|p| p.account == Account::Tenant(TenantAccount::Disputes));
+    let sums = account::net(own.map(|p| (p.delta.asset().clone(), &p.delta))).map_err(|_| wrong("postings"))?;
+    let owing = sums.into_iter().map(|(asset, delta)| {
+        let fact = Fact::Owing { delta: Num(delta.inverse().value()), at: entry.created_at.millis() };
+        at.fact(Subject::Account(Account::Customer(customer), asset), fact)
+    });
+    Ok(if at.kind == "customer" { owing.collect() } else { Vec::new() })
 }
 
 fn unbalanced(at: &At<'_>, entry: &JournalEntry) -> Option<Said> {
@@ -129,8 +142,6 @@ fn of_records(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
         None => {}
     }
     if let Some(topup) = read::opt_parsed(at.item, "topup_id", TopupId::parse)? {
-        let disputes = entry.postings.iter().filter(|posting| posting.account.to_string() == "disputes");
-        let disputes = nums(disputes.map(|posting| &posting.delta));
         said.push(at.fact(
             Subject::Topup(topup),
             Fact::TopupEntry {
@@ -138,7 +149,6 @@ fn of_records(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
                 operation: operation.name().to_owned(),
                 refund: text("refund_id")?,
                 psp_id: text("psp_id")?,
-                disputes: disputes.get(Asset::Ecopay.to_string().as_str()).copied().unwrap_or_default(),
             },
         ));
     }

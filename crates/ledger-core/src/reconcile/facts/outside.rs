@@ -19,11 +19,14 @@ pub(super) fn topup(at: &At<'_>) -> Told {
         charge,
         refundable: Num(topup.refundable.value()),
         taken_back: Num(topup.points_taken_back.value()),
-        owed: Num(topup.owed.value()),
         intent: topup.intent.as_ref().map(ToString::to_string),
         at: topup.created_at.millis(),
     };
     let mut said = vec![at.fact(Subject::Topup(topup.id), fact)];
+    if topup.owed.as_amount().is_some() {
+        let owed = Fact::OwedForTopup { amount: Num(topup.owed.value()) };
+        said.push(at.fact(Subject::Account(topup.wallet(), Asset::Ecopay), owed));
+    }
     if matches!(topup.state, TopupState::Requested | TopupState::Pending) {
         let reserving = Fact::Reserving { amount: charge, by: format!("topup:{}", topup.id) };
         said.push(at.fact(Subject::Account(topup.wallet(), Asset::Ecopay), reserving));
@@ -49,12 +52,15 @@ pub(super) fn refund(at: &At<'_>) -> Told {
 pub(super) fn clawback(at: &At<'_>) -> Told {
     let clawback = Clawback::read(at.item)?;
     let topup = crate::dynamo::read::parsed(at.item, "topup_id", TopupId::parse)?;
-    let lowered = clawback.lowered.filter(|_| clawback.state == ClawbackState::Taken);
+    let is_taken = clawback.state == ClawbackState::Taken;
+    let lowered = clawback.lowered.filter(|_| is_taken);
+    let settled = clawback.points.settled.filter(|_| is_taken);
     let fact = Fact::Clawback {
         id: clawback.id.to_string(),
         state: clawback.state.name().to_owned(),
         round: clawback.round,
         lowered: Num(lowered.as_ref().map(Amount::value).unwrap_or_default()),
+        settled: Num(settled.as_ref().map(Amount::value).unwrap_or_default()),
     };
     Ok(vec![at.fact(Subject::Topup(topup), fact)])
 }
