@@ -73,7 +73,7 @@ fn close(schema: &mut Json) {
 /// Every journal entry that a golden vector writes or begins with: the vector's id, its key and its content.
 fn entries() -> Vec<(String, Key, ledger_core::dynamo::Item)> {
     let mut found = Vec::new();
-    for (id, text) in vector::files("v1") {
+    for (id, text) in vector::VERSIONS.into_iter().flat_map(vector::files) {
         let vector = vector::Vector::read(&id, &text);
         let put = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
         for item in put.chain(&vector.given.state).map(wire::item_from_json) {

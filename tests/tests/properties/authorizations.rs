@@ -3,7 +3,7 @@
 //! what is held are the sums of their postings at every moment, and never more is captured than was held.
 
 use crate::world::*;
-use ledger_core::account::Bucket;
+use ledger_core::account::{Account, Bucket, TenantAccount};
 use ledger_core::dynamo::{Item, read};
 use ledger_core::failure::Failure;
 use ledger_core::ids::Principal;
@@ -12,9 +12,10 @@ use ledger_core::money::{Amount, Asset, Balance};
 use ledger_core::operation::Operation;
 use ledger_core::ops::journal::JournalEntry;
 use ledger_core::ops::payment_code::PaymentCode;
-use ledger_core::ops::{self, Context, PaymentRecord, PaymentState, PlanRefusal, TenantTerms};
+use ledger_core::ops::{self, Context, PaymentRecord, PaymentState, PlanRefusal, SeenWallet, TenantTerms};
 use ledger_core::transaction::{Planned, Transaction, Verdict};
 use ledger_tests::engine::{Contents, Table};
+use ledger_tests::wire;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use serde_json::json;
@@ -36,12 +37,20 @@ struct Shop {
     split: Split,
     /// What the balances were at the start.
     opening: BTreeMap<String, Decimal>,
+    /// What the customer owed at the start, in money and points.
+    debts: Debts,
     requests: u128,
 }
 
+type Debts = [(Asset, u64); 2];
+
+fn no_debts() -> Debts {
+    [(Asset::Ecopay, 0), (Asset::Point, 0)]
+}
+
 impl Shop {
-    /// A customer with just what is then held, and some points.
-    fn authorized(terms: &TenantTerms, split: Split, spare: u64) -> Self {
+    /// A customer with just what is then held, and some points, who owes something by now.
+    fn authorized(terms: &TenantTerms, split: Split, spare: u64, debts: Debts) -> Self {
         let table = Table::new();
         let mut opening = BTreeMap::new();
         let regional = regional_spec();
@@ -69,9 +78,22 @@ impl Shop {
         };
         let plan = ops::authorize::plan(&command, terms, &cx(2)).unwrap();
         table.execute(seal(&plan.draft, &by_merchant(Operation::Charge, 2)).items()).unwrap();
-        let shop = Self { table, terms: terms.clone(), split, opening, requests: 2 };
+        for (asset, owed) in debts.iter().filter(|(_, owed)| *owed > 0) {
+            let key = Partition::customer(&tenant(), customer(0xa)).balance(asset);
+            let item = table.contents()[&(key.pk().to_owned(), key.sk().to_owned())].clone();
+            let mut item = wire::item_to_json(&item);
+            item["owed"] = json!({ "N": owed.to_string() });
+            table.put(&item);
+        }
+        let shop = Self { table, terms: terms.clone(), split, opening, debts, requests: 2 };
         shop.check();
         shop
+    }
+
+    fn wallet(&self) -> SeenWallet {
+        let contents = self.table.contents();
+        let keys = SeenWallet::keys(&tenant(), customer(0xa));
+        SeenWallet::read(keys.map(|key| contents.get(&(key.pk().to_owned(), key.sk().to_owned())).cloned())).unwrap()
     }
 
     fn payment(&self) -> PaymentRecord {
@@ -94,22 +116,17 @@ impl Shop {
                     tenant: &t,
                     merchant: &m,
                     payment: &payment,
-                    wallet: &ops::SeenWallet::default(),
+                    wallet: &self.wallet(),
                     amount: amount.as_ref(),
                 };
                 Ok(seal_as(ops::capture::plan(&capture, &self.terms, &cx)?, Operation::Capture))
             }
             Ask::Void => {
-                let void = ops::void::Void {
-                    tenant: &t,
-                    payment: &payment,
-                    wallet: &ops::SeenWallet::default(),
-                    reason: None,
-                };
+                let void = ops::void::Void { tenant: &t, payment: &payment, wallet: &self.wallet(), reason: None };
                 Ok(seal_as(ops::void::plan(&void, &self.terms, &cx)?, Operation::Void))
             }
             Ask::Expire => Ok(seal_as(
-                ops::hold_expire::plan(&t, (&payment, &ops::SeenWallet::default()), &self.terms, &late)?,
+                ops::hold_expire::plan(&t, (&payment, &self.wallet()), &self.terms, &late)?,
                 Operation::HoldExpire,
             )),
         }
@@ -121,7 +138,7 @@ impl Shop {
         self.requests += 1;
         let amount = amount.map(yen);
         let command = ops::refund::Refund {
-            wallet: &ops::SeenWallet::default(),
+            wallet: &self.wallet(),
             tenant: &tenant(),
             merchant: &merchant(),
             payment: &payment,
@@ -135,6 +152,17 @@ impl Shop {
         self.table.execute(sealed.items()).unwrap();
         self.check();
         Ok(())
+    }
+
+    /// Of what came back by the first transition, the debt was paid first.
+    fn check_repaid(&self, ended: &PaymentRecord) {
+        let wallet = self.wallet();
+        for (asset, debt) in &self.debts {
+            let captured = ended.captured.get(asset).map(Amount::value).unwrap_or_default();
+            let back = ended.authorized.get(asset).map(Amount::value).unwrap_or_default() - captured;
+            let left = wallet.get(asset).unwrap().owed.value();
+            assert_eq!(left, (Decimal::from(*debt) - back).max(Decimal::ZERO), "{asset}");
+        }
     }
 
     /// Whether it applied; if not, the plan was stale.
@@ -164,7 +192,7 @@ impl Shop {
         let contents = self.table.contents();
         let payment = payment(&contents);
         let (mut available, mut held) = (self.opening.clone(), BTreeMap::<String, Decimal>::new());
-        let mut owed = BTreeMap::<String, Decimal>::new();
+        let (mut owed, mut repaid) = (BTreeMap::<String, Decimal>::new(), BTreeMap::<String, Decimal>::new());
         let owner = format!("customer:{}", customer(0xa));
         for entry in entries(&contents) {
             assert!(ledger_core::account::unbalanced(&entry.postings).unwrap().is_empty());
@@ -173,6 +201,7 @@ impl Shop {
                     (true, Bucket::Available) => &mut available,
                     (true, Bucket::Held) => &mut held,
                     (false, _) if posting.account.to_string().starts_with("merchant:") => &mut owed,
+                    (false, _) if posting.account == Account::Tenant(TenantAccount::Disputes) => &mut repaid,
                     (false, _) => continue,
                 };
                 *sums.entry(posting.delta.asset().to_string()).or_default() += posting.delta.value();
@@ -180,6 +209,13 @@ impl Shop {
         }
         let (balances, holding) = sums(&contents);
         held.retain(|_, sum| !sum.is_zero());
+        let wallet = self.wallet();
+        for (asset, debt) in &self.debts {
+            let paid = repaid.get(&asset.to_string()).copied().unwrap_or_default();
+            let left = wallet.get(asset).unwrap().owed.value();
+            assert_eq!(left, Decimal::from(*debt) - paid, "what is owed is what was, less what is posted");
+            assert!(left >= Decimal::ZERO, "{asset}");
+        }
         assert_eq!(balances, available, "what is available is what is posted");
         assert_eq!(holding, held, "what is held is what is posted");
         assert!(balances.values().chain(holding.values()).all(|sum| *sum >= Decimal::ZERO));
@@ -227,6 +263,11 @@ fn asks() -> impl Strategy<Value = Ask> {
     prop_oneof![proptest::option::of(1..=100_u64).prop_map(Ask::Capture), Just(Ask::Void), Just(Ask::Expire)]
 }
 
+fn debts() -> impl Strategy<Value = Debts> {
+    let owed = || prop_oneof![Just(0_u64), 1..3_000_u64];
+    (owed(), owed()).prop_map(|(money, points)| [(Asset::Ecopay, money), (Asset::Point, points)])
+}
+
 /// Whether asking for it of a payment that has ended so is answered with the payment as it stands.
 fn is_repeated(ask: Ask, payment: &PaymentRecord, total: u64) -> bool {
     match ask {
@@ -247,9 +288,10 @@ proptest! {
         terms in terms(),
         split in splits(),
         spare in 0..30_u64,
+        debts in debts(),
         asked in proptest::collection::vec(asks(), 1..4),
     ) {
-        let mut shop = Shop::authorized(&terms, split, spare);
+        let mut shop = Shop::authorized(&terms, split, spare, debts);
         let planned: Vec<Transaction> = asked.iter().map(|ask| shop.plan(*ask).unwrap()).collect();
         let applied: Vec<bool> = planned.iter().map(|planned| shop.run(planned)).collect();
         prop_assert!(applied[0] && applied[1..].iter().all(|applied| !applied), "{applied:?}");
@@ -260,6 +302,7 @@ proptest! {
             Ask::Expire => PaymentState::Expired,
         };
         prop_assert_eq!(ended.state, end);
+        shop.check_repaid(&ended);
         // Planned again from what stands, each is answered with that, or is illegal and says so.
         for ask in asked {
             let before = entries(&shop.table.contents()).len();
@@ -280,9 +323,9 @@ proptest! {
 
     #[test]
     fn what_was_captured_can_be_refunded_and_no_more(
-        terms in terms(), split in splits(), percent in 1..=100_u64, first in 1..=100_u64,
+        terms in terms(), split in splits(), debts in debts(), percent in 1..=100_u64, first in 1..=100_u64,
     ) {
-        let mut shop = Shop::authorized(&terms, split, 0);
+        let mut shop = Shop::authorized(&terms, split, 0, debts);
         let in_state = |state| PlanRefusal::InState { state, expired_at: None };
         prop_assert_eq!(shop.refund(None).unwrap_err(), in_state(PaymentState::Authorized));
         let capture = shop.plan(Ask::Capture(Some(percent))).unwrap();
@@ -302,9 +345,9 @@ proptest! {
 
     #[test]
     fn a_capture_above_what_is_held_is_none(terms in terms(), split in splits(), more in 1..1_000_u64) {
-        let shop = Shop::authorized(&terms, split, 0);
+        let shop = Shop::authorized(&terms, split, 0, no_debts());
         let (t, m, payment, amount) = (tenant(), merchant(), shop.payment(), yen(split.total() + more));
-        let capture = ops::capture::Capture { tenant: &t, merchant: &m, payment: &payment, wallet: &ops::SeenWallet::default(), amount: Some(&amount) };
+        let capture = ops::capture::Capture { tenant: &t, merchant: &m, payment: &payment, wallet: &SeenWallet::default(), amount: Some(&amount) };
         let refused = ops::capture::plan(&capture, &terms, &cx(9)).unwrap_err();
         prop_assert_eq!(refused, PlanRefusal::Invalid { field: "amount", why: "is more than was authorized" });
         let late = Context { now: payment.expires_at.unwrap(), ..cx(9) };
@@ -312,7 +355,7 @@ proptest! {
         let refused = ops::capture::plan(&capture, &terms, &late).unwrap_err();
         let expired_at = payment.expires_at;
         prop_assert_eq!(refused, PlanRefusal::InState { state: PaymentState::Authorized, expired_at });
-        let early = ops::hold_expire::plan(&t, (&payment, &ops::SeenWallet::default()), &terms, &cx(9)).unwrap_err();
+        let early = ops::hold_expire::plan(&t, (&payment, &SeenWallet::default()), &terms, &cx(9)).unwrap_err();
         prop_assert_eq!(early, PlanRefusal::Refused(Failure::StalePlan));
     }
 }

@@ -107,6 +107,27 @@ fn a_balance_is_the_sum_of_its_postings() {
 }
 
 #[test]
+fn debt_is_what_entries_post_to_disputes_less_what_an_earlier_release_keeps_on_topups() {
+    let of = |facts: &[Fact]| kinds(&money_of(wallet()), facts, &scope());
+    let owing = |delta: &str, at| Fact::Owing { delta: num(delta), at };
+    let with_debt = |debt: &str, at| match stored("0", "0", "0", at) {
+        Fact::Stored { place, balance, held, reserved, exposure, corrections, corrected_at, at, .. } => {
+            Fact::Stored { place, balance, held, reserved, owed: num(debt), exposure, corrections, corrected_at, at }
+        }
+        other => panic!("{other:?}"),
+    };
+    assert!(of(&[owing("70", 5), owing("-30", 6), with_debt("40", 6)]).is_empty());
+    assert_eq!(of(&[owing("70", 5), with_debt("0", 6)]), ["owed_differs"]);
+    assert_eq!(of(&[with_debt("1", 6)]), ["owed_differs"]);
+    assert_eq!(of(&[owing("-1", 5), with_debt("-1", 6)]), ["negative_balance"]);
+    let before = Fact::OwedForTopup { amount: num("25") };
+    assert!(of(&[owing("70", 5), before, with_debt("45", 6)]).is_empty());
+    // Owed after the table was begun to be read: the balance item's own time decides.
+    assert!(of(&[owing("70", 1_500), with_debt("70", 1_600)]).is_empty());
+    assert!(of(&[owing("70", 1_500), with_debt("0", 900)]).is_empty());
+}
+
+#[test]
 fn what_was_written_while_the_table_was_read_counts_by_the_balances_own_time() {
     let before = posted(false, "100", 900);
     let during = posted(false, "-30", 2_000);
