@@ -51,6 +51,7 @@ pub fn role(role: Role) -> &'static str {
         Role::MerchantBalance => "merchant_balance",
         Role::Hold => "hold",
         Role::Settlement => "settlement",
+        Role::Decision => "decision",
         Role::Resend => "resend",
         Role::Trail => "trail",
         Role::Sealing => "sealing",

@@ -69,6 +69,8 @@ endpoints! {
     terminal_reverse = CardReverse,
     admin_attention_events_dismiss = EventDismiss,
     admin_attention_operations_resolve = ParkedResolve,
+    admin_topups_decisions = DecisionRequest,
+    admin_topups_decisions_approve = DecisionApprove,
     admin_settlements = SettlementOpen,
     admin_settlements_resume = SettlementResume,
     admin_settlements_resends = ResendRequest,

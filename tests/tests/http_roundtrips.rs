@@ -234,6 +234,8 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::CardReverse => "card payment reversed",
         Endpoint::EventDismiss => "kept event dismissed",
         Endpoint::ParkedResolve => "parked top-up given up",
+        Endpoint::DecisionRequest => "decision about a contradiction requested",
+        Endpoint::DecisionApprove => "contradicted top-up booked",
         Endpoint::Authorize => "merchant authorizes a one-time code",
         Endpoint::Capture => "merchant captures a part",
         Endpoint::Void => "merchant voids an authorization",

@@ -41,6 +41,8 @@ pub enum TenantAccount {
     BankClearing,
     /// Consumption tax on fees: collected for the state, so it is no income and stands apart from them.
     ConsumptionTax,
+    /// What the payment provider moved otherwise than our books expect, until somebody knows what it is.
+    Suspense,
     /// The other side of what customers had when the ledger took them over from a legacy model.
     OpeningBalances,
 }
@@ -82,6 +84,7 @@ impl Account {
             T::BankClearing,
             T::ConsumptionTax,
             T::OpeningBalances,
+            T::Suspense,
         ]
         .into_iter()
         .map(Self::Tenant)
@@ -108,6 +111,7 @@ impl fmt::Display for Account {
                 TenantAccount::BankClearing => "bank_clearing",
                 TenantAccount::ConsumptionTax => "consumption_tax",
                 TenantAccount::OpeningBalances => "opening_balances",
+                TenantAccount::Suspense => "suspense",
             }),
         }
     }

@@ -108,6 +108,8 @@ id! {
     SettlementId;
     /// A request about a settlement that was paid: to send its file again, or to book it as returned.
     PayoutRequestId;
+    /// A decision about a top-up that the provider contradicts.
+    DecisionId;
     /// A run of the reconciliation.
     RunId;
     /// A break that a run found.

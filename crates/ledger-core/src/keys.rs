@@ -5,8 +5,8 @@ mod stored;
 
 use crate::account::Account;
 use crate::ids::{
-    AdjustmentId, AuditId, CardId, CustomerId, JobId, MerchantId, PaymentId, Principal, RefundId, StaffId, Tenant,
-    TerminalId, TopupId, TransactionId,
+    AdjustmentId, AuditId, CardId, CustomerId, DecisionId, JobId, MerchantId, PaymentId, Principal, RefundId, StaffId,
+    Tenant, TerminalId, TopupId, TransactionId,
 };
 use crate::money::Asset;
 use crate::operation::Operation;
@@ -253,6 +253,8 @@ pub mod sk {
     pub const REFUND: &str = "REFUND#";
     /// Money that the payment provider took without our asking.
     pub const CLAWBACK: &str = "CLAWBACK#";
+    /// Decisions about a top-up.
+    pub const DECISION: &str = "DECISION#";
     /// Audit records.
     pub const AUDIT: &str = "AUDIT#";
     /// Settlements of a merchant.
@@ -335,6 +337,12 @@ pub fn topup_refund(tenant: &Tenant, topup: TopupId, id: RefundId) -> Key {
 #[must_use]
 pub fn clawback(tenant: &Tenant, topup: TopupId, id: &PspId) -> Key {
     Partition::topup(tenant, topup).item(format!("{}{id}", sk::CLAWBACK))
+}
+
+/// A decision about a top-up that the provider contradicts.
+#[must_use]
+pub fn topup_decision(tenant: &Tenant, topup: TopupId, id: DecisionId) -> Key {
+    Partition::topup(tenant, topup).item(format!("{}{id}", sk::DECISION))
 }
 
 /// The marker of an event that has had its effect.

@@ -90,6 +90,10 @@ operations! {
     ClawbackReturned = "clawback_returned",
     /// The operator decides what becomes of an operation that was parked.
     ParkedResolve = "parked_resolve",
+    /// What becomes of a top-up or refund that the provider contradicts is requested.
+    TopupDecisionRequest = "topup_decision_request",
+    /// Another person approves it.
+    TopupDecisionApprove = "topup_decision_approve",
     /// The operator has looked at an event that was kept.
     EventDismiss = "event_dismiss",
     /// An event of the payment provider is handled; not keyed.

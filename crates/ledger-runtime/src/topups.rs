@@ -3,6 +3,7 @@
 //! worker) end in the same conditional writes.
 
 mod call;
+mod decide;
 mod drive;
 mod facts;
 mod listing;
@@ -13,6 +14,7 @@ mod provider;
 mod records;
 mod recover;
 
+pub use decide::DecisionRequest;
 pub use facts::Applied;
 pub use parked::{Resolution, Resolved};
 pub(crate) use provider::Keeper;

@@ -7,6 +7,7 @@ mod attention;
 mod audit;
 mod cards;
 mod customers;
+mod decisions;
 mod destination;
 mod grants;
 mod idempotency;
@@ -35,6 +36,9 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(settlements::resume))
         .routes(routes!(payout_requests::ask_resend))
         .routes(routes!(payout_requests::approve_resend))
+        .routes(routes!(decisions::create))
+        .routes(routes!(decisions::get))
+        .routes(routes!(decisions::approve))
         .routes(routes!(payout_requests::ask_return))
         .routes(routes!(payout_requests::approve_return))
         .routes(routes!(cards::create))

@@ -5,8 +5,8 @@ use super::command::{Does, Money};
 use super::decode::{self, World};
 use super::vector::Given;
 use super::{
-    build_crediting, build_hold, build_migration, build_more, build_reconcile, build_scale, build_settlement,
-    build_topup, build_trail,
+    build_crediting, build_decision, build_hold, build_migration, build_more, build_reconcile, build_scale,
+    build_settlement, build_topup, build_trail,
 };
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::failure::Failure;
@@ -242,6 +242,7 @@ fn make(
         | Does::TopupCheck { .. }
         | Does::TopupRefundCheck { .. }
         | Does::TopupOffer { .. } => return build_topup::make(world, does, given),
+        Does::Decision(does) => return build_decision::make(world, does),
         Does::Crediting { merchant, step } => return Ok(build_crediting::make(world, merchant, step)),
         Does::Settlement { merchant, settlement, step } => {
             return build_settlement::step(world, merchant, settlement, step);

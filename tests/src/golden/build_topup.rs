@@ -15,7 +15,7 @@ use ledger_core::ops::topup::{
     Clawback, Effect, Routed, TopupRecord, TopupRefund, View, check, claim as topup_claim, refund as topup_refund,
     refused, route,
 };
-use ledger_core::ops::{PlanRefusal, TopupTerms, tenant, topup};
+use ledger_core::ops::{PlanRefusal, SeenWallet, TopupTerms, tenant, topup};
 use ledger_core::psp::{
     Dispute, EventId, Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, PspTerms, RefundStatus, Tags,
 };
@@ -150,12 +150,28 @@ impl Records {
     }
 
     /// The operation that made the refund, or else the top-up, if it has no answer yet.
-    fn flight(&self, world: &World) -> Option<Flight> {
+    pub(super) fn flight(&self, world: &World) -> Option<Flight> {
         let key = match &self.refund {
             Some(refund) => refund.marker_key(&world.tenant),
             None => self.topup.marker_key(&world.tenant),
         };
         flight_at(world, &key)
+    }
+
+    pub(super) fn view<'a>(
+        &'a self,
+        world: &'a World,
+        wallet: &'a SeenWallet,
+        clawback: Option<&'a Clawback>,
+    ) -> View<'a> {
+        View {
+            tenant: &world.tenant,
+            topup: &self.topup,
+            refund: self.refund.as_ref(),
+            clawback,
+            wallet,
+            spent_points: world.spent_points(),
+        }
     }
 
     fn route(&self, world: &World, fact: &FactJson) -> Result<Effect, NoPlan> {
@@ -168,14 +184,7 @@ impl Records {
         let clawback = clawback.and_then(|id| world.get(&keys::clawback(&world.tenant, self.topup.id, id)));
         let clawback = clawback.map(|item| Clawback::read(item).unwrap());
         let wallet = world.wallet(self.topup.wallet());
-        let view = View {
-            tenant: &world.tenant,
-            topup: &self.topup,
-            refund: self.refund.as_ref(),
-            clawback: clawback.as_ref(),
-            wallet: &wallet,
-            spent_points: world.spent_points(),
-        };
+        let view = self.view(world, &wallet, clawback.as_ref());
         match route::route(&fact, &view, world.cx.now)? {
             Routed::Apply(effect) => Ok(*effect),
             Routed::Behind => Err(NoPlan("behind".to_owned())),
@@ -185,7 +194,7 @@ impl Records {
     }
 
     /// The fact, with the metadata that our objects have.
-    fn fact(&self, world: &World, fact: &FactJson) -> Fact {
+    pub(super) fn fact(&self, world: &World, fact: &FactJson) -> Fact {
         let id = |text: &str| PspId::parse(text).unwrap();
         let maybe = |text: &Option<String>| text.as_deref().map(id);
         let money =

@@ -2,6 +2,7 @@
 //! Ids, times and randomness are given, so that one command always builds one request.
 
 use super::build_crediting::CreditingStep;
+use super::build_decision::DecisionDoes;
 use super::build_reconcile::ReconcileDoes;
 use super::build_scale::ScaleDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
@@ -339,6 +340,7 @@ pub enum Does {
         actor: String,
         reason: String,
     },
+    Decision(DecisionDoes),
     /// Looking at the provider's object again later.
     TopupCheck {
         topup: String,

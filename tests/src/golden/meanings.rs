@@ -271,6 +271,17 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("payer", "#balance = :seen") => vec![(Old::With("balance", n("987654")), stale)],
         ("payer" | "points", "#held >= :set_aside") => vec![(Old::With("held", n("0")), "rejected wrong_state")],
         ("payee", "#reserved >= :set_aside") => vec![(Old::With("reserved", n("0")), "rejected wrong_state")],
+        ("topup" | "refund", "attribute_not_exists(#given_up)") => {
+            vec![(Old::With("given_up", n("987654")), stale)]
+        }
+        ("topup" | "refund", "#given_up = :seen_given_up") => vec![(Old::Without("given_up"), stale)],
+        ("topup" | "refund", "#suspense = :seen_suspense") => {
+            vec![(Old::Without("suspense"), stale), (Old::With("suspense", n("987654")), stale)]
+        }
+        ("decision", "(NOT #requested_by = :me)") => {
+            vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
+        }
+        ("decision", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected wrong_state")],
         ("kept_event", "attribute_not_exists(#dismissed_at)") => {
             vec![(Old::With("dismissed_at", s("2026-11-20T00:00:00.000Z")), "rejected wrong_state")]
         }

@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod build_crediting;
+pub mod build_decision;
 mod build_hold;
 mod build_migration;
 mod build_more;

@@ -80,6 +80,8 @@ endpoints! {
     CardReverse,
     EventDismiss,
     ParkedResolve,
+    DecisionRequest,
+    DecisionApprove,
     SettlementOpen,
     SettlementResume,
     ResendRequest,
@@ -277,6 +279,20 @@ impl Endpoint {
                 let path = format!("/v1/admin/attention/operations/{}/resolve", topup.id);
                 let body = json!({"action": "give_up", "reason": "looked at"});
                 Prepared { status: 200, ..make(world, &path, &body).with_other("action", "retry") }
+            }
+            Self::DecisionRequest => {
+                let (topup, _) = parked::contradicted(world, &world.customer().await, "2000").await;
+                let body = json!({"way": "book", "note": "looked at"});
+                make(world, &format!("/v1/admin/topups/{}/decisions", topup.id), &body).with_other("way", "give_up")
+            }
+            Self::DecisionApprove => {
+                let (topup, _) = parked::contradicted(world, &world.customer().await, "2000").await;
+                let path = format!("/v1/admin/topups/{}/decisions", topup.id);
+                let body = json!({"way": "book", "note": "looked at"});
+                let ask = async || world.operator(&path, &body).await.text("/decision_id");
+                let [one, other] = [ask().await, ask().await].map(|id| format!("{path}/{id}/approve"));
+                let call = Call::post(&one, &world.second.who, &json!({})).key(new_key());
+                prepared(call, 200, 1).with_other_path(other)
             }
             Self::Authorize => {
                 let code = rich(world).await.code(world).await;

@@ -1,14 +1,20 @@
 //! Operations that wait for a person: a top-up whose process died before it called Stripe, and that was
 //! found too old to be sent again.
 
-use super::{Call, Customer, World};
+use super::{Call, Customer, Who, World, stripe};
 use crate::cloud::gate;
 use ledger_core::idempotency::{CanonicalRequest, Claim, Fields, Flight, IdempotencyKey, Parked, Window};
-use ledger_core::ids::{Actor, CustomerId, Principal, Tenant};
+use ledger_core::ids::{Actor, CustomerId, Principal, StaffId, Tenant, TopupId};
+use ledger_core::keys;
 use ledger_core::money::{Amount, AssetSpec};
 use ledger_core::operation::Operation;
+use ledger_core::ops::Context;
 use ledger_core::ops::topup::claim::{self, Topup};
+use ledger_core::ops::topup::{PlannedCall, TopupRecord, refund};
+use ledger_core::personal::FreeText;
 use ledger_core::transaction::Transaction;
+use ledger_local::stripe::API_KEY_DEFAULT;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Long enough ago that Stripe's lists are believed.
@@ -28,37 +34,115 @@ pub struct ParkedTopup {
 /// # Panics
 /// When it cannot be written.
 pub async fn topup(world: &World, customer: &Customer, amount: &str) -> ParkedTopup {
-    gate::as_test(park(world, customer, amount)).await
-}
-
-async fn park(world: &World, customer: &Customer, amount: &str) -> ParkedTopup {
     let call = customer.tops_up(amount);
-    let key = call.key.as_deref().expect("a key");
-    let (app, tenant) = (&world.app, Tenant::parse(&world.tenant).expect("a slug"));
     let id = CustomerId::parse(&customer.id).expect("an id");
     let charge = Amount::parse(&AssetSpec::ECOPAY, amount).expect("an amount");
-    let (operation, now) = (Operation::Topup, app.now().minus(AGO));
-    let claim = Claim {
-        tenant: tenant.clone(),
-        principal: Principal::Customer(id),
-        actor: Actor::Customer(id),
+    let by = (Principal::Customer(id), Actor::Customer(id));
+    let claim = claim(world, &call, (Operation::Topup, by), Fields::new().with_amount("amount", &charge));
+    let plan = async |cx: Context| {
+        let (terms, desk) = (world.app.terms(&claim.tenant).await.expect("terms"), world.app.desk().await);
+        let desk = desk.expect("a provider");
+        claim::plan(&Topup { customer: id, charge }, &claim, &terms, desk.terms(), &cx).expect("a plan")
+    };
+    let id = gate::as_test(park(world, &claim, plan)).await;
+    ParkedTopup { id, call }
+}
+
+/// Parks a refund of all of a top-up, of which no points have been spent, by the operator.
+///
+/// # Panics
+/// When it cannot be written.
+pub async fn refund(world: &World, topup: &stripe::Topup, amount: &str) -> ParkedTopup {
+    let call = topup.refund(world, amount);
+    let staff = StaffId::parse(&world.operator.id).expect("an id");
+    let amount = Amount::parse(&AssetSpec::ECOPAY, amount).expect("an amount");
+    let (note, by) =
+        (FreeText::parse("asked for", 140).expect("a text"), (Principal::Staff(staff), Actor::Staff(staff)));
+    let fields = Fields::new().with("amount", amount.text()).with("reason", note.expose());
+    let claim = claim(world, &call, (Operation::TopupRefund, by), fields);
+    let (tenant, dynamo) = (claim.tenant.clone(), world.app.dynamo());
+    let plan = async |cx: Context| {
+        let (terms, desk) = (world.app.terms(&tenant).await.expect("terms"), world.app.desk().await);
+        let desk = desk.expect("a provider");
+        let key = keys::topup(&tenant, TopupId::parse(&topup.id).expect("an id"));
+        let record = dynamo.get(&key).await.expect("the store is there").expect("a top-up");
+        let record = TopupRecord::read(&record).expect("a record");
+        let points = record.points.as_ref().map(Amount::as_balance);
+        let command = refund::RefundTopup {
+            actor: claim.actor,
+            topup: &record,
+            amount: Some(&amount),
+            points: points.as_ref(),
+            reason: &note,
+        };
+        refund::plan(&command, &claim, &terms, desk.terms(), &cx).expect("a plan")
+    };
+    let id = gate::as_test(park(world, &claim, plan)).await;
+    ParkedTopup { id, call }
+}
+
+fn claim(world: &World, call: &Call, (operation, by): (Operation, (Principal, Actor)), fields: Fields) -> Claim {
+    let key = call.key.as_deref().expect("a key");
+    Claim {
+        tenant: Tenant::parse(&world.tenant).expect("a slug"),
+        principal: by.0,
+        actor: by.1,
         operation,
         key: IdempotencyKey::parse(key).expect("a key"),
-        request: CanonicalRequest {
-            method: "POST",
-            path: "/v1/me/topups".to_owned(),
-            fields: Fields::new().with_amount("amount", &charge),
-        },
+        request: CanonicalRequest { method: "POST", path: call.path.clone(), fields },
         window: Window::of(operation),
-        now,
-    };
-    let (terms, desk) = (app.terms(&tenant).await.expect("terms"), app.desk().await.expect("a provider"));
-    let cx = app.ledger().context(now).expect("randomness");
-    let planned = claim::plan(&Topup { customer: id, charge }, &claim, &terms, desk.terms(), &cx).expect("a plan");
-    let flight = Flight::begin(&claim, &planned).expect("a claim");
-    let claimed = Transaction::claimed(&planned.draft, &claim, &flight).expect("a transaction");
-    app.ledger().apply(&tenant, operation, &claimed).await.expect("a fresh key");
-    let (_, parks) = flight.park(Parked::NotFound, app.now()).expect("a transition");
-    app.ledger().apply(&tenant, operation, &parks).await.expect("nobody else has it");
-    ParkedTopup { id: planned.resource.to_string(), call }
+        now: world.app.now().minus(AGO),
+    }
+}
+
+/// Claims the key, and parks what was claimed.
+async fn park(world: &World, claim: &Claim, plan: impl AsyncFnOnce(Context) -> PlannedCall) -> String {
+    let ledger = world.app.ledger();
+    let planned = plan(ledger.context(claim.now).expect("randomness")).await;
+    let flight = Flight::begin(claim, &planned).expect("a claim");
+    let claimed = Transaction::claimed(&planned.draft, claim, &flight).expect("a transaction");
+    ledger.apply(&claim.tenant, claim.operation, &claimed).await.expect("a fresh key");
+    let (_, parks) = flight.park(Parked::NotFound, world.app.now()).expect("a transition");
+    ledger.apply(&claim.tenant, claim.operation, &parks).await.expect("no one else has it");
+    planned.resource.to_string()
+}
+
+/// The PaymentIntent of a parked top-up, made at Stripe after all, for any amount.
+///
+/// # Panics
+/// When Stripe refuses it.
+pub async fn made_at_stripe(world: &World, topup: &ParkedTopup, amount: &str) -> Value {
+    let body = format!(
+        "amount={amount}&currency=jpy&metadata[ecopay_ledger]=ecopay&metadata[ecopay_tenant]={}&metadata[ecopay_topup]={}",
+        world.tenant, topup.id
+    );
+    let who = Who::Bearer(API_KEY_DEFAULT.to_owned());
+    let call = Call::post("/stripe/v1/payment_intents", &who, &json!({})).raw(body);
+    world.api.send(&call.header("content-type", "application/x-www-form-urlencoded")).await.good().json()
+}
+
+/// A refund of a parked one, made at Stripe after all, of any amount.
+///
+/// # Panics
+/// When Stripe refuses it.
+pub async fn refund_made_at_stripe(world: &World, topup: &stripe::Topup, refund: &ParkedTopup, amount: &str) -> Value {
+    let body = format!(
+        "amount={amount}&payment_intent={}&metadata[ecopay_ledger]=ecopay&metadata[ecopay_tenant]={}\
+         &metadata[ecopay_topup]={}&metadata[ecopay_refund]={}",
+        topup.intent, world.tenant, topup.id, refund.id
+    );
+    let who = Who::Bearer(API_KEY_DEFAULT.to_owned());
+    let call = Call::post("/stripe/v1/refunds", &who, &json!({})).raw(body);
+    world.api.send(&call.header("content-type", "application/x-www-form-urlencoded")).await.good().json()
+}
+
+/// A parked top-up of 3,000 that Stripe contradicts: its PaymentIntent is paid, of another amount.
+///
+/// # Panics
+/// As above.
+pub async fn contradicted(world: &World, customer: &Customer, received: &str) -> (ParkedTopup, String) {
+    let topup = topup(world, customer, "3000").await;
+    let intent = made_at_stripe(world, &topup, received).await["id"].as_str().expect("an id").to_owned();
+    let _ = world.stripe(&format!("/payment_intents/{intent}/succeed"), &json!({})).await;
+    (topup, intent)
 }

@@ -89,6 +89,8 @@ async fn views(stage: &Stage) {
     view(format!("/v1/merchant/payments/{payment}"), &merchant.who).await;
     let staff = &world.operator.who;
     view(adjustment, staff).await;
+    let decision = world.api.settle(&Endpoint::DecisionRequest.prepare(stage).await.call).await.good();
+    view(decision.header("location").expect("where it is").to_owned(), staff).await;
     for path in ["attention", "audit", "audit/seals", "idempotency/readiness"] {
         view(format!("/v1/admin/{path}"), staff).await;
     }

@@ -58,6 +58,29 @@ pub fn receive(tenant: &Tenant, account: Account, charge: &Amount, now: Timestam
     Some(item.moving(Posting::new(account, charge.credit())))
 }
 
+/// Another inflow comes than its headroom was reserved for: `ADD balance :received, reserved :-x`. It may pass the cap. A
+/// freeze does not stop it.
+#[must_use]
+pub fn receive_instead(
+    tenant: &Tenant,
+    account: Account,
+    reserved: &Amount,
+    received: &Amount,
+    now: Timestamp,
+) -> Option<TransactItem> {
+    let mut update = Update::new().add(attr::BALANCE, "delta", Value::N(received.text())).add(
+        attr::RESERVED,
+        "back",
+        Value::N(reserved.debit().text()),
+    );
+    if let Some(difference) = received.credit().checked_add(&reserved.debit()).ok()? {
+        update = update.add(attr::EXPOSURE, "difference", Value::N(difference.text()));
+    }
+    let clauses = vec![exists(), set_aside(attr::RESERVED, reserved)];
+    let item = item(tenant, Role::Payee, account, reserved, update, clauses, now)?;
+    Some(item.moving(Posting::new(account, received.credit())))
+}
+
 /// Holds money: `ADD balance :-x, held :x` if the account holds it. A freeze stops it where `spend`
 /// says that it is the holder's own doing.
 #[must_use]

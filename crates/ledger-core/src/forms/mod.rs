@@ -14,7 +14,7 @@ pub(crate) use balance::{card_active, exists, holds, look, not_frozen};
 pub use balance::{credit, debit, mirror, settle, top_up};
 pub use correction::SeenCorrections;
 pub(crate) use correction::correction;
-pub use hold::{capture_hold, hold, pay_out, receive, release, release_hold, reserve};
+pub use hold::{capture_hold, hold, pay_out, receive, receive_instead, release, release_hold, reserve};
 pub use merchant::settle_merchant;
 pub use metrics::{MetricsChange, metrics};
 pub use one_time_code::{code_hash, consume_code, issue_code};

@@ -89,6 +89,30 @@ pub enum IntentStatus {
     Canceled,
 }
 
+impl IntentStatus {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Succeeded => "succeeded",
+            Self::Canceled => "canceled",
+        }
+    }
+}
+
+impl RefundStatus {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// A refund.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PspRefund {

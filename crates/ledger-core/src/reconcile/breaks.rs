@@ -46,6 +46,8 @@ kinds! {
     OwedDiffers = "owed_differs",
     /// What is reserved under a cap is not what open top-ups say.
     ReservedDiffers = "reserved_differs",
+    /// What the provider moved for a top-up that was decided on is on `suspense`, and has not been written off.
+    SuspenseOpen = "suspense_open",
     /// A balance that must not be is below zero.
     NegativeBalance = "negative_balance",
     /// What counts against a cap is not the sum of its parts.

@@ -48,6 +48,7 @@ fn rank(kind: BreakKind) -> Option<u8> {
         | BreakKind::PaymentDiffers
         | BreakKind::CreditDiffers
         | BreakKind::TopupDiffers
+        | BreakKind::SuspenseOpen
         | BreakKind::ChargeDiffers
         | BreakKind::ProviderRefundDiffers => 2,
         BreakKind::BalanceDiffers

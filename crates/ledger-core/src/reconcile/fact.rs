@@ -229,6 +229,12 @@ pub enum Fact {
         refundable: Num,
         /// Points that were taken back.
         taken_back: Num,
+        /// What it has on `suspense`.
+        #[serde(default)]
+        suspense: Num,
+        /// What the provider had received when it was given up.
+        #[serde(default)]
+        given_up: Num,
         /// The provider's PaymentIntent, if it is known.
         intent: Option<String>,
         /// When it was asked for.
@@ -246,6 +252,12 @@ pub enum Fact {
         paid: Num,
         /// Points that it settles.
         settled: Num,
+        /// What it has on `suspense`.
+        #[serde(default)]
+        suspense: Num,
+        /// What the provider had paid out when it was given up.
+        #[serde(default)]
+        given_up: Num,
         /// When it was asked for.
         at: i64,
     },
@@ -275,6 +287,12 @@ pub enum Fact {
         refund: Option<String>,
         /// Of which object of the provider's.
         psp_id: Option<String>,
+        /// What was decided by it, where it is of a decision.
+        #[serde(default)]
+        decided: Option<String>,
+        /// What it posts to `suspense`.
+        #[serde(default)]
+        suspense: Num,
     },
     /// A top-up: the provider's PaymentIntent for it.
     Charge {

@@ -49,6 +49,8 @@ pub enum Role {
     Topup,
     /// Money that the payment provider took without our asking: a dispute, a refund of its own.
     Clawback,
+    /// A decision about a top-up that the provider contradicts.
+    Decision,
     /// The marker of an operation that is still in flight.
     Flight,
     /// An event of the payment provider that a person must look at.

@@ -24,7 +24,7 @@ use ledger_core::transaction::{Planned, Rejection};
 use uuid::Uuid;
 
 /// The provider's code in the answer of an operation that a person ended.
-const GIVEN_UP: &str = "given_up";
+pub(super) const GIVEN_UP: &str = "given_up";
 
 /// What a person wants to become of a parked operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ mod clawback_points;
 mod crediting;
 mod customers;
 mod debts;
+mod decisions;
 mod flight;
 mod forms;
 mod forms_marker;
@@ -85,6 +86,7 @@ pub fn all() -> Vec<Case> {
         clawback::cases(),
         clawback_points::cases(),
         debts::cases(),
+        decisions::cases(),
         flight::cases(),
         attention::cases(),
         topup_check::cases(),

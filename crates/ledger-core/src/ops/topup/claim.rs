@@ -51,6 +51,8 @@ pub fn plan(
         refundable: Balance::zero(Asset::Ecopay),
         points_taken_back: Balance::zero(Asset::Point),
         owed: Balance::zero(Asset::Ecopay),
+        suspense: None,
+        given_up: None,
         cancel_epoch: 1,
         key: claim.key.clone(),
         created_at: cx.now,

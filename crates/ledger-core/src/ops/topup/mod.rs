@@ -8,6 +8,8 @@ pub mod attention;
 pub mod check;
 pub mod claim;
 pub mod clawback;
+pub mod decision;
+mod decision_effect;
 pub mod record;
 pub mod refund;
 pub mod refund_record;
@@ -15,6 +17,8 @@ pub mod refused;
 pub mod route;
 
 pub use clawback::{Clawback, ClawbackState};
+pub use decision::{Basis, TopupDecision, Way};
+pub use decision_effect::DECIDED;
 pub use record::{TopupRecord, TopupState};
 pub use refund_record::{RefundState, TopupRefund};
 pub use route::{Effect, Oddity, Routed, View};

@@ -1,12 +1,12 @@
 //! The `TOPUP` item: what was asked for, where it stands, and what of it may still be refunded.
 
-use super::key_of;
+use super::{decision_effect, key_of};
 use crate::account::Account;
 use crate::dynamo::{Item, ItemError, Update, Value, read};
 use crate::idempotency::{Claim, IdempotencyKey};
 use crate::ids::{CustomerId, Principal, Tenant, TopupId};
 use crate::keys::{self, Key, Shards, Work, attr};
-use crate::money::{Amount, Asset, Balance, MoneyError};
+use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
 use crate::operation::Operation;
 use crate::ops::debt::ComingBack;
 use crate::ops::terms::{shards, stored_amount};
@@ -55,6 +55,10 @@ pub struct TopupRecord {
     /// What an earlier release wrote as owed for it: what a clawback took and the wallet did not hold. The wallet's own
     /// item has it otherwise.
     pub owed: Balance,
+    /// What a decision posted to `suspense` for it, and has not been written off.
+    pub suspense: Option<Delta>,
+    /// What the provider had received for it when it was given up.
+    pub given_up: Option<Amount>,
     /// Part of the provider's idempotency key of the next cancellation.
     pub cancel_epoch: u32,
     /// The customer's idempotency key.
@@ -150,6 +154,11 @@ impl TopupRecord {
             refundable: sum(Asset::Ecopay, "refundable")?,
             points_taken_back: sum(Asset::Point, "points_taken_back")?,
             owed: sum(Asset::Ecopay, "owed")?,
+            suspense: decision_effect::on_suspense(item)?,
+            given_up: match read::opt_number(item, decision_effect::GIVEN_UP)? {
+                Some(_) => Some(amount(Asset::Ecopay, decision_effect::GIVEN_UP)?),
+                None => None,
+            },
             cancel_epoch: match read::opt_int(item, "cancel_epoch")? {
                 Some(epoch) => u32::try_from(epoch).map_err(|_| wrong("cancel_epoch"))?,
                 None => 1,

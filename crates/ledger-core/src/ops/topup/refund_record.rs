@@ -1,12 +1,12 @@
 //! A refund of a top-up to the card, `REFUND#<id>` in the top-up's partition.
 
-use super::key_of;
 use super::record::psp_id;
+use super::{decision_effect, key_of};
 use crate::dynamo::{Item, ItemError, Update, Value, read};
 use crate::idempotency::{Claim, IdempotencyKey};
 use crate::ids::{Principal, RefundId, Tenant, TopupId, TransactionId};
 use crate::keys::{self, Key, Shards, Work, attr};
-use crate::money::{Amount, Asset};
+use crate::money::{Amount, Asset, Delta};
 use crate::operation::Operation;
 use crate::ops::terms::{shards, stored_amount};
 use crate::psp::PspId;
@@ -56,6 +56,12 @@ pub struct TopupRefund {
     pub points: Option<Amount>,
     /// Points of the top-up that it settles: taken back, kept for, or forgiven.
     pub settled: Option<Amount>,
+    /// By how much more it should have paid than the provider did, where that was booked and not written off.
+    pub suspense: Option<Delta>,
+    /// Whether such a difference was written off.
+    pub written_off: bool,
+    /// What the provider had paid out for it when it was given up.
+    pub given_up: Option<Amount>,
     /// Where it stands.
     pub state: RefundState,
     /// The provider's refund, once it is known.
@@ -129,6 +135,9 @@ impl TopupRefund {
             kept: maybe(Asset::Ecopay, "kept")?,
             points: maybe(Asset::Point, "points")?,
             settled: maybe(Asset::Point, "settled")?,
+            suspense: decision_effect::on_suspense(item)?,
+            written_off: item.contains_key(decision_effect::WRITTEN_OFF),
+            given_up: maybe(Asset::Ecopay, decision_effect::GIVEN_UP)?,
             state: RefundState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
             psp_refund: psp_id(item, "psp_refund")?,
             principal: read::parsed(item, "principal", Principal::parse)?,

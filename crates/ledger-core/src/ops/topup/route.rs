@@ -3,6 +3,7 @@
 //! does anything, and it stands in the transaction as a guard.
 
 use super::clawback::{self, Clawback, Moved, round_of};
+use super::decision_effect::SUSPENSE;
 use super::record::{TopupRecord, TopupState};
 use super::refund;
 use super::refund_record::{RefundState, RefundStep, TopupRefund};
@@ -205,7 +206,7 @@ fn of_intent(intent: &PaymentIntent, view: &View<'_>, now: Timestamp) -> Result<
 }
 
 /// The entry of the credit: one id for one top-up, so that it can stand once only.
-fn credit(topup: &TopupRecord, intent: &PspId) -> Entry {
+pub(super) fn credit(topup: &TopupRecord, intent: &PspId) -> Entry {
     let (clearing, issued) =
         (Account::Tenant(TenantAccount::StripeClearing), Account::Tenant(TenantAccount::PointsIssued));
     let mut postings =
@@ -252,6 +253,8 @@ fn of_refund(psp: &PspRefund, refund: &TopupRefund, view: &View<'_>, now: Timest
             let entry = entry(topup, refund, RefundStep::Paid, paid_postings(topup, refund));
             of(refund, Operation::TopupRefundPaid, Draft { entry: Some(entry), items })
         }
+        // The difference to what was paid out is the tenant's by now.
+        (RefundStatus::Failed, RefundState::Succeeded) if refund.written_off => return Ok(Routed::Odd(Oddity::State)),
         (RefundStatus::Failed, RefundState::Requested | RefundState::Pending | RefundState::Succeeded) => {
             refund_failed(tenant, (topup, refund), view.wallet, Some(&psp.id), now)?
         }
@@ -278,6 +281,9 @@ pub(super) fn refund_failed(
     let mut update = Update::new().set("state", "to", Value::s(RefundState::Failed));
     if let Some(psp) = psp {
         update = update.set("psp_refund", "psp_refund", Value::s(psp));
+    }
+    if refund.suspense.is_some() {
+        update = update.remove(SUSPENSE);
     }
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(now)).remove(attr::DUE_PK).remove(attr::DUE_SK);
     let mut items = vec![refund_item(tenant, refund, update)];
@@ -327,12 +333,14 @@ pub(super) fn refund_failed(
     Ok(of(refund, Operation::TopupRefundReturned, Draft { entry: Some(entry), items }))
 }
 
-fn paid_postings(topup: &TopupRecord, refund: &TopupRefund) -> Vec<Posting> {
+pub(super) fn paid_postings(topup: &TopupRecord, refund: &TopupRefund) -> Vec<Posting> {
     let (clearing, issued) =
         (Account::Tenant(TenantAccount::StripeClearing), Account::Tenant(TenantAccount::PointsIssued));
     let mut postings: Vec<Posting> =
         refund.held().into_iter().map(|held| Posting::held(topup.wallet(), held.debit())).collect();
     postings.push(Posting::new(clearing, refund.paid.credit()));
+    let suspense = Account::Tenant(TenantAccount::Suspense);
+    postings.extend(refund.suspense.iter().map(|difference| Posting::new(suspense, difference.clone())));
     let kept: [Option<&Amount>; 2] = [refund.kept.as_ref(), refund.points.as_ref()];
     postings.extend(kept.into_iter().flatten().map(|kept| Posting::new(issued, kept.credit())));
     postings
@@ -351,7 +359,8 @@ fn refund_item(tenant: &Tenant, refund: &TopupRefund, update: Update) -> Transac
     TransactItem::update(Role::Refund, keys::topup_refund(tenant, refund.topup, refund.id), update, clauses)
 }
 
-fn entry(topup: &TopupRecord, refund: &TopupRefund, step: RefundStep, postings: Vec<Posting>) -> Entry {
+/// The entry of a step of a refund: one id for one step, so that it can be posted once only.
+pub(super) fn entry(topup: &TopupRecord, refund: &TopupRefund, step: RefundStep, postings: Vec<Posting>) -> Entry {
     Entry {
         id: step.id(refund),
         home: topup.wallet(),

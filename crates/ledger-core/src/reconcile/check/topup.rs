@@ -15,6 +15,8 @@ struct Known<'a> {
     clawbacks: Vec<Clawback<'a>>,
     /// By operation, then by what of the top-up they are about.
     entries: BTreeMap<(&'a str, &'a str), usize>,
+    /// What entries post to `suspense`.
+    suspense: Num,
     charges: Vec<(&'a str, bool, Num)>,
     payouts: BTreeMap<&'a str, (&'a str, Num)>,
 }
@@ -25,6 +27,8 @@ struct Record<'a> {
     charge: Num,
     refundable: Num,
     taken_back: Num,
+    suspense: Num,
+    given_up: Num,
     intent: Option<&'a str>,
     at: i64,
 }
@@ -34,6 +38,8 @@ struct Refund<'a> {
     amount: Num,
     paid: Num,
     settled: Num,
+    suspense: Num,
+    given_up: Num,
     at: i64,
 }
 
@@ -66,6 +72,14 @@ pub(super) fn check(tenant: &Tenant, id: TopupId, facts: &[Fact], scope: &Scope)
         findings.push(finding.by([record.customer.to_owned()]));
     };
     entries(record, &known, &mut differs);
+    let on_suspense = known.refunds.values().fold(record.suspense, |sum, refund| sum.plus(refund.suspense));
+    if on_suspense != known.suspense {
+        differs("suspense", known.suspense.to_string(), on_suspense.to_string());
+    }
+    if !known.suspense.is_zero() {
+        let open = new(BreakKind::SuspenseOpen, "nothing on suspense", format!("{} ECOPAY", known.suspense));
+        findings.push(open.by([record.customer.to_owned()]));
+    }
     findings.extend(provider(record, &known, scope, new));
     findings
 }
@@ -74,28 +88,44 @@ impl<'a> Known<'a> {
     fn of(facts: &'a [Fact]) -> Self {
         let mut known = Self::default();
         for fact in facts {
-            if let Fact::Topup { state, customer, charge, refundable, taken_back, intent, at } = fact {
+            if let Fact::Topup { state, customer, charge, refundable, taken_back, suspense, given_up, intent, at } =
+                fact
+            {
                 known.record = Some(Record {
                     state,
                     customer,
                     charge: *charge,
                     refundable: *refundable,
                     taken_back: *taken_back,
+                    suspense: *suspense,
+                    given_up: *given_up,
                     intent: intent.as_deref(),
                     at: *at,
                 });
-            } else if let Fact::CardRefund { id, state, amount, paid, settled, at } = fact {
-                let refund = Refund { state, amount: *amount, paid: *paid, settled: *settled, at: *at };
+            } else if let Fact::CardRefund { id, state, amount, paid, settled, suspense, given_up, at } = fact {
+                let refund = Refund {
+                    state,
+                    amount: *amount,
+                    paid: *paid,
+                    settled: *settled,
+                    suspense: *suspense,
+                    given_up: *given_up,
+                    at: *at,
+                };
                 known.refunds.insert(id, refund);
             } else if let Fact::Clawback { id, state, round, lowered, settled } = fact {
                 let clawback = Clawback { id, state, round: *round, lowered: *lowered, settled: *settled };
                 known.clawbacks.push(clawback);
-            } else if let Fact::TopupEntry { operation, refund, psp_id, .. } = fact {
-                let about = match (operation.as_str(), refund, psp_id) {
-                    ("topup", ..) => "",
-                    (_, Some(refund), _) => refund,
-                    (_, None, Some(psp_id)) => psp_id,
-                    (_, None, None) => "",
+            } else if let Fact::TopupEntry { operation, refund, psp_id, decided, suspense, .. } = fact {
+                known.suspense = known.suspense.plus(*suspense);
+                let refund = refund.as_deref();
+                let (operation, about) = match (decided.as_deref(), operation.as_str(), refund) {
+                    (None, "topup", _) | (Some("book"), _, None) => ("topup", ""),
+                    (Some("book"), _, Some(refund)) => ("topup_refund_paid", refund),
+                    (Some("give_up"), _, Some(refund)) => ("topup_refund_returned", refund),
+                    (Some(decided), ..) => (decided, ""),
+                    (None, operation, Some(refund)) => (operation, refund),
+                    (None, operation, None) => (operation, psp_id.as_deref().unwrap_or_default()),
                 };
                 let count = known.entries.entry((operation, about)).or_default();
                 *count = count.saturating_add(1);
@@ -182,6 +212,9 @@ fn provider(
         if !paid {
             continue;
         }
+        if record.state != "succeeded" && record.given_up == *received {
+            continue;
+        }
         if record.state != "succeeded" {
             let found = format!("{received} ECOPAY charged, and it is {}", record.state);
             findings.push(by(new(BreakKind::ChargeWithoutCredit, "credited", found), intent));
@@ -199,6 +232,7 @@ fn provider(
     for (id, refund) in &known.refunds {
         let expected = format!("{} of {} ECOPAY", refund.state, refund.paid);
         let found = match (known.payouts.get(id), refund.state) {
+            (Some((_, amount)), "failed") if !amount.is_zero() && *amount == refund.given_up => continue,
             (Some((_, amount)), _) if *amount != refund.paid => format!("{amount} ECOPAY"),
             (Some((state, _)), ours) if *state != ours => (*state).to_owned(),
             (None, "succeeded") if was_listed(refund.at) => "none".to_owned(),

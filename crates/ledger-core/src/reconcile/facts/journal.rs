@@ -10,6 +10,7 @@ use crate::migration::is_of_legacy;
 use crate::money::Asset;
 use crate::operation::Operation;
 use crate::ops::journal::JournalEntry;
+use crate::ops::topup::DECIDED;
 use crate::reconcile::breaks::BreakKind;
 use crate::reconcile::fact::{Fact, Num, Subject};
 use std::collections::BTreeSet;
@@ -142,6 +143,8 @@ fn of_records(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
         None => {}
     }
     if let Some(topup) = read::opt_parsed(at.item, "topup_id", TopupId::parse)? {
+        let on_suspense = entry.postings.iter().filter(|p| p.account == Account::Tenant(TenantAccount::Suspense));
+        let on_suspense = nums(on_suspense.map(|posting| &posting.delta));
         said.push(at.fact(
             Subject::Topup(topup),
             Fact::TopupEntry {
@@ -149,6 +152,8 @@ fn of_records(at: &At<'_>, entry: &JournalEntry, operation: Operation) -> Told {
                 operation: operation.name().to_owned(),
                 refund: text("refund_id")?,
                 psp_id: text("psp_id")?,
+                decided: text(DECIDED)?,
+                suspense: on_suspense.get(Asset::Ecopay.to_string().as_str()).copied().unwrap_or_default(),
             },
         ));
     }

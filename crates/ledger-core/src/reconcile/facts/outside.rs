@@ -3,9 +3,9 @@
 use super::{At, Said, Told};
 use crate::account::Account;
 use crate::ids::{Tenant, TopupId};
-use crate::money::{Amount, Asset};
+use crate::money::{Amount, Asset, Delta};
 use crate::ops::topup::{Clawback, ClawbackState, TopupRecord, TopupRefund, TopupState};
-use crate::psp::{IntentStatus, PaymentIntent, Payout, PayoutStatus, PspMoney, PspRefund, RefundStatus};
+use crate::psp::{IntentStatus, PaymentIntent, Payout, PayoutStatus, PspMoney, PspRefund};
 use crate::reconcile::fact::{Fact, Group, Num, Subject};
 use rust_decimal::Decimal;
 
@@ -19,6 +19,8 @@ pub(super) fn topup(at: &At<'_>) -> Told {
         charge,
         refundable: Num(topup.refundable.value()),
         taken_back: Num(topup.points_taken_back.value()),
+        suspense: signed(topup.suspense.as_ref()),
+        given_up: quantity(topup.given_up.as_ref()),
         intent: topup.intent.as_ref().map(ToString::to_string),
         at: topup.created_at.millis(),
     };
@@ -42,7 +44,9 @@ pub(super) fn refund(at: &At<'_>) -> Told {
         state: refund.state.name().to_owned(),
         amount: Num(refund.amount.value()),
         paid: Num(refund.paid.value()),
-        settled: Num(refund.settled.as_ref().map(Amount::value).unwrap_or_default()),
+        settled: quantity(refund.settled.as_ref()),
+        suspense: signed(refund.suspense.as_ref()),
+        given_up: quantity(refund.given_up.as_ref()),
         at: refund.created_at.millis(),
     };
     Ok(vec![at.fact(Subject::Topup(refund.topup), fact)])
@@ -59,10 +63,18 @@ pub(super) fn clawback(at: &At<'_>) -> Told {
         id: clawback.id.to_string(),
         state: clawback.state.name().to_owned(),
         round: clawback.round,
-        lowered: Num(lowered.as_ref().map(Amount::value).unwrap_or_default()),
-        settled: Num(settled.as_ref().map(Amount::value).unwrap_or_default()),
+        lowered: quantity(lowered.as_ref()),
+        settled: quantity(settled.as_ref()),
     };
     Ok(vec![at.fact(Subject::Topup(topup), fact)])
+}
+
+fn quantity(amount: Option<&Amount>) -> Num {
+    Num(amount.map(Amount::value).unwrap_or_default())
+}
+
+fn signed(delta: Option<&Delta>) -> Num {
+    Num(delta.map(Delta::value).unwrap_or_default())
 }
 
 /// What a PaymentIntent of the provider's says. Nothing, if it is not a tenant's of ours.
@@ -81,16 +93,11 @@ pub fn of_intent(tenant: &Tenant, intent: &PaymentIntent) -> Option<Said> {
 #[must_use]
 pub fn of_refund(tenant: &Tenant, refund: &PspRefund) -> Option<Said> {
     let tags = refund.tags.as_ref().filter(|tags| tags.tenant == *tenant)?;
-    let state = match refund.status {
-        RefundStatus::Pending => "pending",
-        RefundStatus::Succeeded => "succeeded",
-        RefundStatus::Failed => "failed",
-    };
     let PspMoney { minor, currency } = &refund.amount;
     let fact = Fact::Payout {
         id: refund.id.to_string(),
         refund: tags.refund?.to_string(),
-        state: state.to_owned(),
+        state: refund.status.name().to_owned(),
         amount: yen(*minor, currency),
     };
     Some(Said::Fact(Group { tenant: tenant.clone(), subject: Subject::Topup(tags.topup) }, fact))

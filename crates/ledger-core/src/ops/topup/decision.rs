@@ -1,0 +1,218 @@
+//! A person's way out where the provider's object contradicts our record: book what the provider says, or give the
+//! operation up. One person asks for it, another approves it, and the object must still say what it said. What was
+//! moved otherwise than our books expect is posted to the tenant's account `suspense`, which the nightly reconciliation
+//! reports until it is written off, by two persons too.
+
+use super::decision_effect::{self, Effect};
+use super::route::View;
+use super::seen;
+use crate::account::Account;
+use crate::dynamo::{Item, ItemError, Update, Value, read};
+use crate::failure::Failure;
+use crate::forms;
+use crate::idempotency::{Answer, Flight, Phase};
+use crate::ids::{Actor, DecisionId, RefundId, StaffId, TopupId};
+use crate::keys::{self, attr};
+use crate::operation::Operation;
+use crate::ops::audit::Act;
+use crate::ops::{Context, PlanRefusal};
+use crate::personal::FreeText;
+use crate::psp::{Fact, PaymentIntent, PspRefund};
+use crate::time::Timestamp;
+use crate::transaction::{Draft, Planned, Role, TransactItem};
+
+/// The state of a decision that is not approved yet.
+const PENDING: &str = "pending";
+
+/// What is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// What the provider says is booked.
+    Book,
+    /// The operation ends as refused or failed, and what it reserved or held is given back.
+    GiveUp,
+    /// What is on `suspense` is written off, against `adjustments`.
+    WriteOff,
+}
+
+/// A decision that was asked for, `DECISION#<id>` in the top-up's partition. Its content never changes, its state does
+/// once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopupDecision {
+    /// Its id.
+    pub id: DecisionId,
+    /// Of which top-up.
+    pub topup: TopupId,
+    /// Of which of its refunds; of the top-up itself if absent.
+    pub refund: Option<RefundId>,
+    /// What is asked for.
+    pub way: Way,
+    /// What the provider's object said: its id, state, amount and currency. Absent of a write-off.
+    pub object: Option<String>,
+    /// Who asked.
+    pub requested_by: StaffId,
+    /// `pending` or `approved`.
+    pub state: String,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+}
+
+/// What a decision is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Basis<'a> {
+    /// Our records.
+    pub view: &'a View<'a>,
+    /// What the provider's object says; not looked at for a write-off.
+    pub fact: Option<&'a Fact>,
+    /// The operation, if its key has no answer yet.
+    pub flight: Option<&'a Flight>,
+}
+
+impl Way {
+    const ALL: [Self; 3] = [Self::Book, Self::GiveUp, Self::WriteOff];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Book => "book",
+            Self::GiveUp => "give_up",
+            Self::WriteOff => "write_off",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|way| way.name() == name)
+    }
+}
+
+impl TopupDecision {
+    /// Reads a stored decision.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it does not look as we write it.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            id: read::parsed(item, "decision_id", DecisionId::parse)?,
+            topup: read::parsed(item, "topup_id", TopupId::parse)?,
+            refund: read::opt_parsed(item, "refund_id", RefundId::parse)?,
+            way: Way::parse(read::text(item, "way")?).ok_or_else(|| ItemError::invalid("way"))?,
+            object: read::opt_string(item, "object")?,
+            requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
+            state: read::text(item, "state")?.to_owned(),
+            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+        })
+    }
+
+    fn act<'a>(&self, staff: StaffId, operation: Operation, wallet: Account) -> Act<'a> {
+        let act = Act::new(Actor::Staff(staff), operation, wallet)
+            .with("topup_id", self.topup)
+            .with("decision_id", self.id)
+            .with("way", self.way.name());
+        let act = match self.refund {
+            Some(refund) => act.with("refund_id", refund),
+            None => act,
+        };
+        match &self.object {
+            Some(object) => act.with("object", object),
+            None => act,
+        }
+    }
+}
+
+/// Asks for a decision. Nothing happens until another person approves it.
+///
+/// # Errors
+/// [`PlanRefusal`] if it could not be approved as things are.
+pub fn plan_request(
+    basis: &Basis<'_>,
+    way: Way,
+    (staff, note): (StaffId, &FreeText),
+    cx: &Context,
+) -> Result<Planned<TopupDecision>, PlanRefusal> {
+    let (tenant, topup) = (basis.view.tenant, basis.view.topup);
+    let _possible = decision_effect::of(basis, way, cx)?;
+    let decision = TopupDecision {
+        id: DecisionId::new(cx.resource_id),
+        topup: topup.id,
+        refund: basis.view.refund.map(|refund| refund.id),
+        way,
+        object: basis.object(way),
+        requested_by: staff,
+        state: PENDING.to_owned(),
+        created_at: cx.now,
+    };
+    let mut item = Item::from([
+        ("decision_id".to_owned(), Value::s(decision.id)),
+        ("topup_id".to_owned(), Value::s(decision.topup)),
+        ("way".to_owned(), Value::s(way.name())),
+        ("requested_by".to_owned(), Value::s(staff)),
+        ("state".to_owned(), Value::s(&decision.state)),
+        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+    ]);
+    item.extend(decision.refund.map(|refund| ("refund_id".to_owned(), Value::s(refund))));
+    item.extend(decision.object.as_ref().map(|object| ("object".to_owned(), Value::s(object))));
+    item.extend(crate::ops::memo_details(Some(note)));
+    let act = decision.act(staff, Operation::TopupDecisionRequest, topup.wallet()).because(Some(note));
+    let key = keys::topup_decision(tenant, topup.id, decision.id);
+    let items = vec![TransactItem::put_new(Role::Decision, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: decision })
+}
+
+/// Carries a decision out, by another person than who asked, while the provider's object says what it said. `answer`
+/// is what the operation's key is answered with from then on, if it has no answer yet.
+///
+/// # Errors
+/// [`PlanRefusal`] if the object or our records have changed so that it cannot be carried out.
+pub fn plan_approve(
+    basis: &Basis<'_>,
+    decision: &TopupDecision,
+    answer: &Answer,
+    staff: StaffId,
+    cx: &Context,
+) -> Result<Planned<TopupDecision>, PlanRefusal> {
+    let (tenant, topup) = (basis.view.tenant, basis.view.topup);
+    if decision.state != PENDING || basis.object(decision.way) != decision.object {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let Effect { entry, mut items } = decision_effect::of(basis, decision.way, cx)?;
+    let update = Update::new()
+        .set("state", "approved", Value::s("approved"))
+        .set("decided_by", "me", Value::s(staff))
+        .set("decided_at", "now", Value::s(cx.now));
+    let key = keys::topup_decision(tenant, topup.id, decision.id);
+    items.insert(0, TransactItem::update(Role::Decision, key, update, forms::pending_of_another(staff)));
+    if let (Some(flight), Way::Book | Way::GiveUp) = (basis.flight, decision.way) {
+        let parked = vec![
+            seen("state", "parked", Value::s(Phase::Parked.name())),
+            seen("fence", "fence", Value::int(flight.fence.into())),
+        ];
+        let refused = decision.way == Way::GiveUp;
+        items.push(flight.land_from_outside(answer, refused, cx.now).guarded_by(parked));
+    }
+    items.push(decision.act(staff, Operation::TopupDecisionApprove, topup.wallet()).record(tenant, cx));
+    let receipt = TopupDecision { state: "approved".to_owned(), ..decision.clone() };
+    Ok(Planned { draft: Draft { entry, items }, receipt })
+}
+
+impl Basis<'_> {
+    /// What the provider's object says, as far as a decision depends on it.
+    fn object(&self, way: Way) -> Option<String> {
+        match (way, self.fact) {
+            (Way::WriteOff, _) | (_, None) => None,
+            (Way::Book | Way::GiveUp, Some(Fact::Intent(intent))) => {
+                let PaymentIntent { id, received, amount, .. } = intent;
+                Some(format!("{id} {} {received} {}", intent.status.name(), amount.currency))
+            }
+            (Way::Book | Way::GiveUp, Some(Fact::Refund(refund))) => {
+                let PspRefund { id, amount, .. } = refund;
+                Some(format!("{id} {} {} {}", refund.status.name(), amount.minor, amount.currency))
+            }
+            (Way::Book | Way::GiveUp, Some(Fact::Withdrawn(dispute) | Fact::Reinstated(dispute))) => {
+                Some(dispute.id.to_string())
+            }
+        }
+    }
+}

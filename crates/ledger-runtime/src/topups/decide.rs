@@ -1,0 +1,133 @@
+//! Deciding on a top-up or refund that the provider contradicts. The provider is asked when a decision is asked for,
+//! and again when it is approved.
+
+use super::Desk;
+use super::parked::GIVEN_UP;
+use super::records::{Records, Wanted};
+use crate::app::App;
+use crate::execute::PlanError;
+use crate::problem::Problem;
+use crate::psp::{Lookup, PspObject, Sighting};
+use crate::views;
+use ledger_core::failure::Failure;
+use ledger_core::idempotency::Claim;
+use ledger_core::ids::{DecisionId, RefundId, StaffId, Tenant, TopupId};
+use ledger_core::keys;
+use ledger_core::ops::Context;
+use ledger_core::ops::topup::{Basis, TopupDecision, Way, decision};
+use ledger_core::personal::FreeText;
+use ledger_core::psp::{Fact, PspId};
+use ledger_core::transaction::Planned;
+
+/// A decision as it is asked for.
+#[derive(Clone, Debug)]
+pub struct DecisionRequest {
+    /// Of which top-up.
+    pub topup: TopupId,
+    /// Of which of its refunds; of the top-up itself if absent.
+    pub refund: Option<RefundId>,
+    /// What is wanted.
+    pub way: Way,
+    /// The provider's object; the one that our record knows, or that its metadata names, if absent.
+    pub object: Option<PspId>,
+}
+
+impl App {
+    /// Plans the request of a decision.
+    ///
+    /// # Errors
+    /// [`PlanError`], with the marker if the key has been used.
+    pub async fn request_decision(
+        &self,
+        claim: &Claim,
+        request: &DecisionRequest,
+        (staff, note): (StaffId, &FreeText),
+        cx: &Context,
+    ) -> Result<Planned<TopupDecision>, PlanError> {
+        let desk = self.desk().await?;
+        self.ledger().read_for(claim, &[]).await?;
+        let records = desk.contradicted(&claim.tenant, (request.topup, request.refund)).await?;
+        let object = desk.object(&claim.tenant, &records, request.way, request.object.as_ref(), cx).await?;
+        let fact = object.and_then(PspObject::fact);
+        let view = records.view(&claim.tenant);
+        let basis = Basis { view: &view, fact: fact.as_ref(), flight: records.flight.as_ref() };
+        Ok(decision::plan_request(&basis, request.way, (staff, note), cx)?)
+    }
+
+    /// Plans the approval of a decision.
+    ///
+    /// # Errors
+    /// [`PlanError`], with the marker if the key has been used.
+    pub async fn approve_decision(
+        &self,
+        claim: &Claim,
+        (topup, id): (TopupId, DecisionId),
+        staff: StaffId,
+        cx: &Context,
+    ) -> Result<Planned<TopupDecision>, PlanError> {
+        let desk = self.desk().await?;
+        let key = keys::topup_decision(&claim.tenant, topup, id);
+        let found = self.ledger().read_for(claim, &[key]).await?.into_iter().flatten().next();
+        let decision = TopupDecision::read(&found.ok_or(PlanError::Missing)?)?;
+        let records = desk.contradicted(&claim.tenant, (topup, decision.refund)).await?;
+        let object = decision.object.as_deref().and_then(|object| object.split(' ').next()).and_then(PspId::parse);
+        let object = desk.object(&claim.tenant, &records, decision.way, object.as_ref(), cx).await?;
+        let answer = object.as_ref().filter(|_| decision.way == Way::Book);
+        let answer = answer.and_then(|object| views::topup_answer(&records.topup, records.refund.as_ref(), object));
+        let answer = answer.unwrap_or_else(|| Problem::psp_refused(GIVEN_UP).answer());
+        let fact = object.and_then(PspObject::fact);
+        let view = records.view(&claim.tenant);
+        let basis = Basis { view: &view, fact: fact.as_ref(), flight: records.flight.as_ref() };
+        Ok(decision::plan_approve(&basis, &decision, &answer, staff, cx)?)
+    }
+}
+
+impl Desk {
+    async fn contradicted(
+        &self,
+        tenant: &Tenant,
+        (topup, refund): (TopupId, Option<RefundId>),
+    ) -> Result<Records, PlanError> {
+        let wanted = Wanted { topup, refund, clawback: None };
+        self.records(tenant, &wanted).await?.ok_or(PlanError::Missing)
+    }
+
+    /// The provider's object that a decision is about: the one that is named, the one that our record knows, or the
+    /// one that the operation has made. One that is named must be of this record, by its metadata or by our record.
+    async fn object(
+        &self,
+        tenant: &Tenant,
+        records: &Records,
+        way: Way,
+        named: Option<&PspId>,
+        cx: &Context,
+    ) -> Result<Option<PspObject>, PlanError> {
+        if way == Way::WriteOff {
+            return Ok(None);
+        }
+        let known = match &records.refund {
+            Some(refund) => refund.psp_refund.as_ref(),
+            None => records.topup.intent.as_ref(),
+        };
+        let account = records.topup.account.as_deref();
+        let seen = match (named.or(known), &records.refund, &records.flight) {
+            (Some(id), Some(_), _) => self.psp().look(Lookup::Refund(id), account).await,
+            (Some(id), None, _) => self.psp().look(Lookup::Intent(id), account).await,
+            (None, _, Some(flight)) => self.find(flight, records, cx.now).await,
+            (None, _, None) => Sighting::Absent,
+        };
+        let object = match seen {
+            Sighting::Found(object) => object,
+            Sighting::Absent => return Ok(None),
+            Sighting::Unknown => return Err(Problem::outcome_unknown().into()),
+        };
+        let is_known = known.is_some_and(|known| known == object.id());
+        let fact = object.clone().fact();
+        let tags = fact.as_ref().and_then(Fact::tags);
+        let is_tagged = tags.is_some_and(|tags| {
+            let refund = records.refund.as_ref().map(|refund| refund.id);
+            tags.tenant == *tenant && tags.topup == records.topup.id && tags.refund == refund
+        });
+        if is_known || is_tagged { Ok(Some(object)) } else { Err(Failure::WrongState.into()) }
+    }
+}

@@ -1,0 +1,59 @@
+//! Decisions about top-ups and refunds that the provider contradicts.
+
+use super::build::{Made, NoPlan};
+use super::build_topup::Records;
+use super::command::{AnswerJson, FactJson};
+use super::command_hold::Maybe;
+use super::decode::{self, World};
+use ledger_core::ids::{DecisionId, StaffId, TopupId};
+use ledger_core::keys;
+use ledger_core::ops::PlanRefusal;
+use ledger_core::ops::topup::{Basis, TopupDecision, Way, decision};
+use serde::{Deserialize, Serialize};
+
+/// What is asked for or approved. Records, markers and the decision are read from the state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's decisions, where they are described")]
+pub enum DecisionDoes {
+    Request {
+        staff: String,
+        topup: String,
+        refund: Maybe<String>,
+        way: String,
+        fact: Maybe<FactJson>,
+        note: String,
+    },
+    Approve {
+        staff: String,
+        topup: String,
+        refund: Maybe<String>,
+        decision: String,
+        fact: Maybe<FactJson>,
+        /// What the operation's key is answered with, if it has no answer yet.
+        landing: AnswerJson,
+    },
+}
+
+pub(super) fn make(world: &World, does: &DecisionDoes) -> Result<Made, NoPlan> {
+    let (DecisionDoes::Request { staff, topup, refund, fact, .. }
+    | DecisionDoes::Approve { staff, topup, refund, fact, .. }) = does;
+    let staff = StaffId::parse(staff).unwrap();
+    let records = Records::read(world, topup, refund.as_deref())?;
+    let fact = fact.as_ref().map(|fact| records.fact(world, fact));
+    let (flight, wallet) = (records.flight(world), world.wallet(records.topup.wallet()));
+    let view = records.view(world, &wallet, None);
+    let basis = Basis { view: &view, fact: fact.as_ref(), flight: flight.as_ref() };
+    let draft = match does {
+        DecisionDoes::Request { way, note, .. } => {
+            decision::plan_request(&basis, Way::parse(way).unwrap(), (staff, &decode::text(note)), &world.cx)?.draft
+        }
+        DecisionDoes::Approve { decision: id, landing, .. } => {
+            let (topup, id) = (TopupId::parse(topup).unwrap(), DecisionId::parse(id).unwrap());
+            let found = world.must(&keys::topup_decision(&world.tenant, topup, id));
+            let asked = TopupDecision::read(found).map_err(PlanRefusal::from)?;
+            decision::plan_approve(&basis, &asked, &decode::answer(landing), staff, &world.cx)?.draft
+        }
+    };
+    Ok(Made::Draft(draft))
+}
