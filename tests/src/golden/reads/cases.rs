@@ -5,8 +5,10 @@ use super::question::{Page, Question};
 use super::vector::ReadVector;
 use serde_json::{Value as Json, json};
 
-/// The world of every case.
-const WORLD: &str = "town";
+/// The world of most cases.
+const TOWN: &str = "town";
+/// A table of one item: what a scan returns after it does not depend on the store's order.
+const ONE_CUSTOMER: &str = "one-customer";
 
 const A: &str = "demo#customer#019a0000-0000-7000-8000-00000000000a";
 const MERCHANT: &str = "019a0000-0000-7000-8000-0000000000e1";
@@ -39,6 +41,7 @@ pub struct Case {
     /// The id of its vector.
     pub id: &'static str,
     why: &'static str,
+    world: &'static str,
     question: Question,
     page: Option<Page>,
     items: Vec<Option<&'static str>>,
@@ -49,13 +52,13 @@ impl Case {
     #[must_use]
     pub fn vector(&self) -> ReadVector {
         let page = self.page.clone().unwrap_or_default();
-        let answered = judge::answered(WORLD, &self.question, &page);
+        let answered = judge::answered(self.world, &self.question, &page);
         let items: Vec<Option<String>> = self.items.iter().map(|label| label.map(str::to_owned)).collect();
         assert_eq!(answered.items, items, "{}", self.id);
         ReadVector {
             id: self.id.to_owned(),
             why: self.why.to_owned(),
-            world: WORLD.to_owned(),
+            world: self.world.to_owned(),
             question: self.question.clone(),
             page: self.page.clone(),
             requests: answered.requests,
@@ -67,11 +70,15 @@ impl Case {
 fn case(id: &'static str, why: &'static str, arguments: Json, items: &[&'static str]) -> Case {
     let (name, _) = id.split_once('/').unwrap();
     let question = serde_json::from_value(json!({ name: arguments })).unwrap_or_else(|error| panic!("{id}: {error}"));
-    Case { id, why, question, page: None, items: items.iter().map(|label| Some(*label)).collect() }
+    Case { id, why, world: TOWN, question, page: None, items: items.iter().map(|label| Some(*label)).collect() }
 }
 
 fn paged(page: Json, case: Case) -> Case {
     Case { page: Some(serde_json::from_value(page).unwrap()), ..case }
+}
+
+fn of_one_customer(case: Case) -> Case {
+    Case { world: ONE_CUSTOMER, ..case }
 }
 
 /// Every case.
@@ -357,5 +364,17 @@ fn table() -> Vec<Case> {
             god_records(Json::Null),
             &["A God Record", "B God Record"],
         ),
+        of_one_customer(case(
+            "table_segment/next-page",
+            "nothing is left after the only item",
+            json!({ "tenant": "demo", "number": 0, "of": 1, "after": { "uuid": { "S": A }, "type": { "S": "customer" } } }),
+            &[],
+        )),
+        of_one_customer(case(
+            "customers_with_god_record/next-page",
+            "nothing is left after the only God Record",
+            god_records(json!([A, "customer"])),
+            &[],
+        )),
     ]
 }

@@ -1,5 +1,6 @@
 //! A question as a vector names it, and the requests that the core builds for it.
 
+use crate::wire;
 use ledger_core::ids::{MerchantId, PaymentId, RunId, SettlementId, Tenant, TerminalId, TopupId};
 use ledger_core::keys::{Key, Partition, tenant_of};
 use ledger_core::reads::{self, Query, Request, Segment};
@@ -16,48 +17,183 @@ pub type ItemKey = (String, String);
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the functions of the same names are documented")]
 pub enum Question {
-    Item { key: ItemKey },
-    Items { keys: Vec<ItemKey> },
-    Snapshot { keys: Vec<ItemKey> },
-    TableSegment { tenant: String, number: usize, of: u16 },
-    CustomersWithGodRecord { tenant: String, after: Option<ItemKey> },
-    Balances { account: String },
-    HistoryEntries { account: String, after: Option<String> },
-    HistoryReferences { account: String, after: Option<String> },
-    AccountEntries { account: String },
-    AccountEntriesFrom { account: String, id: String },
-    AccountEntriesBetween { account: String, from: String, to: String },
-    LegacyHistory { account: String },
-    LegacyHistoryBetween { account: String, low: String, high: String },
-    TerminalReferencesOf { tenant: String, terminal: String, day: String },
-    TopupMarkers { account: String },
-    EntriesToPublish { tenant: String, shard: u32 },
-    RecordsToCredit { tenant: String, merchant: String, shard: u32 },
-    RecordsToSettle { tenant: String, merchant: String, shard: u32 },
-    GrantJobsToContinue { tenant: String, shard: u32 },
-    ClaimsDue { tenant: String, shard: u32, now: String },
-    ClaimsWaiting { tenant: String, shard: u32 },
-    ProviderChecksDue { tenant: String, shard: u32, now: String },
-    NeedsReview { tenant: String, shard: u32 },
-    HoldsDue { tenant: String, shard: u32, now: String },
-    SettlementsDue { tenant: String, shard: u32, now: String },
-    RecordsToSeal { tenant: String, shard: u32 },
-    ReconciliationsToRun { tenant: String },
-    Merchants { tenant: String },
-    MerchantRecords { tenant: String, merchant: String, shard: u32 },
-    Settlements { tenant: String, merchant: String, after: Option<String> },
-    SettledBatches { tenant: String, merchant: String, settlement: String },
-    AuditRecords { tenant: String, after: Option<String> },
-    ActsFrom { tenant: String, from: String },
-    Reconciliations { tenant: String, after: Option<String> },
-    BreaksOf { tenant: String, run: String, after: Option<String> },
-    MigrationPasses { tenant: String },
-    PaymentItems { tenant: String, payment: String },
-    TopupItems { tenant: String, topup: String },
-    TopupRefunds { tenant: String, topup: String },
-    StepsOf { account: String, resource: String },
-    SealedDays { tenant: String, from: String, to: String },
-    Segments { tenant: String, from: String, to: String },
+    Item {
+        key: ItemKey,
+    },
+    Items {
+        keys: Vec<ItemKey>,
+    },
+    Snapshot {
+        keys: Vec<ItemKey>,
+    },
+    TableSegment {
+        tenant: String,
+        number: usize,
+        of: u16,
+        /// The key at which the store ended the page before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<Json>,
+    },
+    CustomersWithGodRecord {
+        tenant: String,
+        after: Option<ItemKey>,
+    },
+    Balances {
+        account: String,
+    },
+    HistoryEntries {
+        account: String,
+        after: Option<String>,
+    },
+    HistoryReferences {
+        account: String,
+        after: Option<String>,
+    },
+    AccountEntries {
+        account: String,
+    },
+    AccountEntriesFrom {
+        account: String,
+        id: String,
+    },
+    AccountEntriesBetween {
+        account: String,
+        from: String,
+        to: String,
+    },
+    LegacyHistory {
+        account: String,
+    },
+    LegacyHistoryBetween {
+        account: String,
+        low: String,
+        high: String,
+    },
+    TerminalReferencesOf {
+        tenant: String,
+        terminal: String,
+        day: String,
+    },
+    TopupMarkers {
+        account: String,
+    },
+    EntriesToPublish {
+        tenant: String,
+        shard: u32,
+    },
+    RecordsToCredit {
+        tenant: String,
+        merchant: String,
+        shard: u32,
+    },
+    RecordsToSettle {
+        tenant: String,
+        merchant: String,
+        shard: u32,
+    },
+    GrantJobsToContinue {
+        tenant: String,
+        shard: u32,
+    },
+    ClaimsDue {
+        tenant: String,
+        shard: u32,
+        now: String,
+    },
+    ClaimsWaiting {
+        tenant: String,
+        shard: u32,
+    },
+    ProviderChecksDue {
+        tenant: String,
+        shard: u32,
+        now: String,
+    },
+    NeedsReview {
+        tenant: String,
+        shard: u32,
+    },
+    HoldsDue {
+        tenant: String,
+        shard: u32,
+        now: String,
+    },
+    SettlementsDue {
+        tenant: String,
+        shard: u32,
+        now: String,
+    },
+    RecordsToSeal {
+        tenant: String,
+        shard: u32,
+    },
+    ReconciliationsToRun {
+        tenant: String,
+    },
+    Merchants {
+        tenant: String,
+    },
+    MerchantRecords {
+        tenant: String,
+        merchant: String,
+        shard: u32,
+    },
+    Settlements {
+        tenant: String,
+        merchant: String,
+        after: Option<String>,
+    },
+    SettledBatches {
+        tenant: String,
+        merchant: String,
+        settlement: String,
+    },
+    AuditRecords {
+        tenant: String,
+        after: Option<String>,
+    },
+    ActsFrom {
+        tenant: String,
+        from: String,
+    },
+    Reconciliations {
+        tenant: String,
+        after: Option<String>,
+    },
+    BreaksOf {
+        tenant: String,
+        run: String,
+        after: Option<String>,
+    },
+    MigrationPasses {
+        tenant: String,
+    },
+    PaymentItems {
+        tenant: String,
+        payment: String,
+    },
+    TopupItems {
+        tenant: String,
+        topup: String,
+    },
+    TopupRefunds {
+        tenant: String,
+        topup: String,
+    },
+    StepsOf {
+        account: String,
+        resource: String,
+    },
+    SealedDays {
+        tenant: String,
+        from: String,
+        to: String,
+    },
+    Segments {
+        tenant: String,
+        from: String,
+        to: String,
+    },
 }
 
 /// How a query is turned and cut, where it is not read oldest first to its end.
@@ -148,8 +284,10 @@ impl Question {
             Self::Item { key: of } => return Err(vec![reads::item(&key(of))]),
             Self::Items { keys: of } => return Err(reads::items(&keys(of))),
             Self::Snapshot { keys: of } => return Err(reads::snapshot(&keys(of)).into_iter().collect()),
-            Self::TableSegment { tenant, number, of } => {
-                return Err(vec![reads::table_segment(&slug(tenant), &Segment::all(*of)[*number])]);
+            Self::TableSegment { tenant, number, of, after } => {
+                let first = &Segment::all(*of)[*number];
+                let segment = after.as_ref().map_or_else(|| first.clone(), |at| first.from(wire::item_from_json(at)));
+                return Err(vec![reads::table_segment(&slug(tenant), &segment)]);
             }
             Self::CustomersWithGodRecord { tenant, after } => {
                 let after = after.as_ref().map(key);
