@@ -1,20 +1,12 @@
 //! Facts, and the groups under which they are checked. Both have one line of text, so that a table's facts
 //! can be kept in files while they are sorted.
 
+use super::num::{Num, Nums};
 use crate::account::Account;
-use crate::ids::{IdError, PaymentId, SettlementId, Tenant, TopupId, TransactionId};
+use crate::ids::{PaymentId, SettlementId, Tenant, TopupId, TransactionId};
 use crate::money::Asset;
-use rust_decimal::Decimal;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// A quantity, as text on its line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Num(pub Decimal);
-
-/// Quantities by the name of their asset.
-pub type Nums = BTreeMap<String, Num>;
 
 /// What facts are about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -403,60 +395,5 @@ impl fmt::Display for Group {
             Subject::Topup(id) => write!(f, "{tenant}/topup/{id}"),
             Subject::Settlement(id) => write!(f, "{tenant}/settlement/{id}"),
         }
-    }
-}
-
-impl Num {
-    /// Nothing.
-    pub const ZERO: Self = Self(Decimal::ZERO);
-
-    /// Reads a number as DynamoDB stores it.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        crate::money::stored_decimal(text).ok().map(Self)
-    }
-
-    /// The sum. Amounts are below 10^15 and a decimal holds 10^28, so a sum that does not fit is of more
-    /// records than there can be; it stays at the border, where it equals nothing that is stored.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-
-    /// The difference.
-    #[must_use]
-    pub fn minus(self, other: Self) -> Self {
-        Self(self.0.saturating_sub(other.0))
-    }
-
-    /// Whether it is below zero.
-    #[must_use]
-    pub fn is_negative(self) -> bool {
-        self.0 < Decimal::ZERO
-    }
-
-    /// Whether it is nothing.
-    #[must_use]
-    pub fn is_zero(self) -> bool {
-        self.0.is_zero()
-    }
-}
-
-impl fmt::Display for Num {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::money::canonical(self.0))
-    }
-}
-
-impl Serialize for Num {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Num {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
-        Self::parse(&text).ok_or_else(|| serde::de::Error::custom(IdError))
     }
 }

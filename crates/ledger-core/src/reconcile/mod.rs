@@ -12,13 +12,15 @@ mod explain;
 mod export;
 mod fact;
 mod facts;
+mod num;
 
 pub use breaks::{BreakKind, Finding, Proposal};
 pub use check::{Folded, Scope, fold};
 pub use explain::explain;
 pub use export::exported_item;
-pub use fact::{Fact, Group, Num, Nums, Place, Subject};
+pub use fact::{Fact, Group, Place, Subject};
 pub use facts::{Limits, Said, of_intent, of_item, of_payout, of_refund};
+pub use num::{Num, Nums};
 
 #[cfg(test)]
 mod tests;

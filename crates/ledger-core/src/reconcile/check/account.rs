@@ -7,7 +7,8 @@ use crate::ids::Tenant;
 use crate::keys::attr;
 use crate::money::{Asset, Delta};
 use crate::reconcile::breaks::{BreakKind, Finding, Proposal};
-use crate::reconcile::fact::{Fact, Num, Place};
+use crate::reconcile::fact::{Fact, Place};
+use crate::reconcile::num::Num;
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 

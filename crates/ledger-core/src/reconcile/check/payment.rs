@@ -3,7 +3,8 @@
 use crate::ids::{PaymentId, Tenant};
 use crate::money::Asset;
 use crate::reconcile::breaks::{BreakKind, Finding};
-use crate::reconcile::fact::{Fact, Num, Nums};
+use crate::reconcile::fact::Fact;
+use crate::reconcile::num::{Num, Nums};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a payment.

@@ -3,7 +3,8 @@
 use super::Scope;
 use crate::ids::{SettlementId, Tenant};
 use crate::reconcile::breaks::{BreakKind, Finding};
-use crate::reconcile::fact::{Fact, Num, Nums};
+use crate::reconcile::fact::Fact;
+use crate::reconcile::num::{Num, Nums};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 

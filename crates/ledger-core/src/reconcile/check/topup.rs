@@ -3,7 +3,8 @@
 use super::Scope;
 use crate::ids::{Tenant, TopupId};
 use crate::reconcile::breaks::{BreakKind, Finding};
-use crate::reconcile::fact::{Fact, Num};
+use crate::reconcile::fact::Fact;
+use crate::reconcile::num::Num;
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 

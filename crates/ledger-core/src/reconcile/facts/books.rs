@@ -10,7 +10,8 @@ use crate::migration::Standing;
 use crate::money::{Amount, Asset};
 use crate::ops::crediting::merchant_delta;
 use crate::ops::settlement::{Destination, Settlement};
-use crate::reconcile::fact::{Fact, Num, Nums, Place, Subject};
+use crate::reconcile::fact::{Fact, Place, Subject};
+use crate::reconcile::num::{Num, Nums};
 use crate::time::Timestamp;
 
 /// A customer's or a merchant's balance of an asset. A merchant's may be below zero: refunds take what is not

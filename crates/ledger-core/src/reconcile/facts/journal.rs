@@ -12,7 +12,8 @@ use crate::operation::Operation;
 use crate::ops::journal::JournalEntry;
 use crate::ops::topup::DECIDED;
 use crate::reconcile::breaks::BreakKind;
-use crate::reconcile::fact::{Fact, Num, Subject};
+use crate::reconcile::fact::{Fact, Subject};
+use crate::reconcile::num::Num;
 use std::collections::BTreeSet;
 
 /// A journal entry.

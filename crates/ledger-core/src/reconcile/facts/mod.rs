@@ -8,7 +8,8 @@ mod payments;
 pub use outside::{of_intent, of_payout, of_refund};
 
 use super::breaks::{BreakKind, Finding};
-use super::fact::{Fact, Group, Num, Nums, Subject};
+use super::fact::{Fact, Group, Subject};
+use super::num::{Num, Nums};
 use crate::dynamo::{Item, ItemError, read};
 use crate::ids::Tenant;
 use crate::keys::{self, Key, attr, sk};

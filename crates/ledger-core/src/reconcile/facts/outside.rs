@@ -6,7 +6,8 @@ use crate::ids::{Tenant, TopupId};
 use crate::money::{Amount, Asset, Delta};
 use crate::ops::topup::{Clawback, ClawbackState, TopupRecord, TopupRefund, TopupState};
 use crate::psp::{IntentStatus, PaymentIntent, Payout, PayoutStatus, PspMoney, PspRefund};
-use crate::reconcile::fact::{Fact, Group, Num, Subject};
+use crate::reconcile::fact::{Fact, Group, Subject};
+use crate::reconcile::num::Num;
 use rust_decimal::Decimal;
 
 /// A top-up.

@@ -9,7 +9,8 @@ use crate::money::{Amount, Asset, Balance, Delta};
 use crate::ops::PaymentRecord;
 use crate::ops::crediting::{is_credited, merchant_delta};
 use crate::reconcile::breaks::BreakKind;
-use crate::reconcile::fact::{Fact, Num, Nums, Subject};
+use crate::reconcile::fact::{Fact, Subject};
+use crate::reconcile::num::{Num, Nums};
 
 /// A payment.
 pub(super) fn payment(at: &At<'_>) -> Told {
