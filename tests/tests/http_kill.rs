@@ -4,8 +4,7 @@
 
 use futures::future::join_all;
 use ledger_core::keys::attr;
-use ledger_local::audit_command::{self, Place, VerifyCommand};
-use ledger_local::stack::TABLE_DEFAULT;
+use ledger_local::audit_command::{self, VerifyCommand};
 use ledger_tests::http::books::{Books, opt_text};
 use ledger_tests::http::process::{self, Process};
 use ledger_tests::http::{Answer, Call, World};
@@ -163,8 +162,8 @@ async fn interrupted_and_started_again() {
     );
     let ended = tokio::task::block_in_place(|| process.interrupt());
     assert_eq!(ended.code(), Some(0), "{ended:?}");
-    // What was sealed by then is verified in the file.
-    let place = Place::File { data: folder.0.join("ledger.db"), table: TABLE_DEFAULT.to_owned() };
+    // What was sealed by then is verified in the table.
+    let place = process::place(&folder.0.join("ledger.db"));
     let verify = VerifyCommand { slug: world.tenant.clone(), from: None, to: None, head: None, place };
     let (said, is_whole) = audit_command::run(&verify).await.expect("a trail");
     assert!(is_whole && said.ends_with("nothing is wrong") && !said.starts_with("0 segments"), "{said}");

@@ -5,7 +5,6 @@ use super::World;
 use super::topupbook::is_in_flight;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
-use ledger_local::stack::TABLE_DEFAULT;
 use std::collections::{BTreeMap, HashMap};
 
 /// An item.
@@ -161,7 +160,7 @@ impl World {
     /// When the table does not do it.
     #[expect(clippy::disallowed_methods, reason = "what the ledger never deletes must be deleted past it")]
     pub async fn remove(&self, pk: &str, sk: &str) {
-        let delete = self.table().delete_item().table_name(TABLE_DEFAULT).key("uuid", s(pk)).key("type", s(sk));
+        let delete = self.table().delete_item().table_name(self.table_name()).key("uuid", s(pk)).key("type", s(sk));
         let _ = delete.send().await.unwrap_or_else(|error| panic!("the row is not deleted: {error:?}"));
     }
 }

@@ -7,7 +7,9 @@ use ledger_runtime::publishing::{BATCH, EventSink, Sent, SinkError};
 use ledger_runtime::reconcile::Announcer;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::sync::Notify;
 
 /// What happens to a batch of events, to a dead letter, or to an announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub enum Mishap {
     AnswerLost,
     /// Every other event of it arrives.
     Half,
-    /// It does not arrive, and there is no end of waiting: whoever sends it can only crash.
+    /// It does not arrive, and no answer comes: the sender can only crash.
     Held,
     /// It arrives, and then the same.
     AnswerHeld,
@@ -37,7 +39,10 @@ pub struct Delivery {
 
 /// A receiver. Clones are the same one.
 #[derive(Clone, Debug, Default)]
-pub struct EventTap(Arc<Mutex<State>>);
+pub struct EventTap {
+    state: Arc<Mutex<State>>,
+    held: Arc<Notify>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -66,6 +71,17 @@ impl EventTap {
     /// What becomes of each event of a group from here on; `Taken` is the end of that.
     pub fn group(&self, group: &str, fate: Sent) {
         self.state().groups.insert(group.to_owned(), fate);
+    }
+
+    /// Runs a sender until a call is held, and crashes it there.
+    ///
+    /// # Panics
+    /// When the sender ends before.
+    pub async fn crash_while_held<T: Debug>(&self, sender: impl Future<Output = T>) {
+        tokio::select! {
+            ended = sender => panic!("no call is held: {ended:?}"),
+            () = self.held.notified() => {}
+        }
     }
 
     /// Every delivery so far, in order, repetitions among them.
@@ -113,14 +129,19 @@ impl EventTap {
             arrives(&mut self.state());
         }
         match mishap {
-            Some(Mishap::Held | Mishap::AnswerHeld) => std::future::pending().await,
+            Some(Mishap::Held | Mishap::AnswerHeld) => self.hold().await,
             Some(Mishap::AnswerLost) => Err(lost()),
             None | Some(Mishap::Lost | Mishap::Half) => Ok(()),
         }
     }
 
+    async fn hold<T>(&self) -> T {
+        self.held.notify_one();
+        std::future::pending().await
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("nobody panics with it")
+        self.state.lock().expect("nobody panics with it")
     }
 
     fn mishap(&self) -> Option<Mishap> {
@@ -161,7 +182,7 @@ impl EventSink for EventTap {
             match mishap {
                 None | Some(Mishap::Half | Mishap::Lost) => sent,
                 Some(Mishap::AnswerLost) => vec![lost(); events.len()],
-                Some(Mishap::Held | Mishap::AnswerHeld) => std::future::pending().await,
+                Some(Mishap::Held | Mishap::AnswerHeld) => self.hold().await,
             }
         }
         .boxed()

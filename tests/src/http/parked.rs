@@ -113,8 +113,10 @@ async fn park(world: &World, claim: &Claim, plan: impl AsyncFnOnce(Context) -> P
 /// When Stripe refuses it.
 pub async fn made_at_stripe(world: &World, topup: &ParkedTopup, amount: &str) -> Value {
     let body = format!(
-        "amount={amount}&currency=jpy&metadata[ecopay_ledger]=ecopay&metadata[ecopay_tenant]={}&metadata[ecopay_topup]={}",
-        world.tenant, topup.id
+        "amount={amount}&currency=jpy&metadata[ecopay_ledger]={}&metadata[ecopay_tenant]={}&metadata[ecopay_topup]={}",
+        world.table_name(),
+        world.tenant,
+        topup.id
     );
     let who = Who::Bearer(API_KEY_DEFAULT.to_owned());
     let call = Call::post("/stripe/v1/payment_intents", &who, &json!({})).raw(body);
@@ -127,9 +129,13 @@ pub async fn made_at_stripe(world: &World, topup: &ParkedTopup, amount: &str) ->
 /// When Stripe refuses it.
 pub async fn refund_made_at_stripe(world: &World, topup: &stripe::Topup, refund: &ParkedTopup, amount: &str) -> Value {
     let body = format!(
-        "amount={amount}&payment_intent={}&metadata[ecopay_ledger]=ecopay&metadata[ecopay_tenant]={}\
+        "amount={amount}&payment_intent={}&metadata[ecopay_ledger]={}&metadata[ecopay_tenant]={}\
          &metadata[ecopay_topup]={}&metadata[ecopay_refund]={}",
-        topup.intent, world.tenant, topup.id, refund.id
+        topup.intent,
+        world.table_name(),
+        world.tenant,
+        topup.id,
+        refund.id
     );
     let who = Who::Bearer(API_KEY_DEFAULT.to_owned());
     let call = Call::post("/stripe/v1/refunds", &who, &json!({})).raw(body);

@@ -4,6 +4,8 @@
 use super::host;
 use crate::binaries;
 use crate::engine::other;
+use ledger_local::audit_command::Place;
+use ledger_local::stack::TABLE_DEFAULT;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -109,6 +111,15 @@ fn after<'a>(arguments: &[&'a str], name: &str) -> Option<&'a str> {
 fn table_of(data: &Path) -> String {
     let folder = data.parent().and_then(Path::file_name).expect("a folder of the test's own").to_string_lossy();
     format!("{}{folder}", other::TEST_TABLE_PREFIX)
+}
+
+/// Where the table of the processes with this data file is, for a command that reads it after they have ended.
+#[must_use]
+pub fn place(data: &Path) -> Place {
+    match other::given_url() {
+        Some(url) => Place::Table { name: table_of(data), endpoint_url: Some(url) },
+        None => Place::File { data: data.to_owned(), table: TABLE_DEFAULT.to_owned() },
+    }
 }
 
 /// Deletes the table of the processes with this data file, if it is on another engine than the embedded one.

@@ -5,10 +5,6 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_tests::http::event_tap::{EventTap, Mishap};
 use ledger_tests::http::{Call, World};
 use serde_json::{Value, json};
-use std::time::Duration;
-
-/// A worker that hangs is killed after this: by then it has done everything else.
-const KILLED: Duration = Duration::from_secs(5);
 
 /// Books with a break, and a run that was asked for.
 async fn broken(tenant: &str) -> World {
@@ -38,12 +34,6 @@ fn runs(told: &EventTap) -> Vec<String> {
     told.announced().iter().map(|event| run(&event.detail)).collect()
 }
 
-/// Runs what is due and dies where the telling does not end.
-async fn dies(world: &World, told: &EventTap) {
-    let died = tokio::time::timeout(KILLED, world.reconcile_telling(told)).await;
-    assert!(died.is_err(), "{died:?}");
-}
-
 #[tokio::test]
 async fn of_breaks_somebody_is_told_once_and_of_clean_books_nobody() {
     let (world, told) = (broken("told").await, EventTap::default());
@@ -53,7 +43,7 @@ async fn of_breaks_somebody_is_told_once_and_of_clean_books_nobody() {
     let event = told.announced().remove(0).envelope().expect("JSON");
     let detail = &event["detail"];
     assert_eq!((&event["source"], &event["detail-type"]), (&json!("ecopay.ledger"), &json!("ReconciliationBreak")));
-    assert_eq!((&detail["tenant"], &detail["ledger"]), (&json!("told"), &json!("ecopay")));
+    assert_eq!((&detail["tenant"], &detail["ledger"]), (&json!("told"), &json!(world.table_name())));
     assert_eq!(detail["breaks"]["balance_differs"], 1, "{event}");
     assert_eq!(detail["total"], done.breaks);
     assert_eq!(world.reconcile_telling(&told).await.expect("nothing to do").runs, 0);
@@ -93,7 +83,7 @@ async fn whoever_dies_before_or_after_the_telling_is_followed_by_somebody_who_te
         let (world, told) = (broken(tenant).await, EventTap::default());
         let run = ask(&world).await;
         told.next_calls([Some(mishap)]);
-        dies(&world, &told).await;
+        told.crash_while_held(world.reconcile_telling(&told)).await;
         assert_eq!(status(&world, &run).await, "breaks");
         assert_eq!(world.reconcile_telling(&told).await.expect("the telling").runs, 0);
         let events = told.announced();
