@@ -4,12 +4,14 @@
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
-use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, EventClaim, Fields, Flight, IdempotencyKey, Window};
+use ledger_core::idempotency::{
+    Answer, CanonicalRequest, Claim, EventClaim, Fields, Flight, IdempotencyKey, PlannedCall, Window,
+};
 use ledger_core::ids::{Actor, CardId, CustomerId, Principal, Tenant, TopupId};
 use ledger_core::keys::{self, Key, Shards};
 use ledger_core::money::{Amount, AssetSpec, Rate};
 use ledger_core::operation::Operation;
-use ledger_core::ops::topup::PlannedCall;
+
 use ledger_core::psp::{EventId, PspRequest, Step};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{

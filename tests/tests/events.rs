@@ -7,8 +7,8 @@ use ledger_core::events::{Announcement, Event, RECONCILIATION_BREAK_SCHEMA, SCHE
 use ledger_core::ids::{RunId, Tenant};
 use ledger_core::keys::{Key, attr, sk};
 use ledger_core::lease::Holder;
-use ledger_core::ops::reconciliation::{Run, RunState, Tally};
 use ledger_core::reconcile::BreakKind;
+use ledger_core::reconcile::run::{Run, RunState, Tally};
 use ledger_core::time::Timestamp;
 use ledger_tests::golden::vector;
 use ledger_tests::wire;

@@ -164,3 +164,46 @@ fn the_readme_tells_the_costs_as_they_are() {
         assert!(readme.contains(&row), "README.md lacks the row {row}");
     }
 }
+
+/// The modules that a crate's documentation lists, in their order: what is in backquotes after its first number.
+fn declared_order(library: &str) -> Vec<String> {
+    let list = library.split("\n//! 1. ").nth(1).unwrap_or_default();
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    lines.flat_map(|line| line.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+/// The names that follow `prefix` in a text.
+fn names_after<'a>(code: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    code.split(prefix).skip(1).map(move |rest| rest.split(|c| !is_name(c)).next().unwrap_or_default())
+}
+
+#[test]
+fn modules_use_only_modules_before_them() {
+    for package in ["crates/ledger-core", "crates/ledger-local"] {
+        let folder = format!("{package}/src");
+        let root = format!("{}/../{folder}/", env!("CARGO_MANIFEST_DIR"));
+        let order = declared_order(&std::fs::read_to_string(format!("{root}lib.rs")).unwrap());
+        let place = |module: &str| order.iter().position(|declared| declared == module);
+        let mut seen = std::collections::BTreeSet::new();
+        for file in sources(&[&folder]).into_iter().filter(|file| !is_test(file)) {
+            let name = file.to_string_lossy().replace('\\', "/");
+            let path =
+                name.split(&format!("{folder}/")).last().unwrap().trim_end_matches(".rs").trim_end_matches("/mod");
+            let module = path.split('/').next().unwrap();
+            if ["lib", "main"].contains(&module) {
+                continue;
+            }
+            let own = place(module).unwrap_or_else(|| panic!("{package}: lib.rs does not list `{module}`"));
+            let code = code(&file);
+            let to_the_root = "super::".repeat(path.split('/').count());
+            assert!(!code.contains(&to_the_root), "{name}: names a module of the crate by `super::`: write `crate::`");
+            for used in names_after(&code, "crate::").filter(|used| *used != module) {
+                let Some(used_place) = place(used) else { continue };
+                assert!(used_place < own, "{name}: `{module}` uses `{used}`, which comes after it in lib.rs");
+            }
+            seen.insert(module.to_owned());
+        }
+        assert_eq!(seen, order.into_iter().collect(), "{package}: lib.rs lists a module that does not exist");
+    }
+}

@@ -4,7 +4,6 @@
 use crate::time::Timestamp;
 use sha2::{Digest, Sha256};
 use std::fmt;
-use std::str::FromStr;
 use uuid::Uuid;
 
 /// How the text of a UUID as a URN begins (RFC 9562).
@@ -126,13 +125,6 @@ id! {
 pub fn parse_uuid(text: &str) -> Result<Uuid, IdError> {
     let id = Uuid::try_parse(text).map_err(|_| IdError)?;
     if *id.hyphenated().encode_lower(&mut Uuid::encode_buffer()) == *text { Ok(id) } else { Err(IdError) }
-}
-
-/// Reads a value from its canonical text: the one that it is written as. A number with a plus or leading
-/// zeros, for example, is refused.
-#[must_use]
-pub fn parse_canonical<T: FromStr + fmt::Display>(text: &str) -> Option<T> {
-    text.parse::<T>().ok().filter(|value| value.to_string() == text)
 }
 
 /// When the UUIDv7 was born that a client's own text spells, in capitals, in braces or with `urn:uuid:` as well.

@@ -2,9 +2,19 @@
 //! transactions, what each failed condition means, and what the response may tell.
 //!
 //! Nothing here knows a clock, randomness, I/O, an SDK or a float.
+//!
+//! The modules in their order: each uses only those before it, which a test checks.
+//!
+//! 1. Values: `canonical`, `time`, `ids`, `money`, `account`, `personal`, `operation`, `failure`, `retry`.
+//! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `keys`, `reads`, `bank`.
+//! 3. Conditional writes: `transaction`, `forms`, `lease`, `rate`.
+//! 4. At most one effect per key: `idempotency`.
+//! 5. What clients ask for: `ops`.
+//! 6. What follows from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
 pub mod account;
 pub mod bank;
+pub mod canonical;
 pub mod dynamo;
 pub mod events;
 pub mod failure;

@@ -1,9 +1,12 @@
 //! Instants in milliseconds. The core has no clock: whoever calls passes the time.
 
-use crate::ids::parse_canonical;
+use crate::canonical::parse_canonical;
 use jiff::tz::Offset;
 use std::fmt;
 use std::time::Duration;
+
+/// By how much the clocks of two of our machines, or ours and DynamoDB's, may differ.
+pub const CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);
 
 /// An instant, in milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,5 +1,15 @@
 //! The whole ledger in one process: an embedded DynamoDB, API Gateway's part, and the functions.
 //! `cargo run` starts it; the tests start the same [`stack::Stack`] in process.
+//!
+//! The modules in their order: each uses only those before it, which a test checks.
+//!
+//! 1. Files, clocks and tokens: `problem`, `private_file`, `clock`, `issuer`, `demo`, `legacy`, `table`,
+//!    `terminal_error`, `credential`.
+//! 2. What stands in for the services of AWS: `local_only`, `engine`, `events`, `reports`, `settlement`, `stripe`,
+//!    `worker_failures`, `pace`.
+//! 3. The HTTP side: `dev`, `gateway`, `banner`, `seed`, `faces`, `stack`.
+//! 4. Commands: `terminal_client`, `terminal_command`, `export`, `operator`, `terms_file`,
+//!    `tenant_command`, `audit_command`, `migrate_command`, `cli`.
 
 pub mod audit_command;
 pub mod banner;

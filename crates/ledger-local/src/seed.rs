@@ -13,7 +13,7 @@ use ledger_core::ids::{
     Actor, AdjustmentId, AuditId, CardId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId,
 };
 use ledger_core::keys::{Partition, Shards};
-use ledger_core::migration::Model;
+use ledger_core::migration::{self, Model};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::operation::Operation;
 use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
@@ -161,7 +161,7 @@ impl<'a> Seeder<'a> {
     async fn tenant(&self) -> Result<(), SeedError> {
         let transaction = {
             let now = self.ledger.clock().now();
-            tenant::open(&self.tenant, &self.terms, self.legacy, now).map_err(failed)?
+            migration::open_tenant(&self.tenant, &self.terms, self.legacy, now).map_err(failed)?
         };
         match self.ledger.apply(&self.tenant, Operation::TenantConfigure, &transaction).await {
             Ok(()) => Ok(()),

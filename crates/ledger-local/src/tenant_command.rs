@@ -6,7 +6,7 @@ use crate::terms_file::{self, TermsError};
 use ledger_core::failure::Failure;
 use ledger_core::ids::{Actor, IdError, Tenant};
 use ledger_core::keys::Shards;
-use ledger_core::migration::Model;
+use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
 use ledger_core::ops::tenant;
 use ledger_core::transaction::BuildError;
@@ -99,7 +99,7 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
     let terms = terms_file::parse(&text)?;
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
-    let transaction = tenant::open(&slug, &terms, *legacy, ledger.clock().now())?;
+    let transaction = migration::open_tenant(&slug, &terms, *legacy, ledger.clock().now())?;
     match ledger.apply(&slug, Operation::TenantConfigure, &transaction).await {
         Ok(()) => Ok(format!("{slug} is open in {table}")),
         Err(error) if error.failure() == Some(Failure::AlreadyExists) => Err(TenantError::Stands(slug.to_string())),
@@ -182,7 +182,7 @@ mod tests {
         table::ensure(&client, &url, "ledger").await.unwrap();
         let (terms, aoba) = (seed::terms().unwrap(), Tenant::parse("aoba").unwrap());
         let ledger = ledger("ledger", Some(&url)).await.unwrap();
-        let opened = tenant::open(&aoba, &terms, None, ledger.clock().now()).unwrap();
+        let opened = tenant::open(&aoba, &terms, ledger.clock().now()).unwrap();
         ledger.apply(&aoba, Operation::TenantConfigure, &opened).await.unwrap();
         let raise = async |slug: &str, due: u32| {
             let (slug, table, endpoint_url) = (slug.to_owned(), "ledger".to_owned(), Some(url.clone()));

@@ -17,10 +17,11 @@ use crate::secrets::SecretSource;
 use crate::settlement::{Kyc, PayoutFiles, Sagas, Settler};
 use crate::tenant::Records;
 use crate::topups::{Desk, Keeper, Provider, ProviderAccess};
-use ledger_core::idempotency::{Admission, Answer, CanonicalRequest, Claim, IdempotencyKey, KeyError, Window};
+use ledger_core::idempotency::{
+    Admission, Answer, CanonicalRequest, Claim, IdempotencyKey, KeyError, PlannedCall, Window,
+};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::operation::Operation;
-use ledger_core::ops::topup::PlannedCall;
 use ledger_core::ops::{Context, KeyPhase, MerchantTerms, TenantTerms};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::Planned;

@@ -27,7 +27,7 @@ use ledger_core::ops::crediting::{Crediting, Lease, Uncredited, move_sweep, swee
 use ledger_core::reads;
 use ledger_core::retry;
 use ledger_core::time::Timestamp;
-use ledger_core::transaction::BuildError;
+use ledger_core::transaction::{BuildError, ProjectedRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -28,8 +28,8 @@ use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
 use ledger_core::keys;
 use ledger_core::operation::Operation;
-use ledger_core::ops::reconciliation::{self, BREAKS_MAX, Run, RunState, Tally};
 use ledger_core::reads;
+use ledger_core::reconcile::run::{self, BREAKS_MAX, Run, RunState, Tally};
 use ledger_core::reconcile::{Finding, Group, Limits, Said, Scope, of_intent, of_payout, of_refund};
 use ledger_core::transaction::{BuildError, Transaction};
 use read::{Reading, unkept};
@@ -162,7 +162,7 @@ impl Reconciler<'_> {
 
     /// The night's run, if it is this call that begins it.
     async fn night(&self) -> Result<Option<Run>, Problem> {
-        let night = reconciliation::of_the_night(self.tenant, self.app.now()).map_err(|error| self.unbuilt(&error))?;
+        let night = run::of_the_night(self.tenant, self.app.now()).map_err(|error| self.unbuilt(&error))?;
         let Some((run, begun)) = night else { return Ok(None) };
         if self.get(&keys::reconciliation(self.tenant, run.id)).await?.is_some() {
             return Ok(None);

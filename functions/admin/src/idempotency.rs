@@ -2,7 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::ids::{Tenant, parse_canonical};
+use ledger_core::canonical::parse_canonical;
+use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::ops::{KeyPhase, tenant};
 use ledger_core::time::Timestamp;

@@ -9,8 +9,8 @@ use ledger_core::ids::{FindingId, RunId};
 use ledger_core::operation::Operation;
 use ledger_core::ops::adjustment::{Answered, ReasonCode};
 use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
-use ledger_core::ops::reconciliation::{self, Run};
 use ledger_core::personal::FreeText;
+use ledger_core::reconcile::run::{self, Run};
 use ledger_runtime::app::App;
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Admin, Caller};
@@ -81,7 +81,7 @@ pub(crate) async fn create(
     let path = "/v1/admin/reconciliation/runs".to_owned();
     let request = CanonicalRequest { method: "POST", path, fields: Fields::new() };
     let (claim, admission) = app.claim(&who, Operation::ReconciliationRequest, key, request).await?;
-    let plan = async |cx| Ok(reconciliation::plan(who.tenant(), who.staff_id(), &cx)?);
+    let plan = async |cx| Ok(run::plan(who.tenant(), who.staff_id(), &cx)?);
     let render = |run: &Run| created(format!("/v1/admin/reconciliation/runs/{}", run.id), &RunView::from(run));
     Ok(app.perform(claim, admission, plan, render).await)
 }

@@ -3,14 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::read;
-use ledger_core::idempotency::{CanonicalRequest, Claim, Fields};
+use ledger_core::idempotency::{CanonicalRequest, Claim, Fields, PlannedCall};
 use ledger_core::ids::{CustomerId, RefundId, TopupId};
 use ledger_core::keys::{self, Partition, attr};
 use ledger_core::money::{Asset, AssetSpec, Balance};
 use ledger_core::operation::Operation;
 use ledger_core::ops::Context;
+use ledger_core::ops::topup::TopupRecord;
 use ledger_core::ops::topup::refund::{self, RefundTopup};
-use ledger_core::ops::topup::{PlannedCall, TopupRecord};
 use ledger_runtime::app::App;
 use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};

@@ -16,7 +16,7 @@ use ledger_core::ops::{
 };
 use ledger_core::personal::FreeText;
 use ledger_core::time::Timestamp;
-use ledger_core::transaction::{Draft, Transaction};
+use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
 use uuid::{Builder, Uuid};
 
 const MERCHANTS: u128 = 3;

@@ -130,7 +130,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         }
         Does::TenantOpen { terms } => {
             let terms = TenantTerms::read(&wire::item_from_json(terms)).unwrap();
-            return Ok(Made::Whole(tenant::open(whose, &terms, None, cx.now).unwrap()));
+            return Ok(Made::Whole(tenant::open(whose, &terms, cx.now).unwrap()));
         }
         Does::KeyPhase { from, to, actor } => {
             let phase = |name: &str| KeyPhase::parse(name).unwrap();

@@ -9,7 +9,7 @@ use ledger_core::money::{Asset, Delta};
 use ledger_core::ops::PlanRefusal;
 use ledger_core::ops::adjustment::{Answered, ReasonCode};
 use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
-use ledger_core::ops::reconciliation::{self, FoundBreak, Run, RunState, Tally};
+use ledger_core::reconcile::run::{self, FoundBreak, Run, RunState, Tally};
 use ledger_core::reconcile::{BreakKind, Finding, Proposal};
 use ledger_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -83,9 +83,9 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
     let count = |text: &str| text.parse::<i64>().unwrap();
     let built = match does {
         ReconcileDoes::Request { staff: by } => {
-            return Ok(Made::Draft(reconciliation::plan(tenant, staff(by), cx)?.draft));
+            return Ok(Made::Draft(run::plan(tenant, staff(by), cx)?.draft));
         }
-        ReconcileDoes::Night {} => reconciliation::of_the_night(tenant, cx.now).unwrap().map(|(_, begun)| begun),
+        ReconcileDoes::Night {} => run::of_the_night(tenant, cx.now).unwrap().map(|(_, begun)| begun),
         ReconcileDoes::Take { run } => read(world, run).take(tenant, cx.now).unwrap().map(|(_, taken)| taken),
         ReconcileDoes::Progress { run, items, units } => {
             let tally = Tally { items: count(items), units: count(units), ..Tally::default() };

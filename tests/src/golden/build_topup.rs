@@ -5,7 +5,9 @@ use super::build::{Made, NoPlan};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, PspJson};
 use super::decode::{self, World};
 use ledger_core::dynamo::read;
-use ledger_core::idempotency::{Answer, Claim, EventClaim, Flight, IdempotencyKey, Marker, MarkerState, Parked};
+use ledger_core::idempotency::{
+    Answer, Claim, EventClaim, Flight, IdempotencyKey, Marker, MarkerState, Parked, PlannedCall,
+};
 use ledger_core::ids::{RefundId, TopupId};
 use ledger_core::keys::{self, Key, Partition, attr};
 use ledger_core::money::{Asset, Balance, Rate};
@@ -15,7 +17,7 @@ use ledger_core::ops::topup::{
     Clawback, Effect, Routed, TopupRecord, TopupRefund, View, check, claim as topup_claim, refund as topup_refund,
     refused, route,
 };
-use ledger_core::ops::{PlanRefusal, SeenWallet, TopupTerms, tenant, topup};
+use ledger_core::ops::{PlanRefusal, SeenWallet, TopupTerms, tenant};
 use ledger_core::psp::{
     Dispute, EventId, Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, PspTerms, RefundStatus, Tags,
 };
@@ -231,7 +233,7 @@ impl Records {
     }
 }
 
-fn claimed(call: &topup::PlannedCall, claim: &Claim) -> Result<Made, NoPlan> {
+fn claimed(call: &PlannedCall, claim: &Claim) -> Result<Made, NoPlan> {
     let flight = Flight::begin(claim, call).unwrap();
     Ok(Made::Whole(Transaction::claimed(&call.draft, claim, &flight).unwrap()))
 }

@@ -20,6 +20,7 @@ use ledger_core::ops::profile::ProfilePatch;
 use ledger_core::ops::{Context, MerchantTerms, SeenWallet, SpentPoints, TenantTerms};
 use ledger_core::personal::FreeText;
 use ledger_core::time::Timestamp;
+use ledger_core::transaction::ProjectedRecord;
 use serde_json::Value as Json;
 use uuid::Uuid;
 

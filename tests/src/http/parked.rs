@@ -3,14 +3,14 @@
 
 use super::{Call, Customer, Who, World, stripe};
 use crate::cloud::gate;
-use ledger_core::idempotency::{CanonicalRequest, Claim, Fields, Flight, IdempotencyKey, Parked, Window};
+use ledger_core::idempotency::{CanonicalRequest, Claim, Fields, Flight, IdempotencyKey, Parked, PlannedCall, Window};
 use ledger_core::ids::{Actor, CustomerId, Principal, StaffId, Tenant, TopupId};
 use ledger_core::keys;
 use ledger_core::money::{Amount, AssetSpec};
 use ledger_core::operation::Operation;
 use ledger_core::ops::Context;
 use ledger_core::ops::topup::claim::{self, Topup};
-use ledger_core::ops::topup::{PlannedCall, TopupRecord, refund};
+use ledger_core::ops::topup::{TopupRecord, refund};
 use ledger_core::personal::FreeText;
 use ledger_core::transaction::Transaction;
 use ledger_local::stripe::API_KEY_DEFAULT;

@@ -8,9 +8,9 @@ use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
 use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
-use ledger_core::migration::Model;
+use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
-use ledger_core::ops::{TenantTerms, tenant};
+use ledger_core::ops::TenantTerms;
 use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
@@ -127,7 +127,7 @@ impl World {
     async fn opened(host: Arc<Host>, tenant: &str, terms: &TenantTerms, legacy: Option<Model>, clock: Clock) -> Self {
         let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
         let (dynamodb, app) = host::clients((stack.dynamodb_url(), stack.table()), stack.stripe(), clock).await;
-        let config = tenant::open(&slug, terms, legacy, app.now()).expect("a configuration");
+        let config = migration::open_tenant(&slug, terms, legacy, app.now()).expect("a configuration");
         gate::as_test(open(&app, &slug, &config)).await;
         let (url, table) = (stack.url(), stack.table().to_owned());
         Self::over((tenant, &table), &url, app, dynamodb, Tokens::Host(host)).await

@@ -2,10 +2,10 @@
 //! same answer, refuses another request, expires, and is free again in the end.
 
 use crate::world::{answer, claim, customer, now, put, tenant};
-use ledger_core::idempotency::{Answer, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, SKEW, Window};
+use ledger_core::idempotency::{Answer, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, Window};
 use ledger_core::ids::{Principal, least_born_at};
 use ledger_core::operation::Operation;
-use ledger_core::time::Timestamp;
+use ledger_core::time::{CLOCK_SKEW, Timestamp};
 use ledger_core::transaction::{Draft, Transaction};
 use ledger_core::{ids::Tenant, money::AssetSpec};
 use proptest::prelude::*;
@@ -105,10 +105,10 @@ proptest! {
         prop_assert_eq!(verdict(end), expired.clone());
         prop_assert_eq!(verdict(end.plus(Duration::from_millis(ms))), expired.clone());
         // The ttl is a day after that and the skew; it is free once no clock can differ.
-        let ttl = end.plus(DAY).plus(SKEW);
-        prop_assert_eq!(verdict(ttl.plus(SKEW)), expired);
-        prop_assert_eq!(verdict(ttl.plus(SKEW).plus(Duration::from_secs(1))), KeyVerdict::Free);
-        prop_assert_eq!(verdict(ttl.plus(SKEW).plus(Duration::from_millis(1000 + ms))), KeyVerdict::Free);
+        let ttl = end.plus(DAY).plus(CLOCK_SKEW);
+        prop_assert_eq!(verdict(ttl.plus(CLOCK_SKEW)), expired);
+        prop_assert_eq!(verdict(ttl.plus(CLOCK_SKEW).plus(Duration::from_secs(1))), KeyVerdict::Free);
+        prop_assert_eq!(verdict(ttl.plus(CLOCK_SKEW).plus(Duration::from_millis(1000 + ms))), KeyVerdict::Free);
         prop_assert_eq!(marker.ttl, Some(ttl.seconds()));
     }
 

@@ -5,14 +5,15 @@ use crate::story::{Story, Told, What};
 use ledger_core::dynamo::{Item, Value, read};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{
-    Answer, CanonicalRequest, Claim, EventClaim, Fields, Flight, IdempotencyKey, Marker, MarkerState, Window,
+    Answer, CanonicalRequest, Claim, EventClaim, Fields, Flight, IdempotencyKey, Marker, MarkerState, PlannedCall,
+    Window,
 };
 use ledger_core::ids::{Actor, AuditId, CustomerId, Principal, RefundId, StaffId, Tenant, TopupId, TransactionId};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::operation::Operation;
 use ledger_core::ops::topup::refund::RefundTopup;
-use ledger_core::ops::topup::{self, Clawback, Oddity, PlannedCall, Routed, TopupRecord, TopupRefund, View, route};
+use ledger_core::ops::topup::{self, Clawback, Oddity, Routed, TopupRecord, TopupRefund, View, route};
 use ledger_core::ops::transfer::Transfer;
 use ledger_core::ops::{
     AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SeenWallet, SpentPoints, TenantTerms, TopupTerms,

@@ -2,7 +2,7 @@
 //! beside that of transactions. It names ids, kinds and counts; nothing of a person is in it.
 
 use crate::ids::Tenant;
-use crate::ops::reconciliation::Run;
+use crate::reconcile::run::Run;
 use serde_json::{Map, Value, json};
 
 /// Who tells it, as rules of a bus look for it.

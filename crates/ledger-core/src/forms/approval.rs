@@ -1,10 +1,9 @@
 //! Four eyes: what one person asks for, another decides on, once.
 
-use super::exists;
 use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;
 use crate::ids::StaffId;
-use crate::transaction::Clause;
+use crate::transaction::{Clause, exists};
 
 /// The request exists, `staff` is not who made it, and nobody has decided on it. The update that these guard
 /// names `staff` by the same placeholder, `me`.

@@ -7,7 +7,7 @@ use crate::ids::Tenant;
 use crate::keys::{self, Key, Partition, attr};
 use crate::money::{Amount, Asset, Delta};
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Role, TransactItem};
+use crate::transaction::{Clause, Role, TransactItem, exists};
 
 /// Where an account keeps its balance of an asset, or `None` for accounts without a balance item.
 pub(super) fn balance_key(tenant: &Tenant, account: Account, asset: &Asset) -> Option<Key> {
@@ -143,10 +143,6 @@ fn change(tenant: &Tenant, role: Role, posting: Posting, now: Timestamp, clauses
     }
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
     Some(TransactItem::update(role, key, update, clauses).moving(posting))
-}
-
-pub(crate) fn exists() -> Clause {
-    Clause { condition: Condition::exists(attr::PK), failure: Failure::AccountMissing }
 }
 
 pub(crate) fn not_frozen() -> Clause {

@@ -2,8 +2,7 @@
 
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Value, read};
 use crate::failure::Failure;
-use crate::idempotency::SKEW;
-use crate::time::Timestamp;
+use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{Clause, TransactItem};
 
 /// How many corrections a balance has had.
@@ -81,7 +80,7 @@ pub(crate) fn correction(
     let [first, second] = match seen {
         Some(seen) => seen.clauses(),
         None => {
-            let before = Value::s(compared_at.minus(SKEW));
+            let before = Value::s(compared_at.minus(CLOCK_SKEW));
             let before = Condition::compare(CORRECTED_AT, Cmp::Lt, "compared_before", before);
             let clauses = [Condition::absent(CORRECTIONS), Condition::absent(CORRECTED_AT).or(before)];
             clauses.map(wrong_state)

@@ -1,7 +1,7 @@
 //! Value that is put aside: headroom under a cap for an inflow, and held money for an outflow. Both
 //! are taken before the payment provider hears of it, and given back only on proof.
 
-use super::balance::{balance_key, exists, holds, max_allowed, spendable, under_cap};
+use super::balance::{balance_key, holds, max_allowed, spendable, under_cap};
 use crate::account::{Account, Posting};
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use crate::ids::Tenant;
 use crate::keys::attr;
 use crate::money::Amount;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Role, TransactItem};
+use crate::transaction::{Clause, Role, TransactItem, exists};
 
 /// Reserves headroom for an inflow: `ADD exposure :x, reserved :x`, under the cap if there is one.
 /// `None` if the charge alone is above the cap, which the caller refuses before.

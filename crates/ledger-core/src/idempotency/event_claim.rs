@@ -1,14 +1,13 @@
 //! The marker of an event of the payment provider: the first of two layers that let a fact move money
 //! once. The second is the transition of our own record, which stands in the same transaction.
 
-use super::{JournalLink, SKEW};
 use crate::dynamo::{Cmp, Condition, Item, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, attr};
 use crate::psp::EventId;
-use crate::time::Timestamp;
-use crate::transaction::{Clause, Role, TransactItem};
+use crate::time::{CLOCK_SKEW, Timestamp};
+use crate::transaction::{Clause, JournalLink, Role, TransactItem};
 use std::time::Duration;
 
 /// The provider redelivers for three days and shows events for thirty.
@@ -35,13 +34,13 @@ impl EventClaim {
             ("event".to_owned(), Value::s(&self.event)),
             ("kind".to_owned(), Value::s(&self.kind)),
             ("processed_at".to_owned(), Value::s(self.now)),
-            (attr::TTL.to_owned(), Value::int(self.now.plus(KEPT).plus(SKEW).seconds())),
+            (attr::TTL.to_owned(), Value::int(self.now.plus(KEPT).plus(CLOCK_SKEW).seconds())),
         ]);
         if let Some(journal) = journal {
             item.insert("entry_home".to_owned(), Value::s(journal.home));
             item.insert("entry_id".to_owned(), Value::s(journal.id));
         }
-        let lapsed = Value::int(self.now.minus(SKEW).seconds());
+        let lapsed = Value::int(self.now.minus(CLOCK_SKEW).seconds());
         let free = Condition::absent(attr::PK).or(Condition::compare(attr::TTL, Cmp::Lt, "expired_before", lapsed));
         let clause = Clause { condition: free, failure: Failure::AlreadyExists };
         TransactItem::put(Role::Marker, keys::stripe_event(&self.tenant, &self.event), item, vec![clause])

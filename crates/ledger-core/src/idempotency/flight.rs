@@ -5,16 +5,15 @@
 mod stored;
 
 use super::marker::{COMPLETED, FAILED_TERMINAL};
-use super::{Answer, CURRENT_FINGERPRINT, Claim, Fingerprint, IdempotencyKey, SKEW, Window};
+use super::{Answer, CURRENT_FINGERPRINT, Claim, Fingerprint, IdempotencyKey, PlannedCall, Window};
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Principal, Tenant, TopupId};
 use crate::keys::{self, Key, Shards, Work, attr};
 use crate::lease::{self, Holder};
 use crate::operation::Operation;
-use crate::ops::topup::PlannedCall;
 use crate::psp::{PspKey, PspRequest};
-use crate::time::Timestamp;
+use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 use std::time::Duration;
 use uuid::Uuid;
@@ -29,7 +28,7 @@ pub const MAX_ATTEMPTS: u32 = 5;
 pub const RESEND_WITHIN: Duration = Duration::from_secs(23 * 60 * 60);
 /// How long after the last sending may have begun the provider's lists have what it made, by the clocks of two of our
 /// machines.
-pub const PSP_ABSENCE_CONFIRMED_AFTER: Duration = SKEW.saturating_add(Duration::from_secs(10 * 60));
+pub const PSP_ABSENCE_CONFIRMED_AFTER: Duration = CLOCK_SKEW.saturating_add(Duration::from_secs(10 * 60));
 /// The pause before the first retry; it doubles.
 const RETRY_PAUSE: Duration = Duration::from_secs(30);
 /// The longest pause.

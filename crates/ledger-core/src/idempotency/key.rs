@@ -1,8 +1,9 @@
 //! Reading idempotency keys, and what a key's own text says about its age.
 
-use super::{SKEW, Window};
+use super::Window;
+use crate::canonical::parse_canonical;
 use crate::ids::{self, TerminalId};
-use crate::time::Timestamp;
+use crate::time::{CLOCK_SKEW, Timestamp};
 use std::fmt;
 use std::time::Duration;
 
@@ -133,7 +134,7 @@ impl IdempotencyKey {
     pub fn admit(&self, now: Timestamp, window: &Window) -> Result<Admission, KeyError> {
         match self.born() {
             Some(born) if born > now.plus(AHEAD) => Ok(Admission::TooEarly { now }),
-            Some(born) if born.plus(window.replay) < now.plus(SKEW) => Ok(Admission::LookUpOnly),
+            Some(born) if born.plus(window.replay) < now.plus(CLOCK_SKEW) => Ok(Admission::LookUpOnly),
             Some(_) | None => Ok(Admission::Execute),
         }
     }
@@ -162,8 +163,8 @@ impl TerminalKey {
         let (epoch, sequence) = rest.strip_prefix('-').and_then(|rest| rest.split_once('-')).ok_or(wrong)?;
         Ok(Self {
             terminal: TerminalId::parse(terminal).map_err(|_| wrong)?,
-            epoch: ids::parse_canonical(epoch).ok_or(wrong)?,
-            sequence: ids::parse_canonical(sequence).ok_or(wrong)?,
+            epoch: parse_canonical(epoch).ok_or(wrong)?,
+            sequence: parse_canonical(sequence).ok_or(wrong)?,
         })
     }
 

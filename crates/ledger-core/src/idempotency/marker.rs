@@ -1,14 +1,14 @@
 //! The marker: what stands under a key, how it is claimed, and what a later request with the key gets.
 
-use super::{CURRENT_FINGERPRINT, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, SKEW, Window};
+use super::{CURRENT_FINGERPRINT, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, Window};
 use crate::account::Account;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Value, read};
 use crate::failure::Failure;
 use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::keys::{self, Key, attr};
 use crate::operation::Operation;
-use crate::time::Timestamp;
-use crate::transaction::{Clause, Role, TransactItem};
+use crate::time::{CLOCK_SKEW, Timestamp};
+use crate::transaction::{Clause, JournalLink, Role, TransactItem};
 
 /// A stored answer: replayed byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,15 +42,6 @@ pub struct Claim {
     pub window: Window,
     /// When the request came.
     pub now: Timestamp,
-}
-
-/// Where the journal entry of a marker's operation stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JournalLink {
-    /// In whose partition.
-    pub home: Account,
-    /// Under which id.
-    pub id: TransactionId,
 }
 
 /// What stands under a key.
@@ -185,7 +176,7 @@ impl Claim {
     /// Absent, or lapsed for longer than clocks may differ: a marker that DynamoDB has not yet
     /// deleted behaves exactly as a deleted one. Only a marker with a `ttl` can lapse.
     pub(super) fn free_clause(&self, failure: Failure) -> Clause {
-        let lapsed = Value::int(self.now.minus(SKEW).seconds());
+        let lapsed = Value::int(self.now.minus(CLOCK_SKEW).seconds());
         let condition =
             Condition::absent(attr::PK).or(Condition::compare(attr::TTL, Cmp::Lt, "expired_before", lapsed));
         Clause { condition, failure }
@@ -239,7 +230,7 @@ impl Marker {
     /// Whether it is as good as deleted.
     #[must_use]
     pub fn lapsed(&self, now: Timestamp) -> bool {
-        self.ttl.is_some_and(|ttl| ttl < now.minus(SKEW).seconds())
+        self.ttl.is_some_and(|ttl| ttl < now.minus(CLOCK_SKEW).seconds())
     }
 
     /// The actions' pieces that turn a completed marker into a reversed one.

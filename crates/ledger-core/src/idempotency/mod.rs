@@ -5,11 +5,14 @@ mod fingerprint;
 mod flight;
 mod key;
 mod marker;
+mod planned_call;
+mod sealed;
 mod window;
 
 pub use event_claim::EventClaim;
 pub use fingerprint::{CURRENT_FINGERPRINT, CanonicalRequest, Fields, Fingerprint};
 pub use flight::{Flight, LEASE, MAX_ATTEMPTS, PSP_ABSENCE_CONFIRMED_AFTER, Parked, Phase, RESEND_WITHIN};
 pub use key::{Admission, IdempotencyKey, KeyError, TerminalKey};
-pub use marker::{Answer, Claim, JournalLink, KeyVerdict, Marker, MarkerState};
-pub use window::{SKEW, Window};
+pub use marker::{Answer, Claim, KeyVerdict, Marker, MarkerState};
+pub use planned_call::PlannedCall;
+pub use window::Window;

@@ -1,11 +1,8 @@
 //! For how long a key is replayed, then refused. Two windows, one type.
 
 use crate::operation::Operation;
-use crate::time::Timestamp;
+use crate::time::{CLOCK_SKEW, Timestamp};
 use std::time::Duration;
-
-/// By how much the clocks of two of our machines, or ours and DynamoDB's, may differ.
-pub const SKEW: Duration = Duration::from_secs(5 * 60);
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -36,6 +33,6 @@ impl Window {
     #[must_use]
     pub fn ttl(&self, processed_at: Timestamp, born: Option<Timestamp>) -> i64 {
         let from = born.map_or(processed_at, |born| born.max(processed_at));
-        from.plus(self.replay).plus(self.gone).plus(SKEW).seconds()
+        from.plus(self.replay).plus(self.gone).plus(CLOCK_SKEW).seconds()
     }
 }

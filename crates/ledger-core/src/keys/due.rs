@@ -1,6 +1,7 @@
 //! The keys of the index `due`: work that somebody has to do, by its kind and shard.
 
-use crate::ids::{MerchantId, Tenant, parse_canonical};
+use crate::canonical::parse_canonical;
+use crate::ids::{MerchantId, Tenant};
 use crate::time::Timestamp;
 
 /// Work that stands in the index `due`.

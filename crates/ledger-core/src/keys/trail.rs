@@ -1,7 +1,8 @@
 //! The keys of the audit trail: the records of steps that go outside, and the chain that seals all records.
 
 use super::{Key, Partition, due_partition, sk};
-use crate::ids::{Tenant, TransactionId, born_at, parse_canonical, parse_uuid};
+use crate::canonical::parse_canonical;
+use crate::ids::{Tenant, TransactionId, born_at, parse_uuid};
 use crate::keys::Work;
 use crate::time::{Timestamp, UtcDay};
 use uuid::Uuid;

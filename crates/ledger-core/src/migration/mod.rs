@@ -36,7 +36,7 @@ pub use placed::{Cancelled, Placed};
 pub use plan::{Concern, Model, Move, Phase, PhaseError, Stage};
 pub use record::{Stale, Truth};
 pub use seen::{Reading, Unseen};
-pub use setting::{Fence, Layout, Migration};
+pub use setting::{Fence, Layout, Migration, open_tenant};
 pub use snapshot::{Change, LegacyItem, Odd, Snapshot, Whose};
 pub use standing::Standing;
 

@@ -4,13 +4,12 @@ use super::plan::{Phase, Stage};
 use super::setting::{ATTRIBUTE, Fence, Migration};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
-use crate::forms;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, attr};
 use crate::ops::Context;
 use crate::ops::audit::Act;
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 use std::time::Duration;
 
 /// For how long a setting may still be planned by after it was changed: as long as it is cached, and then as long as
@@ -184,7 +183,7 @@ impl Migration {
     pub(super) fn in_place_of(&self, read: &Self, tenant: &Tenant, now: Timestamp) -> TransactItem {
         let seen = read.as_seen();
         if self == read {
-            return TransactItem::check(Role::Config, keys::config(tenant), vec![forms::exists(), seen]);
+            return TransactItem::check(Role::Config, keys::config(tenant), vec![exists(), seen]);
         }
         set(tenant, self.item(), seen, now)
     }
@@ -208,7 +207,7 @@ impl Migration {
 
 fn set(tenant: &Tenant, item: Item, guard: Clause, now: Timestamp) -> TransactItem {
     let update = Update::new().set(ATTRIBUTE, "migration", Value::M(item)).set(attr::UPDATED_AT, "now", Value::s(now));
-    TransactItem::update(Role::Config, keys::config(tenant), update, vec![forms::exists(), guard])
+    TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), guard])
 }
 
 fn act<'a, const N: usize>(actor: Actor, action: &'a str, details: [(&str, Value); N]) -> Act<'a> {

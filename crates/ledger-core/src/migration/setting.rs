@@ -2,10 +2,12 @@
 
 use super::plan::{Concern, Model, Phase};
 use crate::dynamo::{Item, ItemError, Value, read};
+use crate::ids::Tenant;
 use crate::keys::Shards;
 use crate::money::AssetSpec;
-use crate::ops::TenantTerms;
+use crate::ops::{TenantTerms, tenant};
 use crate::time::Timestamp;
+use crate::transaction::{BuildError, Transaction};
 
 /// The attribute of `CONFIG` that keeps it.
 pub(super) const ATTRIBUTE: &str = "migration";
@@ -105,7 +107,7 @@ impl Migration {
     }
 
     /// The attribute of `CONFIG` that keeps it.
-    pub(crate) fn config(&self) -> Item {
+    fn config(&self) -> Item {
         Item::from([(ATTRIBUTE.to_owned(), Value::M(self.item()))])
     }
 
@@ -123,6 +125,23 @@ impl Migration {
         }
         item
     }
+}
+
+/// Writes a tenant's first configuration, unless there is one. A tenant that comes with customers from a legacy model
+/// begins in that model's first phase.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub fn open_tenant(
+    id: &Tenant,
+    terms: &TenantTerms,
+    legacy: Option<Model>,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let Some(model) = legacy else { return tenant::open(id, terms, now) };
+    let mut configuration = terms.item();
+    configuration.extend(Migration::first(model, terms, now).config());
+    tenant::first_configuration(id, configuration, now)
 }
 
 fn wrong(attribute: &str) -> ItemError {

@@ -2,15 +2,16 @@
 
 use super::adjustment::{Adjustment, Answered, ReasonCode};
 use super::audit::Act;
-use super::{Context, PlanRefusal, reconciliation};
+use super::{Context, PlanRefusal};
 use crate::account::Account;
+use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, AdjustmentId, StaffId, Tenant};
 use crate::keys;
 use crate::money::Delta;
 use crate::operation::Operation;
 use crate::personal::FreeText;
-use crate::transaction::{Draft, Planned, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 
 /// A request for an adjustment.
 #[derive(Clone, Debug)]
@@ -61,6 +62,14 @@ pub fn plan(command: &AdjustmentRequest, cx: &Context) -> Result<Planned<Adjustm
     let key = keys::adjustment(tenant, adjustment.id);
     let mut items =
         vec![TransactItem::put_new(Role::Adjustment, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
-    items.extend(finding.as_ref().map(|answered| reconciliation::answered(tenant, answered, adjustment.id)));
+    items.extend(finding.as_ref().map(|finding| answer_break(tenant, finding, adjustment.id)));
     Ok(Planned { draft: Draft { entry: None, items }, receipt: adjustment })
+}
+
+/// A break is answered by one adjustment: what is rejected is asked for again after the next run.
+fn answer_break(tenant: &Tenant, answered: &Answered, by: AdjustmentId) -> TransactItem {
+    let once = Clause { condition: Condition::absent("adjustment_id"), failure: Failure::AlreadyExists };
+    let update = Update::new().set("adjustment_id", "adjustment", Value::s(by));
+    let key = keys::found_break(tenant, answered.run, answered.finding);
+    TransactItem::update(Role::Reconciliation, key, update, vec![exists(), once])
 }

@@ -5,13 +5,13 @@ use super::audit::Act;
 use super::{Context, PlanRefusal, TenantTerms, grant};
 use crate::dynamo::{AttributeKind, Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
-use crate::idempotency::{IdempotencyKey, KeyError, SKEW, Window};
+use crate::idempotency::{IdempotencyKey, KeyError, Window};
 use crate::ids::{Actor, CustomerId, JobId, StaffId, Tenant};
 use crate::keys::{self, Work, attr};
 use crate::money::{Amount, Asset, stored_text};
 use crate::operation::Operation;
 use crate::personal::FreeText;
-use crate::time::Timestamp;
+use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
 use std::collections::BTreeSet;
 
@@ -186,7 +186,7 @@ impl GrantJob {
     /// Whether a marker of one of its grants may have gone, so that executing the grant again would grant twice.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
-        self.created_at.plus(Window::WALLET.replay) <= now.plus(SKEW)
+        self.created_at.plus(Window::WALLET.replay) <= now.plus(CLOCK_SKEW)
     }
 
     /// At most `max` customers who have not been dealt with, after the first `passed_over` of those.

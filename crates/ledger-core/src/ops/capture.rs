@@ -18,7 +18,7 @@ use crate::forms::{self, MetricsChange};
 use crate::ids::Tenant;
 use crate::keys::{self, attr};
 use crate::money::{Amount, Asset, AssetSpec, Delta};
-use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
 use std::collections::BTreeMap;
 
 /// A capture of a payment that has been read.
@@ -193,6 +193,6 @@ fn payment_update(command: &Capture<'_>, after: &PaymentRecord, cx: &Context) ->
         condition: Condition::compare(EXPIRES_AT, Cmp::Gt, "now", Value::s(cx.now)),
         failure: Failure::WrongState,
     };
-    let clauses = vec![forms::exists(), hold::still(command.payment), in_time];
+    let clauses = vec![exists(), hold::still(command.payment), in_time];
     TransactItem::update(Role::Payment, keys::payment(command.tenant, after.id), update, clauses)
 }

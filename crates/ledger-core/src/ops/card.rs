@@ -12,7 +12,7 @@ use crate::money::{Asset, Balance};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 
 /// A stored card.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub fn plan_issue(
     if let Some(owner) = owner {
         item.insert("owner".to_owned(), Value::s(owner));
         let profile = keys::Partition::customer(tenant, owner).profile();
-        items.push(TransactItem::check(Role::Profile, profile, vec![forms::exists()]));
+        items.push(TransactItem::check(Role::Profile, profile, vec![exists()]));
     }
     items.push(TransactItem::put_new(Role::Card, keys::card(tenant, card), item, Failure::AlreadyExists));
     items.push(Act::new(actor, Operation::CardIssue, format!("card:{card}")).record(tenant, cx));
@@ -136,7 +136,7 @@ pub fn plan_status(
     let act = Act::new(actor, Operation::CardAdminPatch, format!("card:{card}"))
         .because(reason)
         .with("status", status.name());
-    let clauses = vec![forms::exists(), forms::card_active()];
+    let clauses = vec![exists(), forms::card_active()];
     let update = set_frozen(Update::new(), status, actor);
     let items = vec![status_update(tenant, card, update, clauses, cx), act.record(tenant, cx)];
     Ok(planned(card, Some(status), items, cx))

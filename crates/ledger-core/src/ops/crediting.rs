@@ -12,7 +12,7 @@ use crate::keys::{self, Key, Partition, attr};
 use crate::lease::{self, Holder};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, MAX_ITEMS, Rejection, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, MAX_ITEMS, ProjectedRecord, Rejection, Role, TransactItem, Transaction};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -65,45 +65,38 @@ impl Uncredited {
         Ok(Some(record))
     }
 
-    /// Whose table.
-    #[must_use]
-    pub fn tenant(&self) -> &Tenant {
-        &self.tenant
-    }
-
-    /// Whom it credits.
-    #[must_use]
-    pub fn merchant(&self) -> MerchantId {
-        self.merchant
-    }
-
-    /// What it changes, by asset: a refund takes.
-    #[must_use]
-    pub fn delta(&self) -> &[Delta] {
-        &self.delta
-    }
-
     /// Since when it has been due.
     #[must_use]
     pub fn since(&self) -> Timestamp {
         self.since
     }
+}
 
-    /// Where it stands.
-    #[must_use]
-    pub fn key(&self) -> Key {
+impl ProjectedRecord for Uncredited {
+    fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    fn merchant(&self) -> MerchantId {
+        self.merchant
+    }
+
+    fn delta(&self) -> &[Delta] {
+        &self.delta
+    }
+
+    fn key(&self) -> Key {
         match self.refund {
             Some(refund) => keys::refund(&self.tenant, self.payment, refund),
             None => keys::payment(&self.tenant, self.payment),
         }
     }
 
-    /// The shard that its work mark is on.
-    pub(crate) fn shard(&self) -> u32 {
+    fn shard(&self) -> u32 {
         self.shard
     }
 
-    pub(crate) fn role(&self) -> Role {
+    fn role(&self) -> Role {
         match self.refund {
             Some(_) => Role::Refund,
             None => Role::Payment,

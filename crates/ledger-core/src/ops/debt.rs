@@ -11,7 +11,7 @@ use crate::ids::{CustomerId, Tenant};
 use crate::keys::{Key, Partition, attr};
 use crate::money::{Amount, Asset, Balance};
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Role, TransactItem};
+use crate::transaction::{Clause, Role, TransactItem, exists};
 use std::collections::BTreeMap;
 
 /// A balance item as it was read.
@@ -132,9 +132,7 @@ impl SeenWallet {
         let back = self.divide(account, amount)?;
         let item = match &back.credited {
             Some(credited) => forms::credit(tenant, role, account, credited, now),
-            None => {
-                forms::look(tenant, role, account, amount.asset()).map(|item| item.guarded_by(vec![forms::exists()]))
-            }
+            None => forms::look(tenant, role, account, amount.asset()).map(|item| item.guarded_by(vec![exists()])),
         };
         Ok(item.map(|item| self.repaying(item, account, (amount.asset(), back.repaid.as_ref()), now)))
     }

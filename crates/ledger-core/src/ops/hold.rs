@@ -13,7 +13,7 @@ use crate::keys::{self, Shards, Work, attr};
 use crate::money::Asset;
 use crate::personal::FreeText;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
 
 /// Where an entry says what its payment became by it.
 pub(super) const PAYMENT_STATUS: &str = "payment_status";
@@ -83,7 +83,7 @@ pub(super) fn role(asset: &Asset) -> Role {
 /// Nothing happens, for it has happened: the payment as it stands at the moment of the write, since
 /// everything of it that can still change is guarded.
 pub(super) fn as_it_stands(tenant: &Tenant, payment: &PaymentRecord) -> Planned<PaymentRecord> {
-    let mut clauses = vec![forms::exists(), still(payment)];
+    let mut clauses = vec![exists(), still(payment)];
     for (asset, left) in &payment.refundable {
         let seen = format!("seen_{}", asset.attribute_suffix());
         clauses.push(Clause {
@@ -109,7 +109,7 @@ impl Release<'_> {
             postings.extend(back.postings(payment.payer));
         }
         let update = Update::new().set("state", "state", Value::s(state)).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
-        let mut clauses = vec![forms::exists(), still(payment)];
+        let mut clauses = vec![exists(), still(payment)];
         clauses.extend(self.guards);
         items.push(TransactItem::update(Role::Payment, keys::payment(self.tenant, payment.id), update, clauses));
         items.push(close(self.tenant, payment, state, cx.now));

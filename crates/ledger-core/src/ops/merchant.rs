@@ -4,14 +4,13 @@ use super::audit::Act;
 use super::{Context, PlanRefusal};
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
-use crate::forms;
 use crate::ids::{Actor, MerchantId, Tenant};
 use crate::keys::{self, Partition, Shards, attr};
 use crate::operation::Operation;
 use crate::ops::settlement::Destination;
 use crate::personal::FreeText;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 
 const PAYOUT: &str = "payout";
 
@@ -117,7 +116,7 @@ pub fn plan_patch(
     cx: &Context,
 ) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
     let MerchantChange { name, status, destination, shards } = change;
-    let (mut update, mut guard) = (Update::new(), vec![forms::exists()]);
+    let (mut update, mut guard) = (Update::new(), vec![exists()]);
     let mut act = Act::new(actor, Operation::MerchantPatch, format!("merchant:{merchant}")).because(reason);
     if let Some(name) = name {
         update = update.set("name", "name", Value::s(name.expose()));

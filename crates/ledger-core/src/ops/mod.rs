@@ -28,7 +28,6 @@ pub mod payment_code;
 pub mod payment_record;
 pub mod payment_state;
 pub mod profile;
-pub mod reconciliation;
 pub mod refund;
 pub mod settlement;
 pub mod tenant;

@@ -7,7 +7,7 @@ use crate::ids::{CustomerId, Tenant};
 use crate::keys::{self, Partition};
 use crate::personal::Masked;
 use crate::time::Timestamp;
-use crate::transaction::{Draft, Planned, Role, TransactItem};
+use crate::transaction::{Draft, Planned, Role, TransactItem, exists};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::time::Duration;
@@ -85,7 +85,7 @@ pub fn plan(tenant: &Tenant, customer: CustomerId, cx: &Context) -> Result<Plann
     let expires_at = cx.now.plus(CODE_LIFETIME);
     let profile = Partition::customer(tenant, customer).profile();
     let items = vec![
-        TransactItem::check(Role::Profile, profile, vec![forms::exists(), forms::not_frozen()]),
+        TransactItem::check(Role::Profile, profile, vec![exists(), forms::not_frozen()]),
         forms::issue_code(keys::payment_code(tenant, customer), code.hash(), expires_at, cx.now),
     ];
     Ok(Planned { draft: Draft { entry: None, items }, receipt: CodeReceipt { code, expires_at } })

@@ -4,14 +4,14 @@ use super::audit::Act;
 use super::{Context, PlanRefusal};
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
-use crate::forms::{self, Patch, patch_text};
+use crate::forms::{Patch, patch_text};
 use crate::ids::{Actor, CustomerId, Tenant};
 use crate::keys::{Partition, attr, sk};
 use crate::money::Asset;
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 
 /// A change of a profile's fields. The name can be set but not cleared.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +148,7 @@ pub fn plan_by_operator(
         for asset in &wallet.assets {
             let change = set_frozen(Update::new(), status, actor).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
             let key = Partition::customer(tenant, customer).balance(asset);
-            items.push(TransactItem::update(Role::Payer, key, change, vec![forms::exists()]));
+            items.push(TransactItem::update(Role::Payer, key, change, vec![exists()]));
         }
     }
     items.insert(0, patched(tenant, customer, update, guards));
@@ -165,7 +165,7 @@ pub(super) fn set_frozen(update: Update, status: Status, by: Actor) -> Update {
 }
 
 fn patched(tenant: &Tenant, customer: CustomerId, update: Update, guards: Vec<Clause>) -> TransactItem {
-    let clauses = std::iter::once(forms::exists()).chain(guards).collect();
+    let clauses = std::iter::once(exists()).chain(guards).collect();
     TransactItem::update(Role::Profile, Partition::customer(tenant, customer).profile(), update, clauses)
 }
 

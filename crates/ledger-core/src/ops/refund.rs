@@ -18,7 +18,7 @@ use crate::keys::{self, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta};
 use crate::personal::FreeText;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem, exists};
 use std::collections::BTreeMap;
 
 /// A refund of a payment that has been read.
@@ -301,11 +301,11 @@ fn points_item(
             forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now)
         }
     };
-    Ok(item.map(|item| repaying(item.guarded_by(vec![forms::exists(), guard]))))
+    Ok(item.map(|item| repaying(item.guarded_by(vec![exists(), guard]))))
 }
 
 fn guard_at_least(needed: Option<&Amount>) -> Vec<Clause> {
-    let mut clauses = vec![forms::exists()];
+    let mut clauses = vec![exists()];
     clauses.extend(needed.map(|needed| forms::holds(needed, Failure::StalePlan)));
     clauses
 }
@@ -314,7 +314,7 @@ fn guard_at_least(needed: Option<&Amount>) -> Vec<Clause> {
 fn payment_update(command: &Refund<'_>, division: &Division, state: PaymentState, now: Timestamp) -> TransactItem {
     let payment = command.payment;
     let mut update = Update::new();
-    let mut clauses = vec![forms::exists()];
+    let mut clauses = vec![exists()];
     for (asset, seen) in &payment.refundable {
         let attribute = refundable_attribute(asset);
         let suffix = asset.attribute_suffix();

@@ -4,28 +4,24 @@ use super::audit::Act;
 use super::{Context, KeyPhase, TenantTerms, TopupTerms};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
-use crate::forms;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Shards, attr};
-use crate::migration::{Migration, Model};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
-/// Writes a tenant's first configuration; one that stands is not touched. A tenant that comes with customers from a
-/// legacy model begins in that model's first phase.
+/// Writes a tenant's first configuration, unless there is one.
 ///
 /// # Errors
 /// [`BuildError`], which this form never gives.
-pub fn open(
-    tenant: &Tenant,
-    terms: &TenantTerms,
-    legacy: Option<Model>,
-    now: Timestamp,
-) -> Result<Transaction, BuildError> {
-    let mut item = terms.item();
-    if let Some(model) = legacy {
-        item.extend(Migration::first(model, terms, now).config());
-    }
+pub fn open(tenant: &Tenant, terms: &TenantTerms, now: Timestamp) -> Result<Transaction, BuildError> {
+    first_configuration(tenant, terms.item(), now)
+}
+
+/// Writes a tenant's first configuration from its attributes.
+///
+/// # Errors
+/// [`BuildError`], which this form never gives.
+pub(crate) fn first_configuration(tenant: &Tenant, mut item: Item, now: Timestamp) -> Result<Transaction, BuildError> {
     item.insert(attr::CREATED_AT.to_owned(), Value::s(now));
     item.insert("key_phase_since".to_owned(), Value::s(now));
     let key = keys::config(tenant);
@@ -40,7 +36,7 @@ pub fn offer_topups(tenant: &Tenant, terms: &TopupTerms, now: Timestamp) -> Resu
     let update =
         Update::new().set("topup", "topup", Value::M(terms.item())).set(attr::UPDATED_AT, "now", Value::s(now));
     let none = Clause { condition: Condition::absent("topup"), failure: Failure::AlreadyExists };
-    let item = TransactItem::update(Role::Config, keys::config(tenant), update, vec![forms::exists(), none]);
+    let item = TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), none]);
     Transaction::unkeyed(vec![item])
 }
 
@@ -71,7 +67,7 @@ pub fn set_key_phase(
         details: Item::from([("from".to_owned(), Value::s(from.name())), ("to".to_owned(), Value::s(to.name()))]),
     };
     Transaction::unkeyed(vec![
-        TransactItem::update(Role::Config, keys::config(tenant), update, vec![forms::exists(), seen]),
+        TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), seen]),
         act.record(tenant, cx),
     ])
 }
@@ -97,7 +93,7 @@ pub fn raise_due_shards(tenant: &Tenant, to: Shards, actor: Actor, cx: &Context)
         details: Item::from([("to".to_owned(), Value::s(to.count()))]),
     };
     Transaction::unkeyed(vec![
-        TransactItem::update(Role::Config, keys::config(tenant), update, vec![forms::exists(), lower]),
+        TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), lower]),
         act.record(tenant, cx),
     ])
 }

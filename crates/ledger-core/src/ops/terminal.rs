@@ -12,7 +12,7 @@ use crate::keys::{self, Key, Partition, attr};
 use crate::operation::Operation;
 use crate::personal::{FreeText, Masked};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::time::Duration;
@@ -149,7 +149,7 @@ pub fn plan_open(
     let owner = Partition::merchant(tenant, merchant).profile();
     let key = Partition::terminal(tenant, terminal).profile();
     let items = vec![
-        TransactItem::check(Role::Profile, owner, vec![forms::exists()]),
+        TransactItem::check(Role::Profile, owner, vec![exists()]),
         TransactItem::put_new(Role::Profile, key, item, Failure::AlreadyExists),
         Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}")).record(tenant, cx),
     ];
@@ -174,7 +174,7 @@ pub fn plan_status(
     let act = Act::new(actor, Operation::TerminalPatch, format!("terminal:{terminal}"))
         .because(reason)
         .with("status", status.name());
-    let items = vec![TransactItem::update(Role::Profile, key, update, vec![forms::exists()]), act.record(tenant, cx)];
+    let items = vec![TransactItem::update(Role::Profile, key, update, vec![exists()]), act.record(tenant, cx)];
     Ok(planned(terminal, items, cx))
 }
 
@@ -193,7 +193,7 @@ pub fn plan_code(
     let expires_at = cx.now.plus(ENROLMENT_LIFETIME);
     let profile = Partition::terminal(tenant, terminal).profile();
     let items = vec![
-        TransactItem::check(Role::Profile, profile, vec![forms::exists()]),
+        TransactItem::check(Role::Profile, profile, vec![exists()]),
         forms::issue_code(keys::enrolment(tenant, terminal), code.hash(), expires_at, cx.now),
         Act::new(actor, Operation::EnrolmentCode, format!("terminal:{terminal}")).record(tenant, cx),
     ];

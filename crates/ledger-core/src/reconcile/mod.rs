@@ -13,6 +13,7 @@ mod export;
 mod fact;
 mod facts;
 mod num;
+pub mod run;
 
 pub use breaks::{BreakKind, Finding, Proposal};
 pub use check::{Folded, Scope, fold};

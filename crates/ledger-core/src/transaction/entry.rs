@@ -4,7 +4,6 @@ use super::{Role, TransactItem};
 use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
-use crate::idempotency::{Claim, JournalLink};
 use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::keys::{self, Partition, Shards, Work, attr};
 use crate::money::Delta;
@@ -55,17 +54,13 @@ pub struct Provenance {
     pub now: Timestamp,
 }
 
-impl From<&Claim> for Provenance {
-    fn from(claim: &Claim) -> Self {
-        Self {
-            tenant: claim.tenant.clone(),
-            operation: claim.operation,
-            principal: claim.principal,
-            actor: claim.actor,
-            key: claim.key.as_str().to_owned(),
-            now: claim.now,
-        }
-    }
+/// Where the journal entry of a marker's operation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalLink {
+    /// In whose partition.
+    pub home: Account,
+    /// Under which id.
+    pub id: TransactionId,
 }
 
 impl Entry {

@@ -135,6 +135,11 @@ pub enum RenderedAction {
     ConditionCheck(Item),
 }
 
+/// The item is there. Every update of an account or record of ours is guarded by it: DynamoDB would make a new one.
+pub(crate) fn exists() -> Clause {
+    Clause { condition: Condition::exists(attr::PK), failure: Failure::AccountMissing }
+}
+
 impl TransactItem {
     /// Writes an item that must not exist; `failure` is what it means if it does.
     pub(crate) fn put_new(role: Role, key: Key, item: Item, failure: Failure) -> Self {

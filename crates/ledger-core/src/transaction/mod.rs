@@ -8,12 +8,12 @@ mod projection;
 
 pub use classify::{Broken, Reason, ReasonCode, Rejection, Verdict};
 pub(crate) use entry::changes;
-pub use entry::{Entry, Provenance, Reference};
-pub(crate) use item::Action;
+pub use entry::{Entry, JournalLink, Provenance, Reference};
+pub(crate) use item::{Action, exists};
 pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
+pub use projection::ProjectedRecord;
 
 use crate::account::{self, Account, Posting};
-use crate::idempotency::{Answer, Claim, EventClaim, Flight};
 use crate::keys::Key;
 use crate::money::{Asset, MoneyError};
 use crate::operation::Operation;
@@ -106,54 +106,6 @@ pub enum BuildError {
 }
 
 impl Transaction {
-    /// A draft with its marker, which stores `answer`, and its journal entry.
-    ///
-    /// # Errors
-    /// [`BuildError`] if it can never be right.
-    pub fn seal(draft: &Draft, claim: &Claim, answer: &Answer) -> Result<Self, BuildError> {
-        let link = draft.entry.as_ref().map(Entry::link);
-        Self::marked(vec![claim.marker(answer, link)], draft, &claim.into())
-    }
-
-    /// A draft with its marker in flight: the claim of an operation that calls the payment provider.
-    /// The outflow or inflow is reserved here, before the provider hears of it.
-    ///
-    /// # Errors
-    /// [`BuildError`] if it can never be right.
-    pub fn claimed(draft: &Draft, claim: &Claim, flight: &Flight) -> Result<Self, BuildError> {
-        let link = draft.entry.as_ref().map(Entry::link);
-        Self::marked(vec![flight.marker(claim, link)], draft, &claim.into())
-    }
-
-    /// What the payment provider's answer means in our books, under the marker that it ends. Only
-    /// the holder of the claim can write it: the marker is guarded on its fencing token.
-    ///
-    /// # Errors
-    /// [`BuildError`] if it can never be right.
-    pub fn landed(draft: &Draft, landing: TransactItem, from: &Provenance) -> Result<Self, BuildError> {
-        if landing.role() != Role::Marker {
-            return Err(BuildError::EffectWithoutJournal(landing.role()));
-        }
-        Self::marked(vec![landing], draft, from)
-    }
-
-    /// What an event of the payment provider means in our books, under the event's own marker.
-    ///
-    /// # Errors
-    /// [`BuildError`] if it can never be right.
-    pub fn of_event(draft: &Draft, event: &EventClaim, from: &Provenance) -> Result<Self, BuildError> {
-        let link = draft.entry.as_ref().map(Entry::link);
-        Self::marked(vec![event.marker(link)], draft, from)
-    }
-
-    /// Only a marker that stores a refusal.
-    ///
-    /// # Errors
-    /// [`BuildError`] if it can never be right.
-    pub fn refusal(claim: &Claim, answer: &Answer) -> Result<Self, BuildError> {
-        Self::without_effect(vec![claim.marker(answer, None)])
-    }
-
     /// Actions that move no value and answer no keyed request: configuration, enrolment, job progress.
     ///
     /// # Errors
@@ -179,7 +131,14 @@ impl Transaction {
     }
 
     /// A marker, the draft's actions, and the journal entry if value moves.
-    fn marked(mut items: Vec<TransactItem>, draft: &Draft, from: &Provenance) -> Result<Self, BuildError> {
+    ///
+    /// # Errors
+    /// [`BuildError`] if it can never be right.
+    pub(crate) fn marked(marker: TransactItem, draft: &Draft, from: &Provenance) -> Result<Self, BuildError> {
+        if marker.role() != Role::Marker {
+            return Err(BuildError::EffectWithoutJournal(marker.role()));
+        }
+        let mut items = vec![marker];
         items.extend(draft.items.iter().cloned());
         match &draft.entry {
             None => Self::unmoved(items),
@@ -191,7 +150,7 @@ impl Transaction {
         }
     }
 
-    fn without_effect(items: Vec<TransactItem>) -> Result<Self, BuildError> {
+    pub(crate) fn without_effect(items: Vec<TransactItem>) -> Result<Self, BuildError> {
         match items.iter().find(|item| item.touches_exposure()) {
             Some(item) if item.moves().is_empty() => Err(BuildError::UnmarkedExposure(item.role())),
             Some(_) | None => Self::unmoved(items),

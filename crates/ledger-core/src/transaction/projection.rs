@@ -2,17 +2,35 @@
 //! postings stand in the journal. Here a transaction is made from the records themselves, so that what a
 //! balance gains and what is flagged as credited cannot differ.
 
-use super::{BuildError, Role, TransactItem, Transaction};
+use super::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 use crate::account::{self, Account, Posting};
 use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;
-use crate::forms;
 use crate::ids::{MerchantId, Tenant};
-use crate::keys::{self, Partition, Work, attr};
+use crate::keys::{self, Key, Partition, Work, attr};
 use crate::money::Delta;
-use crate::ops::crediting::Uncredited;
 use crate::time::Timestamp;
-use crate::transaction::Clause;
+
+/// A record whose amounts are added to its merchant's balances once.
+pub trait ProjectedRecord {
+    /// Whose table.
+    fn tenant(&self) -> &Tenant;
+
+    /// Whose balances.
+    fn merchant(&self) -> MerchantId;
+
+    /// What it changes, by asset: a refund takes.
+    fn delta(&self) -> &[Delta];
+
+    /// Its key.
+    fn key(&self) -> Key;
+
+    /// The shard that its due index entry is on.
+    fn shard(&self) -> u32;
+
+    /// Which kind of record it is.
+    fn role(&self) -> Role;
+}
 
 impl Transaction {
     /// Adds what `records` owe to their merchant's balances and flags each of them, under the item of
@@ -21,10 +39,10 @@ impl Transaction {
     /// # Errors
     /// [`BuildError`] if nobody's token guards it, if a record is another merchant's or there twice, and
     /// if there are none or too many.
-    pub(crate) fn projected(
+    pub(crate) fn projected<R: ProjectedRecord>(
         holder: TransactItem,
         (tenant, merchant): (&Tenant, MerchantId),
-        records: &[Uncredited],
+        records: &[R],
         now: Timestamp,
     ) -> Result<Self, BuildError> {
         if holder.role() != Role::Crediting || holder.clauses().is_empty() || holder.touches_balance() {
@@ -38,7 +56,7 @@ impl Transaction {
             return Err(BuildError::Stranger(stranger.role()));
         }
         let mut items = vec![holder];
-        let owed = records.iter().flat_map(Uncredited::delta);
+        let owed = records.iter().flat_map(R::delta);
         for delta in account::net(owed.map(|delta| (delta.asset().clone(), delta)))?.into_values() {
             items.push(added(tenant, merchant, delta, now));
         }
@@ -58,9 +76,9 @@ fn added(tenant: &Tenant, merchant: MerchantId, delta: Delta, now: Timestamp) ->
 
 /// A record counts once: its flag is set on condition that it is not. Its work is to be settled from then on,
 /// on the shard that it was on.
-fn flagged(record: &Uncredited, now: Timestamp) -> TransactItem {
+fn flagged(record: &impl ProjectedRecord, now: Timestamp) -> TransactItem {
     let due = keys::due_partition(record.tenant(), Work::Settle(record.merchant()), record.shard());
     let update = Update::new().set("credited_at", "now", Value::s(now)).set(attr::DUE_PK, "due_pk", Value::S(due));
     let once = Clause { condition: Condition::absent("credited_at"), failure: Failure::AlreadyExists };
-    TransactItem::update(record.role(), record.key(), update, vec![forms::exists(), once])
+    TransactItem::update(record.role(), record.key(), update, vec![exists(), once])
 }

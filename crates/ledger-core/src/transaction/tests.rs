@@ -6,6 +6,7 @@ use crate::account::{Posting, TenantAccount};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
+use crate::idempotency::{Answer, Claim, EventClaim};
 use crate::idempotency::{CanonicalRequest, Fields, IdempotencyKey, Window};
 use crate::ids::{Actor, AuditId, CustomerId, Principal, Tenant, TransactionId};
 use crate::keys::{self, Partition, Shards, attr};
@@ -77,7 +78,7 @@ fn debit(amount: &str) -> TransactItem {
 /// The `number`th of actions that only look.
 fn check(number: u128) -> TransactItem {
     let key = keys::audit(&tenant(), AuditId::new(Uuid::from_u128(number)));
-    TransactItem::check(Role::Audit, key, vec![forms::exists()])
+    TransactItem::check(Role::Audit, key, vec![exists()])
 }
 
 fn checks(count: u128) -> Vec<TransactItem> {
@@ -112,10 +113,10 @@ fn at_least_one_action() {
 fn one_action_a_key() {
     assert_eq!(seal(None, vec![check(1), check(2), check(1)]), Err(BuildError::SameKey(Role::Audit)));
     // The marker's and the entry's keys count too.
-    let own_marker = TransactItem::check(Role::OriginalMarker, claim().marker_key(), vec![forms::exists()]);
+    let own_marker = TransactItem::check(Role::OriginalMarker, claim().marker_key(), vec![exists()]);
     assert_eq!(seal(None, vec![own_marker]), Err(BuildError::SameKey(Role::OriginalMarker)));
     let key = Partition::customer(&tenant(), customer(1)).entry(TransactionId::new(Uuid::from_u128(7)));
-    let own_entry = TransactItem::check(Role::Journal, key, vec![forms::exists()]);
+    let own_entry = TransactItem::check(Role::Journal, key, vec![exists()]);
     let twice = seal(Some(entry(postings())), vec![debit("100"), own_entry]);
     assert_eq!(twice, Err(BuildError::SameKey(Role::Journal)));
     // Two halves of one posting on one item.

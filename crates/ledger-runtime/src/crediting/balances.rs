@@ -15,6 +15,7 @@ use ledger_core::money::{Asset, Balance, Delta};
 use ledger_core::ops::MerchantTerms;
 use ledger_core::ops::crediting::{Crediting, Uncredited, is_credited};
 use ledger_core::reads;
+use ledger_core::transaction::ProjectedRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many records of one shard are asked for at a time.

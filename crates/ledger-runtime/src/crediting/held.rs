@@ -10,7 +10,7 @@ use ledger_core::keys::{Key, Shards, attr};
 use ledger_core::operation::Operation;
 use ledger_core::ops::crediting::{Lease, Setback, Uncredited};
 use ledger_core::reads;
-use ledger_core::transaction::MAX_ITEMS;
+use ledger_core::transaction::{MAX_ITEMS, ProjectedRecord};
 use std::collections::BTreeSet;
 use tokio::time::Instant;
 

@@ -10,7 +10,7 @@ use aws_sdk_eventbridge::operation::put_events::PutEventsOutput;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use futures::future::BoxFuture;
 use ledger_core::events::{Announcement, SOURCE};
-use ledger_core::ops::reconciliation::Run;
+use ledger_core::reconcile::run::Run;
 
 const NO_ANSWER: &str = "no answer";
 

@@ -8,7 +8,7 @@ use aws_sdk_s3::primitives::ByteStream;
 use futures::future::BoxFuture;
 use ledger_core::ids::Tenant;
 use ledger_core::money::{Asset, Delta};
-use ledger_core::ops::reconciliation::{Run, RunState, Tally};
+use ledger_core::reconcile::run::{Run, RunState, Tally};
 use ledger_core::reconcile::{BreakKind, Finding, Proposal};
 use ledger_core::time::Timestamp;
 use serde::Deserialize;

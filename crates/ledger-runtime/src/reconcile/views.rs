@@ -7,8 +7,8 @@ use crate::request;
 use crate::views::{FindingView, Page, RunView};
 use ledger_core::ids::{FindingId, RunId, Tenant};
 use ledger_core::keys::{self};
-use ledger_core::ops::reconciliation::{FoundBreak, Run};
 use ledger_core::reads;
+use ledger_core::reconcile::run::{FoundBreak, Run};
 
 impl App {
     /// A tenant's reconciliations, newest first.

@@ -5,9 +5,10 @@ use crate::cursor::Cursor;
 use crate::problem::Problem;
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
+use ledger_core::canonical::parse_canonical;
 use ledger_core::ids::{
     AdjustmentId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, RefundId, RunId,
-    SettlementId, StaffId, TerminalId, TopupId, TransactionId, least_born_at, parse_canonical,
+    SettlementId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
 };
 use ledger_core::time::UtcDay;
 use serde::de::DeserializeOwned;

@@ -1,6 +1,6 @@
 //! Reconciliations as the operator sees them.
 
-use ledger_core::ops::reconciliation::{FoundBreak, Run};
+use ledger_core::reconcile::run::{FoundBreak, Run};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;

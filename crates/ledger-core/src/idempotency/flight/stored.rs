@@ -4,13 +4,13 @@ use super::{Flight, Parked, Phase};
 use crate::dynamo::{Item, ItemError, Value, read};
 use crate::failure::Failure;
 use crate::idempotency::marker::read_fingerprint;
-use crate::idempotency::{Claim, IdempotencyKey, JournalLink};
+use crate::idempotency::{Claim, IdempotencyKey};
 use crate::ids::{Principal, Tenant, TopupId, parse_uuid};
 use crate::keys::{self, Shards, Work, attr};
 use crate::operation::Operation;
 use crate::psp::{PspRequest, Step};
 use crate::time::Timestamp;
-use crate::transaction::{Role, TransactItem};
+use crate::transaction::{JournalLink, Role, TransactItem};
 
 impl Flight {
     /// The action that takes the key.

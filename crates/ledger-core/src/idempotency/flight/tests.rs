@@ -3,10 +3,11 @@
 
 use super::*;
 use crate::dynamo::Item;
-use crate::idempotency::{CanonicalRequest, Fields, KeyVerdict, Marker, MarkerState, SKEW};
+use crate::idempotency::{CanonicalRequest, Fields, KeyVerdict, Marker, MarkerState};
 use crate::ids::{Actor, CustomerId};
 use crate::psp::PspTerms;
 use crate::psp::Step;
+use crate::time::CLOCK_SKEW;
 use crate::transaction::{Draft, Reason, ReasonCode, RenderedAction, Verdict};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -240,21 +241,21 @@ fn what_is_nearly_a_day_old_is_not_sent_again() {
         assert!(!flight.may_send(now().plus(old)));
     }
     // A clock that went backwards a little is no reason to wait; one that is off by a day is none to send.
-    assert!(flight.may_send(now().minus(SKEW)));
+    assert!(flight.may_send(now().minus(CLOCK_SKEW)));
     assert!(!flight.may_send(now().minus(23 * HOUR)));
     // The age is that of the epoch.
     let (burnt, _) = flight.fail_retryably(true, now().plus(22 * HOUR)).unwrap();
     assert!(burnt.may_send(now().plus(44 * HOUR)));
 }
 
-/// Who sent and who looks may be two machines whose clocks differ by `SKEW`.
+/// Who sent and who looks may be two machines whose clocks differ by `CLOCK_SKEW`.
 #[test]
 fn absence_is_confirmed_after_the_skew_of_clocks() {
     let (flight, listed) = (flight(), Duration::from_secs(10 * 60));
     for confirmed in [Flight::is_absence_confirmed, Flight::is_settled] {
         assert!(!confirmed(&flight, now().plus(listed)));
-        assert!(!confirmed(&flight, now().plus(listed + SKEW).minus(MILLISECOND)));
-        assert!(confirmed(&flight, now().plus(listed + SKEW)));
+        assert!(!confirmed(&flight, now().plus(listed + CLOCK_SKEW).minus(MILLISECOND)));
+        assert!(confirmed(&flight, now().plus(listed + CLOCK_SKEW)));
     }
 }
 
@@ -289,7 +290,7 @@ fn without_an_answer_a_marker_never_lapses() {
     let mut parked = stored(&Flight { phase: Phase::Parked, ..flight.clone() });
     parked.insert("parked".to_owned(), Value::s("attempts"));
     for item in [stored(&flight), stored(&retry), parked] {
-        for later in [SECOND, DAY, 2 * DAY + 2 * SKEW, 4000 * DAY] {
+        for later in [SECOND, DAY, 2 * DAY + 2 * CLOCK_SKEW, 4000 * DAY] {
             let at = now().plus(later);
             assert!(matches!(verdict(&item, at), KeyVerdict::InFlight(_)));
             assert!(!Marker::read(&item).unwrap().lapsed(at));
@@ -321,8 +322,8 @@ fn an_answer_is_replayed_for_a_day_and_refused_for_another() {
     assert_eq!(verdict(&item, at.plus(DAY)), expired);
     assert_eq!(verdict(&item, at.plus(2 * DAY)), expired);
     // The ttl has the skew on it, and whoever reads it allows for as much again.
-    assert_eq!(verdict(&item, at.plus(2 * DAY + 2 * SKEW)), expired);
-    assert_eq!(verdict(&item, at.plus(2 * DAY + 2 * SKEW + SECOND)), KeyVerdict::Free);
+    assert_eq!(verdict(&item, at.plus(2 * DAY + 2 * CLOCK_SKEW)), expired);
+    assert_eq!(verdict(&item, at.plus(2 * DAY + 2 * CLOCK_SKEW + SECOND)), KeyVerdict::Free);
 }
 
 #[test]

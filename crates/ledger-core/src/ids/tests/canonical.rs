@@ -1,6 +1,7 @@
 //! Whatever is parsed has one text: a parser takes a text only if the value is written as just that text.
 
 use crate::account::Account;
+use crate::canonical::parse_canonical;
 use crate::idempotency::{IdempotencyKey, TerminalKey};
 use crate::ids::*;
 use crate::keys::{self, Work};

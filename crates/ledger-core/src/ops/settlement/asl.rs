@@ -2,7 +2,6 @@
 //! `functions/settlement/saga.asl.json`, is this text.
 
 use super::saga::{Outcome, STEPS, Task, WAIT};
-use crate::events::SOURCE;
 use serde_json::{Map, Value, json};
 
 /// Tells that a settlement stopped, beside the metric.
@@ -16,9 +15,9 @@ pub const UNAVAILABLE: &str = "Settlement.Unavailable";
 /// What it calls one that no repetition mends.
 pub const BROKEN: &str = "Settlement.Broken";
 
-/// The state machine's definition.
+/// The state machine's definition. A settlement that stops is announced as an event of `event_source`.
 #[must_use]
-pub fn definition() -> String {
+pub fn definition(event_source: &str) -> String {
     let mut states = Map::new();
     for task in Task::all() {
         add(&mut states, task);
@@ -28,7 +27,7 @@ pub fn definition() -> String {
         "Type": "Task",
         "Resource": "arn:aws:states:::events:putEvents",
         "Parameters": { "Entries": [{
-            "Source": SOURCE,
+            "Source": event_source,
             "DetailType": "CompensationStuck",
             "EventBusName": "default",
             "Detail": {

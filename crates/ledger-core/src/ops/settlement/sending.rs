@@ -7,20 +7,20 @@ use super::destination::Destination;
 use super::record::Settlement;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
-use crate::idempotency::{RESEND_WITHIN, SKEW};
+use crate::idempotency::RESEND_WITHIN;
 use crate::ids::Tenant;
 use crate::psp::{PspKey, PspRequest, Step};
-use crate::time::Timestamp;
+use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{BuildError, Clause, Transaction};
 use std::time::Duration;
 
 /// Whoever has said that it sends sends within this, or not at all.
 pub const SEND_WITHIN: Duration = Duration::from_secs(20);
 /// What was sent has arrived, or never will, after this, by the clocks of two of our machines.
-const QUIET_AFTER: Duration = SKEW.saturating_add(Duration::from_secs(90));
+const QUIET_AFTER: Duration = CLOCK_SKEW.saturating_add(Duration::from_secs(90));
 /// The provider's lists are believed to lack what was made only so long after the epoch began, by the clocks of two of
 /// our machines.
-const LISTED_AFTER: Duration = SKEW.saturating_add(Duration::from_secs(10 * 60));
+const LISTED_AFTER: Duration = CLOCK_SKEW.saturating_add(Duration::from_secs(10 * 60));
 
 /// How far asking the payment provider has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,11 +3,10 @@ use super::saga::{STEPS, WAIT};
 use super::*;
 use crate::bank::{AccountKind, BankAccount, BankParts, Sender, SenderParts};
 use crate::dynamo::{Item, Value, read};
-use crate::idempotency::SKEW;
 use crate::ids::{MerchantId, SettlementId, StaffId, Tenant};
 use crate::keys::Shards;
 use crate::money::{Asset, Balance, Rate, RegionalKey};
-use crate::time::{BusinessDate, Timestamp};
+use crate::time::{BusinessDate, CLOCK_SKEW, Timestamp};
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -263,7 +262,7 @@ fn retries_back_off_up_to_a_longest_pause() {
 
 #[test]
 fn every_state_of_the_machine_exists_and_is_reached() {
-    let machine: serde_json::Value = serde_json::from_str(&definition()).unwrap();
+    let machine: serde_json::Value = serde_json::from_str(&definition(crate::events::SOURCE)).unwrap();
     let states = machine["States"].as_object().unwrap();
     let mut reached = std::collections::BTreeSet::new();
     let mut open = vec![machine["StartAt"].as_str().unwrap().to_owned()];
@@ -355,11 +354,11 @@ fn what_may_be_sent_and_what_is_believed_follows_the_clock() {
     assert!(!sending.may_send(now().minus(hours(23))), "a clock that is behind");
     assert!(sending.is_quiet(now()));
     let sent = Sending { sent_at: Some(now()), ..sending };
-    // Who sent and who looks may be two machines whose clocks differ by `SKEW`.
+    // Who sent and who looks may be two machines whose clocks differ by `CLOCK_SKEW`.
     let quiet = now().plus(Duration::from_secs(90));
-    assert!(!sent.is_quiet(quiet) && sent.is_quiet(quiet.plus(SKEW)));
+    assert!(!sent.is_quiet(quiet) && sent.is_quiet(quiet.plus(CLOCK_SKEW)));
     let listed = now().plus(Duration::from_secs(600));
-    assert!(!sent.is_listed(listed) && sent.is_listed(listed.plus(SKEW)));
+    assert!(!sent.is_listed(listed) && sent.is_listed(listed.plus(CLOCK_SKEW)));
 }
 
 #[test]

@@ -5,7 +5,6 @@ use super::refund_record::TopupRefund;
 use super::{refused, seen};
 use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
-use crate::forms;
 use crate::idempotency::{Answer, Flight, Phase};
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Work, attr};
@@ -15,7 +14,7 @@ use crate::ops::{Context, PlanRefusal, SeenWallet};
 use crate::personal::FreeText;
 use crate::psp::EventId;
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
 
 /// An event that has had no effect and needs a person. The provider keeps its content; we keep why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +102,7 @@ pub fn dismiss(
     let key = keys::kept_event(tenant, event);
     let act = Act::new(decider.actor, Operation::EventDismiss, format!("stripe_event:{event}"));
     let items = vec![
-        TransactItem::update(Role::KeptEvent, key, update, vec![forms::exists(), open]),
+        TransactItem::update(Role::KeptEvent, key, update, vec![exists(), open]),
         act.because(Some(decider.reason)).record(tenant, cx),
     ];
     Ok(Planned { draft: Draft { entry: None, items }, receipt: cx.now })

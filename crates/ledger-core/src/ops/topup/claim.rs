@@ -1,11 +1,11 @@
 //! A customer asks for a top-up: the headroom under the cap is reserved before the provider is asked.
 
-use super::PlannedCall;
 use super::record::{TopupRecord, TopupState};
 use crate::account::Account;
 use crate::failure::Failure;
 use crate::forms;
 use crate::idempotency::Claim;
+use crate::idempotency::PlannedCall;
 use crate::ids::{CustomerId, TopupId};
 use crate::keys;
 use crate::money::{Amount, Asset, AssetSpec, Balance};

@@ -20,7 +20,7 @@ use crate::ops::terms::stored_amount;
 use crate::ops::{PlanRefusal, SeenBalance};
 use crate::psp::PspId;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Entry, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Entry, Role, TransactItem, exists};
 
 /// The attribute of the latest movement, where it is not the first one to the state.
 const ROUND: &str = "round";
@@ -271,7 +271,7 @@ fn money_taken(
         None => forms::holds(&money, Failure::StalePlan),
         Some(_) => seen(attr::BALANCE, "seen", Value::N(available.text())),
     };
-    Ok(division.item(view, (Role::Payer, &Asset::Ecopay), vec![forms::exists(), guard], now))
+    Ok(division.item(view, (Role::Payer, &Asset::Ecopay), vec![exists(), guard], now))
 }
 
 /// Where the points that may be spent cover what is taken, it is enough that they still do; where they do not, what
@@ -285,10 +285,10 @@ fn points_taken(view: &View<'_>, for_points: &ForPoints, now: Timestamp) -> Resu
         None => Division { given: None, owed: None },
     };
     let guards = if division.given.as_ref() == Some(settled) {
-        vec![forms::exists(), forms::holds(settled, Failure::StalePlan)]
+        vec![exists(), forms::holds(settled, Failure::StalePlan)]
     } else {
         let seen_available = seen(attr::BALANCE, "seen", Value::N(seen_points.available.text()));
-        vec![forms::exists(), seen_available, seen(attr::HELD, "seen_held", Value::N(seen_points.held.text()))]
+        vec![exists(), seen_available, seen(attr::HELD, "seen_held", Value::N(seen_points.held.text()))]
     };
     Ok(division.item(view, (Role::Points, &Asset::Point), guards, now))
 }

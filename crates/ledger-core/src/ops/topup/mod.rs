@@ -26,26 +26,7 @@ pub use route::{Effect, Oddity, Routed, View};
 use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;
 use crate::idempotency::IdempotencyKey;
-use crate::ids::TopupId;
-use crate::keys::Shards;
-use crate::psp::PspRequest;
-use crate::transaction::{Clause, Draft};
-use uuid::Uuid;
-
-/// What a claim does, and what the provider is asked for under it.
-#[derive(Clone, Debug)]
-pub struct PlannedCall {
-    /// The reservation and our record.
-    pub draft: Draft,
-    /// The id of what is made.
-    pub resource: Uuid,
-    /// Which top-up it is about.
-    pub topup: TopupId,
-    /// What the provider is asked.
-    pub request: PspRequest,
-    /// Over how many shards the work of recovery is spread.
-    pub shards: Shards,
-}
+use crate::transaction::Clause;
 
 /// The record is as it was read.
 fn seen(attribute: &'static str, name: &'static str, value: Value) -> Clause {

@@ -3,12 +3,13 @@
 
 use super::record::{TopupRecord, TopupState};
 use super::refund_record::{RefundState, RefundStep, TopupRefund};
-use super::{PlannedCall, seen};
+use super::seen;
 use crate::account::Posting;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::idempotency::Claim;
+use crate::idempotency::PlannedCall;
 use crate::ids::{Actor, RefundId};
 use crate::keys::{self, attr};
 use crate::money::{Amount, Asset, Balance};
@@ -17,7 +18,7 @@ use crate::ops::earned::{Earned, TakenBack};
 use crate::ops::{Context, PlanRefusal, TenantTerms, memo_details};
 use crate::personal::FreeText;
 use crate::psp::{PspRequest, PspTerms};
-use crate::transaction::{Clause, Draft, Entry, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Entry, Role, TransactItem, exists};
 
 /// A refund of a top-up that has been read.
 #[derive(Clone, Debug)]
@@ -161,11 +162,11 @@ fn holds(
         Some(points) => {
             let guard = if covered { forms::holds(points, Failure::StalePlan) } else { as_read() };
             let held = forms::hold(tenant, Role::Points, wallet, points, false, cx.now);
-            items.extend(held.map(|item| item.guarded_by(vec![forms::exists(), guard])));
+            items.extend(held.map(|item| item.guarded_by(vec![exists(), guard])));
         }
         None if !covered => {
             let look = forms::look(tenant, Role::Points, wallet, &Asset::Point);
-            items.extend(look.map(|item| item.guarded_by(vec![forms::exists(), as_read()])));
+            items.extend(look.map(|item| item.guarded_by(vec![exists(), as_read()])));
         }
         None => {}
     }
@@ -180,7 +181,7 @@ fn remainder(claim: &Claim, topup: &TopupRecord, refund: &TopupRefund, cx: &Cont
     }
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     let clauses = vec![
-        forms::exists(),
+        exists(),
         seen("state", "seen_state", Value::s(topup.state)),
         seen("refundable", "seen_refundable", Value::N(topup.refundable.text())),
         seen("points_taken_back", "seen_taken_back", Value::N(topup.points_taken_back.text())),

@@ -19,7 +19,7 @@ use crate::ops::debt;
 use crate::ops::{PlanRefusal, SeenWallet, SpentPoints};
 use crate::psp::{Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, RefundStatus, Tags};
 use crate::time::Timestamp;
-use crate::transaction::{Draft, Entry, Provenance, Role, TransactItem};
+use crate::transaction::{Draft, Entry, Provenance, Role, TransactItem, exists};
 use std::time::Duration;
 
 /// When a refund on its way is looked at, should its events get lost.
@@ -327,7 +327,7 @@ pub(super) fn refund_failed(
         remainder = remainder.add("owed", "repaid", Value::N(repaid.debit().text()));
     }
     let remainder = remainder.set(attr::UPDATED_AT, "ua", Value::s(now));
-    let clauses = vec![forms::exists(), seen("owed", "seen_owed", Value::N(topup.owed.text()))];
+    let clauses = vec![exists(), seen("owed", "seen_owed", Value::N(topup.owed.text()))];
     items.push(TransactItem::update(Role::Topup, keys::topup(tenant, topup.id), remainder, clauses));
     let entry = entry(topup, refund, RefundStep::Returned, postings);
     Ok(of(refund, Operation::TopupRefundReturned, Draft { entry: Some(entry), items }))

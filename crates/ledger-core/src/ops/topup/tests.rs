@@ -5,6 +5,7 @@ use super::*;
 use crate::dynamo::Item;
 use crate::idempotency::{CanonicalRequest, Claim, Fields, Window};
 use crate::ids::{Actor, AuditId, CustomerId, Principal, RefundId, StaffId, Tenant, TransactionId};
+use crate::keys::Shards;
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use crate::operation::Operation;
 use crate::ops::{AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SpentPoints, TenantTerms, TopupTerms};
@@ -14,6 +15,7 @@ use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use uuid::Uuid;
 
 fn now() -> Timestamp {
     Timestamp::parse("2026-11-21T03:00:00Z").unwrap()

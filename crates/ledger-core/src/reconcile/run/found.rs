@@ -1,15 +1,11 @@
 //! A break as a run stores it, `BREAK#<run>#<id>` in the tenant's partition.
 
 use crate::account::Account;
-use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
-use crate::failure::Failure;
-use crate::forms::{self, SeenCorrections};
-use crate::ids::{AdjustmentId, FindingId, Tenant};
-use crate::keys;
+use crate::dynamo::{Item, ItemError, Value, read};
+use crate::forms::SeenCorrections;
+use crate::ids::{AdjustmentId, FindingId};
 use crate::money::{Asset, Delta};
-use crate::ops::adjustment::Answered;
 use crate::reconcile::{BreakKind, Finding};
-use crate::transaction::{Clause, Role, TransactItem};
 
 /// A break as a run stored it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,14 +32,6 @@ pub struct FoundBreak {
     pub seen: Option<SeenCorrections>,
     /// The adjustment that was asked for, if one was.
     pub adjustment: Option<AdjustmentId>,
-}
-
-/// A break is answered by one adjustment: what is rejected is asked for again after the next run.
-pub(in crate::ops) fn answered(tenant: &Tenant, answered: &Answered, by: AdjustmentId) -> TransactItem {
-    let once = Clause { condition: Condition::absent("adjustment_id"), failure: Failure::AlreadyExists };
-    let update = Update::new().set("adjustment_id", "adjustment", Value::s(by));
-    let key = keys::found_break(tenant, answered.run, answered.finding);
-    TransactItem::update(Role::Reconciliation, key, update, vec![forms::exists(), once])
 }
 
 pub(super) fn stored(id: FindingId, found: &Finding) -> Item {

@@ -4,17 +4,16 @@
 mod found;
 
 pub use found::FoundBreak;
-pub(super) use found::answered;
 
-use super::audit::Act;
-use super::{Context, PlanRefusal};
+use super::{BreakKind, Finding};
 use crate::dynamo::{Item, ItemError, Update, Value, read};
 use crate::failure::Failure;
 use crate::ids::{Actor, FindingId, RunId, StaffId, Tenant, TransactionId};
 use crate::keys::{self, Work, attr};
 use crate::lease::{self, Holder};
 use crate::operation::Operation;
-use crate::reconcile::{BreakKind, Finding};
+use crate::ops::audit::Act;
+use crate::ops::{Context, PlanRefusal};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{BuildError, Draft, Planned, Role, TransactItem, Transaction};
 use std::collections::BTreeMap;
