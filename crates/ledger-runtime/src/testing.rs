@@ -2,6 +2,7 @@
 //! What the engine never does (throttle, conflict, hang, fail half-way) is written into the script.
 
 pub(crate) mod server;
+pub(crate) mod terminal_vectors;
 
 use crate::clock::Clock;
 use crate::dynamo::{Dynamo, scripted_client};

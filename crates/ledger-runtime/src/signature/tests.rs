@@ -7,6 +7,7 @@ use http::{HeaderName, HeaderValue};
 use httpsig::prelude::{HttpSignatureBase, HttpSignatureParams, SecretKey, SigningKey};
 
 mod refusals;
+mod vectors;
 
 const PRIVATE: &str = "-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgpflwuH2azxJUlA4S

@@ -20,6 +20,8 @@ use sha2::{Digest, Sha256};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tower::Service;
 
+mod vectors;
+
 const OLD_PRIVATE: &str = "-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgpflwuH2azxJUlA4S
 KgHzhkfyb3cdJ4FC+449GdzLU7yhRANCAASN9PR7DXyMEtH0LdBmM3sC76nZEths
