@@ -5,6 +5,7 @@
 use ledger_runtime::metrics::{Metric, NAMESPACE};
 use ledger_tests::cloud::Template;
 use ledger_tests::cloud::alarms::{self, Alarm, Watched};
+use ledger_tests::cloud::operations;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -132,19 +133,68 @@ fn what_must_be_watched_is() {
     assert!(query.contains(" GROUP BY tenant"), "{query}");
 }
 
+/// The page and the section that an alarm's description names.
+fn section_named(alarm: &Alarm) -> (&str, &str) {
+    let named = alarm.description.split_once("docs/operations/").and_then(|(_, rest)| rest.split_once(", \""));
+    let named = named.and_then(|(page, rest)| Some((page, rest.split_once('"')?.0)));
+    named.unwrap_or_else(|| panic!("{} names no section: {}", alarm.id, alarm.description))
+}
+
+fn name_of(alarm: &Alarm) -> &str {
+    alarm.id.strip_suffix("Alarm").unwrap_or(&alarm.id)
+}
+
 #[test]
 fn every_alarm_calls_somebody_and_says_what_to_do() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../RUNBOOK.md");
-    let runbook = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("RUNBOOK.md: {error}"));
-    let headings = runbook.lines().filter(|line| line.starts_with("##"));
-    let sections: BTreeSet<&str> = headings.map(|line| line.trim_start_matches('#').trim()).collect();
+    let pages = operations::pages();
     for alarm in every() {
         let [topic] = &alarm.topics[..] else { panic!("{} calls {:?}", alarm.id, alarm.topics) };
         assert!([PAGE, TICKET].contains(&topic.as_str()), "{} calls {topic}", alarm.id);
         assert!(!alarm.watched.is_empty(), "{} looks at nothing", alarm.id);
-        let named = alarm.description.split_once("RUNBOOK.md, \"").and_then(|(_, rest)| rest.split_once('"'));
-        let (section, _) = named.unwrap_or_else(|| panic!("{} names no section: {}", alarm.id, alarm.description));
-        assert!(sections.contains(section), "{}: RUNBOOK.md has no section {section:?}", alarm.id);
+        assert!(alarm.description.len() <= 1024, "{}: CloudWatch takes 1,024 characters", alarm.id);
+        let (page, section) = section_named(&alarm);
+        let page = pages.get(page).unwrap_or_else(|| panic!("{}: no page docs/operations/{page}", alarm.id));
+        assert!(page.sections().contains(section), "{}: {} has no section {section:?}", alarm.id, page.name);
+        let named = format!("`{}", name_of(&alarm));
+        assert!(page.text.contains(&named), "{}: {} does not name it", alarm.id, page.name);
+    }
+}
+
+#[test]
+fn the_index_of_operations_leads_from_every_alarm_to_its_section() {
+    let (pages, alarms) = (operations::pages(), every());
+    let rows = pages["index.md"].rows();
+    for alarm in &alarms {
+        let of_alarm: Vec<_> = rows.iter().filter(|row| row.names.contains(&name_of(alarm))).collect();
+        let [row] = of_alarm[..] else { panic!("{}: {} rows of the index name it", alarm.id, of_alarm.len()) };
+        let (page, section) = section_named(alarm);
+        assert_eq!(row.target, format!("{page}#{}", operations::anchor(section)), "{}", alarm.id);
+        let calls = if alarm.topics == [PAGE] { "page" } else { "ticket" };
+        assert_eq!(row.second, calls, "{}", alarm.id);
+    }
+    let known: BTreeSet<&str> = alarms.iter().map(name_of).collect();
+    let named = rows.iter().flat_map(|row| row.names.iter().copied());
+    assert_eq!(named.filter(|name| !known.contains(name)).collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
+#[test]
+fn pages_of_operations_are_short_and_their_links_lead_somewhere() {
+    let pages = operations::pages();
+    for page in pages.values() {
+        let words = page.text.split_whitespace().count();
+        assert!(words <= 1500, "{} has {words} words: split it", page.name);
+        for link in page.links().into_iter().filter(|link| !link.starts_with("http")) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { Some(page) } else { pages.get(file) };
+            let leads = match target {
+                Some(target) if !anchor.is_empty() => {
+                    target.sections().iter().any(|section| operations::anchor(section) == anchor)
+                }
+                Some(_) => true,
+                None => operations::folder().join(file).is_file(),
+            };
+            assert!(leads, "{}: the link {link} leads nowhere", page.name);
+        }
     }
 }
 

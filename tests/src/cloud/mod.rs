@@ -5,6 +5,7 @@ pub mod alarms;
 pub mod authorization;
 pub mod gate;
 pub mod iam;
+pub mod operations;
 pub mod parameters;
 pub mod proxy;
 pub mod refs;

@@ -1,7 +1,7 @@
 //! What a deployment sets: production says what it must, and nothing is on by default that a fresh account refuses.
 
 use ledger_tests::cloud::parameters::{Parameters, of_environment, refused};
-use ledger_tests::cloud::{Template, alarms};
+use ledger_tests::cloud::{Template, alarms, operations};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -196,9 +196,14 @@ fn documents_name_what_the_template_has() {
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
     };
     let first = read("docs/first-deployment.md");
-    for document in [&first, &read("RUNBOOK.md")] {
+    let pages = operations::pages();
+    let all_pages: String = pages.values().map(|page| page.text.as_str()).collect();
+    for document in [&first, &all_pages] {
         assert!(named(document, "out ").len() > 3 && !named(document, "$STACK-").is_empty());
-        assert_eq!(unknown(&template, document), NONE);
+    }
+    assert_eq!(unknown(&template, &first), NONE, "docs/first-deployment.md");
+    for page in pages.values() {
+        assert_eq!(unknown(&template, &page.text), NONE, "docs/operations/{}", page.name);
     }
     assert_eq!(unknown(&template, "$(out NoSuchUrl) and $STACK-NoSuch"), ["NoSuchUrl", "NoSuch"]);
     // What is off until an account can bear it, or must be said, is a prerequisite there.

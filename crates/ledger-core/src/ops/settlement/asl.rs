@@ -44,7 +44,7 @@ pub fn definition(event_source: &str) -> String {
     });
     states.insert(ANNOUNCE.to_owned(), announced);
     let stuck = json!({ "Type": "Fail", "Error": "Settlement.Stuck",
-        "Cause": "The settlement stopped. Its record says where. An operator resumes it: RUNBOOK.md, CompensationStuck." });
+        "Cause": "The settlement stopped. Its record says where. To resume it: docs/operations/settlements.md." });
     states.insert("Stuck".to_owned(), stuck);
     let first = STEPS.first().map(|step| state(Task::Do(*step))).unwrap_or_default();
     let machine = json!({
