@@ -140,8 +140,10 @@ fn section_named(alarm: &Alarm) -> (&str, &str) {
     named.unwrap_or_else(|| panic!("{} names no section: {}", alarm.id, alarm.description))
 }
 
+/// An alarm's name, without the stack and the tenant.
 fn name_of(alarm: &Alarm) -> &str {
-    alarm.id.strip_suffix("Alarm").unwrap_or(&alarm.id)
+    let id = alarm.id.split('&').next().unwrap_or_default();
+    id.strip_suffix("Alarm").unwrap_or(id)
 }
 
 #[test]

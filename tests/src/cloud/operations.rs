@@ -73,15 +73,15 @@ impl Page {
     /// The rows of its tables that begin with names in backticks and have a link.
     #[must_use]
     pub fn rows(&self) -> Vec<Row<'_>> {
-        let rows = self.lines().filter_map(|line| line.strip_prefix("| `"));
-        let row = |line: &'_ str| -> Option<Row<'_>> {
-            let (names, rest) = line.split_once(" |")?;
-            let (second, rest) = rest.split_once(" |")?;
-            let (target, _) = rest.split_once("](")?.1.split_once(')')?;
-            Some(Row { names: names.split('`').step_by(2).collect(), second: second.trim(), target })
-        };
-        rows.filter_map(row).collect()
+        self.lines().filter_map(|line| line.strip_prefix("| `")).filter_map(row).collect()
     }
+}
+
+fn row(line: &str) -> Option<Row<'_>> {
+    let (names, rest) = line.split_once(" |")?;
+    let (second, rest) = rest.split_once(" |")?;
+    let (target, _) = rest.split_once("](")?.1.split_once(')')?;
+    Some(Row { names: names.split('`').step_by(2).collect(), second: second.trim(), target })
 }
 
 /// The anchor that a heading has.
