@@ -8,6 +8,7 @@ pub mod bulk;
 pub mod chance;
 #[cfg(feature = "stack")]
 pub mod cloud;
+pub mod documents;
 pub mod engine;
 pub mod golden;
 #[cfg(feature = "stack")]

@@ -1,6 +1,7 @@
-//! The absences that ARCHITECTURE.md promises, looked for in the sources.
+//! The absences that docs/architecture/absences.md promises, looked for in the sources, and the documents' links.
 
-use ledger_tests::sources;
+use ledger_tests::documents::{broken_links, documents, named_paths};
+use ledger_tests::{sources, tree};
 use std::path::Path;
 
 /// The text of a source file before its unit tests, without comments.
@@ -205,5 +206,26 @@ fn modules_use_only_modules_before_them() {
             seen.insert(module.to_owned());
         }
         assert_eq!(seen, order.into_iter().collect(), "{package}: lib.rs lists a module that does not exist");
+    }
+}
+
+#[test]
+fn documents_link_to_files_that_exist() {
+    let read = |path: &Path| std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let mut broken = Vec::new();
+    for document in documents() {
+        let name = document.strip_prefix(tree::root()).unwrap().display().to_string();
+        broken.extend(broken_links(&document, read).into_iter().map(|link| format!("{name}: {link}")));
+    }
+    assert!(broken.is_empty(), "links without a file or heading:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn documents_name_paths_that_exist() {
+    // The changelog names files as they were.
+    for document in documents().into_iter().filter(|document| !document.ends_with("CHANGELOG.md")) {
+        for path in named_paths(&std::fs::read_to_string(&document).unwrap()) {
+            assert!(tree::root().join(&path).exists(), "{} names {path}", document.display());
+        }
     }
 }
