@@ -1,13 +1,29 @@
-//! Every function has this test: without its environment it says in one line what is missing, and ends.
-//! For it cargo builds the function's binary, which `tests/tests/lambda.rs` runs.
+//! Each function without its environment says in one line what is missing, and ends. For this test cargo builds the
+//! functions' binaries, which `tests/tests/lambda.rs` runs.
 
 use std::process::Command;
 
 #[test]
-fn without_its_environment_it_says_so_and_ends() {
-    let binary = env!(concat!("CARGO_BIN_EXE_", env!("CARGO_PKG_NAME")));
-    let ended = Command::new(binary).env_clear().output().unwrap();
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert_eq!((ended.status.code(), said.lines().count()), (Some(1), 1), "{said}");
-    assert!(ended.stdout.is_empty(), "{}", String::from_utf8_lossy(&ended.stdout));
+fn function_without_its_environment_says_so_and_ends() {
+    let binaries = [
+        env!("CARGO_BIN_EXE_admin"),
+        env!("CARGO_BIN_EXE_crediting"),
+        env!("CARGO_BIN_EXE_customer"),
+        env!("CARGO_BIN_EXE_jobs"),
+        env!("CARGO_BIN_EXE_merchant"),
+        env!("CARGO_BIN_EXE_migrate"),
+        env!("CARGO_BIN_EXE_outbox"),
+        env!("CARGO_BIN_EXE_reconcile"),
+        env!("CARGO_BIN_EXE_reconcile-export"),
+        env!("CARGO_BIN_EXE_settlement"),
+        env!("CARGO_BIN_EXE_stripe-webhook"),
+        env!("CARGO_BIN_EXE_terminal"),
+        env!("CARGO_BIN_EXE_token-claims"),
+    ];
+    for binary in binaries {
+        let ended = Command::new(binary).env_clear().output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!((ended.status.code(), said.lines().count()), (Some(1), 1), "{binary}: {said}");
+        assert!(ended.stdout.is_empty(), "{binary}: {}", String::from_utf8_lossy(&ended.stdout));
+    }
 }

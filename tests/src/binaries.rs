@@ -43,7 +43,7 @@ pub fn build(packages: &[&str], profile: &str) -> PathBuf {
     let mut command = Command::new(cargo);
     command.args(["build", "--offline", "--quiet", "--profile", profile]).current_dir(root());
     for package in packages {
-        command.args(["--package", package, "--bin", package]);
+        command.args(["--package", package_of(package), "--bin", package]);
     }
     assert!(command.status().is_ok_and(|status| status.success()), "{packages:?} do not build");
     folder_of(profile)
@@ -62,6 +62,11 @@ fn own_folder() -> PathBuf {
     if folder.ends_with("deps") { folder.parent().expect("a profile") } else { folder }.to_owned()
 }
 
+/// A function's binary is of the package `ledger-aws`.
+fn package_of(binary: &str) -> &str {
+    if root().join(format!("functions/{binary}")).is_dir() { "ledger-aws" } else { binary }
+}
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
@@ -77,7 +82,7 @@ fn is_stale(folder: &Path, package: &str) -> bool {
 fn sources(package: &str) -> Vec<PathBuf> {
     let function = format!("functions/{package}/src");
     let folders: &[&str] = if root().join(&function).is_dir() {
-        &[&function, "crates/ledger-core/src", "crates/ledger-runtime/src"]
+        &[&function, "crates/ledger-core/src", "crates/ledger-runtime/src", "crates/ledger-aws/src"]
     } else {
         &["crates", "functions"]
     };

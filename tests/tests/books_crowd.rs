@@ -4,7 +4,7 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
-use ledger_runtime::lambda::Due;
+use ledger_runtime::worker::Due;
 use ledger_tests::chance::{Dice, killed_after};
 use ledger_tests::cloud::gate;
 use ledger_tests::http::books::opt_text;

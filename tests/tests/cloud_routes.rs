@@ -6,11 +6,13 @@ use ledger_local::faces::FACES;
 use ledger_local::gateway::CORS;
 use ledger_local::stripe::Simulator;
 use ledger_runtime::clock::Clock;
+use ledger_runtime::readback::MetricSource;
 use ledger_tests::cloud::Template;
 use ledger_tests::cloud::template::{Route, Schedule};
 use ledger_tests::http::{Call, Who, host};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
@@ -49,10 +51,12 @@ fn document() -> Value {
 /// The function of each operation, as the code has it.
 async fn of_code() -> BTreeMap<Route, String> {
     let nowhere = "http://127.0.0.1:9";
-    let (app, _) = host::app((host::client(nowhere).await, "ecopay"), Clock::system(), &Simulator::access_at(nowhere));
+    let (app, counting) =
+        host::app((host::client(nowhere).await, "ecopay"), Clock::system(), &Simulator::access_at(nowhere));
     let mut routes = BTreeMap::new();
+    let metrics: Arc<dyn MetricSource> = Arc::new(counting);
     for (name, face) in FACES {
-        let document = face(&app).into_openapi();
+        let document = face(&app, &metrics).into_openapi();
         let document = serde_json::to_value(&document).expect("JSON");
         routes.extend(of_document(&document).into_iter().map(|route| (route, name.to_owned())));
     }

@@ -31,7 +31,7 @@ impl Later {
         let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
         let host =
             Host::with_app(
-                |backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe).0 },
+                |backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe) },
             );
         Self { world: World::with_terms(host, tenant, |_| {}).await, ahead_s }
     }

@@ -29,8 +29,8 @@ impl Rig {
         let host = Host::with_app(move |backend| async move {
             let (app, counting) =
                 wire.app((&backend.dynamodb_url, &backend.table), hasty, Clock::system(), &backend.stripe).await;
-            assert!(counts.set(counting).is_ok(), "mounted once");
-            app
+            assert!(counts.set(counting.clone()).is_ok(), "mounted once");
+            (app, counting)
         });
         let stage = Stage::set(World::with_terms(host, tenant, |_| {}).await).await;
         let _ = stage.paid("1").await;

@@ -312,9 +312,7 @@ async fn what_is_not_captured_in_time_comes_back() {
     let (ahead, system) = (Arc::clone(&ahead_s), Clock::system());
     let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
     let host =
-        Host::with_app(
-            |backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe).0 },
-        );
+        Host::with_app(|backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe) });
     let for_an_hour = |terms: &mut ledger_core::ops::TenantTerms| terms.hold_hours = HoldHours::new(1);
     let stage = Stage::set(World::with_terms(Arc::clone(&host), "hold-expiry", for_an_hour).await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);

@@ -48,7 +48,7 @@ async fn a_thousand_payments_sent_one_to_three_times() {
     let tap = Tap::default();
     let wire = tap.clone();
     let host = Host::with_app(|backend| async move {
-        wire.app((&backend.dynamodb_url, &backend.table), false, Clock::system(), &backend.stripe).await.0
+        wire.app((&backend.dynamodb_url, &backend.table), false, Clock::system(), &backend.stripe).await
     });
     let world = World::with_terms(host, "load", |_| {}).await;
     let merchant = world.merchant().await;

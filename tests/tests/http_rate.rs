@@ -43,8 +43,8 @@ impl Rig {
         let host = Host::with_app(move |backend| async move {
             let (app, counting) =
                 wire.app((&backend.dynamodb_url, &backend.table), hasty, clock, &backend.stripe).await;
-            assert!(counts.set(counting).is_ok(), "mounted once");
-            app
+            assert!(counts.set(counting.clone()).is_ok(), "mounted once");
+            (app, counting)
         });
         Self { host, tap, counting, start, ahead_ms }
     }
@@ -196,7 +196,7 @@ async fn two_environments_share_one_budget() {
     let table = rig.host.stack().table().to_owned();
     let second = Stack::start_with(StackConfig { store, table, ..StackConfig::in_memory() }, |backend| async move {
         let client = host::functions_client(&backend.dynamodb_url).await;
-        Ok(host::mounted(host::app((client, &backend.table), clock, &backend.stripe).0))
+        Ok(host::mounted(host::app((client, &backend.table), clock, &backend.stripe)))
     });
     let second = Box::pin(second).await.expect("a second environment");
     let grant = world.grant_of("customer", &customer.id, None);

@@ -21,7 +21,7 @@ async fn tapped(tenant: &str) -> (Stage, Tap) {
     let tap = Tap::default();
     let of_app = tap.clone();
     let host = Host::with_app(|backend| async move {
-        of_app.app((&backend.dynamodb_url, &backend.table), false, Clock::system(), &backend.stripe).await.0
+        of_app.app((&backend.dynamodb_url, &backend.table), false, Clock::system(), &backend.stripe).await
     });
     let stage = Stage::set(World::with_terms(host, tenant, |_| {}).await).await;
     // Stripe's events come in their own time, and would be counted.

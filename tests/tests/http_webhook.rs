@@ -31,8 +31,8 @@ impl Rig {
         let host = Host::with_app(move |backend| async move {
             let (app, counting) =
                 wire.app((&backend.dynamodb_url, &backend.table), true, Clock::system(), &backend.stripe).await;
-            assert!(of_app.set(counting).is_ok(), "mounted once");
-            app
+            assert!(of_app.set(counting.clone()).is_ok(), "mounted once");
+            (app, counting)
         });
         let world = World::with_terms(Arc::clone(&host), tenant, |_| {}).await;
         world.hold_deliveries().await;
@@ -223,7 +223,7 @@ async fn two_processes_and_64_deliveries_are_one_credit() {
     let (url, stripe) = (rig.host.stack().dynamodb_url().to_owned(), rig.host.stack().stripe().clone());
     let table = rig.host.stack().table().to_owned();
     let second = Host::with_app(move |_| async move {
-        host::app((host::functions_client(&url).await, &table), Clock::system(), &stripe).0
+        host::app((host::functions_client(&url).await, &table), Clock::system(), &stripe)
     });
     let faces = [rig.world.api.clone(), Api::new(&second.stack().url())];
     for round in 1..=3 {

@@ -25,8 +25,8 @@ async fn knowing(tenant: &str, secrets: &'static [&'static str]) -> (World, Arc<
         let webhook_secrets = secrets.iter().map(|secret| Masked::new((*secret).to_owned())).collect();
         let stripe = StripeConfig { webhook_secrets, ..backend.stripe };
         let (app, counting) = host::app((backend.dynamodb, &backend.table), Clock::system(), &stripe);
-        assert!(of_app.set(counting).is_ok(), "mounted once");
-        app
+        assert!(of_app.set(counting.clone()).is_ok(), "mounted once");
+        (app, counting)
     });
     (World::with_terms(host, tenant, |_| {}).await, counters)
 }

@@ -23,11 +23,14 @@ use ledger_runtime::config::{Config, STRIPE_URL_DEFAULT, StripeConfig};
 use ledger_runtime::dynamo::Dynamo;
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::Ledger;
-use ledger_runtime::lambda::Due;
 use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::psp::{Stripe, StripeError};
-use ledger_runtime::reconcile::Settings;
+use ledger_runtime::publishing::Publisher;
+use ledger_runtime::readback::MetricSource;
+use ledger_runtime::reconcile::{Outlets, Settings};
 use ledger_runtime::routing;
+use ledger_runtime::settlement::{Sagas, Settler};
+use ledger_runtime::worker::Due;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,16 +63,16 @@ const RATE_LIMITED: &str = "RateLimited";
 /// Whose callers are not: nobody knows yet to whose requests they would count.
 const UNLIMITED: [&str; 2] = ["/v1/terminal/enrolments", "/v1/webhooks/stripe"];
 
-/// A function's routes over its state.
-pub type Face = fn(&App) -> OpenApiRouter<App>;
+/// A function's routes over its state and the metrics that it reads back.
+pub type Face = fn(&App, &Arc<dyn MetricSource>) -> OpenApiRouter<App>;
 
 /// The functions behind the API, named as their folders are, in the document's order.
 pub const FACES: [(&str, Face); 5] = [
-    ("customer", customer::router),
-    ("merchant", merchant::router),
-    ("admin", admin::router),
-    ("terminal", terminal::router),
-    ("stripe-webhook", stripe_webhook::router),
+    ("customer", |_, _| customer::router()),
+    ("merchant", |_, _| merchant::router()),
+    ("admin", |_, metrics| admin::router(Arc::clone(metrics))),
+    ("terminal", |app, _| terminal::router(app)),
+    ("stripe-webhook", |_, _| stripe_webhook::router()),
 ];
 
 /// The running store that the functions work on.
@@ -130,7 +133,9 @@ pub enum MountError {
 /// When the demo data cannot be written.
 pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     let backend = Backend { dynamodb: worker_failures::named_calls(&backend.dynamodb), ..backend };
-    let app = app(&backend)?;
+    let (app, counting) = app(&backend)?;
+    let metrics: Arc<dyn MetricSource> = Arc::new(counting);
+    let ports = Ports::of(&app, &backend);
     let demo = Demo::fixed();
     seed::seed(app.ledger(), &demo, backend.terminal_file.as_deref()).await?;
     let mut tenants = vec![demo.tenant.clone()];
@@ -144,15 +149,15 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
         // A phase of a migration settles with time, of which no due work tells.
         let steady = |every| Pace::of(every, None);
         let migrating = if tenant.as_str() == legacy::TENANT { steady(MIGRATE_EVERY) } else { pace(MIGRATE_EVERY) };
-        tokio::spawn(carry_on_jobs(app.clone(), tenant.clone(), pace(JOBS_EVERY)));
+        tokio::spawn(carry_on_jobs(app.clone(), Arc::clone(&ports.sagas), tenant.clone(), pace(JOBS_EVERY)));
         tokio::spawn(credit(app.clone(), tenant.clone(), pace(CREDIT_EVERY)));
         tokio::spawn(recover(app.clone(), tenant.clone(), pace(RECOVER_EVERY)));
-        tokio::spawn(publish(app.clone(), tenant.clone(), pace(PUBLISH_EVERY)));
-        tokio::spawn(reconcile(app.clone(), tenant.clone(), pace(RECONCILE_EVERY)));
+        tokio::spawn(publish(app.clone(), ports.publisher.clone(), tenant.clone(), pace(PUBLISH_EVERY)));
+        tokio::spawn(reconcile(app.clone(), ports.outlets.clone(), tenant.clone(), pace(RECONCILE_EVERY)));
         tokio::spawn(migrate(app.clone(), tenant, migrating));
     }
-    let (router, openapi) = routes(&app).split_for_parts();
-    let beside = settlement::dev_router(app.settler(), backend.kyc);
+    let (router, openapi) = routes(&app, &metrics).split_for_parts();
+    let beside = settlement::dev_router(ports.settler, backend.kyc);
     Ok(Mounted { faces: routing::finish(router, app), openapi: completed(openapi), demo, beside })
 }
 
@@ -160,31 +165,50 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
 ///
 /// # Errors
 /// When Stripe's client cannot be made.
-pub fn app(backend: &Backend) -> Result<App, StripeError> {
+pub fn app(backend: &Backend) -> Result<(App, Counting), StripeError> {
     let stripe = Stripe::new(&backend.stripe, &backend.table)?;
-    Ok(without_stripe(backend).with_psp(stripe, &backend.stripe))
+    let (app, counting) = without_stripe(backend);
+    Ok((app.with_psp(stripe, &backend.stripe), counting))
 }
 
-fn without_stripe(backend: &Backend) -> App {
+fn without_stripe(backend: &Backend) -> (App, Counting) {
     let (clock, entropy) = (Clock::system(), Entropy::system());
     let dynamo = Dynamo::from_client(backend.dynamodb.clone(), &backend.table, entropy.clone());
     let counting = Counting::new(clock.clone());
     let metrics = Metrics::to(counting.clone());
     let config = Config { tenant_requests: backend.tenant_requests, ..Config::of_table(&backend.table) };
-    let app = App::new(Ledger::new(dynamo, clock, entropy, metrics), config)
-        .with_metric_source(counting)
-        .with_event_sink(backend.events.clone());
-    let app = app.with_kyc(Arc::new(backend.kyc.clone())).with_payout_files(Arc::new(backend.payouts.clone()));
-    let app = app.with_reports(Arc::new(backend.reports.clone())).with_announcer(Arc::new(backend.events.clone()));
-    let sagas = LocalSagas::new(app.settler());
-    app.with_sagas(Arc::new(sagas))
+    (App::new(Ledger::new(dynamo, clock, entropy, metrics), config), counting)
+}
+
+/// What stands in for the services of AWS that workers use.
+struct Ports {
+    publisher: Publisher,
+    settler: Settler,
+    sagas: Arc<dyn Sagas>,
+    outlets: Outlets,
+}
+
+impl Ports {
+    fn of(app: &App, backend: &Backend) -> Self {
+        let (kyc, files) = (Arc::new(backend.kyc.clone()), Arc::new(backend.payouts.clone()));
+        let settler = Settler::new(app, Some(kyc), Some(files));
+        Self {
+            publisher: Publisher::new(app, Arc::new(backend.events.clone())),
+            sagas: Arc::new(LocalSagas::new(settler.clone())),
+            settler,
+            outlets: Outlets {
+                reports: Some(Arc::new(backend.reports.clone())),
+                announcer: Some(Arc::new(backend.events.clone())),
+            },
+        }
+    }
 }
 
 /// Every function's routes under one document.
 #[must_use]
-pub fn routes(app: &App) -> OpenApiRouter<App> {
+pub fn routes(app: &App, metrics: &Arc<dyn MetricSource>) -> OpenApiRouter<App> {
     let empty = OpenApiRouter::with_openapi(document());
-    FACES.iter().fold(empty, |routes, (_, face)| routes.merge(face(app)))
+    FACES.iter().fold(empty, |routes, (_, face)| routes.merge(face(app, metrics)))
 }
 
 /// The OpenAPI document, as it is kept in the repository. Nothing is started for it.
@@ -210,13 +234,15 @@ pub fn openapi_json() -> String {
         legacy: None,
         activity: None,
     };
-    let document = completed(routes(&without_stripe(&backend)).into_openapi());
+    let (app, counting) = without_stripe(&backend);
+    let metrics: Arc<dyn MetricSource> = Arc::new(counting);
+    let document = completed(routes(&app, &metrics).into_openapi());
     document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
 }
 
 /// What a schedule does on AWS: carries the tenant's bulk grants on, gives back what was held for too long,
 /// starts its settlements and seals its audit trail.
-async fn carry_on_jobs(app: App, tenant: Tenant, mut pace: Pace) {
+async fn carry_on_jobs(app: App, sagas: Arc<dyn Sagas>, tenant: Tenant, mut pace: Pace) {
     let mut jobs_failures = WorkerFailures::of("holds and bulk grants");
     let mut settlement_failures = WorkerFailures::of("settlements");
     let mut sealing_failures = WorkerFailures::of("sealing");
@@ -224,7 +250,7 @@ async fn carry_on_jobs(app: App, tenant: Tenant, mut pace: Pace) {
         pace.wait(&app).await;
         let ends = [
             jobs_failures.watch(jobs::run_due(&app, &tenant)).await,
-            settlement_failures.watch(jobs::start_settlements(&app, &tenant)).await,
+            settlement_failures.watch(jobs::start_settlements(&app, sagas.as_ref(), &tenant)).await,
             sealing_failures.watch(jobs::seal_trail(&app, &tenant)).await,
         ];
         pace.ended(ends.iter().all(|is_clean| *is_clean), &app, &tenant, &[reads::holds_due, reads::settlements_due])
@@ -254,25 +280,25 @@ async fn recover(app: App, tenant: Tenant, mut pace: Pace) {
 }
 
 /// And so does the stream: publishes the tenant's journal entries.
-async fn publish(app: App, tenant: Tenant, mut pace: Pace) {
+async fn publish(app: App, publisher: Publisher, tenant: Tenant, mut pace: Pace) {
     let due = Due::everything(tenant.clone());
     let mut failures = WorkerFailures::of("publishing");
     loop {
         pace.wait(&app).await;
-        let is_clean = failures.watch(outbox::publish_due(&app, &due)).await;
+        let is_clean = failures.watch(outbox::publish_due(&app, Some(&publisher), &due)).await;
         pace.ended(is_clean, &app, &tenant, &[]).await;
     }
 }
 
 /// What one more schedule does on AWS: runs the reconciliations that somebody asked for. A stack that is started
 /// for an hour has no nights.
-async fn reconcile(app: App, tenant: Tenant, mut pace: Pace) {
+async fn reconcile(app: App, outlets: Outlets, tenant: Tenant, mut pace: Pace) {
     let due = Due::everything(tenant.clone());
     let settings = Settings { nightly: false, ..Settings::of(&app) };
     let mut failures = WorkerFailures::of("reconciliation");
     loop {
         pace.wait(&app).await;
-        let is_clean = failures.watch(reconcile::run_as(&app, &due, &settings)).await;
+        let is_clean = failures.watch(reconcile::run_as((&app, &outlets), &due, &settings)).await;
         pace.ended(is_clean, &app, &tenant, &[]).await;
     }
 }

@@ -8,13 +8,9 @@ use crate::identity::Caller;
 use crate::metrics::{Metric, Metrics};
 use crate::problem::Problem;
 use crate::psp::Psp;
-use crate::publishing::EventSink;
 use crate::rate::Limiter;
-use crate::readback::MetricSource;
-use crate::reconcile::{Announcer, ReportFiles};
 use crate::request::RequestKey;
 use crate::secrets::SecretSource;
-use crate::settlement::{Kyc, PayoutFiles, Sagas, Settler};
 use crate::tenant::Records;
 use crate::topups::{Desk, Keeper, Provider, ProviderAccess};
 use ledger_core::idempotency::{
@@ -33,18 +29,11 @@ use std::sync::Arc;
 pub struct App {
     inner: Arc<Inner>,
     provider: ProviderAccess,
-    source: Option<Arc<dyn MetricSource>>,
-    events: Option<Arc<dyn EventSink>>,
-    kyc: Option<Arc<dyn Kyc>>,
-    files: Option<Arc<dyn PayoutFiles>>,
-    sagas: Option<Arc<dyn Sagas>>,
-    reports: Option<Arc<dyn ReportFiles>>,
-    announcer: Option<Arc<dyn Announcer>>,
 }
 
 struct Inner {
     ledger: Ledger,
-    records: Records,
+    records: Arc<Records>,
     limiter: Limiter,
     config: Config,
 }
@@ -53,83 +42,9 @@ impl App {
     /// Over a ledger, with empty caches.
     #[must_use]
     pub fn new(ledger: Ledger, config: Config) -> Self {
-        let (records, limiter) = (Records::default(), Limiter::default());
-        let inner = Inner { ledger, records, limiter, config };
-        Self {
-            inner: Arc::new(inner),
-            provider: ProviderAccess::None,
-            source: None,
-            events: None,
-            kyc: None,
-            files: None,
-            sagas: None,
-            reports: None,
-            announcer: None,
-        }
-    }
-
-    /// With a place to read counters back from.
-    #[must_use]
-    pub fn with_metric_source(self, source: impl MetricSource + 'static) -> Self {
-        Self { source: Some(Arc::new(source)), ..self }
-    }
-
-    /// With a place to publish journal entries to.
-    #[must_use]
-    pub fn with_event_sink(self, sink: impl EventSink + 'static) -> Self {
-        Self { events: Some(Arc::new(sink)), ..self }
-    }
-
-    /// With somebody who checks merchants before they are paid.
-    #[must_use]
-    pub fn with_kyc(self, kyc: Arc<dyn Kyc>) -> Self {
-        Self { kyc: Some(kyc), ..self }
-    }
-
-    /// With a place for the bank's files.
-    #[must_use]
-    pub fn with_payout_files(self, files: Arc<dyn PayoutFiles>) -> Self {
-        Self { files: Some(files), ..self }
-    }
-
-    /// With somebody who runs the sagas of settlements.
-    #[must_use]
-    pub fn with_sagas(self, sagas: Arc<dyn Sagas>) -> Self {
-        Self { sagas: Some(sagas), ..self }
-    }
-
-    /// With a place for the reports of reconciliations.
-    #[must_use]
-    pub fn with_reports(self, reports: Arc<dyn ReportFiles>) -> Self {
-        Self { reports: Some(reports), ..self }
-    }
-
-    /// Where the reports of reconciliations are put, if there is such a place.
-    pub(crate) fn reports(&self) -> Option<&dyn ReportFiles> {
-        self.reports.as_deref()
-    }
-
-    /// With somebody who is told of breaks.
-    #[must_use]
-    pub fn with_announcer(self, announcer: Arc<dyn Announcer>) -> Self {
-        Self { announcer: Some(announcer), ..self }
-    }
-
-    /// Who is told of breaks, if somebody is.
-    pub(crate) fn announcer(&self) -> Option<&dyn Announcer> {
-        self.announcer.as_deref()
-    }
-
-    /// Where the tasks of settlements are run.
-    #[must_use]
-    pub fn settler(&self) -> Settler {
-        Settler::new(self.ledger().clone(), self.kyc.clone(), self.files.clone(), self.provider.clone())
-    }
-
-    /// Whoever runs the sagas of settlements; `None` if nobody is set up.
-    #[must_use]
-    pub fn sagas(&self) -> Option<&dyn Sagas> {
-        self.sagas.as_deref()
+        let records = Arc::new(Records::default());
+        let limiter = Limiter::new(&ledger, &records, config.tenant_requests);
+        Self { inner: Arc::new(Inner { ledger, records, limiter, config }), provider: ProviderAccess::None }
     }
 
     /// With a payment provider to call, which is set up so.
@@ -197,22 +112,6 @@ impl App {
         self.inner.ledger.metrics()
     }
 
-    /// Where counters are read back.
-    ///
-    /// # Errors
-    /// 500 if none is set up.
-    pub fn metric_source(&self) -> Result<&dyn MetricSource, Problem> {
-        self.source.as_deref().ok_or_else(|| {
-            tracing::error!("no metric source is set up: the function's main names the services that it calls");
-            Problem::internal()
-        })
-    }
-
-    /// Where journal entries are published to, if that is set up.
-    pub(crate) fn event_sink(&self) -> Option<&Arc<dyn EventSink>> {
-        self.events.as_ref()
-    }
-
     /// The cached records.
     #[must_use]
     pub fn records(&self) -> &Records {
@@ -222,6 +121,11 @@ impl App {
     /// What is known here of the tenants' requests.
     pub(crate) fn limiter(&self) -> &Limiter {
         &self.inner.limiter
+    }
+
+    /// The payment provider as it is set up.
+    pub(crate) fn provider_access(&self) -> &ProviderAccess {
+        &self.provider
     }
 
     /// The configuration.

@@ -10,7 +10,7 @@ mod stripe;
 pub use events::EventQueues;
 pub use export::ExportAccess;
 pub use reconcile::ReconcileAccess;
-pub use settlement::SettlementAccess;
+pub use settlement::{KycConfig, SettlementAccess};
 pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess, StripeConfig};
 
 use ledger_core::rate::RequestRate;
@@ -132,7 +132,7 @@ impl Config {
 ///
 /// # Errors
 /// [`ConfigError`] says what to set.
-pub(crate) fn log_filter_from_env() -> Result<String, ConfigError> {
+pub fn log_filter_from_env() -> Result<String, ConfigError> {
     log_filter(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
 }
 

@@ -13,9 +13,9 @@ pub use balances::MerchantBalance;
 
 use crate::app::App;
 use crate::execute::Attempt;
-use crate::lambda::Due;
 use crate::metrics::Metric;
 use crate::problem::Problem;
+use crate::worker::Due;
 use futures::future::join_all;
 use held::Held;
 use http::StatusCode;

@@ -1,5 +1,14 @@
-//! The only shell of the ledger: it executes what the core has built, replays, authenticates,
-//! measures and logs. Functions stay thin because of it.
+//! What every function shares: it executes what the core has built, replays, authenticates, measures and logs.
+//!
+//! The modules in their order: each uses only those before it, which a test checks.
+//!
+//! 1. Time, randomness, counters, logs: `clock`, `entropy`, `cache`, `metrics`, `notes`, `logging`.
+//! 2. Configuration and the store: `config`, `dynamo`, `problem`, `execute`, `secrets`.
+//! 3. The payment provider: `psp`, `views`, `topups`.
+//! 4. A request and the state of its handler: `cursor`, `request`, `tenant`, `identity`, `rate`, `app`.
+//! 5. What handlers share: `debts`, `refunds`, `reads`, `readback`, `reconciliations`, `trail`, `signature`,
+//!    `terminal`, `routing`.
+//! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
 
 pub mod app;
 pub mod cache;
@@ -12,7 +21,6 @@ pub mod dynamo;
 pub mod entropy;
 pub mod execute;
 pub mod identity;
-pub mod lambda;
 pub mod logging;
 pub mod metrics;
 pub mod migration;
@@ -24,6 +32,7 @@ pub mod rate;
 pub mod readback;
 pub mod reads;
 pub mod reconcile;
+pub mod reconciliations;
 pub mod refunds;
 pub mod request;
 pub mod routing;
@@ -36,6 +45,7 @@ pub mod terminal;
 pub mod topups;
 pub mod trail;
 pub mod views;
+pub mod worker;
 
 #[cfg(test)]
 mod testing;

@@ -7,13 +7,11 @@
 
 mod home;
 mod sink;
-mod sqs;
 mod sweep;
 #[cfg(test)]
 mod tests;
 
 pub use sink::{BATCH, EventSink, Sent, SinkError};
-pub use sqs::SqsSink;
 pub use sweep::any_waits;
 
 use crate::app::App;
@@ -87,9 +85,10 @@ type Of<'a> = (&'a Tenant, Shards);
 type Heard = BTreeMap<String, BTreeSet<Key>>;
 
 impl Publisher {
-    /// Of a ledger, which is told of under its deployment's name, into a sink.
-    pub(crate) fn new(ledger: Ledger, name: &str, sink: Arc<dyn EventSink>) -> Self {
-        Self { ledger, name: Arc::from(name), sink }
+    /// Events of the ledger, under its deployment's name, into a sink.
+    #[must_use]
+    pub fn new(app: &App, sink: Arc<dyn EventSink>) -> Self {
+        Self { ledger: app.ledger().clone(), name: Arc::from(app.config().ledger.as_str()), sink }
     }
 
     /// Publishes what is due of the accounts whose items have come or changed.
@@ -325,15 +324,6 @@ impl Publisher {
             }
         }
         Err(Problem::busy())
-    }
-}
-
-impl App {
-    /// Who publishes journal entries; `None` where no sink is set up.
-    #[must_use]
-    pub fn publisher(&self) -> Option<Publisher> {
-        let sink = Arc::clone(self.event_sink()?);
-        Some(Publisher::new(self.ledger().clone(), &self.config().ledger, sink))
     }
 }
 

@@ -1,13 +1,14 @@
 //! Per-tenant limits, kept by the functions themselves: an HTTP API has no usage plans, and its throttles
 //! know routes, not tenants. Only verified requests count, so that nobody uses up what is another's.
 
-use crate::app::App;
 use crate::dynamo::WriteError;
+use crate::execute::Ledger;
 use crate::identity::verified_tenant;
 use crate::metrics::Metric;
 use crate::notes::RequestNotes;
 use crate::problem::Problem;
-use axum::extract::{Request, State};
+use crate::tenant::Records;
+use axum::extract::{self, Request};
 use axum::middleware::Next;
 use axum::response::Response;
 use ledger_core::ids::Tenant;
@@ -16,6 +17,7 @@ use ledger_core::retry;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::Verdict;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -30,8 +32,16 @@ const TENANTS_MAX: usize = 10_000;
 /// Of a window of 10 s, 10 x the tenant's rate pass at most, over all environments, and each one's free
 /// allowance of a hundredth of that (at least one request). It guards fairness, not money: when the
 /// store does not say whether a tenant may go on, the request passes and is counted as unknown.
-#[derive(Debug, Default)]
-pub(crate) struct Limiter(Mutex<HashMap<Tenant, Arc<Bucket>>>);
+#[derive(Clone)]
+pub struct Limiter(Arc<State>);
+
+struct State {
+    ledger: Ledger,
+    records: Arc<Records>,
+    /// The rate of tenants whose terms name none.
+    rate_default: RequestRate,
+    buckets: Mutex<HashMap<Tenant, Arc<Bucket>>>,
+}
 
 /// One tenant's.
 #[derive(Debug)]
@@ -57,23 +67,33 @@ enum Leased {
 ///
 /// # Errors
 /// 429 `rate_limited`.
-pub async fn limit(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
+pub async fn limit(
+    extract::State(limiter): extract::State<Limiter>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     if let Some(tenant) = verified_tenant(request.extensions()) {
         if let Some(notes) = request.extensions().get::<RequestNotes>() {
             notes.set_tenant(&tenant);
         }
-        app.within_rate(&tenant).await?;
+        limiter.check(&tenant).await?;
     }
     Ok(next.run(request).await)
 }
 
-impl App {
+impl Limiter {
+    /// Over a ledger's store, with no request counted yet.
+    pub(crate) fn new(ledger: &Ledger, records: &Arc<Records>, rate_default: RequestRate) -> Self {
+        let (ledger, records) = (ledger.clone(), Arc::clone(records));
+        Self(Arc::new(State { ledger, records, rate_default, buckets: Mutex::default() }))
+    }
+
     /// Counts a verified request to its tenant, and refuses it if the tenant has made as many as it may.
     ///
     /// # Errors
     /// 429 `rate_limited`, with the time until the window is over.
-    pub(crate) async fn within_rate(&self, tenant: &Tenant) -> Result<(), Problem> {
-        let bucket = self.limiter().bucket(tenant, self.now());
+    pub(crate) async fn check(&self, tenant: &Tenant) -> Result<(), Problem> {
+        let bucket = self.bucket(tenant, self.now());
         if bucket.with(|allotment| allotment.pass_first(self.now())) {
             return Ok(());
         }
@@ -109,22 +129,22 @@ impl App {
             Step::Pass | Step::PassUncounted => Ok(None),
             Step::Lease(window) => Ok(Some(window)),
             Step::Refuse(window) => {
-                self.metrics().count_of(Metric::RateLimited, Some(tenant), None);
+                self.0.ledger.metrics().count_of(Metric::RateLimited, Some(tenant), None);
                 Err(Problem::rate_limited(window.left(self.now())))
             }
         }
     }
 
     fn count_unknown(&self, tenant: &Tenant) {
-        self.metrics().count_of(Metric::RateLimitUnknown, Some(tenant), None);
+        self.0.ledger.metrics().count_of(Metric::RateLimitUnknown, Some(tenant), None);
     }
 
     /// How many requests the tenant may make. `None` if that is not known, or there is no such tenant:
     /// its handler will say so.
     async fn rate_of(&self, tenant: &Tenant) -> Option<RequestRate> {
-        let terms = self.records().tenant(self.dynamo(), tenant, self.now());
+        let terms = self.0.records.tenant(self.0.ledger.dynamo(), tenant, self.now());
         match tokio::time::timeout(PATIENCE, terms).await {
-            Ok(Ok(terms)) => Some(terms?.requests_per_second.unwrap_or(self.config().tenant_requests)),
+            Ok(Ok(terms)) => Some(terms?.requests_per_second.unwrap_or(self.0.rate_default)),
             Ok(Err(_)) | Err(_) => {
                 self.count_unknown(tenant);
                 None
@@ -136,7 +156,7 @@ impl App {
         let asked = async {
             match self.lease_once(tenant, window, rate).await {
                 Leased::Contended => {
-                    tokio::time::sleep(retry::backoff(0, self.ledger().entropy().jitter())).await;
+                    tokio::time::sleep(retry::backoff(0, self.0.ledger.entropy().jitter())).await;
                     self.lease_once(tenant, window, rate).await
                 }
                 settled @ (Leased::Granted | Leased::Refused | Leased::Unknown) => settled,
@@ -148,7 +168,7 @@ impl App {
     /// Conflicts are not counted as `TransactionConflict`: an alarm on money hangs on that.
     async fn lease_once(&self, tenant: &Tenant, window: RateWindow, rate: RequestRate) -> Leased {
         let Ok(transaction) = lease(tenant, window, rate) else { return Leased::Unknown };
-        let why = match self.dynamo().write(&transaction).await {
+        let why = match self.0.ledger.dynamo().write(&transaction).await {
             Ok(()) => return Leased::Granted,
             Err(WriteError::Cancelled(cancellation)) => match transaction.classify(&cancellation.reasons) {
                 Verdict::Rejected(_) => return Leased::Refused,
@@ -170,8 +190,12 @@ impl App {
 }
 
 impl Limiter {
+    fn now(&self) -> Timestamp {
+        self.0.ledger.clock().now()
+    }
+
     fn bucket(&self, tenant: &Tenant, now: Timestamp) -> Arc<Bucket> {
-        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.0.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = buckets.get(tenant) {
             return Arc::clone(bucket);
         }
@@ -187,6 +211,12 @@ impl Limiter {
         }
         let bucket = Bucket { allotment: Mutex::new(Allotment::new(now)), turn: tokio::sync::Mutex::new(()) };
         Arc::clone(buckets.entry(tenant.clone()).or_insert(Arc::new(bucket)))
+    }
+}
+
+impl fmt::Debug for Limiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Limiter")
     }
 }
 

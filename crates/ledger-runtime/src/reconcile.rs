@@ -11,11 +11,10 @@ mod read;
 mod report;
 mod spill;
 mod told;
-mod views;
 
-pub use announce::{Announcer, EventBus};
-pub use objects::{Body, ObjectError, Objects, S3Objects};
-pub use report::{ReportFiles, S3Reports};
+pub use announce::Announcer;
+pub use objects::{Body, ObjectError, Objects};
+pub use report::ReportFiles;
 
 use crate::app::App;
 use crate::metrics::Metric;
@@ -37,6 +36,7 @@ use serde::Serialize;
 use spill::{Divided, Spill};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -106,18 +106,27 @@ pub struct Reconciled {
     pub breaks: i64,
 }
 
+/// What a run tells the world of. Each may be absent.
+#[derive(Clone, Default)]
+pub struct Outlets {
+    /// Where reports are put.
+    pub reports: Option<Arc<dyn ReportFiles>>,
+    /// Who is told of breaks.
+    pub announcer: Option<Arc<dyn Announcer>>,
+}
+
 /// Runs what is due to a tenant: what somebody asked for, and the night's run. Of breaks somebody is told.
 ///
 /// # Errors
 /// 503 if the store did not tell, a later call begins the run again; or if nobody could be told of breaks, a later
 /// call tells of them. 500 if a run cannot be brought to its end.
 pub async fn run_due(
-    app: &App,
+    (app, outlets): (&App, &Outlets),
     desk: Option<&Desk>,
     tenant: &Tenant,
     settings: &Settings,
 ) -> Result<Reconciled, Problem> {
-    let this = Reconciler { app, tenant, settings, desk };
+    let this = Reconciler { app, outlets, tenant, settings, desk };
     let (mut done, mut untold) = (Reconciled::default(), Vec::new());
     for seen in this.due().await? {
         if seen.state == RunState::Breaks {
@@ -137,6 +146,7 @@ pub async fn run_due(
 
 struct Reconciler<'a> {
     app: &'a App,
+    outlets: &'a Outlets,
     tenant: &'a Tenant,
     settings: &'a Settings,
     /// Where the payment provider is asked, if one is set up.
@@ -311,7 +321,7 @@ impl Reconciler<'_> {
 
     /// The report for machines. The run's record tells the same, so one that could not be put fails nothing.
     async fn report(&self, run: &Run, ended: (RunState, &Tally), findings: &[Finding]) -> Option<String> {
-        let reports = self.app.reports()?;
+        let reports = self.outlets.reports.as_deref()?;
         let name = report::name(self.tenant, run);
         let lines = report::lines(self.tenant, run, ended, findings, self.app.now());
         match reports.put(&name, lines).await {

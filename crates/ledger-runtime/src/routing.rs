@@ -15,7 +15,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 pub fn finish(router: Router<App>, app: App) -> Router {
     let metrics = app.ledger().metrics().clone();
     router
-        .layer(from_fn_with_state(app.clone(), rate::limit))
+        .layer(from_fn_with_state(app.limiter().clone(), rate::limit))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(|_| Problem::internal().into_response()))

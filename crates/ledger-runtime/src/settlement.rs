@@ -6,13 +6,16 @@ mod files;
 mod kyc;
 mod payout;
 mod runs;
+mod task;
 mod walk;
 
-pub use files::{PayoutFiles, S3Files, Stored};
-pub use kyc::{HttpKyc, Kyc, KycAnswer, KycConfig, KycError};
-pub use runs::{Sagas, Started, StateMachine, start_due};
+pub use files::{PayoutFiles, Stored};
+pub use kyc::{HttpKyc, Kyc, KycAnswer, KycError};
+pub use runs::{Sagas, Started, start_due};
+pub use task::task_answer;
 pub use walk::Ended;
 
+use crate::app::App;
 use crate::execute::{Attempt, Ledger};
 use crate::metrics::Metric;
 use crate::problem::Problem;
@@ -94,15 +97,11 @@ pub struct Settler {
 }
 
 impl Settler {
-    /// Over a ledger, somebody who checks merchants, a place for the bank's files, and the payment provider: a
-    /// task that needs one that is not there fails.
-    pub(crate) fn new(
-        ledger: Ledger,
-        kyc: Option<Arc<dyn Kyc>>,
-        files: Option<Arc<dyn PayoutFiles>>,
-        provider: ProviderAccess,
-    ) -> Self {
-        Self { ledger, kyc, files, provider }
+    /// Over the ledger and its payment provider, with a check of merchants and a place for the bank's files: a task that
+    /// needs one that is absent fails.
+    #[must_use]
+    pub fn new(app: &App, kyc: Option<Arc<dyn Kyc>>, files: Option<Arc<dyn PayoutFiles>>) -> Self {
+        Self { ledger: app.ledger().clone(), kyc, files, provider: app.provider_access().clone() }
     }
 
     /// Runs a task to its end.

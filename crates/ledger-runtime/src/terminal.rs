@@ -89,7 +89,7 @@ pub async fn verify_terminal(State(app): State<App>, request: Request, next: Nex
     if let Some(notes) = parts.extensions.get::<RequestNotes>() {
         notes.set_tenant(&terminal.tenant);
     }
-    app.within_rate(&terminal.tenant).await?;
+    app.limiter().check(&terminal.tenant).await?;
     parts.extensions.insert(terminal);
     Ok(next.run(Request::from_parts(parts, Body::from(bytes))).await)
 }

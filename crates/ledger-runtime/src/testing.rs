@@ -28,6 +28,21 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+impl server::Reply {
+    /// No answer on a connection that stays open.
+    pub(crate) fn hang() -> Self {
+        Self::Bytes(Vec::new())
+    }
+}
+
+impl server::Server {
+    /// The requests as texts, in their order.
+    pub(crate) fn seen(&self) -> Vec<String> {
+        let text = |seen: server::Seen| format!("{}\r\n\r\n{}", seen.head, String::from_utf8(seen.body).unwrap());
+        self.requests().into_iter().map(text).collect()
+    }
+}
+
 /// How the store answers one request.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {

@@ -16,7 +16,7 @@ mod recover;
 
 pub use decide::DecisionRequest;
 pub use facts::Applied;
-pub use parked::{Resolution, Resolved};
+pub use parked::{Resolution, Resolved, needs_review};
 pub(crate) use provider::Keeper;
 pub use provider::Provider;
 pub(crate) use provider::ProviderAccess;

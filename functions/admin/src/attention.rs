@@ -13,7 +13,7 @@ use ledger_runtime::execute::{Outcome, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::request::{self, KeyedJson, PathOf};
-use ledger_runtime::topups::{Resolution, Resolved};
+use ledger_runtime::topups::{self, Resolution, Resolved};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -95,7 +95,8 @@ pub(crate) struct DismissedView {
 #[utoipa::path(get, path = "/v1/admin/attention", tag = "admin",
     responses((status = 200, description = "Oldest first", body = AttentionView)))]
 pub(crate) async fn list(State(app): State<App>, who: Admin) -> Result<Json<AttentionView>, Problem> {
-    let (flights, events) = app.attention(who.tenant()).await?;
+    let (flights, events) =
+        topups::needs_review(app.dynamo(), who.tenant(), app.terms(who.tenant()).await?.due_shards).await?;
     let operations = flights.iter().map(ParkedView::from).collect();
     let events = events.iter().map(KeptEventView::from).collect();
     Ok(Json(AttentionView { operations, events }))
@@ -129,7 +130,10 @@ pub(crate) async fn resolve(
     let request = CanonicalRequest { method: "POST", path, fields };
     let (claim, admission) = app.claim(&who, Operation::ParkedResolve, key, request).await?;
     let decider = Decider { actor: who.actor(), reason: &reason };
-    let plan = async |cx| app.resolve_parked(&claim, resource, resolution, &decider, &cx).await;
+    let plan = async |cx| {
+        let (desk, terms) = (app.desk().await?, app.terms(who.tenant()).await?);
+        desk.resolve_parked(&claim, (resource, terms.due_shards), resolution, &decider, &cx).await
+    };
     Ok(app.perform(claim.clone(), admission, plan, |resolved| ok(&ResolvedView::from(resolved))).await)
 }
 

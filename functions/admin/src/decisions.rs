@@ -85,7 +85,7 @@ pub(crate) async fn create(
     let request = CanonicalRequest { method: "POST", path: path.clone(), fields };
     let (claim, admission) = app.claim(&who, Operation::TopupDecisionRequest, key, request).await?;
     let wanted = DecisionRequest { topup, refund, way, object };
-    let plan = async |cx| app.request_decision(&claim, &wanted, (who.staff_id(), &note), &cx).await;
+    let plan = async |cx| app.desk().await?.request_decision(&claim, &wanted, (who.staff_id(), &note), &cx).await;
     let render = |asked: &TopupDecision| created(format!("{path}/{}", asked.id), &DecisionView::from(asked));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
@@ -129,7 +129,7 @@ pub(crate) async fn approve(
     let path = format!("/v1/admin/topups/{topup}/decisions/{id}/approve");
     let request = CanonicalRequest { method: "POST", path, fields: Fields::new() };
     let (claim, admission) = app.claim(&who, Operation::TopupDecisionApprove, key, request).await?;
-    let plan = async |cx| app.approve_decision(&claim, (topup, id), who.staff_id(), &cx).await;
+    let plan = async |cx| app.desk().await?.approve_decision(&claim, (topup, id), who.staff_id(), &cx).await;
     Ok(app.perform(claim.clone(), admission, plan, |asked| ok(&DecisionView::from(asked))).await)
 }
 

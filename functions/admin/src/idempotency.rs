@@ -1,7 +1,7 @@
 //! `/v1/admin/idempotency`: the staged rollout of keys, from optional to mandatory.
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use ledger_core::canonical::parse_canonical;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
@@ -11,9 +11,10 @@ use ledger_runtime::app::App;
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::problem::Problem;
-use ledger_runtime::readback::Sum;
+use ledger_runtime::readback::{MetricSource, Sum};
 use ledger_runtime::request::{self, Json as Body, Params};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 use utoipa::ToSchema;
 
@@ -60,6 +61,7 @@ pub(crate) struct PhaseView {
         (status = 503, description = "The metrics could not be read: nobody takes silence for zero")))]
 pub(crate) async fn readiness(
     State(app): State<App>,
+    Extension(metrics): Extension<Arc<dyn MetricSource>>,
     who: Admin,
     mut params: Params,
 ) -> Result<Json<ReadinessView>, Problem> {
@@ -71,8 +73,8 @@ pub(crate) async fn readiness(
     params.finish()?;
     let until = app.now();
     let since = until.minus(Duration::from_secs(u64::from(hours).saturating_mul(3600)));
-    let requests = sum(&app, who.tenant(), Metric::KeyedRequest, since, until).await?;
-    let missing = sum(&app, who.tenant(), Metric::IdempotencyKeyMissing, since, until).await?;
+    let requests = sum(metrics.as_ref(), who.tenant(), Metric::KeyedRequest, since, until).await?;
+    let missing = sum(metrics.as_ref(), who.tenant(), Metric::IdempotencyKeyMissing, since, until).await?;
     let per_ten_thousand = missing.saturating_mul(10_000).checked_div(requests);
     let view = ReadinessView {
         phase: app.terms(who.tenant()).await?.key_phase.name(),
@@ -108,9 +110,15 @@ pub(crate) async fn set_phase(
     Ok(Json(PhaseView { phase: to.name() }))
 }
 
-async fn sum(app: &App, tenant: &Tenant, metric: Metric, since: Timestamp, until: Timestamp) -> Result<u64, Problem> {
+async fn sum(
+    metrics: &dyn MetricSource,
+    tenant: &Tenant,
+    metric: Metric,
+    since: Timestamp,
+    until: Timestamp,
+) -> Result<u64, Problem> {
     let asked = Sum { metric, tenant: tenant.clone(), operation: None, since, until };
-    app.metric_source()?.sum(&asked).await.map_err(|error| {
+    metrics.sum(&asked).await.map_err(|error| {
         tracing::warn!(%error, "metrics could not be read back");
         Problem::unavailable()
     })

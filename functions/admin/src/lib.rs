@@ -19,12 +19,17 @@ mod settlements;
 mod terminals;
 mod topups;
 
+use axum::Extension;
 use ledger_runtime::app::App;
+use ledger_runtime::readback::MetricSource;
+use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes of this face.
-pub fn router(_: &App) -> OpenApiRouter<App> {
+///
+/// `metrics` is where they are read back.
+pub fn router(metrics: Arc<dyn MetricSource>) -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(customers::create))
         .routes(routes!(customers::get, customers::patch))
@@ -64,7 +69,7 @@ pub fn router(_: &App) -> OpenApiRouter<App> {
         .routes(routes!(attention::dismiss))
         .routes(routes!(audit::list))
         .routes(routes!(audit::seals))
-        .routes(routes!(idempotency::readiness))
+        .merge(OpenApiRouter::new().routes(routes!(idempotency::readiness)).layer(Extension(metrics)))
         .routes(routes!(idempotency::set_phase))
         .routes(routes!(migration::get))
         .routes(routes!(migration::set_phase))

@@ -3,8 +3,8 @@
 
 use ledger_runtime::app::App;
 use ledger_runtime::crediting::{self, Credited};
-use ledger_runtime::lambda::Due;
 use ledger_runtime::problem::Problem;
+use ledger_runtime::worker::Due;
 
 /// Credits what has come, or everything that is due to a tenant's merchants.
 ///

@@ -16,7 +16,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes of this face.
-pub fn router(_: &App) -> OpenApiRouter<App> {
+#[must_use]
+pub fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(profile::get, profile::patch))
         .routes(routes!(wallet::balances))

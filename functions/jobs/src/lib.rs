@@ -9,7 +9,7 @@ use ledger_core::ids::Tenant;
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::sealing::{self, Sealed};
-use ledger_runtime::settlement::{self, Started};
+use ledger_runtime::settlement::{self, Sagas, Started};
 use serde::Serialize;
 
 /// What a run did.
@@ -40,8 +40,8 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
 ///
 /// # Errors
 /// 503 if the store or the state machine did not tell; a later run goes on.
-pub async fn start_settlements(app: &App, tenant: &Tenant) -> Result<Started, Problem> {
-    settlement::start_due(app, tenant).await
+pub async fn start_settlements(app: &App, sagas: &dyn Sagas, tenant: &Tenant) -> Result<Started, Problem> {
+    settlement::start_due(app, sagas, tenant).await
 }
 
 /// Seals what is due of a tenant's audit trail.

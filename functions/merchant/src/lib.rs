@@ -13,7 +13,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes of this face.
-pub fn router(_: &App) -> OpenApiRouter<App> {
+#[must_use]
+pub fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(account::get))
         .routes(routes!(account::balances))

@@ -3,9 +3,9 @@
 //! loses nothing.
 
 use ledger_runtime::app::App;
-use ledger_runtime::lambda::Due;
 use ledger_runtime::migration::{self, Migrated};
 use ledger_runtime::problem::Problem;
+use ledger_runtime::worker::Due;
 use std::time::Duration;
 
 /// How long a slice goes on: well within the time of a function, and of the tick that calls it.

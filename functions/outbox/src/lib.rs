@@ -5,10 +5,10 @@
 
 use ledger_core::ids::Tenant;
 use ledger_runtime::app::App;
-use ledger_runtime::lambda::Due;
 use ledger_runtime::problem::Problem;
-use ledger_runtime::publishing::{self, Published};
+use ledger_runtime::publishing::{self, Published, Publisher};
 use ledger_runtime::topups::{self, Recovered};
+use ledger_runtime::worker::Due;
 use serde::Serialize;
 
 /// What a run did.
@@ -25,12 +25,12 @@ pub struct Done {
 /// # Errors
 /// 503 if the store did not tell, or events were not taken; a later run goes on where this one stopped. 500
 /// if there is something to do and nobody to ask or to tell.
-pub async fn run(app: &App, due: &Due) -> Result<Done, Problem> {
+pub async fn run(app: &App, publisher: Option<&Publisher>, due: &Due) -> Result<Done, Problem> {
     // What the stream or a person names is an entry; claims are looked for by schedule.
     if !due.changed.is_empty() || !due.named.is_empty() {
-        return Ok(Done { events: publish_due(app, due).await?, ..Done::default() });
+        return Ok(Done { events: publish_due(app, publisher, due).await?, ..Done::default() });
     }
-    let (events, recovered) = tokio::join!(publish_due(app, due), run_due(app, &due.tenant));
+    let (events, recovered) = tokio::join!(publish_due(app, publisher, due), run_due(app, &due.tenant));
     Ok(Done { events: events?, recovered: recovered? })
 }
 
@@ -39,9 +39,9 @@ pub async fn run(app: &App, due: &Due) -> Result<Done, Problem> {
 ///
 /// # Errors
 /// 503 if the store did not tell, or if an event was not taken. 500 if there are events and no queue.
-pub async fn publish_due(app: &App, due: &Due) -> Result<Published, Problem> {
+pub async fn publish_due(app: &App, publisher: Option<&Publisher>, due: &Due) -> Result<Published, Problem> {
     let shards = app.terms(&due.tenant).await?.due_shards;
-    let Some(publisher) = app.publisher() else {
+    let Some(publisher) = publisher else {
         let waits = publishing::any_waits(app.dynamo(), &due.tenant, shards).await?;
         return if waits { Err(no_queue(&due.tenant)) } else { Ok(Published::default()) };
     };

@@ -3,23 +3,23 @@
 //! It repairs nothing, and two calls at once run nothing twice.
 
 use ledger_runtime::app::App;
-use ledger_runtime::lambda::Due;
 use ledger_runtime::problem::Problem;
-use ledger_runtime::reconcile::{self, Reconciled, Settings};
+use ledger_runtime::reconcile::{self, Outlets, Reconciled, Settings};
+use ledger_runtime::worker::Due;
 
 /// Runs what is due to a tenant.
 ///
 /// # Errors
 /// 503 if the store did not tell; a later call begins the run again. 500 if a run cannot be brought to its end.
-pub async fn run(app: &App, due: &Due) -> Result<Reconciled, Problem> {
-    run_as(app, due, &Settings::of(app)).await
+pub async fn run(app: &App, outlets: &Outlets, due: &Due) -> Result<Reconciled, Problem> {
+    run_as((app, outlets), due, &Settings::of(app)).await
 }
 
 /// The same, otherwise than a function goes about it.
 ///
 /// # Errors
 /// As [`run`].
-pub async fn run_as(app: &App, due: &Due, settings: &Settings) -> Result<Reconciled, Problem> {
+pub async fn run_as((app, outlets): (&App, &Outlets), due: &Due, settings: &Settings) -> Result<Reconciled, Problem> {
     let provider = app.provider_if_any().await;
-    reconcile::run_due(app, provider.as_ref().map(|provider| provider.desk()), &due.tenant, settings).await
+    reconcile::run_due((app, outlets), provider.as_ref().map(|provider| provider.desk()), &due.tenant, settings).await
 }

@@ -12,6 +12,7 @@ use ledger_runtime::metrics::Metric;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::psp::{signature, wire};
 use ledger_runtime::request::RawBody;
+use ledger_runtime::settlement::Settler;
 use ledger_runtime::topups::{Applied, Desk, Provider};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -23,7 +24,8 @@ const SIGNATURE: &str = "stripe-signature";
 const NO_RECORD: &str = "no_record";
 
 /// The routes of this face.
-pub fn router(_: &App) -> OpenApiRouter<App> {
+#[must_use]
+pub fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(receive))
 }
 
@@ -137,7 +139,7 @@ impl Told<'_> {
             Self::Topup(told) => desk.apply(tenant, &told.1, &told.0, &event.id, &event.kind).await,
             Self::Payout(payout) => {
                 let seen = (tenant, *payout, event.account.as_deref());
-                app.settler().payout_told(seen, &event.id, &event.kind).await
+                Settler::new(app, None, None).payout_told(seen, &event.id, &event.kind).await
             }
         }
     }

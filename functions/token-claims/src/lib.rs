@@ -5,7 +5,6 @@ use aws_lambda_events::cognito::{
     ClaimsAndScopeOverrideDetailsV2, CognitoAccessTokenGenerationV2, CognitoEventUserPoolsPreTokenGenV2,
 };
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_runtime::lambda::EventError;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -13,12 +12,16 @@ const TENANT: &str = "custom:tenant";
 const FACE: &str = "custom:face";
 const MERCHANT: &str = "custom:merchant_id";
 
+/// Why a person gets no token: a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimsError(pub &'static str);
+
 /// Answers Cognito's event with the claims of an access token.
 ///
 /// # Errors
-/// [`EventError`] if the operator has not said, or not in a form that can be, who this is: Cognito then
+/// [`ClaimsError`] if the operator has not said, or not in a form that can be, who this is: Cognito then
 /// issues no token.
-pub fn add(mut event: CognitoEventUserPoolsPreTokenGenV2) -> Result<CognitoEventUserPoolsPreTokenGenV2, EventError> {
+pub fn add(mut event: CognitoEventUserPoolsPreTokenGenV2) -> Result<CognitoEventUserPoolsPreTokenGenV2, ClaimsError> {
     let mut token = CognitoAccessTokenGenerationV2::default();
     token.claims_to_add_or_override = claims(&event.request.user_attributes)?;
     let groups = &event.request.group_configuration;
@@ -30,19 +33,19 @@ pub fn add(mut event: CognitoEventUserPoolsPreTokenGenV2) -> Result<CognitoEvent
     Ok(event)
 }
 
-fn claims(attributes: &HashMap<String, String>) -> Result<HashMap<String, Value>, EventError> {
+fn claims(attributes: &HashMap<String, String>) -> Result<HashMap<String, Value>, ClaimsError> {
     let attribute = |name: &str| attributes.get(name).map(String::as_str);
-    let tenant = attribute(TENANT).and_then(|tenant| Tenant::parse(tenant).ok()).ok_or(EventError("no_tenant"))?;
+    let tenant = attribute(TENANT).and_then(|tenant| Tenant::parse(tenant).ok()).ok_or(ClaimsError("no_tenant"))?;
     let mut claims = HashMap::from([("tenant".to_owned(), tenant.as_str().into())]);
     let face = match (attribute(FACE), attribute(MERCHANT)) {
         (Some(face @ ("customer" | "admin")), None) => face,
         (Some(face @ "merchant"), Some(merchant)) => {
-            let merchant = MerchantId::parse(merchant).map_err(|_| EventError("merchant_malformed"))?;
+            let merchant = MerchantId::parse(merchant).map_err(|_| ClaimsError("merchant_malformed"))?;
             claims.insert("merchant_id".to_owned(), merchant.to_string().into());
             face
         }
-        (Some("merchant"), None) => return Err(EventError("no_merchant")),
-        (Some(_) | None, _) => return Err(EventError("no_face")),
+        (Some("merchant"), None) => return Err(ClaimsError("no_merchant")),
+        (Some(_) | None, _) => return Err(ClaimsError("no_face")),
     };
     claims.insert("face".to_owned(), face.into());
     Ok(claims)

@@ -17,6 +17,8 @@ use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use ledger_local::faces::{self, FACES, Face};
 use ledger_runtime::app::App;
+use ledger_runtime::metrics::Counting;
+use ledger_runtime::readback::MetricSource;
 use ledger_runtime::routing;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,12 +81,13 @@ pub async fn as_test<F: Future>(work: F) -> F::Output {
 
 /// Every function's router over its state, completed as in Lambda, each request under the name of the function
 /// whose path it asks for.
-pub fn router(app: App) -> Router {
+pub fn router((app, counting): (App, Counting)) -> Router {
+    let metrics: Arc<dyn MetricSource> = Arc::new(counting);
     let paths = |&(name, face): &(&'static str, Face)| {
-        face(&app).into_openapi().paths.paths.into_keys().map(move |path| (path, name))
+        face(&app, &metrics).into_openapi().paths.paths.into_keys().map(move |path| (path, name))
     };
     let functions: Arc<BTreeMap<String, &'static str>> = Arc::new(FACES.iter().flat_map(paths).collect());
-    let (router, _) = faces::routes(&app).split_for_parts();
+    let (router, _) = faces::routes(&app, &metrics).split_for_parts();
     let named = from_fn(move |request, next| serve(Arc::clone(&functions), request, next));
     routing::finish(router, app).layer(named)
 }

@@ -6,10 +6,9 @@ use super::{Call, World};
 use crate::cloud::gate;
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::reconcile::Limits;
-use ledger_runtime::app::App;
-use ledger_runtime::lambda::Due;
 use ledger_runtime::problem::Problem;
-use ledger_runtime::reconcile::{Reconciled, Settings};
+use ledger_runtime::reconcile::{Outlets, Reconciled, Settings};
+use ledger_runtime::worker::Due;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +27,7 @@ impl World {
     /// # Errors
     /// As the worker's own.
     pub async fn reconcile_as(&self, change: impl FnOnce(&mut Settings)) -> Result<Reconciled, Problem> {
-        self.reconcile_with(&self.app, change).await
+        self.reconcile_with(&Outlets::default(), change).await
     }
 
     /// The same, and who is told of breaks is the test's own.
@@ -36,21 +35,26 @@ impl World {
     /// # Errors
     /// As the worker's own.
     pub async fn reconcile_telling(&self, told: &EventTap) -> Result<Reconciled, Problem> {
-        self.reconcile_with(&self.app.clone().with_announcer(Arc::new(told.clone())), |_| {}).await
+        let outlets = Outlets { announcer: Some(Arc::new(told.clone())), ..Outlets::default() };
+        self.reconcile_with(&outlets, |_| {}).await
     }
 
-    async fn reconcile_with(&self, app: &App, change: impl FnOnce(&mut Settings)) -> Result<Reconciled, Problem> {
+    async fn reconcile_with(
+        &self,
+        outlets: &Outlets,
+        change: impl FnOnce(&mut Settings),
+    ) -> Result<Reconciled, Problem> {
         let mut settings = Settings {
             units_per_second: 1_000_000,
             patience: Duration::from_millis(50),
             index_lag: Duration::from_millis(50),
             limits: Limits::default(),
             nightly: false,
-            ..Settings::of(app)
+            ..Settings::of(&self.app)
         };
         change(&mut settings);
         let due = Due::everything(self.slug());
-        gate::as_function("reconcile", reconcile::run_as(app, &due, &settings)).await
+        gate::as_function("reconcile", reconcile::run_as((&self.app, outlets), &due, &settings)).await
     }
 
     /// Asks for a run, runs it, and shows its report.

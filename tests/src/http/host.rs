@@ -2,7 +2,6 @@
 //! It stops with its last handle; nothing of it is on disk. With `LEDGER_ENGINE_URL` its table is at that
 //! endpoint, under a name of its own, and is deleted when the stack stops.
 
-use super::settling::Noted;
 use crate::cloud::gate;
 use crate::engine::other;
 use aws_sdk_dynamodb::Client;
@@ -10,7 +9,6 @@ use ledger_core::rate::RequestRate;
 use ledger_local::demo::Demo;
 use ledger_local::faces::{self, Backend, MountError, Mounted};
 use ledger_local::seed;
-use ledger_local::settlement::{LocalFiles, LocalKyc};
 use ledger_local::stack::{Stack, StackConfig, Store};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
@@ -20,6 +18,7 @@ use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::Ledger;
 use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::psp::{Psp, Stripe};
+use ledger_runtime::readback::MetricSource;
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
@@ -84,17 +83,17 @@ pub fn bare((client, table): (Client, &str), clock: Clock) -> (App, Counting) {
     // Tests are many requests at once; those of the limit itself give their tenants one.
     let config = Config { tenant_requests: RequestRate::MAX, ..Config::of_table(table) };
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
-    let app = App::new(ledger, config).with_metric_source(counting.clone());
-    // Merchants pass their checks, and files stay in memory.
-    let app = app.with_kyc(Arc::new(LocalKyc::default())).with_payout_files(Arc::new(LocalFiles::default()));
-    (app, counting)
+    (App::new(ledger, config), counting)
 }
 
 /// The test's own client of a table, and a worker's state over it.
-pub(super) async fn clients((dynamodb_url, table): (&str, &str), stripe: &StripeConfig, clock: Clock) -> (Client, App) {
-    let (app, _) = app((functions_client(dynamodb_url).await, table), clock, stripe);
-    let app = app.with_sagas(Arc::new(Noted::default()));
-    (client(dynamodb_url).await, app)
+pub(super) async fn clients(
+    (dynamodb_url, table): (&str, &str),
+    stripe: &StripeConfig,
+    clock: Clock,
+) -> (Client, App, Counting) {
+    let (app, counting) = app((functions_client(dynamodb_url).await, table), clock, stripe);
+    (client(dynamodb_url).await, app, counting)
 }
 
 impl Host {
@@ -103,7 +102,7 @@ impl Host {
     pub fn with_app<F, Making>(make: F) -> Arc<Self>
     where
         F: FnOnce(Backend) -> Making + Send + 'static,
-        Making: Future<Output = App>,
+        Making: Future<Output = (App, Counting)>,
     {
         Arc::new(Self::start(|backend| async { Ok(mounted(make(gated(backend).await).await)) }))
     }
@@ -113,7 +112,7 @@ impl Host {
     #[must_use]
     pub fn fresh() -> Arc<Self> {
         Arc::new(Self::start(|backend| async {
-            seed::seed(faces::app(&backend)?.ledger(), &Demo::fixed(), None).await?;
+            seed::seed(faces::app(&backend)?.0.ledger(), &Demo::fixed(), None).await?;
             Ok(mounted(faces::app(&gated(backend).await)?))
         }))
     }
@@ -178,10 +177,11 @@ async fn gated(backend: Backend) -> Backend {
 
 /// The functions over a state, held against their roles.
 #[must_use]
-pub fn mounted(app: App) -> Mounted {
+pub fn mounted((app, counting): (App, Counting)) -> Mounted {
+    let metrics: Arc<dyn MetricSource> = Arc::new(counting.clone());
     Mounted {
-        openapi: faces::routes(&app).into_openapi(),
-        faces: gate::router(app),
+        openapi: faces::routes(&app, &metrics).into_openapi(),
+        faces: gate::router((app, counting)),
         demo: Demo::fixed(),
         beside: axum::Router::new(),
     }

@@ -195,7 +195,7 @@ impl Migrating {
         let clock = hand.clock();
         let functions = clock.clone();
         let host = Host::with_app(|backend| async move {
-            host::app((backend.dynamodb, &backend.table), functions, &backend.stripe).0
+            host::app((backend.dynamodb, &backend.table), functions, &backend.stripe)
         });
         let world = World::of_legacy(host, tenant, model, clock).await;
         let written =

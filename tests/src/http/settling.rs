@@ -17,7 +17,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::metrics::Counting;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::psp::Stripe;
-use ledger_runtime::settlement::{Ended, Sagas, SettlementRef};
+use ledger_runtime::settlement::{Ended, Sagas, SettlementRef, Settler};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -38,6 +38,8 @@ pub struct Settling {
     pub tap: Tap,
     /// The worker's state.
     pub app: App,
+    /// What runs its tasks.
+    pub settler: Settler,
     /// What the worker counted.
     pub counting: Counting,
     /// Which sagas it started.
@@ -74,11 +76,10 @@ impl Settling {
         let (app, counting) = host::app_with((client, stack.table()), hand.clock(), stack.stripe(), psp.clone());
         let (kyc, files) = (LocalKyc::default(), stack.payouts().clone());
         let sagas = Noted::default();
-        let app = app.with_kyc(Arc::new(kyc.clone())).with_payout_files(Arc::new(files.clone()));
-        let app = app.with_sagas(Arc::new(sagas.clone()));
+        let settler = Settler::new(&app, Some(Arc::new(kyc.clone())), Some(Arc::new(files.clone())));
         let simulator = stack.simulator().expect("the simulator").clone();
         let merchant = Self::shop(&world, &destination).await;
-        Self { world, merchant, kyc, files, tap, app, counting, sagas, psp, hand, simulator, destination }
+        Self { world, merchant, kyc, files, tap, app, settler, counting, sagas, psp, hand, simulator, destination }
     }
 
     /// Another shop from now on.
@@ -122,7 +123,7 @@ impl Settling {
     /// Starts the sagas that are due, and says how many.
     pub async fn start(&self) -> usize {
         let tenant = Tenant::parse(&self.world.tenant).expect("a slug");
-        let started = gate::as_function("jobs", jobs::start_settlements(&self.app, &tenant)).await;
+        let started = gate::as_function("jobs", jobs::start_settlements(&self.app, &self.sagas, &tenant)).await;
         started.expect("a whole run").started
     }
 
@@ -131,12 +132,12 @@ impl Settling {
     /// # Errors
     /// The task's own.
     pub async fn run(&self, at: &SettlementRef, task: Task) -> Result<Outcome, Problem> {
-        run_task(&self.app, at, task).await
+        run_task(&self.settler, at, task).await
     }
 
     /// Walks the saga once, as the local stack does, without its pauses.
     pub async fn walk(&self, at: &SettlementRef) -> Ended {
-        gate::as_function("settlement", self.app.settler().walk(at, async |_| {})).await
+        gate::as_function("settlement", self.settler.walk(at, async |_| {})).await
     }
 
     /// Runs the saga from the start again and again, each time until a task fails, until it is over. Every
@@ -253,18 +254,25 @@ pub async fn settled(world: &World, tasks: &[Task]) -> String {
     let _ = world.api.settle(&customer.pays(&merchant, "1")).await.good();
     let _ = world.credit().await.expect("a whole run");
     let at = opened(world, &merchant).await;
+    let settler = local_settler(&world.app);
     for task in tasks {
-        let _ = gate::as_function("settlement", settlement::run(&world.app, &at, *task)).await.expect("a task");
+        let _ = run_task(&settler, &at, *task).await.expect("a task");
     }
     format!("/v1/admin/merchants/{}/settlements/{}", merchant.id, at.id)
+}
+
+/// A runner of tasks for which every merchant passes its check, and whose files are in memory.
+#[must_use]
+pub fn local_settler(app: &App) -> Settler {
+    Settler::new(app, Some(Arc::new(LocalKyc::default())), Some(Arc::new(LocalFiles::default())))
 }
 
 /// Runs one task by a process.
 ///
 /// # Errors
 /// The task's own.
-pub async fn run_task(app: &App, at: &SettlementRef, task: Task) -> Result<Outcome, Problem> {
-    gate::as_function("settlement", settlement::run(app, at, task)).await
+pub async fn run_task(settler: &Settler, at: &SettlementRef, task: Task) -> Result<Outcome, Problem> {
+    gate::as_function("settlement", settlement::run(settler, at, task)).await
 }
 
 /// Opens a merchant's settlement.

@@ -1,9 +1,10 @@
 //! Several processes over one table and one Stripe, each with a clock and wires of its own, so that
 //! any of them can be slow, wrong about the time, cut off, or dead at a point that a test names.
 
+use super::Customer;
 use super::psp_tap::PspTap;
 use super::tap::Tap;
-use super::world::{Customer, World, new_id};
+use super::world::{World, new_id};
 use super::{Answer, Call, Host, Who, host};
 use crate::chance::Dice;
 use crate::cloud::gate;
@@ -140,7 +141,7 @@ impl Rig {
     /// enough to be audited often.
     pub async fn new() -> Self {
         let host = Host::with_app(|backend| async move {
-            host::app((backend.dynamodb, &backend.table), Clock::system(), &backend.stripe).0
+            host::app((backend.dynamodb, &backend.table), Clock::system(), &backend.stripe)
         });
         let stack = host.stack();
         let simulator = stack.simulator().expect("the simulator").clone();
@@ -177,7 +178,7 @@ impl Rig {
             client = Client::from_conf(config.build());
         }
         let (app, counting) = host::app_with((client, stack.table()), clock.clock(), stack.stripe(), psp.clone());
-        let router = gate::router(app.clone());
+        let router = gate::router((app.clone(), counting.clone()));
         Actor { app, clock, psp, tap, counting, router, host: Arc::clone(&self.host) }
     }
 

@@ -2,17 +2,19 @@
 
 use super::World;
 use super::event_tap::EventTap;
+use super::settling::Noted;
 use crate::cloud::gate;
 use jobs::Progress;
 use ledger_core::dynamo::Item;
 use ledger_runtime::crediting::Credited;
-use ledger_runtime::lambda::Due;
 use ledger_runtime::migration::{self, Migrated};
 use ledger_runtime::problem::Problem;
-use ledger_runtime::publishing::Published;
+use ledger_runtime::publishing::{Published, Publisher};
 use ledger_runtime::sealing::Sealed;
 use ledger_runtime::settlement::Started;
 use ledger_runtime::topups::Recovered;
+use ledger_runtime::worker::Due;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl World {
@@ -38,7 +40,7 @@ impl World {
     /// # Errors
     /// As the worker's own.
     pub async fn start_settlements(&self) -> Result<Started, Problem> {
-        gate::as_function("jobs", jobs::start_settlements(&self.app, &self.slug())).await
+        gate::as_function("jobs", jobs::start_settlements(&self.app, &Noted::default(), &self.slug())).await
     }
 
     /// One run of the worker that seals the audit trail.
@@ -78,8 +80,8 @@ impl World {
     /// # Errors
     /// As the worker's own.
     pub async fn publish(&self, to: &EventTap, changed: Vec<Item>) -> Result<Published, Problem> {
-        let (app, due) = (self.app.clone().with_event_sink(to.clone()), Due::everything(self.slug()));
-        let due = Due { changed, ..due };
-        gate::as_function("outbox", outbox::publish_due(&app, &due)).await
+        let publisher = Publisher::new(&self.app, Arc::new(to.clone()));
+        let due = Due { changed, ..Due::everything(self.slug()) };
+        gate::as_function("outbox", outbox::publish_due(&self.app, Some(&publisher), &due)).await
     }
 }

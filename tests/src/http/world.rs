@@ -3,6 +3,7 @@
 
 use super::books::{Books, Row};
 use super::host::{self, Host};
+use super::people::{Customer, Merchant, Operator, Terminal};
 use super::{Api, Call, Who};
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
@@ -21,6 +22,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::ApplyError;
+use ledger_runtime::metrics::Counting;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,6 +40,8 @@ pub struct World {
     /// A worker's view of the same table, with caches of its own. Its calls are some function's, or the
     /// test's: [`gate`] is told which.
     pub app: App,
+    /// What that view counted.
+    pub counting: Counting,
     /// The operator's first member of staff.
     pub operator: Operator,
     /// Another one, for four eyes.
@@ -54,45 +58,6 @@ enum Tokens {
     Host(Arc<Host>),
     /// From `/dev/token` of a stack in another.
     Dev,
-}
-
-/// A member of the operator's staff.
-#[derive(Clone, Debug)]
-pub struct Operator {
-    /// The staff id.
-    pub id: String,
-    /// Their token.
-    pub who: Who,
-}
-
-/// A customer.
-#[derive(Clone, Debug)]
-pub struct Customer {
-    /// The customer's id.
-    pub id: String,
-    /// Their token.
-    pub who: Who,
-}
-
-/// A merchant, and one of its staff.
-#[derive(Clone, Debug)]
-pub struct Merchant {
-    /// The merchant's id.
-    pub id: String,
-    /// The staff member's token.
-    pub who: Who,
-}
-
-/// An enrolled terminal.
-#[derive(Debug)]
-pub struct Terminal {
-    /// The terminal's id.
-    pub id: String,
-    /// Its credential.
-    pub credential: Credential,
-    /// As a caller.
-    pub who: Who,
-    sequence: AtomicU64,
 }
 
 impl World {
@@ -126,26 +91,35 @@ impl World {
 
     async fn opened(host: Arc<Host>, tenant: &str, terms: &TenantTerms, legacy: Option<Model>, clock: Clock) -> Self {
         let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
-        let (dynamodb, app) = host::clients((stack.dynamodb_url(), stack.table()), stack.stripe(), clock).await;
+        let (dynamodb, app, counting) =
+            host::clients((stack.dynamodb_url(), stack.table()), stack.stripe(), clock).await;
         let config = migration::open_tenant(&slug, terms, legacy, app.now()).expect("a configuration");
         gate::as_test(open(&app, &slug, &config)).await;
         let (url, table) = (stack.url(), stack.table().to_owned());
-        Self::over((tenant, &table), &url, app, dynamodb, Tokens::Host(host)).await
+        Self::over((tenant, &table), &url, (app, counting), dynamodb, Tokens::Host(host)).await
     }
 
     /// The demo tenant of a stack that runs in another process.
     pub async fn remote(url: &str, (dynamodb_url, table): (&str, &str)) -> Self {
-        let (dynamodb, app) = host::clients((dynamodb_url, table), &Simulator::access_at(url), Clock::system()).await;
-        Self::over((&Demo::fixed().tenant, table), url, app, dynamodb, Tokens::Dev).await
+        let (dynamodb, app, counting) =
+            host::clients((dynamodb_url, table), &Simulator::access_at(url), Clock::system()).await;
+        Self::over((&Demo::fixed().tenant, table), url, (app, counting), dynamodb, Tokens::Dev).await
     }
 
-    async fn over((tenant, table): (&str, &str), url: &str, app: App, dynamodb: Client, tokens: Tokens) -> Self {
+    async fn over(
+        (tenant, table): (&str, &str),
+        url: &str,
+        (app, counting): (App, Counting),
+        dynamodb: Client,
+        tokens: Tokens,
+    ) -> Self {
         let [one, two] = [(); 2].map(|()| Operator { id: new_id(), who: Who::Nobody });
         let api = Api::new(url);
         let mut world = Self {
             tenant: tenant.to_owned(),
             api,
             app,
+            counting,
             operator: one,
             second: two,
             tokens,

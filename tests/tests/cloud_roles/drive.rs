@@ -8,6 +8,7 @@ use ledger_tests::http::books::n;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::psp_tap::Mishap;
+use ledger_tests::http::settling::local_settler;
 use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, Scene};
 use ledger_tests::http::world::new_id;
 use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World, settling};
@@ -124,10 +125,11 @@ async fn settlements(stage: &Stage) {
     let _ = world.credit().await.expect("a whole run");
     let at = settling::opened(world, &merchant).await;
     assert!(world.start_settlements().await.expect("a whole run").started > 0);
+    let settler = local_settler(&world.app);
     for task in [Task::Do(Step::Collect), Task::Do(Step::Hold), Task::Undo(Compensation::Hold)] {
-        let _ = gate::as_function("settlement", settlement::run(&world.app, &at, task)).await.expect("a task");
+        let _ = gate::as_function("settlement", settlement::run(&settler, &at, task)).await.expect("a task");
     }
-    let all = gate::as_function("settlement", settlement::run(&world.app, &at, Task::Undo(Compensation::Collect)));
+    let all = gate::as_function("settlement", settlement::run(&settler, &at, Task::Undo(Compensation::Collect)));
     let _ = all.await.expect("a task");
     let staff = &world.operator.who;
     let of_merchant = format!("/v1/admin/merchants/{}/settlements", merchant.id);

@@ -114,29 +114,24 @@ fn functions_know_what_they_may_read() {
         let opens = |sid: &str| role.statements.iter().any(|of| of.sid == sid);
         assert_eq!(opens("ReadStripesSecret"), reads, "{}: Stripe's secret", function.id);
         assert_eq!(function.environment.contains("STRIPE_SECRET_ID"), reads, "{}: its name", function.id);
-        assert_eq!(
-            super::rules::code_says(&function.binary, &["lambda::stripe"]),
-            reads,
-            "{}: its client",
-            function.id
-        );
-        let looks = super::rules::code_says(&function.binary, &[".metric_source()"]);
+        assert_eq!(super::rules::code_says(&function.binary, &[".use_stripe()"]), reads, "{}: its client", function.id);
+        let looks = super::rules::code_says(&function.binary, &["dyn MetricSource"]);
         assert_eq!(may("cloudwatch:GetMetricData"), looks, "{}: metrics", function.id);
-        let links = super::rules::code_says(&function.binary, &["[lambda::cloud_watch"]);
+        let links = super::rules::code_says(&function.binary, &[".cloud_watch()"]);
         assert_eq!(links, looks, "{}: CloudWatch's client", function.id);
-        let publishes = super::rules::code_says(&function.binary, &[".publisher()"]);
+        let publishes = super::rules::code_says(&function.binary, &["Option<&Publisher>"]);
         for name in ["EVENTS_QUEUE_URL", "EVENTS_DEAD_LETTERS_URL"] {
             assert_eq!(function.environment.contains(name), publishes, "{}: {name}", function.id);
         }
-        let links = super::rules::code_says(&function.binary, &["lambda::event_queues"]);
+        let links = super::rules::code_says(&function.binary, &[".publisher()"]);
         assert_eq!(links, publishes, "{}: the queues' client", function.id);
         for (name, words) in [
-            ("EVENT_BUS", ["lambda::event_bus"].as_slice()),
-            ("EXPORT_BUCKET", &["lambda::exports"]),
-            ("KYC_URL", &["lambda::kyc"]),
-            ("PAYOUT_BUCKET", &["lambda::payout_files"]),
-            ("RECONCILIATION_BUCKET", &["lambda::exports", "lambda::reports"]),
-            ("SETTLEMENT_STATE_MACHINE", &["lambda::sagas"]),
+            ("EVENT_BUS", [".outlets()"].as_slice()),
+            ("EXPORT_BUCKET", &["ledger_aws::exports"]),
+            ("KYC_URL", &[".settler()"]),
+            ("PAYOUT_BUCKET", &[".settler()"]),
+            ("RECONCILIATION_BUCKET", &["ledger_aws::exports", ".outlets()"]),
+            ("SETTLEMENT_STATE_MACHINE", &[".state_machine()"]),
         ] {
             let links = super::rules::code_says(&function.binary, words);
             assert_eq!(function.environment.contains(name), links, "{}: {name}", function.id);

@@ -54,7 +54,7 @@ impl Changing {
         let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
         let host =
             Host::with_app(
-                |backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe).0 },
+                |backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe) },
             );
         let stage = Stage::set(World::with_terms(Arc::clone(&host), tenant, change).await).await;
         Self { host, stage, ahead_s }
@@ -133,7 +133,7 @@ pub(super) async fn a_stored_response_comes_first(endpoint: Endpoint) {
 async fn without_a_provider(changing: &Changing, call: &Call, first: &Answer, endpoint: Endpoint) {
     let (url, table) = (changing.host.stack().dynamodb_url().to_owned(), changing.host.stack().table().to_owned());
     let bare =
-        Host::with_app(|_| async move { host::bare((host::functions_client(&url).await, &table), Clock::system()).0 });
+        Host::with_app(|_| async move { host::bare((host::functions_client(&url).await, &table), Clock::system()) });
     let Who::Bearer(token) = &call.who else { panic!("a token") };
     let claims = changing.host.stack().issuer().verify(token).expect("a good token");
     let merchant_id = claims.get("merchant_id").map(String::as_str);

@@ -4,17 +4,19 @@ use super::{due, entry, id_of, ids, journal, minted, s};
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Key;
-use ledger_runtime::lambda::Due;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::problem::Problem;
+use ledger_runtime::publishing::Publisher;
 use ledger_runtime::publishing::{Published, Sent};
-use ledger_runtime::readback::Sum;
+use ledger_runtime::readback::{MetricSource, Sum};
+use ledger_runtime::worker::Due;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::World;
 use ledger_tests::http::books::{Row, opt_text, text};
 use ledger_tests::http::event_tap::{EventTap, Mishap};
 use ledger_tests::http::world::new_id;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Entries of one account a minute apart, the oldest first.
@@ -24,11 +26,10 @@ fn entries(world: &World, customer: &str, count: u32) -> Vec<Row> {
 }
 
 async fn put_aside(world: &World) -> u64 {
-    let source = world.app.metric_source().expect("counters");
     let (now, hour) = (world.app.now(), Duration::from_secs(3600));
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let asked = Sum { metric: Metric::EntryPutAside, tenant, operation: None, since: now.minus(hour), until: now };
-    source.sum(&asked).await.expect("counters")
+    world.counting.sum(&asked).await.expect("counters")
 }
 
 /// A person names an entry, by the words of its dead letter.
@@ -36,9 +37,9 @@ async fn again(world: &World, tap: &EventTap, letter: &Value) -> Result<Publishe
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let name = |name: &str| letter["entry"][name].as_str().expect("a key");
     let named = vec![Key::stored(&tenant, name("pk"), name("sk")).expect("its own")];
-    let app = world.app.clone().with_event_sink(tap.clone());
+    let publisher = Publisher::new(&world.app, Arc::new(tap.clone()));
     let due = Due { named, ..Due::everything(tenant) };
-    gate::as_function("outbox", outbox::publish_due(&app, &due)).await
+    gate::as_function("outbox", outbox::publish_due(&world.app, Some(&publisher), &due)).await
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use super::{check, distinct, ids, settle};
 use ledger_core::ids::Tenant;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::publishing::Published;
-use ledger_runtime::readback::Sum;
+use ledger_runtime::readback::{MetricSource, Sum};
 use ledger_tests::http::World;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::event_tap::EventTap;
@@ -46,12 +46,11 @@ async fn everything_is_told_once() {
     assert_eq!(ids(&tap), told);
     // What it changes of an entry is its mark.
     let _ = world.check_books().await;
-    let source = world.app.metric_source().expect("counters");
     let (now, hour) = (world.app.now(), Duration::from_secs(3600));
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     for (metric, counted) in [(Metric::OutboxLag, told.len()), (Metric::OldestUnpublished, 2)] {
         let asked = Sum { metric, tenant: tenant.clone(), operation: None, since: now.minus(hour), until: now };
-        assert_eq!(source.sum(&asked).await, Ok(u64::try_from(counted).expect("a count")), "{metric:?}");
+        assert_eq!(world.counting.sum(&asked).await, Ok(u64::try_from(counted).expect("a count")), "{metric:?}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs: asked for once, run once, told of, and begun again by the next worker if one dies.
 
 use ledger_core::ids::Tenant;
+use ledger_runtime::reconcile::Outlets;
 use ledger_tests::http::{Call, World};
 use serde_json::json;
 use std::sync::Arc;
@@ -32,12 +33,14 @@ async fn the_night_has_one_run_and_a_report_for_machines() {
     row.insert("balance".to_owned(), aws_sdk_dynamodb::types::AttributeValue::N("-1".to_owned()));
     world.plant(row).await;
     let tenant = Tenant::parse("night").expect("a slug");
-    let app = world.app.clone().with_reports(Arc::new(reports.clone()));
-    let mut settings = ledger_runtime::reconcile::Settings::of(&app);
+    let outlets = Outlets { reports: Some(Arc::new(reports.clone())), ..Outlets::default() };
+    let mut settings = ledger_runtime::reconcile::Settings::of(&world.app);
     settings.units_per_second = 1_000_000;
-    let due = ledger_runtime::lambda::Due::everything(tenant);
-    let run =
-        async || ledger_tests::cloud::gate::as_function("reconcile", reconcile::run_as(&app, &due, &settings)).await;
+    let due = ledger_runtime::worker::Due::everything(tenant);
+    let run = async || {
+        ledger_tests::cloud::gate::as_function("reconcile", reconcile::run_as((&world.app, &outlets), &due, &settings))
+            .await
+    };
     // Before three in the morning there is none of the night: somebody asks.
     let _ = world.operator("/v1/admin/reconciliation/runs", &json!({})).await;
     let done = run().await.expect("a whole run");

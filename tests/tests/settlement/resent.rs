@@ -6,6 +6,7 @@ use ledger_core::bank::BankFile;
 use ledger_core::ops::settlement::{Outcome, Step, Task};
 use ledger_local::settlement::LocalFiles;
 use ledger_runtime::metrics::Metric;
+use ledger_runtime::settlement::Settler;
 use ledger_runtime::settlement::{Ended, PayoutFiles, SettlementRef, Stored};
 use ledger_tests::http::Call;
 use ledger_tests::http::settling::Settling;
@@ -135,7 +136,9 @@ async fn whoever_dies_the_file_is_put_once_and_written_down() {
         // The saga was started, and nobody could write that down: it is started once more, under the same name.
         shop.tap.next_writes([Some(fault.clone())]);
         let tenant = ledger_core::ids::Tenant::parse(tenant).expect("a slug");
-        let starts = ledger_tests::cloud::gate::as_function("jobs", jobs::start_settlements(&shop.app, &tenant)).await;
+        let starts =
+            ledger_tests::cloud::gate::as_function("jobs", jobs::start_settlements(&shop.app, &shop.sagas, &tenant))
+                .await;
         assert!(starts.is_err() || is_written, "{starts:?}");
         let _ = shop.start().await;
         let runs: Vec<u32> = shop.sagas.started().into_iter().map(|(_, run)| run).skip(1).collect();
@@ -158,7 +161,7 @@ async fn whoever_dies_the_file_is_put_once_and_written_down() {
 async fn a_file_that_cannot_be_put_stops_the_saga_until_somebody_resumes_it() {
     let (mut shop, at) = paid("resent-stuck").await;
     let place = Place { files: shop.files.clone(), is_away: Arc::new(AtomicBool::new(true)) };
-    shop.app = shop.app.clone().with_payout_files(Arc::new(place.clone()));
+    shop.settler = Settler::new(&shop.app, Some(Arc::new(shop.kyc.clone())), Some(Arc::new(place.clone())));
     let resend = asked(&shop, &at).await;
     shop.good(&approves(&shop, &at, &resend)).await;
     assert_eq!(shop.start().await, 1);

@@ -8,16 +8,19 @@ use ledger_core::keys::Shards;
 use ledger_core::operation::Operation;
 use ledger_core::ops::settlement::{Outcome, Step, Task};
 use ledger_core::ops::tenant::raise_due_shards;
-use ledger_runtime::lambda::Due;
+use ledger_runtime::publishing::Publisher;
 use ledger_runtime::settlement::{Ended, SettlementRef};
+use ledger_runtime::worker::Due;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::books::{Books, opt_text, text};
 use ledger_tests::http::event_tap::EventTap;
+use ledger_tests::http::settling::local_settler;
 use ledger_tests::http::settling::{Settling, opened, payable, run_task};
 use ledger_tests::http::topup_rig::{Actor, Rig, Scene};
 use ledger_tests::http::{Call, Customer, Merchant};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -30,8 +33,8 @@ const CACHE_OVER: Duration = Duration::from_secs(61);
 async fn work(actor: &Actor, scene: &Scene, events: &EventTap) -> (bool, usize) {
     let due = Due::everything(scene.tenant.clone());
     let credited = gate::as_function("crediting", crediting::run_due(&actor.app, &due)).await;
-    let app = actor.app.clone().with_event_sink(events.clone());
-    let published = gate::as_function("outbox", outbox::publish_due(&app, &due)).await;
+    let publisher = Publisher::new(&actor.app, Arc::new(events.clone()));
+    let published = gate::as_function("outbox", outbox::publish_due(&actor.app, Some(&publisher), &due)).await;
     let sealed = gate::as_function("jobs", jobs::seal_trail(&actor.app, &scene.tenant)).await;
     let found = credited.as_ref().map_or(0, |done| done.records + done.left)
         + published.as_ref().map_or(0, |done| done.published)
@@ -52,7 +55,7 @@ async fn drain(actor: &Actor, scene: &Scene, events: &EventTap) {
 /// Takes what is due into a settlement.
 async fn collect(actor: &Actor, at: &SettlementRef) {
     let task = Task::Do(Step::Collect);
-    while run_task(&actor.app, at, task).await == Ok(Outcome::Again) {}
+    while run_task(&local_settler(&actor.app), at, task).await == Ok(Outcome::Again) {}
 }
 
 async fn pay(actor: &Actor, customers: &[Customer], merchant: &Merchant) {

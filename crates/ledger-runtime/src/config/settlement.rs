@@ -1,12 +1,20 @@
 //! Whoever has to do with settlements, from the environment.
 
 use super::ConfigError;
-use crate::settlement::KycConfig;
 
 const KYC_URL: &str = "KYC_URL";
 const KYC_SECRET: &str = "KYC_SECRET_ID";
 const BUCKET: &str = "PAYOUT_BUCKET";
 const MACHINE: &str = "SETTLEMENT_STATE_MACHINE";
+
+/// How the service that checks merchants is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KycConfig {
+    /// Where it is: `https://`, or `http://` on the loopback.
+    pub url: String,
+    /// The secret that holds its token.
+    pub secret_id: String,
+}
 
 /// Who is asked, where files go, and who runs sagas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

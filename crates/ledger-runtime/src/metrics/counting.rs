@@ -7,6 +7,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::time::Timestamp;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const MINUTE_MS: i64 = 60_000;
@@ -24,6 +25,12 @@ pub struct Counting {
     clock: Clock,
     counts: Arc<Mutex<BTreeMap<Slot, u64>>>,
     measured: Arc<Mutex<Measured>>,
+}
+
+impl fmt::Debug for Counting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Counting")
+    }
 }
 
 impl Counting {

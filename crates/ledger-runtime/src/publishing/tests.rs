@@ -1,6 +1,7 @@
 //! What the engine never does: an index that is behind, a read that comes between two commits, conflicts.
 
 use super::*;
+use crate::config::Config;
 use crate::testing::{Step, Store, now, reasons};
 use futures::future::{BoxFuture, FutureExt};
 use ledger_core::dynamo::Value as V;
@@ -68,7 +69,7 @@ fn told(id: Uuid) -> Item {
 async fn publish(heard: Uuid, steps: Vec<Step>) -> (Vec<Uuid>, Result<Published, Problem>, Store) {
     let (store, sink) = (Store::script(steps), Taken::default());
     let (ledger, counting) = store.ledger();
-    let publisher = Publisher::new(ledger, "ecopay", Arc::new(sink.clone()));
+    let publisher = Publisher::new(&App::new(ledger, Config::of_table("ecopay")), Arc::new(sink.clone()));
     let ended = publisher.changed(&Tenant::parse("demo").unwrap(), Shards::ONE, &[told(heard)]).await;
     assert_eq!(counting.total(Metric::TransactionConflict), 0);
     let taken = sink.0.lock().unwrap().clone();

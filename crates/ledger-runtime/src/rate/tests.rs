@@ -2,6 +2,7 @@
 //! test sets it.
 
 use super::*;
+use crate::app::App;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::metrics::Counting;
@@ -41,7 +42,7 @@ impl Rig {
     async fn ask(&self, times: usize) -> Vec<u16> {
         let mut statuses = Vec::new();
         for _ in 0..times {
-            let decided = self.app.within_rate(&demo()).await;
+            let decided = self.app.limiter().check(&demo()).await;
             statuses.push(decided.map_or_else(|problem| problem.status().as_u16(), |()| 200));
         }
         statuses
@@ -90,7 +91,7 @@ async fn leased_until_the_store_refuses_and_anew_in_the_next_window() {
     rig.at_ms(2_500);
     assert_eq!(rig.ask(5).await, [200, 200, 200, 429, 429]);
     assert_eq!((rig.leases(), rig.counted()), (3, [2, 0, 0]), "who was refused asks no more");
-    let refused = rig.app.within_rate(&demo()).await.unwrap_err();
+    let refused = rig.app.limiter().check(&demo()).await.unwrap_err();
     assert!(refused.body().ends_with(r#""code":"rate_limited","retry_after_ms":7500}"#), "{}", refused.body());
     let sent = &rig.store.seen()[1].body["TransactItems"][0]["Update"];
     assert_eq!(sent["Key"]["type"]["S"], format!("RATE#{}", now().seconds()));
@@ -119,9 +120,9 @@ async fn one_lease_at_a_time() {
     let rig = rig(None, [cancelled("TransactionConflict"), granted(), used_up("1961")]);
     assert!(rig.app.terms(&demo()).await.is_ok());
     let tenant = demo();
-    let decided = join_all((0..60).map(|_| rig.app.within_rate(&tenant))).await;
+    let decided = join_all((0..60).map(|_| rig.app.limiter().check(&tenant))).await;
     assert_eq!((decided.iter().filter(|decided| decided.is_ok()).count(), rig.leases()), (60, 2));
-    let decided = join_all((0..60).map(|_| rig.app.within_rate(&tenant))).await;
+    let decided = join_all((0..60).map(|_| rig.app.limiter().check(&tenant))).await;
     assert!(decided.iter().all(Result::is_err));
     assert_eq!((rig.leases(), rig.counted()), (3, [60, 0, 0]), "the refusal is for all of them");
 }
@@ -187,22 +188,22 @@ async fn terms_that_cannot_be_read_let_pass_and_so_does_a_tenant_that_is_not_set
 async fn tenants_do_not_share() {
     let rig = rig(Some(1), [used_up("10")]);
     assert_eq!(rig.ask(2).await, [200, 429]);
-    assert!(rig.app.within_rate(&Tenant::parse("other").unwrap()).await.is_ok());
+    assert!(rig.app.limiter().check(&Tenant::parse("other").unwrap()).await.is_ok());
 }
 
 #[test]
 fn the_count_of_tenants_stays_within_its_bound() {
-    let limiter = Limiter::default();
+    let limiter = over(Store::script([])).app.limiter().clone();
     let fill = |from: usize, at: Timestamp| {
         for number in from..from + TENANTS_MAX {
             drop(limiter.bucket(&Tenant::parse(&format!("t-{number}")).unwrap(), at));
         }
-        limiter.0.lock().unwrap().len()
+        limiter.0.buckets.lock().unwrap().len()
     };
     assert_eq!(fill(0, now()), TENANTS_MAX);
     // In the same window anybody goes; in the next one, those of the old.
     assert_eq!(fill(1, now()), TENANTS_MAX);
     let later = now().plus(Duration::from_secs(10));
     drop(limiter.bucket(&Tenant::parse("later").unwrap(), later));
-    assert_eq!(limiter.0.lock().unwrap().len(), 1);
+    assert_eq!(limiter.0.buckets.lock().unwrap().len(), 1);
 }

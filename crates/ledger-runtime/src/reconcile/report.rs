@@ -1,10 +1,6 @@
 //! A run's report for machines: a line of JSON for the run, and one for each break.
 
 use super::told::Breaks;
-use aws_config::SdkConfig;
-use aws_sdk_s3::Client;
-use aws_sdk_s3::error::ProvideErrorMetadata;
-use aws_sdk_s3::primitives::ByteStream;
 use futures::future::BoxFuture;
 use ledger_core::ids::Tenant;
 use ledger_core::money::{Asset, Delta};
@@ -19,33 +15,6 @@ use std::collections::BTreeSet;
 pub trait ReportFiles: Send + Sync {
     /// Puts a report under a name, over what stands there: a run that is run again tells the same anew.
     fn put<'a>(&'a self, name: &'a str, lines: Vec<u8>) -> BoxFuture<'a, Result<(), String>>;
-}
-
-/// A bucket of S3.
-#[derive(Clone, Debug)]
-pub struct S3Reports {
-    client: Client,
-    bucket: String,
-}
-
-impl S3Reports {
-    /// A bucket, by the SDK's shared configuration.
-    #[must_use]
-    pub fn new(sdk: &SdkConfig, bucket: &str) -> Self {
-        Self { client: Client::new(sdk), bucket: bucket.to_owned() }
-    }
-}
-
-impl ReportFiles for S3Reports {
-    fn put<'a>(&'a self, name: &'a str, lines: Vec<u8>) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(async move {
-            let put = self.client.put_object().bucket(&self.bucket).key(name).content_type("application/x-ndjson");
-            match put.body(ByteStream::from(lines)).send().await {
-                Ok(_) => Ok(()),
-                Err(error) => Err(error.code().unwrap_or("no answer").to_owned()),
-            }
-        })
-    }
 }
 
 /// Where a run's report is put.
@@ -150,6 +119,3 @@ pub(super) fn read_line(text: &str) -> Option<Finding> {
         seen_at: None,
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,10 +1,6 @@
 //! Where the bank's files are put: once under a name. Sending the same file twice is paying twice, so what
 //! stands is never written over.
 
-use aws_config::SdkConfig;
-use aws_sdk_s3::Client;
-use aws_sdk_s3::error::ProvideErrorMetadata;
-use aws_sdk_s3::primitives::ByteStream;
 use futures::future::BoxFuture;
 use ledger_core::bank::BankFile;
 
@@ -26,46 +22,3 @@ pub enum Stored {
     /// It may or may not be there.
     Unknown(&'static str),
 }
-
-/// A bucket of S3.
-#[derive(Clone, Debug)]
-pub struct S3Files {
-    client: Client,
-    bucket: String,
-}
-
-impl S3Files {
-    /// A bucket, by the SDK's shared configuration.
-    #[must_use]
-    pub fn new(sdk: &SdkConfig, bucket: &str) -> Self {
-        Self { client: Client::new(sdk), bucket: bucket.to_owned() }
-    }
-
-    async fn compare(&self, key: &str, bytes: &[u8]) -> Stored {
-        let Ok(object) = self.client.get_object().bucket(&self.bucket).key(key).send().await else {
-            return Stored::Unknown("the bucket did not show what stands there");
-        };
-        let Ok(stored) = object.body.collect().await else { return Stored::Unknown("the bucket broke off") };
-        if stored.into_bytes().as_ref() == bytes { Stored::Same } else { Stored::Other }
-    }
-}
-
-impl PayoutFiles for S3Files {
-    fn put<'a>(&'a self, folder: &'a str, file: &'a BankFile) -> BoxFuture<'a, Stored> {
-        Box::pin(async move {
-            let key = format!("{folder}/{}", file.name);
-            let put = self.client.put_object().bucket(&self.bucket).key(&key).if_none_match("*");
-            let put = put.content_type("text/plain; charset=Shift_JIS").body(ByteStream::from(file.bytes.clone()));
-            match put.send().await {
-                Ok(_) => Stored::New,
-                Err(error) => match error.code() {
-                    Some("PreconditionFailed") => self.compare(&key, &file.bytes).await,
-                    Some(_) | None => Stored::Unknown("the bucket did not take the file"),
-                },
-            }
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests;

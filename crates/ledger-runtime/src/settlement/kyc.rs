@@ -2,6 +2,7 @@
 //! refused, or not known; whatever is not one of the first two is the third.
 
 use super::SettlementRef;
+use crate::config::KycConfig;
 use crate::execute::Ledger;
 use crate::secrets::{KeptSecret, SecretSource};
 use futures::future::BoxFuture;
@@ -34,15 +35,6 @@ pub enum KycAnswer {
     Refused,
     /// There is no answer yet, or none that can be read.
     Unknown,
-}
-
-/// How the service is reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KycConfig {
-    /// Where it is: `https://`, or `http://` on the loopback.
-    pub url: String,
-    /// The secret that holds its token.
-    pub secret_id: String,
 }
 
 /// The service cannot be asked as it is configured.

@@ -4,9 +4,6 @@
 use super::SettlementRef;
 use crate::app::App;
 use crate::problem::Problem;
-use aws_config::SdkConfig;
-use aws_sdk_sfn::Client;
-use aws_sdk_sfn::error::ProvideErrorMetadata;
 use futures::future::BoxFuture;
 use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
@@ -24,21 +21,6 @@ pub trait Sagas: Send + Sync {
     fn start<'a>(&'a self, at: &'a SettlementRef, run: u32) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// The state machine of AWS Step Functions.
-#[derive(Clone, Debug)]
-pub struct StateMachine {
-    client: Client,
-    arn: String,
-}
-
-/// What a state machine is given, and each of its tasks after it.
-#[derive(Serialize)]
-struct Input<'a> {
-    tenant: &'a str,
-    merchant_id: String,
-    settlement_id: String,
-}
-
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Started {
@@ -46,42 +28,11 @@ pub struct Started {
     pub started: usize,
 }
 
-impl StateMachine {
-    /// A state machine, by the SDK's shared configuration.
-    #[must_use]
-    pub fn new(sdk: &SdkConfig, arn: &str) -> Self {
-        Self { client: Client::new(sdk), arn: arn.to_owned() }
-    }
-}
-
-impl Sagas for StateMachine {
-    fn start<'a>(&'a self, at: &'a SettlementRef, run: u32) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(async move {
-            let input = Input {
-                tenant: at.tenant.as_str(),
-                merchant_id: at.merchant.to_string(),
-                settlement_id: at.id.to_string(),
-            };
-            let input = serde_json::to_string(&input).map_err(|error| error.to_string())?;
-            let start = self.client.start_execution().state_machine_arn(&self.arn);
-            match start.name(format!("{}-{run}", at.id)).input(input).send().await {
-                Ok(_) => Ok(()),
-                Err(error) => match error.code() {
-                    Some("ExecutionAlreadyExists") => Ok(()),
-                    Some(code) => Err(code.to_owned()),
-                    None => Err("no answer".to_owned()),
-                },
-            }
-        })
-    }
-}
-
 /// Starts the sagas of a tenant's settlements that are due.
 ///
 /// # Errors
 /// 503 if the store or the state machine did not tell; a later run goes on.
-pub async fn start_due(app: &App, tenant: &Tenant) -> Result<Started, Problem> {
-    let Some(sagas) = app.sagas() else { return Ok(Started::default()) };
+pub async fn start_due(app: &App, sagas: &dyn Sagas, tenant: &Tenant) -> Result<Started, Problem> {
     let shards = app.terms(tenant).await?.due_shards;
     let mut done = Started::default();
     for shard in 0..shards.count() {
@@ -104,6 +55,3 @@ pub async fn start_due(app: &App, tenant: &Tenant) -> Result<Started, Problem> {
     }
     Ok(done)
 }
-
-#[cfg(test)]
-mod tests;

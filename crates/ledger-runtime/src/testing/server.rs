@@ -1,11 +1,6 @@
-//! A server that answers from a script, byte for byte, and records what came: what stands in for everybody whom
-//! this crate calls but the store. Stripe's wire, AWS's services, whoever checks merchants.
+//! A server that answers from a script, byte for byte, and records the requests: Stripe, the check of merchants, and
+//! the services of AWS in tests. `ledger-aws` compiles this file too.
 
-use aws_config::retry::RetryConfig;
-use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_credential_types::Credentials;
-use aws_credential_types::provider::SharedCredentialsProvider;
-use serde_json::Value;
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -20,8 +15,6 @@ pub(crate) enum Reply {
     Cut(Vec<u8>),
     /// Not at all, and resets the connection.
     Reset,
-    /// Not at all, and keeps the connection.
-    Hang,
 }
 
 impl Reply {
@@ -30,11 +23,6 @@ impl Reply {
         let body = body.as_ref();
         let head = format!("HTTP/1.1 {status} Status\r\n{headers}content-length: {}\r\n\r\n", body.len());
         Self::Bytes([head.as_bytes(), body].concat())
-    }
-
-    /// A whole answer of a service that speaks JSON.
-    pub(crate) fn json(status: u16, body: &Value) -> Self {
-        Self::of(status, "content-type: application/x-amz-json-1.1\r\n", body.to_string())
     }
 }
 
@@ -53,20 +41,10 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// The request line.
-    pub(crate) fn line(&self) -> &str {
-        self.head.lines().next().unwrap()
-    }
-
     /// The value of a header, by its name in small letters.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let fields = self.head.lines().filter_map(|line| line.split_once(": "));
         fields.into_iter().find_map(|(field, value)| (field.to_ascii_lowercase() == name).then_some(value))
-    }
-
-    /// The operation that an AWS service was asked for, and with what.
-    pub(crate) fn asked(&self) -> (&str, Value) {
-        (self.header("x-amz-target").unwrap(), serde_json::from_slice(&self.body).unwrap())
     }
 }
 
@@ -91,9 +69,6 @@ impl Server {
                             stream.set_zero_linger().unwrap();
                             break;
                         }
-                        Reply::Hang => {
-                            std::future::pending::<()>().await;
-                        }
                     }
                 }
             }
@@ -104,24 +79,6 @@ impl Server {
     /// The requests, in their order.
     pub(crate) fn requests(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
-    }
-
-    /// The requests as texts, in their order.
-    pub(crate) fn seen(&self) -> Vec<String> {
-        let text = |seen: Seen| format!("{}\r\n\r\n{}", seen.head, String::from_utf8(seen.body).unwrap());
-        self.requests().into_iter().map(text).collect()
-    }
-
-    /// Every service of AWS is here, and each call is made once.
-    pub(crate) fn sdk(&self) -> SdkConfig {
-        SdkConfig::builder()
-            .behavior_version(BehaviorVersion::v2026_01_12())
-            .region(Region::new("ap-northeast-1"))
-            .credentials_provider(SharedCredentialsProvider::new(Credentials::new("a", "b", None, None, "tests")))
-            .retry_config(RetryConfig::disabled())
-            .endpoint_url(&self.origin)
-            .http_client(aws_smithy_http_client::Builder::new().build_http())
-            .build()
     }
 }
 

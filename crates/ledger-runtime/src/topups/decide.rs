@@ -4,7 +4,6 @@
 use super::Desk;
 use super::parked::GIVEN_UP;
 use super::records::{Records, Wanted};
-use crate::app::App;
 use crate::execute::PlanError;
 use crate::problem::Problem;
 use crate::psp::{Lookup, PspObject, Sighting};
@@ -32,7 +31,7 @@ pub struct DecisionRequest {
     pub object: Option<PspId>,
 }
 
-impl App {
+impl Desk {
     /// Plans the request of a decision.
     ///
     /// # Errors
@@ -44,10 +43,9 @@ impl App {
         (staff, note): (StaffId, &FreeText),
         cx: &Context,
     ) -> Result<Planned<TopupDecision>, PlanError> {
-        let desk = self.desk().await?;
-        self.ledger().read_for(claim, &[]).await?;
-        let records = desk.contradicted(&claim.tenant, (request.topup, request.refund)).await?;
-        let object = desk.object(&claim.tenant, &records, request.way, request.object.as_ref(), cx).await?;
+        self.ledger.read_for(claim, &[]).await?;
+        let records = self.contradicted(&claim.tenant, (request.topup, request.refund)).await?;
+        let object = self.object(&claim.tenant, &records, request.way, request.object.as_ref(), cx).await?;
         let fact = object.and_then(PspObject::fact);
         let view = records.view(&claim.tenant);
         let basis = Basis { view: &view, fact: fact.as_ref(), flight: records.flight.as_ref() };
@@ -65,13 +63,12 @@ impl App {
         staff: StaffId,
         cx: &Context,
     ) -> Result<Planned<TopupDecision>, PlanError> {
-        let desk = self.desk().await?;
         let key = keys::topup_decision(&claim.tenant, topup, id);
-        let found = self.ledger().read_for(claim, &[key]).await?.into_iter().flatten().next();
+        let found = self.ledger.read_for(claim, &[key]).await?.into_iter().flatten().next();
         let decision = TopupDecision::read(&found.ok_or(PlanError::Missing)?)?;
-        let records = desk.contradicted(&claim.tenant, (topup, decision.refund)).await?;
+        let records = self.contradicted(&claim.tenant, (topup, decision.refund)).await?;
         let object = decision.object.as_deref().and_then(|object| object.split(' ').next()).and_then(PspId::parse);
-        let object = desk.object(&claim.tenant, &records, decision.way, object.as_ref(), cx).await?;
+        let object = self.object(&claim.tenant, &records, decision.way, object.as_ref(), cx).await?;
         let answer = object.as_ref().filter(|_| decision.way == Way::Book);
         let answer = answer.and_then(|object| views::topup_answer(&records.topup, records.refund.as_ref(), object));
         let answer = answer.unwrap_or_else(|| Problem::psp_refused(GIVEN_UP).answer());
@@ -80,9 +77,7 @@ impl App {
         let basis = Basis { view: &view, fact: fact.as_ref(), flight: records.flight.as_ref() };
         Ok(decision::plan_approve(&basis, &decision, &answer, staff, cx)?)
     }
-}
 
-impl Desk {
     async fn contradicted(
         &self,
         tenant: &Tenant,

@@ -4,12 +4,11 @@
 use super::Desk;
 use super::facts::Applied;
 use super::records::{Records, Wanted};
-use crate::app::App;
+use crate::dynamo::Dynamo;
 use crate::execute::{ApplyError, PlanError};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::Sighting;
-use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Claim, Flight, Marker, MarkerState, Phase};
 use ledger_core::ids::Tenant;
@@ -48,38 +47,35 @@ pub struct Resolved {
     pub at: Timestamp,
 }
 
-impl App {
-    /// Everything that waits for a person: parked operations and kept events, oldest first.
-    ///
-    /// # Errors
-    /// 503 if the store did not tell.
-    pub async fn attention(&self, tenant: &Tenant) -> Result<(Vec<Flight>, Vec<KeptEvent>), Problem> {
-        let shards = self.terms(tenant).await?.due_shards;
-        let (mut flights, mut events) = (Vec::new(), Vec::new());
-        for item in self.waiting(tenant, shards).await? {
+/// Everything that needs review: parked operations and kept events, oldest first.
+///
+/// # Errors
+/// 503 if the store did not tell.
+pub async fn needs_review(
+    dynamo: &Dynamo,
+    tenant: &Tenant,
+    shards: Shards,
+) -> Result<(Vec<Flight>, Vec<KeptEvent>), Problem> {
+    let (mut flights, mut events) = (Vec::new(), Vec::new());
+    for shard in 0..shards.count() {
+        for item in dynamo.query(&reads::needs_review(tenant, shard)).await? {
             if item.contains_key("fence") {
                 flights.push(Flight::read(&item)?);
             } else {
                 events.push(KeptEvent::read(&item)?);
             }
         }
-        flights.sort_by_key(|flight| flight.claimed_at);
-        events.sort_by_key(|event| event.received_at);
-        Ok((flights, events))
     }
+    flights.sort_by_key(|flight| flight.claimed_at);
+    events.sort_by_key(|event| event.received_at);
+    Ok((flights, events))
+}
 
-    async fn waiting(&self, tenant: &Tenant, shards: Shards) -> Result<Vec<Item>, Problem> {
-        let mut items = Vec::new();
-        for shard in 0..shards.count() {
-            items.extend(self.dynamo().query(&reads::needs_review(tenant, shard)).await?);
-        }
-        Ok(items)
-    }
-
-    async fn parked(&self, tenant: &Tenant, resource: Uuid) -> Result<Option<Flight>, Problem> {
-        let (flights, _) = self.attention(tenant).await?;
+impl Desk {
+    async fn find_parked(&self, tenant: &Tenant, shards: Shards, resource: Uuid) -> Result<Option<Flight>, Problem> {
+        let (flights, _) = needs_review(self.ledger.dynamo(), tenant, shards).await?;
         let Some(listed) = flights.into_iter().find(|flight| flight.resource == resource) else { return Ok(None) };
-        let Some(item) = self.dynamo().get(&listed.marker_key()).await? else { return Ok(None) };
+        let Some(item) = self.ledger.dynamo().get(&listed.marker_key()).await? else { return Ok(None) };
         match Marker::read(&item)?.state {
             MarkerState::InFlight(flight) if flight.phase == Phase::Parked => Ok(Some(*flight)),
             MarkerState::InFlight(_) | MarkerState::Completed { .. } | MarkerState::Reversed => Ok(None),
@@ -94,23 +90,22 @@ impl App {
     pub async fn resolve_parked(
         &self,
         claim: &Claim,
-        resource: Uuid,
+        (resource, shards): (Uuid, Shards),
         resolution: Resolution,
         decider: &Decider<'_>,
         cx: &Context,
     ) -> Result<Planned<Resolved>, PlanError> {
-        let desk = self.desk().await?;
-        self.ledger().read_for(claim, &[]).await?;
-        let flight = self.parked(&claim.tenant, resource).await?.ok_or(PlanError::Missing)?;
-        let records = desk.records(&flight.tenant, &Wanted::of(&flight)).await?.ok_or(PlanError::Missing)?;
-        match desk.find(&flight, &records, cx.now).await {
+        self.ledger.read_for(claim, &[]).await?;
+        let flight = self.find_parked(&claim.tenant, shards, resource).await?.ok_or(PlanError::Missing)?;
+        let records = self.records(&flight.tenant, &Wanted::of(&flight)).await?.ok_or(PlanError::Missing)?;
+        match self.find(&flight, &records, cx.now).await {
             Sighting::Found(object) => {
                 let tags = Tags {
                     tenant: flight.tenant.clone(),
                     topup: flight.topup,
                     refund: records.refund.as_ref().map(|refund| refund.id),
                 };
-                match desk.apply_seen(&flight.tenant, &tags, object).await? {
+                match self.apply_seen(&flight.tenant, &tags, object).await? {
                     // It has landed, or needs more than this decision.
                     Applied::Done | Applied::Repeated | Applied::Behind | Applied::NoRecord | Applied::Odd(_) => {
                         return Err(Failure::WrongState.into());

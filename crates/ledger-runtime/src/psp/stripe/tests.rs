@@ -171,14 +171,14 @@ async fn a_look_is_a_get_without_key_and_form() {
 async fn what_breaks_on_the_way_is_not_known_and_is_sent_once() {
     let whole = match ok(&intent("pi_1", TOPUP)) {
         Reply::Bytes(bytes) => bytes,
-        Reply::Cut(_) | Reply::Reset | Reply::Hang => unreachable!(),
+        Reply::Cut(_) | Reply::Reset => unreachable!(),
     };
     let half = whole[..whole.len() - 10].to_vec();
     let refusal = r#"{"error":{"type":"invalid_request_error","code":"amount_too_small"}}"#;
     let cut_refusal = format!("HTTP/1.1 400 X\r\nContent-Length: {}\r\n\r\n{}", refusal.len() + 1, refusal);
     let flood = "x".repeat(BODY_BYTES_MAX + 1);
     let cases = [
-        (Reply::Hang, unknown(true, "timeout")),
+        (Reply::hang(), unknown(true, "timeout")),
         (Reply::Reset, unknown(true, "connection")),
         (Reply::Cut(Vec::new()), unknown(true, "connection")),
         (Reply::Cut(b"HTTP/1.1 200 OK\r\nContent-".to_vec()), unknown(true, "connection")),

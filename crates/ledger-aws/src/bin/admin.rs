@@ -1,0 +1,12 @@
+//! The operator API in Lambda.
+
+use std::sync::Arc;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> std::process::ExitCode {
+    ledger_aws::run(|environment| {
+        environment.use_stripe()?;
+        Ok(admin::router(Arc::new(environment.cloud_watch())))
+    })
+    .await
+}

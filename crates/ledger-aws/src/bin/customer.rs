@@ -1,0 +1,10 @@
+//! The customer API in Lambda.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> std::process::ExitCode {
+    ledger_aws::run(|environment| {
+        environment.use_stripe()?;
+        Ok(customer::router())
+    })
+    .await
+}

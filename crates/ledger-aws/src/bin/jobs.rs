@@ -1,0 +1,23 @@
+//! The worker of bulk grants, holds, settlements to start and the audit trail in Lambda.
+
+use ledger_runtime::app::App;
+use ledger_runtime::settlement::Started;
+use ledger_runtime::worker::Due;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> std::process::ExitCode {
+    ledger_aws::work(|environment| {
+        let sagas = environment.state_machine();
+        Ok(async move |app: &App, due: &Due| {
+            // Each is done even if the one before fails.
+            let started = match &sagas {
+                Some(sagas) => jobs::start_settlements(app, sagas, &due.tenant).await,
+                None => Ok(Started::default()),
+            };
+            let progress = jobs::run_due(app, &due.tenant).await;
+            jobs::seal_trail(app, &due.tenant).await?;
+            started.and(progress)
+        })
+    })
+    .await
+}

@@ -1,0 +1,6 @@
+//! The worker of migrations in Lambda.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> std::process::ExitCode {
+    ledger_aws::work(|_| Ok(migrate::run)).await
+}

@@ -1,0 +1,123 @@
+//! A function as it starts in Lambda: configuration, logs, the store and its warm-up, and the clients that it asks for.
+
+use crate::cloud_watch::CloudWatch;
+use crate::event_bus::EventBus;
+use crate::payout_files::S3Files;
+use crate::reports::S3Reports;
+use crate::secrets::SecretsManager;
+use crate::sqs::SqsSink;
+use crate::state_machine::StateMachine;
+use crate::{StartError, is_inside};
+use aws_config::SdkConfig;
+use ledger_runtime::app::App;
+use ledger_runtime::clock::Clock;
+use ledger_runtime::config::{Config, StripeAccess};
+use ledger_runtime::dynamo::{Dynamo, sdk_config};
+use ledger_runtime::entropy::Entropy;
+use ledger_runtime::execute::Ledger;
+use ledger_runtime::logging;
+use ledger_runtime::metrics::{Emf, Metrics};
+use ledger_runtime::psp::Stripe;
+use ledger_runtime::publishing::Publisher;
+use ledger_runtime::reconcile::Outlets;
+use ledger_runtime::settlement::{HttpKyc, Settler};
+use std::sync::Arc;
+
+/// What a function is made of. Every client is made once, before the first request.
+#[derive(Debug)]
+pub struct Environment {
+    app: App,
+    sdk: SdkConfig,
+}
+
+impl Environment {
+    /// Reads the configuration, makes what `make` asks for, and calls the store and Stripe's secret once, so that the
+    /// first request waits for neither.
+    pub(crate) async fn start<M>(
+        make: impl FnOnce(&mut Self) -> Result<M, StartError>,
+    ) -> Result<(App, M), StartError> {
+        let config = Config::from_env()?;
+        is_inside()?;
+        logging::init(&config.log_filter)?;
+        let (clock, entropy) = (Clock::system(), Entropy::system());
+        let sdk = sdk_config(config.endpoint_url.as_deref()).await;
+        let dynamo = Dynamo::from_sdk_config(&sdk, &config, entropy.clone());
+        let ledger = Ledger::new(dynamo, clock.clone(), entropy, Metrics::to(Emf::stdout(clock)));
+        let mut environment = Self { app: App::new(ledger, config), sdk };
+        let made = make(&mut environment)?;
+        let app = environment.app;
+        let (warmed_up, _) = tokio::join!(app.dynamo().warm_up(), app.provider_anew());
+        // Not fatal: a store that is away for a moment must not keep the function from starting.
+        if let Err(error) = warmed_up {
+            tracing::warn!(%error, "the store did not answer the warm-up");
+        }
+        Ok((app, made))
+    }
+
+    /// The state of the function's handlers.
+    #[must_use]
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// Gives the function Stripe, if the environment sets it up: there, or by a secret in Secrets Manager. What is made
+    /// of the app later has it too.
+    ///
+    /// # Errors
+    /// [`StartError::Stripe`].
+    pub fn use_stripe(&mut self) -> Result<(), StartError> {
+        let (app, name) = (self.app.clone(), self.app.config().ledger.clone());
+        self.app = match app.config().stripe.clone() {
+            Some(StripeAccess::Given(given)) => app.with_psp(Stripe::new(&given, &name)?, &given),
+            Some(StripeAccess::Kept(kept)) => {
+                app.with_kept_secrets(SecretsManager::new(&self.sdk, &kept.secret_id), kept)
+            }
+            None => app,
+        };
+        Ok(())
+    }
+
+    /// CloudWatch, where metrics are read back.
+    #[must_use]
+    pub fn cloud_watch(&self) -> CloudWatch {
+        CloudWatch::new(&self.sdk)
+    }
+
+    /// The publisher of journal entries, if the environment names its queues.
+    #[must_use]
+    pub fn publisher(&self) -> Option<Publisher> {
+        let queues = self.app.config().events.clone()?;
+        Some(Publisher::new(&self.app, Arc::new(SqsSink::new(&self.sdk, queues))))
+    }
+
+    /// The runner of settlements' tasks, with the check of merchants and the bucket that the environment names.
+    ///
+    /// # Errors
+    /// [`StartError::Kyc`].
+    pub fn settler(&self) -> Result<Settler, StartError> {
+        let access = &self.app.config().settlement;
+        let kyc = match &access.kyc {
+            Some(config) => {
+                Some(HttpKyc::new(config, SecretsManager::new(&self.sdk, &config.secret_id), self.app.ledger())?)
+            }
+            None => None,
+        };
+        let files = access.bucket.as_deref().map(|bucket| S3Files::new(&self.sdk, bucket));
+        Ok(Settler::new(&self.app, kyc.map(|kyc| Arc::new(kyc) as _), files.map(|files| Arc::new(files) as _)))
+    }
+
+    /// The state machine of settlements, if the environment names one.
+    #[must_use]
+    pub fn state_machine(&self) -> Option<StateMachine> {
+        self.app.config().settlement.state_machine.as_deref().map(|arn| StateMachine::new(&self.sdk, arn))
+    }
+
+    /// The bucket of reports and the bus of announcements, as far as the environment names them.
+    #[must_use]
+    pub fn outlets(&self) -> Outlets {
+        let access = &self.app.config().reconcile;
+        let reports = access.bucket.as_deref().map(|bucket| S3Reports::new(&self.sdk, bucket));
+        let announcer = access.bus.as_deref().map(|bus| EventBus::new(&self.sdk, bus));
+        Outlets { reports: reports.map(|to| Arc::new(to) as _), announcer: announcer.map(|to| Arc::new(to) as _) }
+    }
+}

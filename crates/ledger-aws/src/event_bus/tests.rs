@@ -1,0 +1,46 @@
+use super::*;
+use crate::server::{Reply, Server};
+use serde_json::{Value, json};
+
+fn event() -> Announcement {
+    Announcement { detail_type: "ReconciliationBreak", detail: r#"{"run_id":"r"}"#.to_owned() }
+}
+
+async fn told(reply: Reply) -> (Result<(), String>, Server) {
+    let server = Server::script([reply]).await;
+    let said = EventBus::new(&server.sdk(), "default").announce(&event()).await;
+    (said, server)
+}
+
+fn answer(failed: u32, entries: Value) -> Reply {
+    Reply::json(200, &json!({"FailedEntryCount": failed, "Entries": entries}))
+}
+
+#[tokio::test]
+async fn an_event_names_its_bus_its_source_and_what_it_is_about() {
+    let (said, server) = told(answer(0, json!([{"EventId": "e"}]))).await;
+    assert_eq!(said, Ok(()));
+    let [request] = &server.requests()[..] else { panic!("one request") };
+    let entry = json!({
+        "EventBusName": "default", "Source": "ecopay.ledger", "DetailType": "ReconciliationBreak",
+        "Detail": r#"{"run_id":"r"}"#,
+    });
+    assert_eq!(request.asked(), ("AWSEvents.PutEvents", json!({"Entries": [entry]})));
+}
+
+/// The bus answers a call with 200 whose event it did not take.
+#[tokio::test]
+async fn an_event_that_is_not_known_to_be_taken_has_failed() {
+    for (reply, code) in [
+        (answer(1, json!([{"ErrorCode": "ThrottlingException", "ErrorMessage": "x"}])), "ThrottlingException"),
+        (answer(1, json!([{"EventId": "e"}])), NO_ANSWER),
+        (answer(0, json!([{}])), NO_ANSWER),
+        (answer(0, json!([])), NO_ANSWER),
+        (Reply::json(400, &json!({"__type": "AccessDeniedException", "message": "x"})), "AccessDeniedException"),
+        (Reply::json(500, &json!({"__type": "InternalException", "message": "x"})), "InternalException"),
+        (Reply::Reset, NO_ANSWER),
+        (Reply::Cut(b"HTTP/1.1 200 OK\r\ncontent-".to_vec()), NO_ANSWER),
+    ] {
+        assert_eq!(told(reply).await.0, Err(code.to_owned()));
+    }
+}

@@ -1,0 +1,30 @@
+//! The answer to one task of a state machine: typed, and an error whose name says whether another try can mend it.
+
+use super::{SettlementRef, TaskAnswer, TaskInput, error_name};
+use crate::app::App;
+use crate::problem::Problem;
+use crate::worker::ended;
+use ledger_core::operation::Operation;
+use ledger_core::ops::settlement::{BROKEN, Outcome, Task};
+
+/// Takes a task to its end by `run`, and counts one that fails.
+///
+/// # Errors
+/// The name of the error that the state machine chooses by.
+pub async fn task_answer(
+    app: &App,
+    run: &impl AsyncFn(&App, &SettlementRef, Task) -> Result<Outcome, Problem>,
+    input: &TaskInput,
+) -> Result<TaskAnswer, &'static str> {
+    let Some((at, task)) = input.read() else { return Err(BROKEN) };
+    let failed = match ended(app, (&at.tenant, Some(Operation::SettlementRun)), run(app, &at, task)).await {
+        Ok(outcome) => return Ok(TaskAnswer { outcome: outcome.name() }),
+        Err(failed) => failed,
+    };
+    let code = failed.code;
+    tracing::warn!(tenant = %at.tenant, settlement = %at.id, task = task.name(), code, "a task did not end well");
+    Err(error_name(&failed.problem))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,0 @@
-//! Starts the customer's face in Lambda.
-
-use ledger_runtime::lambda;
-
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> std::process::ExitCode {
-    lambda::run(&[lambda::stripe], customer::router).await
-}
