@@ -243,7 +243,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::SettlementResume => "stuck settlement resumed",
         Endpoint::ResendRequest => "bank file asked for again",
         Endpoint::ResendApprove => "bank file approved to be sent again",
-        Endpoint::ReturnRequest => "transfer told to be returned",
+        Endpoint::ReturnRequest => "return of a transfer requested",
         Endpoint::ReturnApprove => "transfer booked as returned",
         Endpoint::ReconciliationRequest => "reconciliation asked for",
         Endpoint::BreakAdjustment => "break's adjustment requested",
