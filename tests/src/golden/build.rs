@@ -335,7 +335,7 @@ fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
         }
         other => panic!("not a form: {other:?}"),
     };
-    let entry = item.moves().first().map(|moved| Entry {
+    let entry = item.postings().next().map(|moved| Entry {
         id: world.cx.transaction_id,
         home: moved.account,
         postings: vec![moved.clone(), Posting::new(Account::Tenant(TenantAccount::Adjustments), moved.delta.inverse())],

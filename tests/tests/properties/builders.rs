@@ -255,7 +255,7 @@ fn check(transaction: &Transaction) {
     assert!(items[1..].iter().all(|item| item.role() != Role::Marker));
     let keys: BTreeSet<_> = items.iter().map(|item| item.key().clone()).collect();
     assert_eq!(keys.len(), items.len(), "a key twice");
-    let moves: Vec<&Posting> = items.iter().flat_map(|item| item.moves()).collect();
+    let moves: Vec<&Posting> = items.iter().flat_map(|item| item.postings()).collect();
     let Some(entry) = entry(transaction) else {
         assert!(moves.is_empty());
         return;

@@ -107,7 +107,7 @@ fn action(step: Step) -> Option<TransactItem> {
 
 /// The entry of what an action moves; what does not stay within the account is against the adjustments.
 fn entry(item: &TransactItem, number: u128) -> Option<Entry> {
-    let mut postings = item.moves().to_vec();
+    let mut postings = item.postings().cloned().collect::<Vec<_>>();
     let sum = account::net(postings.iter().map(|posting| ((), &posting.delta))).unwrap();
     let other = sum.values().map(|sum| Posting::new(Account::Tenant(TenantAccount::Adjustments), sum.inverse()));
     postings.extend(other.collect::<Vec<_>>());

@@ -1,13 +1,13 @@
 //! How a balance changes: always an ADD of what is posted, never a read before the write.
 
-use crate::account::{Account, Posting};
-use crate::dynamo::{Cmp, Condition, Update, Value};
+use crate::account::Account;
+use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, Key, Partition, attr};
 use crate::money::{Amount, Asset, Delta};
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Role, TransactItem, exists};
+use crate::transaction::{BalanceChange, Clause, Role, TransactItem, exists};
 
 /// Where an account keeps its balance of an asset, or `None` for accounts without a balance item.
 pub(super) fn balance_key(tenant: &Tenant, account: Account, asset: &Asset) -> Option<Key> {
@@ -24,13 +24,13 @@ pub fn debit(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now
     let mut clauses = vec![exists()];
     clauses.extend(spendable(account));
     clauses.push(holds(amount, Failure::Insufficient));
-    change(tenant, role, Posting::new(account, amount.debit()), now, clauses)
+    change(tenant, role, (account, amount.debit()), now, clauses)
 }
 
 /// Credit: `ADD balance :delta` if the account exists. A freeze does not stop it.
 #[must_use]
 pub fn credit(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
-    change(tenant, role, Posting::new(account, amount.credit()), now, vec![exists()])
+    change(tenant, role, (account, amount.credit()), now, vec![exists()])
 }
 
 /// Credit under a cap: `ADD balance :delta` if what counts against the cap is at most
@@ -60,7 +60,7 @@ pub fn top_up(
         clauses.push(card_active());
     }
     clauses.push(under_cap(counted, max_allowed));
-    change(tenant, role, Posting::new(account, whole.credit()), now, clauses)
+    change(tenant, role, (account, whole.credit()), now, clauses)
 }
 
 /// What an account may hold at most before `charge` comes; `None` if the charge alone is above the cap.
@@ -106,7 +106,7 @@ pub fn settle(
         clauses.push(holds(out, short));
     }
     match delta {
-        Some(delta) => change(tenant, role, Posting::new(account, delta), now, clauses),
+        Some(delta) => change(tenant, role, (account, delta), now, clauses),
         None => {
             let asset = out.or(in_)?.asset();
             Some(TransactItem::check(role, balance_key(tenant, account, asset)?, clauses))
@@ -123,10 +123,7 @@ pub fn mirror(
     delta: Option<&Delta>,
     now: Timestamp,
 ) -> Vec<TransactItem> {
-    delta
-        .and_then(|delta| change(tenant, role, Posting::new(account, delta.clone()), now, Vec::new()))
-        .into_iter()
-        .collect()
+    delta.and_then(|delta| change(tenant, role, (account, delta.clone()), now, Vec::new())).into_iter().collect()
 }
 
 /// Looks at a balance without changing it; the caller says what must hold.
@@ -134,15 +131,21 @@ pub(crate) fn look(tenant: &Tenant, role: Role, account: Account, asset: &Asset)
     Some(TransactItem::check(role, balance_key(tenant, account, asset)?, Vec::new()))
 }
 
-fn change(tenant: &Tenant, role: Role, posting: Posting, now: Timestamp, clauses: Vec<Clause>) -> Option<TransactItem> {
-    let key = balance_key(tenant, posting.account, posting.delta.asset())?;
-    let delta = || Value::N(posting.delta.text());
-    let mut update = Update::new().add(attr::BALANCE, "delta", delta());
-    if let Account::Customer(_) = posting.account {
-        update = update.add(attr::EXPOSURE, "delta", delta());
-    }
-    let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
-    Some(TransactItem::update(role, key, update, clauses).moving(posting))
+fn change(
+    tenant: &Tenant,
+    role: Role,
+    (account, delta): (Account, Delta),
+    now: Timestamp,
+    clauses: Vec<Clause>,
+) -> Option<TransactItem> {
+    let key = balance_key(tenant, account, delta.asset())?;
+    TransactItem::balance(
+        role,
+        key,
+        BalanceChange::of(account).available("delta", delta).exposure("delta"),
+        clauses,
+        now,
+    )
 }
 
 pub(crate) fn not_frozen() -> Clause {

@@ -2,14 +2,14 @@
 //! are taken before the payment provider hears of it, and given back only on proof.
 
 use super::balance::{balance_key, holds, max_allowed, spendable, under_cap};
-use crate::account::{Account, Posting};
-use crate::dynamo::{Cmp, Condition, Update, Value};
+use crate::account::Account;
+use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::attr;
 use crate::money::Amount;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Role, TransactItem, exists};
+use crate::transaction::{BalanceChange, Clause, Role, TransactItem, exists};
 
 /// Reserves headroom for an inflow: `ADD exposure :x, reserved :x`, under the cap if there is one.
 /// `None` if the charge alone is above the cap, which the caller refuses before.
@@ -25,37 +25,23 @@ pub fn reserve(
     if let Some(cap) = cap {
         clauses.push(under_cap(attr::EXPOSURE, max_allowed(charge, cap)?));
     }
-    let update = Update::new().add(attr::EXPOSURE, "charge", Value::N(charge.text())).add(
-        attr::RESERVED,
-        "charge",
-        Value::N(charge.text()),
-    );
-    item(tenant, Role::Payee, account, charge, update, clauses, now)
+    let change = BalanceChange::of(account).exposure("charge").reserved("charge", charge.credit());
+    item(tenant, Role::Payee, (account, charge), change, clauses, now)
 }
 
 /// Gives reserved headroom back: the inflow will not come.
 #[must_use]
 pub fn release(tenant: &Tenant, account: Account, charge: &Amount, now: Timestamp) -> Option<TransactItem> {
-    let update = Update::new().add(attr::EXPOSURE, "back", Value::N(charge.debit().text())).add(
-        attr::RESERVED,
-        "back",
-        Value::N(charge.debit().text()),
-    );
-    item(tenant, Role::Payee, account, charge, update, vec![exists(), set_aside(attr::RESERVED, charge)], now)
+    let change = BalanceChange::of(account).exposure("back").reserved("back", charge.debit());
+    item(tenant, Role::Payee, (account, charge), change, vec![exists(), set_aside(attr::RESERVED, charge)], now)
 }
 
 /// The inflow comes into its reserved headroom: `ADD balance :x, reserved :-x`. What counts against
 /// the cap stays as it is. A freeze does not stop it.
 #[must_use]
 pub fn receive(tenant: &Tenant, account: Account, charge: &Amount, now: Timestamp) -> Option<TransactItem> {
-    let update = Update::new().add(attr::BALANCE, "delta", Value::N(charge.text())).add(
-        attr::RESERVED,
-        "back",
-        Value::N(charge.debit().text()),
-    );
-    let clauses = vec![exists(), set_aside(attr::RESERVED, charge)];
-    let item = item(tenant, Role::Payee, account, charge, update, clauses, now)?;
-    Some(item.moving(Posting::new(account, charge.credit())))
+    let change = BalanceChange::of(account).available("delta", charge.credit()).reserved("back", charge.debit());
+    item(tenant, Role::Payee, (account, charge), change, vec![exists(), set_aside(attr::RESERVED, charge)], now)
 }
 
 /// Another inflow comes than its headroom was reserved for: `ADD balance :received, reserved :-x`. It may pass the cap. A
@@ -68,17 +54,11 @@ pub fn receive_instead(
     received: &Amount,
     now: Timestamp,
 ) -> Option<TransactItem> {
-    let mut update = Update::new().add(attr::BALANCE, "delta", Value::N(received.text())).add(
-        attr::RESERVED,
-        "back",
-        Value::N(reserved.debit().text()),
-    );
-    if let Some(difference) = received.credit().checked_add(&reserved.debit()).ok()? {
-        update = update.add(attr::EXPOSURE, "difference", Value::N(difference.text()));
-    }
-    let clauses = vec![exists(), set_aside(attr::RESERVED, reserved)];
-    let item = item(tenant, Role::Payee, account, reserved, update, clauses, now)?;
-    Some(item.moving(Posting::new(account, received.credit())))
+    let change = BalanceChange::of(account)
+        .available("delta", received.credit())
+        .reserved("back", reserved.debit())
+        .exposure("difference");
+    item(tenant, Role::Payee, (account, reserved), change, vec![exists(), set_aside(attr::RESERVED, reserved)], now)
 }
 
 /// Holds money: `ADD balance :-x, held :x` if the account holds it. A freeze stops it where `spend`
@@ -97,25 +77,15 @@ pub fn hold(
         clauses.extend(spendable(account));
     }
     clauses.push(holds(amount, Failure::Insufficient));
-    let update = Update::new().add(attr::BALANCE, "out", Value::N(amount.debit().text())).add(
-        attr::HELD,
-        "in",
-        Value::N(amount.text()),
-    );
-    let item = item(tenant, role, account, amount, update, clauses, now)?;
-    Some(item.moving(Posting::new(account, amount.debit())).moving(Posting::held(account, amount.credit())))
+    let change = BalanceChange::of(account).available("out", amount.debit()).held("in", amount.credit());
+    item(tenant, role, (account, amount), change, clauses, now)
 }
 
 /// Held money leaves for good: `ADD held :-x, exposure :-x`.
 #[must_use]
 pub fn pay_out(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
-    let update = Update::new().add(attr::HELD, "out", Value::N(amount.debit().text())).add(
-        attr::EXPOSURE,
-        "out",
-        Value::N(amount.debit().text()),
-    );
-    let item = item(tenant, role, account, amount, update, vec![exists(), set_aside(attr::HELD, amount)], now)?;
-    Some(item.moving(Posting::held(account, amount.debit())))
+    let change = BalanceChange::of(account).held("out", amount.debit()).exposure("out");
+    item(tenant, role, (account, amount), change, vec![exists(), set_aside(attr::HELD, amount)], now)
 }
 
 /// Held money comes back: `ADD held :-x, balance :x`. What is `kept` of it pays a debt and leaves.
@@ -150,36 +120,23 @@ pub fn capture_hold(
         (Some(released), Some(earned)) => Some(released.checked_add(earned).ok()?),
         (released, earned) => released.or_else(|| earned.cloned()),
     };
-    let counted = match (taken, earned) {
-        (Some(taken), Some(earned)) => earned.credit().checked_add(&taken.debit()).ok()?,
-        (taken, earned) => taken.map(Amount::debit).or_else(|| earned.map(Amount::credit)),
+    let change = BalanceChange::of(account).held("out", amount.debit());
+    let change = match &back {
+        Some(back) => change.available("in", back.credit()),
+        None => change,
     };
-    let mut update = Update::new().add(attr::HELD, "out", Value::N(amount.debit().text()));
-    if let Some(back) = &back {
-        update = update.add(attr::BALANCE, "in", Value::N(back.text()));
-    }
-    if let Some(counted) = &counted {
-        update = update.add(attr::EXPOSURE, "kept", Value::N(counted.text()));
-    }
-    let item = item(tenant, role, account, amount, update, vec![exists(), set_aside(attr::HELD, amount)], now)?;
-    let item = item.moving(Posting::held(account, amount.debit()));
-    Some(match back {
-        Some(back) => item.moving(Posting::new(account, back.credit())),
-        None => item,
-    })
+    item(tenant, role, (account, amount), change.exposure("kept"), vec![exists(), set_aside(attr::HELD, amount)], now)
 }
 
 fn item(
     tenant: &Tenant,
     role: Role,
-    account: Account,
-    amount: &Amount,
-    update: Update,
+    (account, amount): (Account, &Amount),
+    change: BalanceChange,
     clauses: Vec<Clause>,
     now: Timestamp,
 ) -> Option<TransactItem> {
-    let key = balance_key(tenant, account, amount.asset())?;
-    Some(TransactItem::update(role, key, update.set(attr::UPDATED_AT, "ua", Value::s(now)), clauses))
+    TransactItem::balance(role, balance_key(tenant, account, amount.asset())?, change, clauses, now)
 }
 
 /// What was put aside is still there: the record's own transition has made sure of it.

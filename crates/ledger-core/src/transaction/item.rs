@@ -1,11 +1,11 @@
 //! One action of a transaction: what it is for, what it does, and what each part of its condition means.
 
-use crate::account::{Account, Posting};
+use super::balance::{BalanceChange, SUMS};
+use crate::account::Posting;
 use crate::dynamo::{Condition, Item, Names, Update, Value};
 use crate::failure::Failure;
 use crate::keys::{Key, attr};
-use crate::money::stored_decimal;
-use rust_decimal::Decimal;
+use crate::money::Delta;
 use std::collections::BTreeMap;
 
 /// What an item is for in its transaction.
@@ -108,7 +108,7 @@ pub struct TransactItem {
     key: Key,
     pub(crate) action: Action,
     clauses: Vec<Clause>,
-    moves: Vec<Posting>,
+    changes: Vec<BalanceChange>,
 }
 
 /// An action as DynamoDB takes it.
@@ -149,22 +149,21 @@ impl TransactItem {
 
     /// Writes an item over what is there.
     pub(crate) fn put(role: Role, key: Key, item: Item, clauses: Vec<Clause>) -> Self {
-        Self { role, key, action: Action::Put(item), clauses, moves: Vec::new() }
+        Self { role, key, action: Action::Put(item), clauses, changes: Vec::new() }
     }
 
     /// Changes an item.
     pub(crate) fn update(role: Role, key: Key, update: Update, clauses: Vec<Clause>) -> Self {
-        Self { role, key, action: Action::Update(update), clauses, moves: Vec::new() }
+        Self { role, key, action: Action::Update(update), clauses, changes: Vec::new() }
     }
 
     /// Looks at an item.
     pub(crate) fn check(role: Role, key: Key, clauses: Vec<Clause>) -> Self {
-        Self { role, key, action: Action::Check, clauses, moves: Vec::new() }
+        Self { role, key, action: Action::Check, clauses, changes: Vec::new() }
     }
 
-    /// Says that this action is the balance side of a posting.
-    pub(crate) fn moving(mut self, posting: Posting) -> Self {
-        self.moves.push(posting);
+    pub(super) fn carrying_out(mut self, change: BalanceChange) -> Self {
+        self.changes.push(change);
         self
     }
 
@@ -203,8 +202,8 @@ impl TransactItem {
         };
         let mut clauses = self.clauses;
         clauses.extend(other.clauses.into_iter().filter(|clause| !clauses.contains(clause)).collect::<Vec<_>>());
-        let moves = self.moves.into_iter().chain(other.moves).collect();
-        Some(Self { role: self.role, key: self.key, action, clauses, moves })
+        let changes = self.changes.into_iter().chain(other.changes).collect();
+        Some(Self { role: self.role, key: self.key, action, clauses, changes })
     }
 
     /// Replaces its guards.
@@ -231,10 +230,14 @@ impl TransactItem {
         &self.clauses
     }
 
-    /// The postings whose balance side it is: one, or two between the parts of one account.
-    #[must_use]
-    pub fn moves(&self) -> &[Posting] {
-        &self.moves
+    /// The postings that it carries out: one, or two between the parts of one account.
+    pub fn postings(&self) -> impl Iterator<Item = &Posting> {
+        self.changes.iter().flat_map(BalanceChange::postings)
+    }
+
+    /// Whether it carries out a posting.
+    pub(crate) fn is_posted(&self) -> bool {
+        self.postings().next().is_some()
     }
 
     /// What the failed condition means, given the item as it was: the first clause that does not
@@ -254,26 +257,26 @@ impl TransactItem {
         }
     }
 
-    /// Whether what counts against a cap changes by exactly as much as its parts: `exposure` is always
-    /// `balance + held + reserved`. Cards have no such sum.
-    pub(crate) fn keeps_exposure(&self) -> bool {
-        let Action::Update(update) = &self.action else { return true };
-        let parts = [attr::BALANCE, attr::HELD, attr::RESERVED].map(|part| update.added(part));
-        let (exposure, otherwise) = update.added(attr::EXPOSURE);
-        if otherwise || parts.iter().any(|(_, otherwise)| *otherwise) {
-            return false;
+    /// The first sum of a balance item that it writes otherwise than its postings and reservation say.
+    pub(crate) fn unposted_sum(&self) -> Option<&'static str> {
+        match &self.action {
+            Action::Check => None,
+            Action::Put(item) => [attr::BALANCE, attr::HELD]
+                .into_iter()
+                .find(|sum| item.get(*sum).is_some_and(|value| *value != Value::int(0))),
+            Action::Update(update) => {
+                let posted: Option<BTreeMap<&str, Delta>> =
+                    self.changes.iter().try_fold(BTreeMap::new(), |mut all, change| {
+                        all.extend(change.sums()?);
+                        Some(all)
+                    });
+                SUMS.into_iter().find(|sum| {
+                    let (added, otherwise) = update.added(sum);
+                    let wanted = posted.as_ref().and_then(|posted| posted.get(sum)).map(|delta| Value::N(delta.text()));
+                    otherwise || added != wanted.as_ref()
+                })
+            }
         }
-        let of_customer = self.moves.iter().any(|posting| matches!(posting.account, Account::Customer(_)));
-        if !of_customer && !self.touches_exposure() {
-            return true;
-        }
-        let number = |value: Option<&Value>| match value {
-            Some(Value::N(text)) => stored_decimal(text).ok(),
-            Some(Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) => None,
-            None => Some(Decimal::ZERO),
-        };
-        let sum = parts.iter().try_fold(Decimal::ZERO, |sum, (part, _)| sum.checked_add(number(*part)?));
-        sum.is_some() && sum == number(exposure)
     }
 
     /// The text that it writes into an attribute.
@@ -286,16 +289,6 @@ impl TransactItem {
         match written {
             Some(Value::S(text)) => Some(text),
             Some(Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_)) | None => None,
-        }
-    }
-
-    /// Whether it writes an attribute that is a sum of postings.
-    pub(crate) fn touches_balance(&self) -> bool {
-        let is_sum = |name: &str| matches!(name, attr::BALANCE | attr::HELD);
-        match &self.action {
-            Action::Put(item) => item.iter().any(|(name, value)| is_sum(name) && *value != Value::int(0)),
-            Action::Update(update) => update.attributes().any(is_sum),
-            Action::Check => false,
         }
     }
 

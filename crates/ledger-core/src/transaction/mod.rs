@@ -1,11 +1,13 @@
 //! Transactions as data. A `Transaction` can be made in few ways only, and each refuses at build
 //! time what can never be right; nothing else in the workspace can be executed.
 
+mod balance;
 mod classify;
 mod entry;
 mod item;
 mod projection;
 
+pub(crate) use balance::BalanceChange;
 pub use classify::{Broken, Reason, ReasonCode, Rejection, Verdict};
 pub(crate) use entry::changes;
 pub use entry::{Entry, JournalLink, Provenance, Reference};
@@ -14,7 +16,7 @@ pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
 pub use projection::ProjectedRecord;
 
 use crate::account::{self, Account, Posting};
-use crate::keys::Key;
+use crate::keys::{Key, attr};
 use crate::money::{Asset, MoneyError};
 use crate::operation::Operation;
 use std::collections::BTreeSet;
@@ -70,13 +72,13 @@ pub enum BuildError {
     /// An entry in the name of an account without a partition.
     #[error("a journal entry has no home")]
     NoHome,
-    /// A balance changes without a posting, or by another amount than posted.
+    /// A balance changes without an entry's posting, or by another amount.
     #[error("the balance of {0} changes otherwise than its postings")]
     Unposted(Account),
-    /// A balance is written by an action that says nothing of a posting.
-    #[error("a balance is written without a posting ({0:?})")]
+    /// A sum of postings is written otherwise than the action's own postings say.
+    #[error("a balance is written otherwise than by its postings ({0:?})")]
     UnpostedBalance(Role),
-    /// What counts against a cap changes otherwise than its parts.
+    /// What counts against a cap changes otherwise than its parts, or headroom otherwise than it is reserved.
     #[error("`exposure` changes otherwise than balance, held and reserved together ({0:?})")]
     Exposure(Role),
     /// Headroom is reserved or released by a transaction that no marker repeats at most once.
@@ -116,7 +118,7 @@ impl Transaction {
 
     /// The same with one action more, which moves nothing.
     pub(crate) fn and(self, more: TransactItem) -> Result<Self, BuildError> {
-        if !more.moves().is_empty() {
+        if more.is_posted() {
             return Err(BuildError::EffectWithoutJournal(more.role()));
         }
         let mut items = self.items;
@@ -152,13 +154,13 @@ impl Transaction {
 
     pub(crate) fn without_effect(items: Vec<TransactItem>) -> Result<Self, BuildError> {
         match items.iter().find(|item| item.touches_exposure()) {
-            Some(item) if item.moves().is_empty() => Err(BuildError::UnmarkedExposure(item.role())),
+            Some(item) if !item.is_posted() => Err(BuildError::UnmarkedExposure(item.role())),
             Some(_) | None => Self::unmoved(items),
         }
     }
 
     fn unmoved(items: Vec<TransactItem>) -> Result<Self, BuildError> {
-        match items.iter().find(|item| !item.moves().is_empty()) {
+        match items.iter().find(|item| item.is_posted()) {
             Some(item) => Err(BuildError::EffectWithoutJournal(item.role())),
             None => Self::checked(items),
         }
@@ -176,11 +178,10 @@ impl Transaction {
             if !keys.insert(item.key()) {
                 return Err(BuildError::SameKey(item.role()));
             }
-            if item.touches_balance() && item.moves().is_empty() {
-                return Err(BuildError::UnpostedBalance(item.role()));
-            }
-            if !item.keeps_exposure() {
-                return Err(BuildError::Exposure(item.role()));
+            match item.unposted_sum() {
+                Some(attr::BALANCE | attr::HELD) => return Err(BuildError::UnpostedBalance(item.role())),
+                Some(_) => return Err(BuildError::Exposure(item.role())),
+                None => {}
             }
             match item.render().map(|rendered| rendered.action) {
                 None => return Err(BuildError::Placeholder(item.role())),
@@ -210,7 +211,7 @@ fn check_books(entry: &Entry, operation: Operation, items: &[TransactItem]) -> R
     let posted = entry.postings.iter().filter(|posting| has_balance_item(posting.account));
     let part = |p: &Posting| (p.account, p.bucket, p.delta.asset().clone());
     let posted = account::net(posted.map(|p| (part(p), &p.delta)))?;
-    let moved = items.iter().flat_map(TransactItem::moves);
+    let moved = items.iter().flat_map(TransactItem::postings);
     let moved = account::net(moved.map(|p| (part(p), &p.delta)))?;
     let differs = posted.iter().find(|(key, delta)| moved.get(key) != Some(delta));
     let differs = differs.or_else(|| moved.iter().find(|(key, delta)| posted.get(key) != Some(delta)));

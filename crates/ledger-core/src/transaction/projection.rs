@@ -2,8 +2,8 @@
 //! postings stand in the journal. Here a transaction is made from the records themselves, so that what a
 //! balance gains and what is flagged as credited cannot differ.
 
-use super::{BuildError, Clause, Role, TransactItem, Transaction, exists};
-use crate::account::{self, Account, Posting};
+use super::{BalanceChange, BuildError, Clause, Role, TransactItem, Transaction, exists};
+use crate::account::{self, Account};
 use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, Tenant};
@@ -45,7 +45,11 @@ impl Transaction {
         records: &[R],
         now: Timestamp,
     ) -> Result<Self, BuildError> {
-        if holder.role() != Role::Crediting || holder.clauses().is_empty() || holder.touches_balance() {
+        if holder.role() != Role::Crediting
+            || holder.clauses().is_empty()
+            || holder.unposted_sum().is_some()
+            || holder.is_posted()
+        {
             return Err(BuildError::Unfenced(holder.role()));
         }
         if records.is_empty() {
@@ -58,7 +62,7 @@ impl Transaction {
         let mut items = vec![holder];
         let owed = records.iter().flat_map(R::delta);
         for delta in account::net(owed.map(|delta| (delta.asset().clone(), delta)))?.into_values() {
-            items.push(added(tenant, merchant, delta, now));
+            items.extend(added(tenant, merchant, delta, now));
         }
         items.extend(records.iter().map(|record| flagged(record, now)));
         Self::checked(items)
@@ -66,12 +70,10 @@ impl Transaction {
 }
 
 /// `ADD balance :delta`, unguarded: the first of an asset makes the item.
-fn added(tenant: &Tenant, merchant: MerchantId, delta: Delta, now: Timestamp) -> TransactItem {
+fn added(tenant: &Tenant, merchant: MerchantId, delta: Delta, now: Timestamp) -> Option<TransactItem> {
     let key = Partition::merchant(tenant, merchant).balance(delta.asset());
-    let update =
-        Update::new().add(attr::BALANCE, "delta", Value::N(delta.text())).set(attr::UPDATED_AT, "ua", Value::s(now));
-    let posting = Posting::new(Account::Merchant(merchant), delta);
-    TransactItem::update(Role::MerchantBalance, key, update, Vec::new()).moving(posting)
+    let change = BalanceChange::of(Account::Merchant(merchant)).available("delta", delta);
+    TransactItem::balance(Role::MerchantBalance, key, change, Vec::new(), now)
 }
 
 /// A record counts once: its flag is set on condition that it is not. Its work is to be settled from then on,

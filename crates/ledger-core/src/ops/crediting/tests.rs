@@ -53,7 +53,7 @@ fn lease() -> Lease {
 }
 
 fn moved(batch: &Batch) -> BTreeMap<(Account, String), String> {
-    let moves = batch.transaction().items().iter().flat_map(TransactItem::moves);
+    let moves = batch.transaction().items().iter().flat_map(TransactItem::postings);
     moves.map(|p| ((p.account, p.delta.asset().to_string()), p.delta.text())).collect()
 }
 
