@@ -151,7 +151,7 @@ impl PlanError {
 /// How much is missing: what the failed guard asked for, less what its item holds.
 fn shortfall(transaction: &Transaction, rejection: &Rejection) -> Option<Balance> {
     let item = transaction.items().get(rejection.position)?;
-    let asset = item.moves().first()?.delta.asset().clone();
+    let asset = item.postings().next()?.delta.asset().clone();
     let needed = item.failure_on(rejection.old.as_ref())?.condition.at_least(attr::BALANCE)?;
     let held = rejection.old.as_ref().map_or(Ok(None), |old| read::opt_number(old, attr::BALANCE)).ok()?.unwrap_or("0");
     let held = Balance::from_stored(asset.clone(), held).ok()?;
