@@ -12,7 +12,7 @@ mod held;
 pub use balances::MerchantBalance;
 
 use crate::app::App;
-use crate::execute::Attempt;
+use crate::execute::WriteOutcome;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::worker::Due;
@@ -175,8 +175,8 @@ impl Run<'_> {
         let Some(transaction) = moved.map_err(|error| unbuilt(self.app, self.tenant, &error))? else { return Ok(()) };
         match self.app.ledger().attempt(self.tenant, Operation::Crediting, &transaction).await? {
             // Rejected: another sweep has moved on meanwhile, and its place is as good.
-            Attempt::Applied | Attempt::Rejected(_) => Ok(()),
-            Attempt::MarkerStands(_) => Err(unmarked(self.app, self.tenant)),
+            WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
+            WriteOutcome::MarkerExists(_) => Err(unmarked(self.app, self.tenant)),
         }
     }
 
@@ -230,10 +230,10 @@ impl Run<'_> {
             let taken = Lease::take(self.tenant, merchant, seen.as_ref(), self.app.now());
             if let Some((lease, transaction)) = taken.map_err(|error| unbuilt(self.app, self.tenant, &error))? {
                 match ledger.attempt(self.tenant, Operation::Crediting, &transaction).await? {
-                    Attempt::Applied => return Ok(Some(lease)),
+                    WriteOutcome::Applied => return Ok(Some(lease)),
                     // Another was first.
-                    Attempt::Rejected(_) => {}
-                    Attempt::MarkerStands(_) => return Err(unmarked(self.app, self.tenant)),
+                    WriteOutcome::Rejected(_) => {}
+                    WriteOutcome::MarkerExists(_) => return Err(unmarked(self.app, self.tenant)),
                 }
             }
             if tries >= retries {

@@ -1,10 +1,11 @@
-//! Executes a keyed request: plan, one transaction, and whatever its outcome calls for. Only
+//! Executes a keyed request: plan, one transaction, and what its outcome calls for. Only
 //! conflicts and stale plans are tried again; everything else is answered at once.
 
 mod apply;
+mod attempt;
+mod marker;
 mod outcome;
 mod plan;
-mod standing;
 
 pub use apply::ApplyError;
 pub use outcome::{Outcome, accepted, created, ok};
@@ -15,17 +16,19 @@ use crate::dynamo::{Dynamo, WriteError};
 use crate::entropy::{Entropy, EntropyError};
 use crate::metrics::{Metric, Metrics};
 use crate::problem::Problem;
-pub(crate) use apply::Attempt;
+pub(crate) use attempt::WriteOutcome;
+use attempt::{NotWritten, Tries};
+use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
-use ledger_core::idempotency::{Admission, Answer, Claim, Flight};
+use ledger_core::idempotency::{Admission, Answer, Claim};
 use ledger_core::ids::{AuditId, Principal, Tenant, TransactionId};
 use ledger_core::operation::Operation;
 use ledger_core::ops::Context;
 use ledger_core::retry;
-use ledger_core::transaction::{BuildError, Planned, Transaction, Verdict};
+use ledger_core::transaction::{BuildError, Planned, Rejection, Transaction};
+use marker::ASK_AGAIN;
+pub(crate) use marker::MarkerOutcome;
 pub(crate) use outcome::Reply;
-use standing::ASK_AGAIN;
-pub(crate) use standing::{Standing, Stood};
 use std::time::Duration;
 
 /// A plan that keeps going stale pauses for a random part of this.
@@ -97,8 +100,8 @@ impl Ledger {
             Admission::TooEarly { now } => self.look_up_early(&claim, now).await,
             Admission::Execute => self.execute(&claim, plan, seal).await.and_then(|executed| match executed {
                 Executed::Done(answer) => Ok(Reply::fresh(answer)),
-                Executed::Answered(reply) => Ok(reply),
-                Executed::InFlight(_) => Err(Problem::key_in_use(ASK_AGAIN)),
+                Executed::Marker(MarkerOutcome::Stored(reply)) => Ok(reply),
+                Executed::Marker(MarkerOutcome::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
             }),
         };
         self.outcome(&claim, reply)
@@ -138,44 +141,41 @@ impl Ledger {
         F: Future<Output = Result<T, PlanError>>,
     {
         let context = self.context(claim.now)?;
-        let mut budget = Budget::default();
+        let mut tries = Tries::default();
         loop {
             let planned = match plan(context).await {
                 Ok(planned) => planned,
                 Err(PlanError::Refused(refusal)) if refusal.failure() == Failure::StalePlan => {
-                    match self.wait_to_replan(&mut budget, claim).await? {
-                        Some(stood) => return Ok(stood.into()),
+                    match self.wait_to_replan(&mut tries, claim).await? {
+                        Some(marker) => return Ok(Executed::Marker(marker)),
                         None => continue,
                     }
                 }
                 Err(PlanError::Refused(refusal)) if refusal.failure().is_terminal() => {
-                    return self.refuse(claim, &refusal, &budget).await;
+                    return self.refuse(claim, &refusal, &tries).await;
                 }
-                Err(PlanError::MarkerStands(item)) => match self.standing(claim, &item)? {
-                    Standing::Answered(reply) => return Ok(Executed::Answered(reply)),
-                    Standing::InFlight(flight) => return Ok(Executed::InFlight(flight)),
-                    Standing::Free => match self.wait_or_look(&mut budget, claim).await? {
-                        Some(stood) => return Ok(stood.into()),
-                        None => continue,
-                    },
+                Err(PlanError::MarkerExists(item)) => match self.marker_or_wait(claim, &item, &mut tries).await? {
+                    Some(marker) => return Ok(Executed::Marker(marker)),
+                    None => continue,
                 },
-                Err(error) => return self.stored_or(claim, &budget, error.into_problem()).await.map(Into::into),
+                Err(error) => return self.stored_or(claim, &tries, error.into_problem()).await.map(Executed::Marker),
             };
             let (transaction, done) = match seal(planned) {
                 Ok(sealed) => sealed,
                 Err(error) => {
-                    return self.stored_or(claim, &budget, self.unsealed(claim, &error)).await.map(Into::into);
+                    return self.stored_or(claim, &tries, self.unsealed(claim, &error)).await.map(Executed::Marker);
                 }
             };
-            match self.write(claim, &transaction, &mut budget).await? {
-                Written::Done => return Ok(Executed::Done(done)),
-                Written::Stood(standing) => return Ok(standing.into()),
-                Written::Refused(refusal) if refusal.failure() == Failure::StalePlan => {
-                    if let Some(stood) = self.wait_to_replan(&mut budget, claim).await? {
-                        return Ok(stood.into());
-                    }
-                }
-                Written::Refused(refusal) => return self.refuse(claim, &refusal, &budget).await,
+            let refusal = match self.write(claim, &transaction, &mut tries).await? {
+                Written::Applied => return Ok(Executed::Done(done)),
+                Written::Marker(marker) => return Ok(Executed::Marker(marker)),
+                Written::Rejected(rejection) => Refusal::from_rejection(&transaction, &rejection),
+            };
+            if refusal.failure() != Failure::StalePlan {
+                return self.refuse(claim, &refusal, &tries).await;
+            }
+            if let Some(marker) = self.wait_to_replan(&mut tries, claim).await? {
+                return Ok(Executed::Marker(marker));
             }
         }
     }
@@ -186,100 +186,92 @@ impl Ledger {
         let reply = match admission {
             Admission::LookUpOnly => self.look_up(claim).await,
             Admission::TooEarly { now } => self.look_up_early(claim, now).await,
-            Admission::Execute => match self.stored_or(claim, &Budget::default(), problem).await {
-                Ok(Stood::Answered(reply)) => Ok(reply),
-                Ok(Stood::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
+            Admission::Execute => match self.stored_or(claim, &Tries::default(), problem).await {
+                Ok(MarkerOutcome::Stored(reply)) => Ok(reply),
+                Ok(MarkerOutcome::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
                 Err(problem) => Err(problem),
             },
         };
         self.outcome(claim, reply)
     }
 
-    /// What the key's marker holds, or the problem if there is none.
+    /// What the key's marker gives, or the problem if there is none.
     // INVARIANT: nothing that a plan is made from (terms, a merchant, a record) comes before the stored response.
-    async fn stored_or(&self, claim: &Claim, budget: &Budget, problem: Problem) -> Result<Stood, Problem> {
-        self.stands(claim).await?.ok_or_else(|| self.unless_unknown(claim, budget, problem))
+    async fn stored_or(&self, claim: &Claim, tries: &Tries, problem: Problem) -> Result<MarkerOutcome, Problem> {
+        self.stands(claim).await?.ok_or_else(|| self.unless_unknown(claim, tries, problem))
     }
 
-    /// Answers with a refusal. A terminal one is stored first, so that every retry gets the same:
-    /// whoever loses the race for the key gets what the winner's marker says.
-    async fn refuse<D>(&self, claim: &Claim, refusal: &Refusal, budget: &Budget) -> Result<Executed<D>, Problem> {
+    /// Answers with a refusal. A terminal one is stored first, so that every retry gets the same: of two requests with
+    /// one key, the second gets what the first has stored.
+    async fn refuse<D>(&self, claim: &Claim, refusal: &Refusal, tries: &Tries) -> Result<Executed<D>, Problem> {
         let problem = refusal.problem();
         if !refusal.failure().is_terminal() {
-            return Err(self.unless_unknown(claim, budget, problem));
+            return Err(self.unless_unknown(claim, tries, problem));
         }
         let answer = problem.answer();
         let transaction = Transaction::refusal(claim, &answer).map_err(|error| self.unsealed(claim, &error))?;
-        match self.write(claim, &transaction, &mut Budget::default()).await? {
-            Written::Done => Ok(Executed::Answered(Reply::refused(answer, problem.code()))),
-            Written::Stood(standing) => Ok(standing.into()),
-            Written::Refused(_) => Err(self.broken(&claim.tenant, claim.operation, "a lone marker was rejected")),
-        }
+        let marker = match self.write(claim, &transaction, &mut Tries::default()).await? {
+            Written::Applied => MarkerOutcome::Stored(Reply::refused(answer, problem.code())),
+            Written::Marker(marker) => marker,
+            Written::Rejected(_) => {
+                return Err(self.broken(&claim.tenant, claim.operation, "a lone marker was rejected"));
+            }
+        };
+        Ok(Executed::Marker(marker))
     }
 
-    /// Writes a transaction that has a marker, through conflicts.
-    async fn write(&self, claim: &Claim, transaction: &Transaction, budget: &mut Budget) -> Result<Written, Problem> {
+    /// Writes a transaction that has a marker.
+    async fn write(&self, claim: &Claim, transaction: &Transaction, tries: &mut Tries) -> Result<Written, Problem> {
+        let (tenant, operation) = (&claim.tenant, claim.operation);
         loop {
-            let reasons = match self.dynamo.write(transaction).await {
-                Ok(()) => return Ok(Written::Done),
-                Err(WriteError::Cancelled(cancellation)) => {
-                    budget.after_unknown |= cancellation.after_unknown;
-                    cancellation.reasons
-                }
-                // Not applied, and the reason may be newer than the stored response.
-                Err(WriteError::Unadoptable(error)) if matches!(claim.principal, Principal::Staff(_)) => {
-                    let problem = Problem::legacy_record_attribute(&error);
-                    return self.stored_or(claim, budget, problem).await.map(Written::Stood);
-                }
-                Err(error @ (WriteError::Unadoptable(_) | WriteError::Determinate(_))) => {
-                    let problem = self.not_written(&claim.tenant, claim.operation, &error);
-                    return self.stored_or(claim, budget, problem).await.map(Written::Stood);
-                }
-                Err(error @ (WriteError::Throttled | WriteError::Indeterminate(_))) => {
-                    return Err(self.not_written(&claim.tenant, claim.operation, &error));
-                }
+            let error = match self.write_through(tenant, operation, transaction, tries).await {
+                Ok(WriteOutcome::Applied) => return Ok(Written::Applied),
+                Ok(WriteOutcome::Rejected(rejection)) => return Ok(Written::Rejected(rejection)),
+                Ok(WriteOutcome::MarkerExists(item)) => match self.marker_or_wait(claim, &item, tries).await? {
+                    Some(marker) => return Ok(Written::Marker(marker)),
+                    None => continue,
+                },
+                Err(error) => error,
             };
-            match transaction.classify(&reasons) {
-                Verdict::MarkerStands(item) => {
-                    if let Some(stood) = self.standing(claim, &item)?.stood() {
-                        return Ok(Written::Stood(stood));
-                    }
-                    // It lapsed between the store's look at it and ours: take it again.
+            let problem = match error {
+                NotWritten::Contended => Problem::busy(),
+                // Not applied, and the reason may be newer than the stored response.
+                NotWritten::Store(WriteError::Unadoptable(error)) if matches!(claim.principal, Principal::Staff(_)) => {
+                    Problem::legacy_record_attribute(&error)
                 }
-                Verdict::Rejected(rejection) => {
-                    return Ok(Written::Refused(Refusal::from_rejection(transaction, &rejection)));
+                NotWritten::Store(error @ (WriteError::Unadoptable(_) | WriteError::Determinate(_))) => {
+                    self.not_written(tenant, operation, &error)
                 }
-                Verdict::Broken(broken) => {
-                    return Err(self.broken(&claim.tenant, claim.operation, &broken.to_string()));
-                }
-                Verdict::Throttled => {
-                    self.metrics.count(Metric::Throttled, &claim.tenant, claim.operation);
-                    return Err(self.unless_unknown(claim, budget, Problem::busy()));
-                }
-                Verdict::Conflict => {}
-            }
-            if let Some(stood) = self.wait_or_look(budget, claim).await? {
-                return Ok(Written::Stood(stood));
-            }
+                NotWritten::Throttled => return Err(self.unless_unknown(claim, tries, Problem::busy())),
+                NotWritten::Broken(what) => return Err(self.broken(tenant, operation, &what)),
+                NotWritten::Store(
+                    error @ (WriteError::Throttled | WriteError::Indeterminate(_) | WriteError::Cancelled(_)),
+                ) => return Err(self.not_written(tenant, operation, &error)),
+            };
+            return self.stored_or(claim, tries, problem).await.map(Written::Marker);
         }
     }
 
-    /// Pauses before the next try, or, when there is none left, looks once whether somebody else has
-    /// answered the key meanwhile.
-    async fn wait_or_look(&self, budget: &mut Budget, claim: &Claim) -> Result<Option<Stood>, Problem> {
-        self.metrics.count(Metric::TransactionConflict, &claim.tenant, claim.operation);
-        if budget.conflicts < retry::CONFLICT_RETRIES {
-            let pause = retry::backoff(budget.conflicts, self.entropy.jitter());
-            budget.conflicts = budget.conflicts.saturating_add(1);
-            tokio::time::sleep(pause).await;
+    /// What a marker gives. One that lapsed between the store's look at it and ours gives nothing: the key is taken again
+    /// after a pause; when no try is left, what the key holds by then.
+    async fn marker_or_wait(
+        &self,
+        claim: &Claim,
+        item: &Item,
+        tries: &mut Tries,
+    ) -> Result<Option<MarkerOutcome>, Problem> {
+        if let Some(marker) = self.marker_outcome(claim, item)? {
+            return Ok(Some(marker));
+        }
+        if self.wait_after_conflict(&claim.tenant, claim.operation, tries).await {
             return Ok(None);
         }
-        self.stands(claim).await?.map(Some).ok_or_else(|| self.unless_unknown(claim, budget, Problem::busy()))
+        self.stored_or(claim, tries, Problem::busy()).await.map(Some)
     }
 
     /// What is answered where nothing is stored: not that, if an attempt of this request may still be applied.
-    fn unless_unknown(&self, claim: &Claim, budget: &Budget, problem: Problem) -> Problem {
-        if !budget.after_unknown {
+    fn unless_unknown(&self, claim: &Claim, tries: &Tries, problem: Problem) -> Problem {
+        if !tries.after_unknown {
             return problem;
         }
         self.metrics.count(Metric::OutcomeUnknown, &claim.tenant, claim.operation);
@@ -292,13 +284,13 @@ impl Ledger {
 
     /// The first re-plans follow at once: whoever got ahead is done. Later ones wait a little, so
     /// that many requests on one record do not keep overtaking each other.
-    async fn wait_to_replan(&self, budget: &mut Budget, claim: &Claim) -> Result<Option<Stood>, Problem> {
-        if budget.replans >= retry::REPLANS {
+    async fn wait_to_replan(&self, tries: &mut Tries, claim: &Claim) -> Result<Option<MarkerOutcome>, Problem> {
+        if tries.replans >= retry::REPLANS {
             tracing::warn!(tenant = %claim.tenant, operation = %claim.operation, "gave up a plan that kept going stale");
-            return self.stored_or(claim, budget, Problem::busy()).await.map(Some);
+            return self.stored_or(claim, tries, Problem::busy()).await.map(Some);
         }
-        budget.replans = budget.replans.saturating_add(1);
-        if budget.replans > 2 {
+        tries.replans = tries.replans.saturating_add(1);
+        if tries.replans > 2 {
             let jitter_ms = u64::from(self.entropy.jitter() % REPLAN_PAUSE_MS_MAX);
             tokio::time::sleep(Duration::from_millis(jitter_ms)).await;
         }
@@ -336,38 +328,19 @@ impl Ledger {
     }
 }
 
-/// How often a request has been tried again.
-#[derive(Debug, Default)]
-struct Budget {
-    conflicts: u32,
-    replans: u32,
-    /// The outcome of an attempt is not known: it may still be applied, unless the key gets an answer first.
-    after_unknown: bool,
-}
-
+/// What became of a transaction with a marker.
 enum Written {
-    Done,
-    Stood(Stood),
-    Refused(Refusal),
+    Applied,
+    Marker(MarkerOutcome),
+    Rejected(Rejection),
 }
 
 /// What became of a claim.
 pub(crate) enum Executed<D> {
     /// The transaction was applied.
     Done(D),
-    /// The key has an answer.
-    Answered(Reply),
-    /// The key is in flight, claimed by this request's own like.
-    InFlight(Box<Flight>),
-}
-
-impl<D> From<Stood> for Executed<D> {
-    fn from(stood: Stood) -> Self {
-        match stood {
-            Stood::Answered(reply) => Self::Answered(reply),
-            Stood::InFlight(flight) => Self::InFlight(flight),
-        }
-    }
+    /// The key has a marker.
+    Marker(MarkerOutcome),
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ pub use sink::{BATCH, EventSink, Sent, SinkError};
 pub use sweep::any_waits;
 
 use crate::app::App;
-use crate::dynamo::{Readable, WriteError};
-use crate::execute::Ledger;
+use crate::dynamo::Readable;
+use crate::execute::{Ledger, WriteOutcome};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use futures::stream::{self, StreamExt};
@@ -26,8 +26,6 @@ use ledger_core::events::{DeadLetter, Event, MARKS_MAX, Unpublishable, published
 use ledger_core::ids::{Tenant, TransactionId, least_born_at};
 use ledger_core::keys::{self, Key, Shards, attr};
 use ledger_core::operation::Operation;
-use ledger_core::retry;
-use ledger_core::transaction::Verdict;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -299,31 +297,14 @@ impl Publisher {
         Ok(())
     }
 
-    /// Conflicts are not counted as `TransactionConflict`, for an alarm on money hangs on that: whoever is at
-    /// these entries moves the same marks.
     async fn move_some(&self, (tenant, shards): Of<'_>, entries: &[Key]) -> Result<(), Problem> {
         let broken = |what: &str| self.ledger.broken(tenant, Operation::Publish, what);
         let transaction = published(tenant, entries, shards).map_err(|error| broken(&error.to_string()))?;
-        for round in 0..=retry::CONFLICT_RETRIES {
-            let reasons = match self.ledger.dynamo().write(&transaction).await {
-                Ok(()) => return Ok(()),
-                Err(WriteError::Cancelled(cancellation)) => cancellation.reasons,
-                Err(error) => return Err(self.ledger.not_written(tenant, Operation::Publish, &error)),
-            };
-            match transaction.classify(&reasons) {
-                Verdict::Conflict => {
-                    tokio::time::sleep(retry::backoff(round, self.ledger.entropy().jitter())).await;
-                }
-                Verdict::Throttled => {
-                    self.ledger.metrics().count(Metric::Throttled, tenant, Operation::Publish);
-                    return Err(Problem::busy());
-                }
-                Verdict::Rejected(_) => return Err(broken("an entry has gone")),
-                Verdict::MarkerStands(_) => return Err(broken("a mark met a marker")),
-                Verdict::Broken(why) => return Err(broken(&why.to_string())),
-            }
+        match self.ledger.attempt(tenant, Operation::Publish, &transaction).await? {
+            WriteOutcome::Applied => Ok(()),
+            WriteOutcome::Rejected(_) => Err(broken("an entry has gone")),
+            WriteOutcome::MarkerExists(_) => Err(broken("an index entry met a marker")),
         }
-        Err(Problem::busy())
     }
 }
 

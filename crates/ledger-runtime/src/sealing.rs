@@ -11,7 +11,7 @@ mod verify;
 pub use verify::{OVERDUE_AFTER, Verified, Verify, verify};
 
 use crate::app::App;
-use crate::execute::Attempt;
+use crate::execute::WriteOutcome;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use ledger_core::ids::Tenant;
@@ -85,13 +85,13 @@ impl Run<'_> {
             return Ok(());
         };
         match self.write(&take).await? {
-            Attempt::Applied => {}
+            WriteOutcome::Applied => {}
             // Another was first.
-            Attempt::Rejected(_) => {
+            WriteOutcome::Rejected(_) => {
                 self.done.left = true;
                 return Ok(());
             }
-            Attempt::MarkerStands(_) => return Err(self.broken("a lease met a marker")),
+            WriteOutcome::MarkerExists(_) => return Err(self.broken("a lease met a marker")),
         }
         while !found.is_empty() && !self.is_over() && !self.done.left {
             for (day, records) in std::mem::take(&mut found) {
@@ -144,15 +144,15 @@ impl Run<'_> {
             let batch = self.built(lease.batch(day, sealed.as_ref(), &records, self.app.now()))?;
             let Some(batch) = batch else { break };
             let rejection = match self.write(batch.transaction()).await? {
-                Attempt::Applied => {
+                WriteOutcome::Applied => {
                     self.done.records = self.done.records.saturating_add(batch.records());
                     self.done.segments = self.done.segments.saturating_add(1);
                     records.drain(..batch.records());
                     lease = batch.into_next();
                     continue;
                 }
-                Attempt::Rejected(rejection) => rejection,
-                Attempt::MarkerStands(_) => return Err(self.broken("a segment met a marker")),
+                WriteOutcome::Rejected(rejection) => rejection,
+                WriteOutcome::MarkerExists(_) => return Err(self.broken("a segment met a marker")),
             };
             let dropped = match batch.setback(&rejection) {
                 Some(Setback::LeaseLost) => {
@@ -180,7 +180,7 @@ impl Run<'_> {
         Ok(lease)
     }
 
-    async fn write(&self, transaction: &Transaction) -> Result<Attempt, Problem> {
+    async fn write(&self, transaction: &Transaction) -> Result<WriteOutcome, Problem> {
         self.app.ledger().attempt(self.tenant, Operation::Sealing, transaction).await
     }
 

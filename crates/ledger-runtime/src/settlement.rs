@@ -16,7 +16,7 @@ pub use task::task_answer;
 pub use walk::Ended;
 
 use crate::app::App;
-use crate::execute::{Attempt, Ledger};
+use crate::execute::{Ledger, WriteOutcome};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::topups::ProviderAccess;
@@ -266,10 +266,10 @@ impl Settler {
     /// Writes what a task has to write; not if somebody was faster, whoever that was.
     async fn write(&self, at: &SettlementRef, transaction: &Transaction) -> Result<bool, Problem> {
         match self.ledger.attempt(&at.tenant, Operation::SettlementRun, transaction).await? {
-            Attempt::Applied => Ok(true),
-            Attempt::MarkerStands(_) => Ok(false),
-            Attempt::Rejected(rejection) if rejection.failure == Failure::StalePlan => Ok(false),
-            Attempt::Rejected(rejection) => Err(self.rejected(at, &rejection)),
+            WriteOutcome::Applied => Ok(true),
+            WriteOutcome::MarkerExists(_) => Ok(false),
+            WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => Ok(false),
+            WriteOutcome::Rejected(rejection) => Err(self.rejected(at, &rejection)),
         }
     }
 

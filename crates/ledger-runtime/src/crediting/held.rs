@@ -2,7 +2,7 @@
 
 use super::{OfMerchant, readable, unbuilt, unmarked};
 use crate::app::App;
-use crate::execute::Attempt;
+use crate::execute::WriteOutcome;
 use crate::problem::Problem;
 use ledger_core::dynamo::read;
 use ledger_core::ids::{MerchantId, Tenant};
@@ -129,8 +129,8 @@ impl Held<'_> {
     pub(super) async fn release(&self) -> Result<(), Problem> {
         let released = self.lease.release(self.app.now()).map_err(|error| unbuilt(self.app, self.tenant, &error))?;
         match self.app.ledger().attempt(self.tenant, Operation::Crediting, &released).await? {
-            Attempt::Applied | Attempt::Rejected(_) => Ok(()),
-            Attempt::MarkerStands(_) => Err(unmarked(self.app, self.tenant)),
+            WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
+            WriteOutcome::MarkerExists(_) => Err(unmarked(self.app, self.tenant)),
         }
     }
 
@@ -141,13 +141,13 @@ impl Held<'_> {
             let batch = self.lease.batch(&work.waiting, self.app.now());
             let Some(batch) = batch.map_err(|error| unbuilt(self.app, self.tenant, &error))? else { return Ok(false) };
             let rejection = match ledger.attempt(self.tenant, Operation::Crediting, batch.transaction()).await? {
-                Attempt::Applied => {
+                WriteOutcome::Applied => {
                     work.done.records = work.done.records.saturating_add(batch.records());
                     work.waiting.drain(..batch.records());
                     return Ok(true);
                 }
-                Attempt::Rejected(rejection) => rejection,
-                Attempt::MarkerStands(_) => return Err(unmarked(self.app, self.tenant)),
+                WriteOutcome::Rejected(rejection) => rejection,
+                WriteOutcome::MarkerExists(_) => return Err(unmarked(self.app, self.tenant)),
             };
             let dropped = match batch.setback(&rejection) {
                 Some(Setback::LeaseLost) => {

@@ -19,7 +19,7 @@ pub enum PlanError {
     /// There is no such resource, or it is another's: 404.
     Missing,
     /// The key has been used: this is its marker.
-    MarkerStands(Item),
+    MarkerExists(Item),
     /// The store did not tell.
     Read(ReadError),
     /// A stored item cannot be read.
@@ -143,7 +143,7 @@ impl PlanError {
             }
             // The executor answers these two itself.
             Self::Refused(refusal) => refusal.problem(),
-            Self::MarkerStands(_) => Problem::busy(),
+            Self::MarkerExists(_) => Problem::busy(),
         }
     }
 }

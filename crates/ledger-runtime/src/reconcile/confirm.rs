@@ -4,7 +4,7 @@
 
 use super::Reconciler;
 use super::gather::{Gather, Stopped};
-use crate::execute::Attempt;
+use crate::execute::WriteOutcome;
 use crate::problem::Problem;
 use futures::future::BoxFuture;
 use ledger_core::account::Account;
@@ -171,8 +171,8 @@ impl Reconciler<'_> {
             let taken = Lease::take(self.tenant, merchant, seen.as_ref(), self.app.now());
             if let Some((lease, transaction)) = taken.map_err(|_| Problem::internal())? {
                 match self.app.ledger().attempt(self.tenant, Operation::Reconcile, &transaction).await? {
-                    Attempt::Applied => return Ok(Some(lease)),
-                    Attempt::Rejected(_) | Attempt::MarkerStands(_) => {}
+                    WriteOutcome::Applied => return Ok(Some(lease)),
+                    WriteOutcome::Rejected(_) | WriteOutcome::MarkerExists(_) => {}
                 }
             }
             tokio::time::sleep(retry::backoff(tries, self.app.ledger().entropy().jitter())).await;

@@ -1,7 +1,7 @@
 //! Taking a merchant's due records into its settlement, and giving them back, one transaction at a time.
 
 use super::{SettlementRef, Settler};
-use crate::execute::Attempt;
+use crate::execute::WriteOutcome;
 use crate::problem::Problem;
 use ledger_core::failure::Failure;
 use ledger_core::keys::{self};
@@ -24,16 +24,16 @@ impl Settler {
             let now = self.ledger.clock().now();
             let transaction = self.built(at, rules::collect(&at.tenant, settlement, &records, now))?;
             match self.ledger.attempt(&at.tenant, Operation::SettlementCollect, &transaction).await? {
-                Attempt::Applied => return Ok(true),
-                Attempt::Rejected(rejection) if rejection.failure == Failure::StalePlan => return Ok(true),
+                WriteOutcome::Applied => return Ok(true),
+                WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => return Ok(true),
                 // This record is another settlement's, or not credited: the rest is taken without it.
-                Attempt::Rejected(rejection) => match rules::dropped(rejection.position) {
+                WriteOutcome::Rejected(rejection) => match rules::dropped(rejection.position) {
                     Some(place) if rejection.failure == Failure::WrongState && place < records.len() => {
                         records.remove(place);
                     }
                     Some(_) | None => return Err(self.rejected(at, &rejection)),
                 },
-                Attempt::MarkerStands(_) => return Err(self.broken(at, "an unkeyed transaction met a marker")),
+                WriteOutcome::MarkerExists(_) => return Err(self.broken(at, "an unkeyed transaction met a marker")),
             }
         }
         tokio::time::sleep(INDEX_BEHIND).await;

@@ -3,7 +3,7 @@
 //! to the merchant again.
 
 use super::{PAYOUT, SettlementRef, Settler};
-use crate::execute::Attempt;
+use crate::execute::WriteOutcome;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::{Outlook, PspObject, PspRefusal, Sent, Sighting, Sought};
@@ -122,14 +122,14 @@ impl Settler {
             let record = Record::of_task(tenant, &settlement, PAYOUT, "told", &told, now);
             let transaction = self.built(&at, transaction.and_then(|returned| returned.recorded(record)))?;
             match self.ledger.attempt(tenant, Operation::SettlementReturned, &transaction).await? {
-                Attempt::Applied => {
+                WriteOutcome::Applied => {
                     self.ledger.metrics().count(Metric::PayoutReturned, tenant, Operation::SettlementReturned);
                     tracing::warn!(%tenant, settlement = %at.id, "a payout came back");
                     return Ok(Applied::Done);
                 }
-                Attempt::MarkerStands(_) => return Ok(Applied::Repeated),
-                Attempt::Rejected(rejection) if rejection.failure == Failure::StalePlan => {}
-                Attempt::Rejected(rejection) => return Err(self.rejected(&at, &rejection)),
+                WriteOutcome::MarkerExists(_) => return Ok(Applied::Repeated),
+                WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => {}
+                WriteOutcome::Rejected(rejection) => return Err(self.rejected(&at, &rejection)),
             }
         }
         Err(Problem::busy())

@@ -2,7 +2,7 @@
 
 use super::Desk;
 use super::drive::Driven;
-use crate::execute::{Executed, Outcome, PlanError, Reply, Stood};
+use crate::execute::{Executed, MarkerOutcome, Outcome, PlanError, Reply};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use http::StatusCode;
@@ -54,7 +54,7 @@ impl Desk {
         let executed = match admission {
             Admission::Execute => self.ledger.execute(claim, plan, seal).await?,
             Admission::LookUpOnly => match self.ledger.stands(claim).await? {
-                Some(stood) => stood.into(),
+                Some(marker) => Executed::Marker(marker),
                 None => {
                     let count = self.ledger.metrics();
                     count.count(Metric::IdempotencyKeyExpired, &claim.tenant, claim.operation);
@@ -62,17 +62,17 @@ impl Desk {
                 }
             },
             Admission::TooEarly { now } => match self.ledger.stands(claim).await? {
-                Some(stood) => stood.into(),
+                Some(marker) => Executed::Marker(marker),
                 None => return Err(Problem::key(KeyError::FromTheFuture { now })),
             },
         };
         match executed {
-            Executed::Answered(reply) => Ok(reply),
+            Executed::Marker(MarkerOutcome::Stored(reply)) => Ok(reply),
             Executed::Done(flight) => match self.drive(&flight).await.map_err(claimed)? {
                 Driven::Landed(answer) => Ok(Reply::fresh(answer)),
                 Driven::Unknown | Driven::Waiting | Driven::Lost => Err(Problem::outcome_unknown()),
             },
-            Executed::InFlight(flight) => self.join(claim, *flight).await,
+            Executed::Marker(MarkerOutcome::InFlight(flight)) => self.join(claim, *flight).await,
         }
     }
 
@@ -99,8 +99,8 @@ impl Desk {
             let jitter = u64::from(self.ledger.entropy().jitter() % POLL_JITTER_MS);
             tokio::time::sleep(POLL.saturating_add(Duration::from_millis(jitter))).await;
             match self.ledger.stands(claim).await? {
-                Some(Stood::Answered(reply)) => return Ok(reply),
-                Some(Stood::InFlight(standing)) => flight = *standing,
+                Some(MarkerOutcome::Stored(reply)) => return Ok(reply),
+                Some(MarkerOutcome::InFlight(held)) => flight = *held,
                 None => return Err(Problem::busy()),
             }
         }

@@ -3,7 +3,7 @@
 
 use super::Desk;
 use super::records::{Records, Wanted};
-use crate::execute::Attempt;
+use crate::execute::WriteOutcome;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::{Outlook, PspObject, PspRefusal, Sent, Sighting};
@@ -226,13 +226,13 @@ impl Desk {
         let transaction = transaction.and_then(|landed| landed.recorded(Record::answered(flight, heard, now)));
         let transaction = transaction.map_err(|error| self.unbuilt(flight, &error))?;
         match self.ledger.attempt(&flight.tenant, flight.operation, &transaction).await? {
-            Attempt::Applied => Ok(Some(Driven::Landed(answer.clone()))),
-            Attempt::MarkerStands(item) => Ok(Some(match Marker::read(&item)?.state {
+            WriteOutcome::Applied => Ok(Some(Driven::Landed(answer.clone()))),
+            WriteOutcome::MarkerExists(item) => Ok(Some(match Marker::read(&item)?.state {
                 MarkerState::Completed { answer, .. } => Driven::Landed(answer),
                 MarkerState::InFlight(_) | MarkerState::Reversed => Driven::Lost,
             })),
-            Attempt::Rejected(rejection) if rejection.failure == Failure::StalePlan => Ok(None),
-            Attempt::Rejected(rejection) => Err(self.broken(flight, rejection.failure.code())),
+            WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => Ok(None),
+            WriteOutcome::Rejected(rejection) => Err(self.broken(flight, rejection.failure.code())),
         }
     }
 
@@ -275,9 +275,9 @@ impl Desk {
     /// Whether a transition of a claim was applied: not if somebody else has moved it meanwhile.
     pub(super) async fn transition(&self, flight: &Flight, transaction: &Transaction) -> Result<bool, Problem> {
         match self.ledger.attempt(&flight.tenant, flight.operation, transaction).await? {
-            Attempt::Applied => Ok(true),
-            Attempt::Rejected(_) => Ok(false),
-            Attempt::MarkerStands(_) => Err(self.broken(flight, "a transition met a marker")),
+            WriteOutcome::Applied => Ok(true),
+            WriteOutcome::Rejected(_) => Ok(false),
+            WriteOutcome::MarkerExists(_) => Err(self.broken(flight, "a transition met a marker")),
         }
     }
 

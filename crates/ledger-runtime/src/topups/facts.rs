@@ -2,7 +2,7 @@
 
 use super::Desk;
 use super::records::{Records, Wanted};
-use crate::execute::Attempt;
+use crate::execute::WriteOutcome;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::{Lookup, PspObject, Sighting};
@@ -63,13 +63,13 @@ impl Desk {
             let claim = EventClaim { tenant: tenant.clone(), event: event.clone(), kind: kind.to_owned(), now };
             let transaction = self.transaction(effect, fact, &claim, &records)?;
             match self.ledger.attempt(tenant, Operation::StripeEvent, &transaction).await? {
-                Attempt::Applied => {
+                WriteOutcome::Applied => {
                     self.told(tenant, fact, tags);
                     return Ok(Applied::Done);
                 }
-                Attempt::MarkerStands(_) => return Ok(Applied::Repeated),
-                Attempt::Rejected(rejection) if rejection.failure == Failure::StalePlan => {}
-                Attempt::Rejected(rejection) => {
+                WriteOutcome::MarkerExists(_) => return Ok(Applied::Repeated),
+                WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => {}
+                WriteOutcome::Rejected(rejection) => {
                     return Err(self.ledger.broken(tenant, Operation::StripeEvent, rejection.failure.code()));
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::Desk;
 use super::records::Records;
-use crate::execute::Attempt;
+use crate::execute::WriteOutcome;
 use crate::problem::Problem;
 use crate::psp::Sighting;
 use ledger_core::idempotency::Flight;
@@ -42,8 +42,8 @@ impl Desk {
         let broken = |what: &str| self.ledger.broken(tenant, operation, what);
         let transaction = Transaction::record(record).map_err(|error| broken(&error.to_string()))?;
         match self.ledger.attempt(tenant, operation, &transaction).await? {
-            Attempt::Applied | Attempt::Rejected(_) => Ok(()),
-            Attempt::MarkerStands(_) => Err(broken("a record met a marker")),
+            WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
+            WriteOutcome::MarkerExists(_) => Err(broken("a record met a marker")),
         }
     }
 

@@ -6,7 +6,7 @@ use super::drive::Driven;
 use super::facts::Applied;
 use super::records::Wanted;
 use crate::dynamo::Dynamo;
-use crate::execute::Attempt;
+use crate::execute::WriteOutcome;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::{Lookup, PspObject, Sent, Sighting};
@@ -247,8 +247,8 @@ impl Desk {
         let again = again.map_err(|error| broken(&error.to_string()))?;
         match self.ledger.attempt(tenant, Operation::Recovery, &again).await? {
             // Rejected: its state has changed, and with it its mark.
-            Attempt::Applied | Attempt::Rejected(_) => Ok(()),
-            Attempt::MarkerStands(_) => Err(broken("a mark met a marker")),
+            WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
+            WriteOutcome::MarkerExists(_) => Err(broken("a mark met a marker")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a marker that stands means for a request, and reading one before planning.
+//! What the marker of a key means for a request, and reading one before planning.
 
 use super::outcome::Reply;
 use super::{Ledger, PlanError};
@@ -15,33 +15,12 @@ use std::time::Duration;
 /// When to ask again for the answer of an operation that is in flight.
 pub(super) const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// What a marker means for a request that has its key.
-pub(crate) enum Standing {
-    /// Nothing: it has lapsed, and the key is free.
-    Free,
-    /// It holds the answer.
-    Answered(Reply),
-    /// There is no answer yet.
+/// What the marker of a key gives a request that may not be executed.
+pub(crate) enum MarkerOutcome {
+    /// The stored response.
+    Stored(Reply),
+    /// There is no response yet.
     InFlight(Box<Flight>),
-}
-
-/// A marker that does not let a request be executed.
-pub(crate) enum Stood {
-    /// It holds the answer.
-    Answered(Reply),
-    /// There is no answer yet.
-    InFlight(Box<Flight>),
-}
-
-impl Standing {
-    /// What stands in the way, if anything does.
-    pub(crate) fn stood(self) -> Option<Stood> {
-        match self {
-            Self::Free => None,
-            Self::Answered(reply) => Some(Stood::Answered(reply)),
-            Self::InFlight(flight) => Some(Stood::InFlight(flight)),
-        }
-    }
 }
 
 impl Ledger {
@@ -49,7 +28,7 @@ impl Ledger {
     /// must not be refused because its own effect is there.
     ///
     /// # Errors
-    /// [`PlanError::MarkerStands`] if the key has been used, [`PlanError::Read`] if the store did not tell.
+    /// [`PlanError::MarkerExists`] if the key has been used, [`PlanError::Read`] if the store did not tell.
     pub async fn read_for(&self, claim: &Claim, keys: &[Key]) -> Result<Vec<Option<Item>>, PlanError> {
         let mut wanted = Vec::with_capacity(keys.len().saturating_add(1));
         wanted.push(claim.marker_key());
@@ -57,7 +36,7 @@ impl Ledger {
         let mut items = self.dynamo.get_many(&wanted).await?;
         let rest = items.split_off(items.len().min(1));
         match items.pop().flatten() {
-            Some(item) if !Marker::read(&item)?.lapsed(claim.now) => Err(PlanError::MarkerStands(item)),
+            Some(item) if !Marker::read(&item)?.lapsed(claim.now) => Err(PlanError::MarkerExists(item)),
             Some(_) | None => Ok(rest),
         }
     }
@@ -81,8 +60,8 @@ impl Ledger {
     /// A key that is too old to be executed: its answer if that is still kept, else 410.
     pub(super) async fn look_up(&self, claim: &Claim) -> Result<Reply, Problem> {
         match self.stands(claim).await? {
-            Some(Stood::Answered(reply)) => return Ok(reply),
-            Some(Stood::InFlight(_)) => return Err(Problem::key_in_use(ASK_AGAIN)),
+            Some(MarkerOutcome::Stored(reply)) => return Ok(reply),
+            Some(MarkerOutcome::InFlight(_)) => return Err(Problem::key_in_use(ASK_AGAIN)),
             None => {}
         }
         self.metrics.count(Metric::IdempotencyKeyExpired, &claim.tenant, claim.operation);
@@ -93,30 +72,31 @@ impl Ledger {
     /// this one slow; else 400 with this one's time.
     pub(super) async fn look_up_early(&self, claim: &Claim, now: Timestamp) -> Result<Reply, Problem> {
         match self.stands(claim).await? {
-            Some(Stood::Answered(reply)) => Ok(reply),
-            Some(Stood::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
+            Some(MarkerOutcome::Stored(reply)) => Ok(reply),
+            Some(MarkerOutcome::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
             None => Err(Problem::key(KeyError::FromTheFuture { now })),
         }
     }
 
     /// What stands under a claim's key, if anything does.
-    pub(crate) async fn stands(&self, claim: &Claim) -> Result<Option<Stood>, Problem> {
+    pub(crate) async fn stands(&self, claim: &Claim) -> Result<Option<MarkerOutcome>, Problem> {
         match self.dynamo.get(&claim.marker_key()).await? {
-            Some(item) => Ok(self.standing(claim, &item)?.stood()),
+            Some(item) => self.marker_outcome(claim, &item),
             None => Ok(None),
         }
     }
 
-    /// What a marker gives. The fingerprint is compared here, whichever way the marker was found.
-    pub(super) fn standing(&self, claim: &Claim, item: &Item) -> Result<Standing, Problem> {
+    /// What a marker gives; `None` if it has lapsed, and the key is free. The fingerprint is compared here, whichever way
+    /// the marker was found.
+    pub(super) fn marker_outcome(&self, claim: &Claim, item: &Item) -> Result<Option<MarkerOutcome>, Problem> {
         let count = |metric| self.metrics.count(metric, &claim.tenant, claim.operation);
         let verdict = Marker::read(item).and_then(|marker| claim.verdict(&marker));
         match verdict.map_err(|error| self.broken(&claim.tenant, claim.operation, &error.to_string()))? {
-            KeyVerdict::Free => Ok(Standing::Free),
-            KeyVerdict::InFlight(flight) => Ok(Standing::InFlight(flight)),
+            KeyVerdict::Free => Ok(None),
+            KeyVerdict::InFlight(flight) => Ok(Some(MarkerOutcome::InFlight(flight))),
             KeyVerdict::Replay(answer) => {
                 count(Metric::IdempotencyReplay);
-                Ok(Standing::Answered(Reply::replayed(answer)))
+                Ok(Some(MarkerOutcome::Stored(Reply::replayed(answer))))
             }
             KeyVerdict::Reused => {
                 count(Metric::FingerprintMismatch);
