@@ -56,18 +56,24 @@ pub fn named_paths(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The anchors of a document's headings, as GitHub makes them.
+/// The anchor of a heading, as GitHub makes it; the second heading of one text has another.
+#[must_use]
+pub fn anchor(heading: &str) -> String {
+    let mut heading = heading.to_lowercase();
+    while let Some((before, rest)) = heading.split_once("](") {
+        let after = rest.split_once(')').map_or("", |(_, after)| after);
+        heading = format!("{before}{after}");
+    }
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The anchors of a document's headings.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut seen = BTreeMap::<String, u32>::new();
     let mut anchors = BTreeSet::new();
     for line in unfenced(text).lines().filter(|line| line.starts_with('#')) {
-        let mut heading = line.trim_start_matches('#').trim().to_lowercase();
-        while let Some((before, rest)) = heading.split_once("](") {
-            let after = rest.split_once(')').map_or("", |(_, after)| after);
-            heading = format!("{before}{after}");
-        }
-        let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-        let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+        let anchor = anchor(line.trim_start_matches('#').trim());
         let before = seen.entry(anchor.clone()).or_default();
         anchors.insert(if *before == 0 { anchor } else { format!("{anchor}-{before}") });
         *before += 1;

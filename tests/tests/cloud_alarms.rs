@@ -6,6 +6,7 @@ use ledger_runtime::metrics::{Metric, NAMESPACE};
 use ledger_tests::cloud::Template;
 use ledger_tests::cloud::alarms::{self, Alarm, Watched};
 use ledger_tests::cloud::operations;
+use ledger_tests::documents;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -170,34 +171,13 @@ fn the_index_of_operations_leads_from_every_alarm_to_its_section() {
         let of_alarm: Vec<_> = rows.iter().filter(|row| row.names.contains(&name_of(alarm))).collect();
         let [row] = of_alarm[..] else { panic!("{}: {} rows of the index name it", alarm.id, of_alarm.len()) };
         let (page, section) = section_named(alarm);
-        assert_eq!(row.target, format!("{page}#{}", operations::anchor(section)), "{}", alarm.id);
+        assert_eq!(row.target, format!("{page}#{}", documents::anchor(section)), "{}", alarm.id);
         let calls = if alarm.topics == [PAGE] { "page" } else { "ticket" };
         assert_eq!(row.second, calls, "{}", alarm.id);
     }
     let known: BTreeSet<&str> = alarms.iter().map(name_of).collect();
     let named = rows.iter().flat_map(|row| row.names.iter().copied());
     assert_eq!(named.filter(|name| !known.contains(name)).collect::<Vec<_>>(), Vec::<&str>::new());
-}
-
-#[test]
-fn pages_of_operations_are_short_and_their_links_lead_somewhere() {
-    let pages = operations::pages();
-    for page in pages.values() {
-        let words = page.text.split_whitespace().count();
-        assert!(words <= 1500, "{} has {words} words: split it", page.name);
-        for link in page.links().into_iter().filter(|link| !link.starts_with("http")) {
-            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
-            let target = if file.is_empty() { Some(page) } else { pages.get(file) };
-            let leads = match target {
-                Some(target) if !anchor.is_empty() => {
-                    target.sections().iter().any(|section| operations::anchor(section) == anchor)
-                }
-                Some(_) => true,
-                None => operations::folder().join(file).is_file(),
-            };
-            assert!(leads, "{}: the link {link} leads nowhere", page.name);
-        }
-    }
 }
 
 #[test]

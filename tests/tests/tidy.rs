@@ -232,3 +232,12 @@ fn documents_name_paths_that_exist() {
         }
     }
 }
+
+#[test]
+fn documents_keep_their_word_limits() {
+    for document in documents().into_iter().filter(|document| !document.ends_with("CHANGELOG.md")) {
+        let words_max = if document == tree::root().join("README.md") { 900 } else { 1500 };
+        let words = std::fs::read_to_string(&document).unwrap().split_whitespace().count();
+        assert!(words <= words_max, "{} has {words} words, of at most {words_max}: split it", document.display());
+    }
+}

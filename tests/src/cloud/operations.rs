@@ -1,5 +1,4 @@
-//! The pages that an operator works by, `docs/operations`: their sections, their links, and where the index sends
-//! each alarm.
+//! The pages that an operator works by, `docs/operations`: their sections, and where the index sends each alarm.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -25,8 +24,7 @@ pub struct Row<'a> {
 }
 
 /// The folder of the pages.
-#[must_use]
-pub fn folder() -> PathBuf {
+fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/operations"))
 }
 
@@ -64,12 +62,6 @@ impl Page {
         headings.map(|line| line.trim_start_matches('#').trim()).collect()
     }
 
-    /// The targets of its links.
-    #[must_use]
-    pub fn links(&self) -> Vec<&str> {
-        self.text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target).collect()
-    }
-
     /// The rows of its tables that begin with names in backticks and have a link.
     #[must_use]
     pub fn rows(&self) -> Vec<Row<'_>> {
@@ -82,11 +74,4 @@ fn row(line: &str) -> Option<Row<'_>> {
     let (second, rest) = rest.split_once(" |")?;
     let (target, _) = rest.split_once("](")?.1.split_once(')')?;
     Some(Row { names: names.split('`').step_by(2).collect(), second: second.trim(), target })
-}
-
-/// The anchor that a heading has.
-#[must_use]
-pub fn anchor(heading: &str) -> String {
-    let kept = heading.to_lowercase();
-    kept.chars().filter(|sign| sign.is_alphanumeric() || " -_".contains(*sign)).collect::<String>().replace(' ', "-")
 }
