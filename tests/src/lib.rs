@@ -15,6 +15,7 @@ pub mod golden;
 pub mod http;
 #[cfg(feature = "stack")]
 pub mod lambda;
+pub mod layout;
 pub mod legacy;
 pub mod model;
 pub mod names;

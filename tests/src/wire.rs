@@ -1,5 +1,4 @@
-//! DynamoDB's JSON: values, items and the actions of a TransactWriteItems request, both ways, and
-//! the one canonical text of a JSON document (sorted keys, lines of at most 120 characters).
+//! DynamoDB's JSON: values, items and the actions of a TransactWriteItems request, both ways.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,12 +7,9 @@ use ledger_core::keys::Key;
 use ledger_core::reads::Request;
 use ledger_core::transaction::{Rendered, RenderedAction, TransactItem};
 use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeMap;
 
 /// The table's name in requests.
 pub const TABLE: &str = "ecopay";
-
-const WIDTH: usize = 120;
 
 /// An item as DynamoDB's JSON.
 #[must_use]
@@ -173,86 +169,4 @@ pub fn read_request(request: &Request) -> Json {
         }
     };
     json!({ verb: map })
-}
-
-/// The text of a document whose first level is in this order, and canonical below it.
-#[must_use]
-pub fn in_order<'a>(fields: impl Iterator<Item = (&'a str, &'a Json)>) -> String {
-    let mut lines = Vec::new();
-    for (name, value) in fields {
-        let name = format!("{}: ", Json::from(name));
-        let mut line = format!("  {name}");
-        write(value, 2, name.chars().count(), &mut line);
-        lines.push(line);
-    }
-    format!("{{\n{}\n}}\n", lines.join(",\n"))
-}
-
-/// The canonical text of a document.
-#[must_use]
-pub fn canonical(json: &Json) -> String {
-    let mut out = String::new();
-    write(json, 0, 0, &mut out);
-    out.push('\n');
-    out
-}
-
-/// Two canonical texts are the same; panics at the first line that differs, with what stands around it.
-pub fn assert_same(what: &str, got: &str, want: &str) {
-    let differs = |(_, (got, want)): &(usize, (&str, &str))| got != want;
-    let Some((at, _)) = got.lines().zip(want.lines()).enumerate().find(differs) else {
-        assert_eq!(got.lines().count(), want.lines().count(), "{what}: one of both goes on");
-        return;
-    };
-    let around = |text: &str| text.lines().skip(at.saturating_sub(3)).take(7).collect::<Vec<_>>().join("\n");
-    panic!("{what}, from line {}:\n-- got\n{}\n-- want\n{}", at + 1, around(got), around(want));
-}
-
-/// Writes `json` on one line if it fits, else one member a line. `prefix` is what stands before it.
-fn write(json: &Json, indent: usize, prefix: usize, out: &mut String) {
-    let flat = flat(json);
-    if indent + prefix + flat.chars().count() < WIDTH {
-        out.push_str(&flat);
-        return;
-    }
-    let pad = " ".repeat(indent + 2);
-    match json {
-        Json::Object(map) => {
-            out.push_str("{\n");
-            let sorted: BTreeMap<_, _> = map.iter().collect();
-            for (at, (name, value)) in sorted.iter().enumerate() {
-                let name = format!("{}: ", Json::from(name.as_str()));
-                out.push_str(&pad);
-                out.push_str(&name);
-                write(value, indent + 2, name.chars().count(), out);
-                out.push_str(if at + 1 < sorted.len() { ",\n" } else { "\n" });
-            }
-            out.push_str(&" ".repeat(indent));
-            out.push('}');
-        }
-        Json::Array(list) => {
-            out.push_str("[\n");
-            for (at, value) in list.iter().enumerate() {
-                out.push_str(&pad);
-                write(value, indent + 2, 0, out);
-                out.push_str(if at + 1 < list.len() { ",\n" } else { "\n" });
-            }
-            out.push_str(&" ".repeat(indent));
-            out.push(']');
-        }
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => out.push_str(&flat),
-    }
-}
-
-fn flat(json: &Json) -> String {
-    match json {
-        Json::Object(map) if map.is_empty() => "{}".to_owned(),
-        Json::Object(map) => {
-            let sorted: BTreeMap<_, _> = map.iter().collect();
-            let members = sorted.iter().map(|(name, value)| format!("{}: {}", Json::from(name.as_str()), flat(value)));
-            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
-        }
-        Json::Array(list) => format!("[{}]", list.iter().map(flat).collect::<Vec<_>>().join(", ")),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => json.to_string(),
-    }
 }

@@ -1,7 +1,12 @@
-//! Makes the golden vectors that are missing, from the cases in code, in the version that a case names. What
-//! stands is never touched: there is no way to overwrite one. With `--check` nothing is made and the missing are only named.
+//! Makes the golden vectors that are missing, from the cases in code, in the version that a case names, and adds a line
+//! to the manifest for each file that has none. A file or a line that is there is never touched. With `--check` nothing
+//! is written and what is missing is only named. `--show v1/pay/money` prints a vector in full: the table and the request
+//! as sent, without differences and defaults.
 
-use ledger_tests::golden::{cases, create, reads, vector};
+use ledger_tests::golden::vector::Vector;
+use ledger_tests::golden::{cases, create, manifest, reads, vector};
+use ledger_tests::layout;
+use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +14,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let check = std::env::args().any(|argument| argument == "--check");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => make_missing(false),
+        ["--check"] => make_missing(true),
+        ["--show", path] => show(path),
+        _ => {
+            eprintln!("golden-new [--check | --show <version>/<operation>/<case>]");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn make_missing(check: bool) -> ExitCode {
     let (mut made, mut wrong) = (0, 0);
     let mut make = |name: String, path: PathBuf, text: &dyn Fn() -> String| {
         if path.exists() {
@@ -30,11 +47,45 @@ fn main() -> ExitCode {
     };
     for case in cases::all() {
         let path = vector::directory(case.version).join(format!("{}.json", case.id));
-        make(format!("{}/{}", case.version, case.id), path, &|| create::vector(&case).text());
+        make(format!("{}/{}", case.version, case.id), path, &|| create::vector(&case, None).text());
     }
     for case in reads::cases::all() {
         make(format!("reads/v1/{}", case.id), reads::vector::path(case.id), &|| case.vector().text());
     }
-    println!("{made} {}, {wrong} wrong", if check { "missing" } else { "made" });
+    let lines = add_to_manifest(check);
+    let verb = if check { "missing" } else { "made" };
+    println!("{made} {verb}, {wrong} wrong, {lines} {verb} in the manifest");
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Adds a line for each file that has none, and gives their number.
+fn add_to_manifest(check: bool) -> usize {
+    let files = manifest::digests();
+    let addition =
+        manifest::addition(&manifest::text(), &files).unwrap_or_else(|error| panic!("the manifest: {error}"));
+    if !check && !addition.is_empty() {
+        let path = vector::directory(manifest::NAME);
+        let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
+        file.write_all(addition.as_bytes()).unwrap();
+    }
+    addition.lines().filter(|line| !line.starts_with('#')).count()
+}
+
+fn show(path: &str) -> ExitCode {
+    let (_, id) = path.split_once('/').expect("a version and an id");
+    let text = std::fs::read_to_string(vector::directory(&format!("{path}.json"))).expect("a vector's file");
+    let vector = Vector::read(id, &text);
+    let rows = vector.verdicts.iter().map(|row| {
+        let reasons = row.reasons.iter().map(|(at, reason)| (at, json!({ "Code": reason.code, "Item": reason.item })));
+        json!({ "if": reasons.collect::<std::collections::BTreeMap<_, _>>(), "then": row.outcome })
+    });
+    let members = [
+        ("now", json!(vector.given.now)),
+        ("table", json!(vector.given.state)),
+        ("command", json!(vector.given.command)),
+        ("TransactItems", json!(vector.items)),
+        ("verdicts", rows.collect()),
+    ];
+    print!("{}", layout::document(members.iter().map(|(name, value)| (*name, value))));
+    ExitCode::SUCCESS
 }

@@ -1,17 +1,17 @@
 //! A read's golden vector on two engines: the same items in the same order, and those that the vector names.
 
 use super::compare::normal;
+use super::reads::vector::{self, ReadVector};
+use super::world::Labelled;
 use crate::engine::Engine;
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// A vector of a read, as far as it is needed to send its requests.
 pub struct ReadCase {
     /// Its id.
     pub id: String,
     /// Every item of its world, by label.
-    pub world: BTreeMap<String, Json>,
+    pub world: Labelled,
     /// Operation and body of each request.
     pub requests: Vec<(String, Json)>,
     /// The items that answer it, in order; those that are not there are left out.
@@ -21,23 +21,17 @@ pub struct ReadCase {
 /// Every vector of a read.
 #[must_use]
 pub fn all() -> Vec<ReadCase> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/reads");
-    let versions = folders(&root).into_iter().filter(|folder| !folder.ends_with("worlds"));
-    let questions = versions.flat_map(|version| folders(&version));
-    questions.flat_map(|question| folders(&question)).map(|file| case(&root, &read(&file))).collect()
+    vector::files().into_iter().map(|(id, text)| case(ReadVector::read(&id, &text))).collect()
 }
 
-fn case(root: &Path, vector: &Json) -> ReadCase {
-    let text = |name: &str| vector[name].as_str().expect("a text").to_owned();
-    let world = read(&root.join("worlds").join(format!("{}.json", text("world"))));
-    let world: BTreeMap<String, Json> = serde_json::from_value(world).expect("a world");
-    let requests = vector["requests"].as_array().expect("requests").iter().map(|request| {
+fn case(vector: ReadVector) -> ReadCase {
+    let world = vector::world(&vector.world);
+    let requests = vector.requests.iter().map(|request| {
         let (operation, body) = request.as_object().and_then(|only| only.iter().next()).expect("an operation");
         (operation.clone(), body.clone())
     });
-    let labels = vector["items"].as_array().expect("items").iter().filter_map(Json::as_str);
-    let items = labels.map(|label| normal(&world[label])).collect();
-    ReadCase { id: text("id"), requests: requests.collect(), items, world }
+    let items = vector.items.iter().flatten().map(|label| normal(&world[label])).collect();
+    ReadCase { id: vector.id.clone(), requests: requests.collect(), items, world }
 }
 
 impl ReadCase {
@@ -89,16 +83,4 @@ fn is_unordered(operation: &str) -> bool {
 
 fn key(item: &Json) -> String {
     json!([item["uuid"], item["type"]]).to_string()
-}
-
-fn folders(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.sort();
-    paths
-}
-
-fn read(file: &Path) -> Json {
-    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }

@@ -4,12 +4,14 @@
 use super::build::{Built, build};
 use super::cases::Case;
 use super::vector::{Effects, Row, Vector};
+use super::world::{self, World};
 use super::written::Written;
 use super::{judge, meanings};
 
-/// The vector of a case; panics if what happens is not what the case says.
+/// The vector of a case, as differences from a world or from the nearest; panics if what happens is not what the case
+/// says.
 #[must_use]
-pub fn vector(case: &Case) -> Vector {
+pub fn vector(case: &Case, world: Option<String>) -> Vector {
     let built = build(&case.given);
     let written = Written::of(&case.given, &built);
     let actions = written.actions();
@@ -28,10 +30,14 @@ pub fn vector(case: &Case) -> Vector {
         let before = effects.entry(account.clone()).or_default().insert((*asset).to_owned(), (*change).to_owned());
         assert!(before.is_none(), "{}: {account} {asset} twice", case.id);
     }
+    let mut given = case.given.clone();
+    given.state = world::sorted(given.state).expect("items have keys");
+    given.command.seen = world::sorted(given.command.seen).expect("items have keys");
     Vector {
         id: case.id.to_owned(),
         why: case.why.to_owned(),
-        given: case.given.clone(),
+        world: world.unwrap_or_else(|| World::nearest(&given.state)),
+        given,
         items: actions,
         verdicts,
         effects,

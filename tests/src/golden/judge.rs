@@ -7,7 +7,7 @@ use super::stands;
 use super::vector::{Effects, Given, ReasonJson, Row, Vector};
 use super::written::Written;
 use crate::engine::{Contents, Embedded, Engine};
-use crate::{names, wire};
+use crate::{layout, names, wire};
 use ledger_core::account::{Account, Bucket};
 use ledger_core::dynamo::{Item, Value, read};
 use ledger_core::idempotency::{Claim, KeyVerdict, Marker};
@@ -264,8 +264,8 @@ pub fn check_on(engine: &dyn Engine, vector: &Vector) {
     let built = build(&vector.given);
     let written = Written::of(&vector.given, &built);
     let actions = written.actions();
-    let text = |actions: &[Json]| wire::canonical(&Json::Array(actions.to_vec()));
-    wire::assert_same("the request", &text(&actions), &text(&vector.items));
+    let text = |actions: &[Json]| layout::text(&Json::Array(actions.to_vec()));
+    layout::assert_same("the request", &text(&actions), &text(&vector.items));
     // What runs is what the file says, not what was built.
     let executed = execute_on(engine, &vector.given, &built, &vector.items);
     let first = vector.verdicts.first().expect("a first row: what happens on the given state");

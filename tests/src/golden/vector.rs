@@ -1,10 +1,8 @@
-//! A golden vector as it stands in its file: decoded strictly, written canonically.
+//! A golden vector in memory, and where the files are. [`super::file`] reads and writes one.
 //! One case a file, `golden/v1/<operation>/<case>.json`. Where a meaning has changed, the file of the same
-//! id in `golden/v2` says what is built now.
+//! id in `golden/v2` says what is built.
 
 use super::command::Command;
-use crate::wire;
-use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,13 +11,14 @@ use std::path::{Path, PathBuf};
 pub type Effects = BTreeMap<String, BTreeMap<String, String>>;
 
 /// A vector.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Vector {
     /// `<operation>/<case>`, the file's path.
     pub id: String,
     /// What it shows.
     pub why: String,
+    /// The world from which its file gives the differences of the state.
+    pub world: String,
     /// From what.
     pub given: Given,
     /// The actions of the request, as DynamoDB's JSON.
@@ -31,20 +30,18 @@ pub struct Vector {
 }
 
 /// What a vector starts from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Given {
     /// When the request comes.
     pub now: String,
     /// What is asked for.
     pub command: Command,
-    /// What stands in the table.
+    /// What is in the table, in the order of the keys.
     pub state: Vec<Json>,
 }
 
 /// Cancellation reasons and what they mean.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The meaning, in words.
     pub outcome: String,
@@ -53,31 +50,12 @@ pub struct Row {
 }
 
 /// One cancellation reason.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReasonJson {
     /// DynamoDB's code.
     pub code: String,
     /// The item as it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Json>,
-}
-
-impl Vector {
-    /// The canonical text of its file.
-    #[must_use]
-    pub fn text(&self) -> String {
-        wire::canonical(&serde_json::to_value(self).unwrap())
-    }
-
-    /// Reads a file's text; panics on unknown fields and on a text that is not canonical.
-    #[must_use]
-    pub fn read(name: &str, text: &str) -> Self {
-        let vector: Self = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(vector.text(), text, "{name} is not canonical");
-        assert_eq!(vector.id, name, "{name} holds another id");
-        vector
-    }
 }
 
 /// The versions, oldest first.
@@ -105,10 +83,10 @@ pub fn superseded() -> Vec<(&'static str, String, String)> {
     found
 }
 
-/// Where the vectors of a version stand.
+/// A folder or file of `golden`, for example that of a version.
 #[must_use]
-pub fn directory(version: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(version)
+pub fn directory(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(name)
 }
 
 /// Every vector of a version: its id and its file's text.

@@ -22,7 +22,7 @@ use ledger_core::reconcile::run::{FoundBreak, Run};
 use ledger_core::reconcile::{BreakKind, Fact, Limits, Said, of_item};
 use ledger_core::sealing::{Sealable, SealedDay, Sealing, Segment};
 use ledger_core::time::Timestamp;
-use ledger_tests::golden::vector::files;
+use ledger_tests::golden::vector::{self, Vector};
 use ledger_tests::wire;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -193,12 +193,10 @@ fn records() -> Vec<Item> {
         let state = read::opt_text(&item, "state").ok().flatten().unwrap_or_default().to_owned();
         records.entry((record, attributes, state)).or_insert(item);
     };
-    for text in ledger_tests::golden::vector::VERSIONS.into_iter().flat_map(|version| files(version).into_values()) {
-        let vector: Json = serde_json::from_str(&text).unwrap();
-        vector["given"]["state"].as_array().into_iter().flatten().for_each(&mut take);
-        vector["items"].as_array().into_iter().flatten().for_each(|item| {
-            let _ = item.pointer("/Put/Item").map(&mut take);
-        });
+    for (id, text) in vector::VERSIONS.into_iter().flat_map(vector::files) {
+        let vector = Vector::read(&id, &text);
+        vector.given.state.iter().for_each(&mut take);
+        vector.items.iter().filter_map(|item| item.pointer("/Put/Item")).for_each(&mut take);
     }
     take(&json!({
         "uuid": {"S": "demo#tenant#root"}, "type": {"S": "MIGRATION#backfill"}, "kind": {"S": "backfill"},

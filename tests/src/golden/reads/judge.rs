@@ -1,8 +1,9 @@
 //! What the core asks for a question, executed on an engine over a world.
 
 use super::question::{Asked, Page, Question};
-use super::vector::{World, world};
+use super::vector::world;
 use crate::engine::Table;
+use crate::golden::world::Labelled;
 use crate::wire;
 use ledger_core::reads::{Query, Request};
 use serde_json::Value as Json;
@@ -43,7 +44,7 @@ pub fn answered(of: &str, question: &Question, page: &Page) -> Answered {
     }
 }
 
-fn queried(table: &Table, world: &World, query: &Query, start: Option<&Json>) -> Answered {
+fn queried(table: &Table, world: &Labelled, query: &Query, start: Option<&Json>) -> Answered {
     let Some(first) = query.request(0, start.map(wire::item_from_json)) else {
         return Answered { requests: Vec::new(), items: Vec::new() };
     };
@@ -64,7 +65,7 @@ fn queried(table: &Table, world: &World, query: &Query, start: Option<&Json>) ->
 }
 
 /// The label of an item, which is the world's own and whole unless a projection cut it.
-fn label(world: &World, item: &Json) -> String {
+fn label(world: &Labelled, item: &Json) -> String {
     let of = |other: &Json| other["uuid"] == item["uuid"] && other["type"] == item["type"];
     let (label, whole) = world.iter().find(|(_, other)| of(other)).unwrap_or_else(|| panic!("foreign: {item}"));
     let known = item.as_object().unwrap().iter().all(|(name, value)| whole.get(name) == Some(value));

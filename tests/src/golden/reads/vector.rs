@@ -1,10 +1,12 @@
 //! A vector of a read as its file has it: decoded strictly, written in the order of reading.
 
 use super::question::{Page, Question};
+use crate::golden::file::text_of;
 use crate::golden::vector::directory;
-use crate::wire;
+use crate::golden::world::{Labelled, World};
+use crate::layout;
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -30,23 +32,18 @@ pub struct ReadVector {
     pub items: Vec<Option<String>>,
 }
 
-/// A table: its items by their labels.
-pub type World = BTreeMap<String, Json>;
-
 impl ReadVector {
     /// The text of its file.
     #[must_use]
     pub fn text(&self) -> String {
-        let json = serde_json::to_value(self).unwrap();
-        let fields = ["id", "why", "world", "question", "page", "requests", "items"];
-        wire::in_order(fields.iter().filter_map(|name| Some((*name, json.get(name)?))))
+        text_of(&json!(self), &["id", "why", "world", "question", "page", "requests", "items"])
     }
 
     /// Reads a file's text; panics on unknown fields and on a text in another layout.
     #[must_use]
     pub fn read(name: &str, text: &str) -> Self {
         let vector: Self = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(vector.text(), text, "{name} is in another layout");
+        layout::assert_laid_out(name, text, &vector.text());
         assert_eq!(vector.id, name, "{name} holds another id");
         vector
     }
@@ -66,8 +63,6 @@ pub fn files() -> BTreeMap<String, String> {
 
 /// A world by its name.
 #[must_use]
-pub fn world(name: &str) -> World {
-    let path = directory("reads").join("worlds").join(format!("{name}.json"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_str(&text).unwrap()
+pub fn world(name: &str) -> Labelled {
+    World::read(&directory("reads/worlds").join(format!("{name}.json"))).items
 }

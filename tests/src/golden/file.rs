@@ -1,0 +1,172 @@
+//! A golden vector as its file has it: read strictly, written in one layout and in the order of reading.
+//!
+//! A file leaves out what a reader need not see again: the state is a difference from a world, each request is without
+//! what every request has ([`super::request`]), a reason's item is a difference from an item that the file has
+//! ([`super::verdict`]), and what `golden/defaults.json` says is not repeated.
+
+use super::command::{AnswerJson, Command, ContextJson};
+use super::vector::{Effects, Given, Vector, directory};
+use super::world::{self, Labelled, World};
+use super::{patch, request, verdict};
+use crate::layout;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+use std::sync::LazyLock;
+
+/// The order of reading.
+const MEMBERS: [&str; 9] = ["id", "why", "world", "now", "given", "command", "request", "effects", "verdicts"];
+
+/// What a vector has that does not say otherwise: `golden/defaults.json`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Defaults {
+    /// When the request comes.
+    now: String,
+    /// Whose table.
+    tenant: String,
+    /// Ids and randomness.
+    context: ContextJson,
+    /// The answer that is stored, where there is a claim on a key.
+    answer: AnswerJson,
+}
+
+static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
+    let text = std::fs::read_to_string(directory("defaults.json")).unwrap();
+    let defaults: Defaults = serde_json::from_str(&text).unwrap_or_else(|error| panic!("the defaults: {error}"));
+    layout::assert_laid_out(
+        "defaults.json",
+        &text,
+        &text_of(&json!(defaults), &["now", "tenant", "context", "answer"]),
+    );
+    defaults
+});
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    id: String,
+    why: String,
+    world: String,
+    now: Option<String>,
+    #[serde(default)]
+    given: Map<String, Json>,
+    command: Map<String, Json>,
+    request: Vec<Json>,
+    effects: Effects,
+    verdicts: Vec<verdict::RowJson>,
+}
+
+impl Vector {
+    /// The text of its file.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let world = World::named(&self.world).unwrap_or_else(|error| panic!("{}: {error}", self.id));
+        let table = world.labelled(&self.given.state);
+        let requests: Vec<Json> = self.items.iter().map(request::short).collect();
+        let rows = self.verdicts.iter().map(|row| verdict::short(row, &self.items, &self.given.state));
+        let mut file = json!({
+            "id": self.id, "why": self.why, "world": self.world, "command": short(&self.given.command, world, &table),
+            "request": requests, "effects": self.effects, "verdicts": rows.collect::<Vec<_>>(),
+        });
+        let given = world.difference(&self.given.state);
+        if !given.is_empty() {
+            file["given"] = Json::Object(given);
+        }
+        if self.given.now != DEFAULTS.now {
+            file["now"] = json!(self.given.now);
+        }
+        text_of(&file, &MEMBERS)
+    }
+
+    /// Reads a file's text, in any layout.
+    ///
+    /// # Errors
+    /// What is wrong with it: for example an unknown field.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let world = World::named(&file.world)?;
+        let table = world.changed(&file.given);
+        let state = world::sorted(table.values().cloned())?;
+        let items = file.request.iter().map(request::full).collect::<Result<Vec<_>, _>>()?;
+        let verdicts = file.verdicts.into_iter().map(|row| verdict::full(row, &items, &state));
+        let verdicts = verdicts.collect::<Result<Vec<_>, String>>()?;
+        let given = Given {
+            now: file.now.unwrap_or_else(|| DEFAULTS.now.clone()),
+            command: full(file.command, &table)?,
+            state,
+        };
+        Ok(Self { id: file.id, why: file.why, world: file.world, given, items, verdicts, effects: file.effects })
+    }
+
+    /// Reads a file's text; panics on unknown fields and on a text in another layout.
+    #[must_use]
+    pub fn read(name: &str, text: &str) -> Self {
+        let vector = Self::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        layout::assert_laid_out(name, text, &vector.text());
+        assert_eq!(vector.id, name, "{name} holds another id");
+        vector
+    }
+}
+
+/// The text of a document with its members in an order; those that it has not are left out.
+#[must_use]
+pub(super) fn text_of(document: &Json, members: &[&str]) -> String {
+    layout::document(members.iter().filter_map(|name| Some((*name, document.get(name)?))))
+}
+
+/// A command without what the defaults say. Items that had been read are differences from the table's.
+fn short(command: &Command, world: &World, table: &Labelled) -> Json {
+    let mut short = json!(command);
+    let members = short.as_object_mut().expect("a command is an object");
+    members.retain(|name, value| match name.as_str() {
+        "tenant" => *value != json!(DEFAULTS.tenant),
+        "context" => *value != json!(DEFAULTS.context),
+        "answer" => command.claim.is_none() || *value != json!(DEFAULTS.answer),
+        _ => true,
+    });
+    if command.claim.is_some() && command.answer.is_none() {
+        members.insert("answer".to_owned(), Json::Null);
+    }
+    if !command.seen.is_empty() {
+        let seen = command.seen.iter().map(|item| {
+            let label = world.label(item);
+            let change = match table.get(&label) {
+                Some(_) if is_absent(item) => Json::Null,
+                Some(present) => patch::difference(present, item),
+                None => item.clone(),
+            };
+            (label, change)
+        });
+        members.insert("seen".to_owned(), Json::Object(seen.collect()));
+    }
+    short
+}
+
+/// The whole command.
+fn full(mut members: Map<String, Json>, table: &Labelled) -> Result<Command, String> {
+    let has_claim = members.contains_key("claim");
+    let mut default = |name: &str, value: Json| {
+        members.entry(name).or_insert(value);
+    };
+    default("tenant", json!(DEFAULTS.tenant));
+    default("context", json!(DEFAULTS.context));
+    if has_claim {
+        default("answer", json!(DEFAULTS.answer));
+    }
+    if let Some(seen) = members.get_mut("seen") {
+        let changes = seen.as_object().ok_or("`seen` is an object")?;
+        let items = changes.iter().map(|(label, change)| match (table.get(label), change) {
+            (Some(present), Json::Null) => Ok(json!({ "uuid": present["uuid"], "type": present["type"] })),
+            (Some(present), change) => Ok(patch::applied(present, change)),
+            (None, Json::Null) => Err(format!("`seen` removes {label}, which is not in the table")),
+            (None, item) => Ok(item.clone()),
+        });
+        *seen = Json::Array(world::sorted(items.collect::<Result<Vec<_>, _>>()?)?);
+    }
+    serde_json::from_value(Json::Object(members)).map_err(|error| error.to_string())
+}
+
+/// An item with its key alone had not been there.
+fn is_absent(item: &Json) -> bool {
+    item.as_object().is_some_and(|item| item.len() == 2)
+}

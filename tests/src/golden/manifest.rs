@@ -1,0 +1,102 @@
+//! The manifest of golden files: the SHA-256 of each. It only grows: a block of lines that is added later begins with
+//! the digest of everything above it.
+
+use super::vector::directory;
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Its name in `golden`.
+pub const NAME: &str = "manifest.sha256";
+
+const ABOVE: &str = "# above: ";
+
+/// Digests by the path below `golden`.
+pub type Digests = BTreeMap<String, String>;
+
+/// The digest of a text, in hexadecimal.
+#[must_use]
+pub fn digest(text: impl AsRef<[u8]>) -> String {
+    Sha256::digest(text.as_ref()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The digests of the files that are in `golden`: every file but the manifest and the README.
+#[must_use]
+pub fn digests() -> Digests {
+    let root = directory("");
+    let mut digests = Digests::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                digests.insert(name(&root, &path), digest(std::fs::read(&path).unwrap()));
+            }
+        }
+    }
+    digests.retain(|name, _| name != NAME && name != "README.md");
+    digests
+}
+
+fn name(root: &Path, path: &Path) -> String {
+    let parts = path.strip_prefix(root).unwrap().iter().map(|part| part.to_str().unwrap());
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// The manifest's text; empty if there is none.
+#[must_use]
+pub fn text() -> String {
+    std::fs::read_to_string(directory(NAME)).unwrap_or_default()
+}
+
+/// Reads a manifest.
+///
+/// # Errors
+/// If a line is none, a file has two lines, or what is above a block is not what the block's first line says.
+pub fn parse(text: &str) -> Result<Digests, String> {
+    let mut digests = Digests::new();
+    let mut above = 0;
+    for line in text.split_inclusive('\n') {
+        let entry = line.strip_suffix('\n').ok_or("the last line has no end")?;
+        if let Some(expected) = entry.strip_prefix(ABOVE) {
+            if digest(&text[..above]) != expected {
+                return Err(format!("lines above {expected} are not those that it was made of"));
+            }
+        } else {
+            let (digest, path) = entry.split_once("  ").ok_or_else(|| format!("not a line: {entry}"))?;
+            if digest.len() != 64 || digests.insert(path.to_owned(), digest.to_owned()).is_some() {
+                return Err(format!("not a digest, or a second line: {entry}"));
+            }
+        }
+        above += line.len();
+    }
+    Ok(digests)
+}
+
+/// What is wrong with the files: one that the manifest has and that is missing or has another digest, and one that the
+/// manifest has not.
+#[must_use]
+pub fn deviations(manifest: &Digests, files: &Digests) -> Vec<String> {
+    let paths: BTreeSet<&String> = manifest.keys().chain(files.keys()).collect();
+    let deviation = |path: &String| match (manifest.get(path), files.get(path)) {
+        (Some(_), None) => Some(format!("{path} is missing")),
+        (None, Some(_)) => Some(format!("{path} is not in the manifest: run golden-new")),
+        (Some(frozen), Some(present)) if frozen != present => Some(format!("{path} has been changed")),
+        (_, _) => None,
+    };
+    paths.into_iter().filter_map(deviation).collect()
+}
+
+/// The block that has to be added to a manifest for files that it has not; empty if it has all.
+///
+/// # Errors
+/// If the manifest is none.
+pub fn addition(manifest: &str, files: &Digests) -> Result<String, String> {
+    let known = parse(manifest)?;
+    let lines = files.iter().filter(|(path, _)| !known.contains_key(*path));
+    let lines: String = lines.map(|(path, digest)| format!("{digest}  {path}\n")).collect();
+    let is_first = manifest.is_empty();
+    Ok(if lines.is_empty() || is_first { lines } else { format!("{ABOVE}{}\n{lines}", digest(manifest)) })
+}

@@ -1,0 +1,36 @@
+//! Differences of JSON documents: JSON merge patches, as RFC 7396 describes them. `null` removes a member, an object
+//! changes the members that it names, and anything else replaces what was there.
+
+use serde_json::{Map, Value as Json};
+
+/// What a patch makes of a document.
+#[must_use]
+pub fn applied(document: &Json, patch: &Json) -> Json {
+    let Json::Object(changes) = patch else { return patch.clone() };
+    let mut members = document.as_object().cloned().unwrap_or_default();
+    for (name, change) in changes {
+        if change.is_null() {
+            members.remove(name);
+        } else {
+            let member = applied(members.get(name).unwrap_or(&Json::Null), change);
+            members.insert(name.clone(), member);
+        }
+    }
+    Json::Object(members)
+}
+
+/// The smallest patch that makes `to` of `from`. No member of `to` may be `null`, which a patch cannot say.
+#[must_use]
+pub fn difference(from: &Json, to: &Json) -> Json {
+    let (Json::Object(old), Json::Object(new)) = (from, to) else { return to.clone() };
+    let mut patch: Map<String, Json> =
+        old.keys().filter(|name| !new.contains_key(*name)).map(|name| (name.clone(), Json::Null)).collect();
+    for (name, value) in new {
+        match old.get(name) {
+            Some(before) if before == value => {}
+            Some(before) => drop(patch.insert(name.clone(), difference(before, value))),
+            None => drop(patch.insert(name.clone(), value.clone())),
+        }
+    }
+    Json::Object(patch)
+}

@@ -1,0 +1,95 @@
+//! A row of verdicts in a vector's file: `if` reasons, `then` the outcome. The item of a reason is a difference from one
+//! that the file has.
+
+use super::vector::{ReasonJson, Row};
+use super::{patch, world};
+use crate::layout;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+
+const CHECK_FAILED: &str = "ConditionalCheckFailed";
+const ABSENT: &str = "absent";
+
+/// Words for items of which a reason's item may be a difference, in the order of preference: the item in the given
+/// state, the item that the action puts, and an item that has the action's key alone.
+const BASES: [&str; 3] = ["given", "written", "key"];
+
+/// A row as its file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowJson {
+    /// Reasons by the position of their action.
+    #[serde(default)]
+    r#if: BTreeMap<String, Json>,
+    /// The outcome.
+    then: String,
+}
+
+/// A row for a file.
+#[must_use]
+pub fn short(row: &Row, request: &[Json], state: &[Json]) -> Json {
+    let reasons: Map<String, Json> = row
+        .reasons
+        .iter()
+        .map(|(position, reason)| {
+            let action = &request[position.parse::<usize>().expect("a position")];
+            (position.clone(), short_reason(reason, action, state))
+        })
+        .collect();
+    if reasons.is_empty() { json!({ "then": row.outcome }) } else { json!({ "if": reasons, "then": row.outcome }) }
+}
+
+/// A row from a file.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn full(row: RowJson, request: &[Json], state: &[Json]) -> Result<Row, String> {
+    let reasons = row.r#if.into_iter().map(|(position, reason)| {
+        let action = position.parse::<usize>().ok().and_then(|position| request.get(position));
+        let action = action.ok_or_else(|| format!("no action has the position {position}"))?;
+        Ok((position, full_reason(reason, action, state)?))
+    });
+    Ok(Row { outcome: row.then, reasons: reasons.collect::<Result<_, String>>()? })
+}
+
+fn short_reason(reason: &ReasonJson, action: &Json, state: &[Json]) -> Json {
+    match (reason.code.as_str(), &reason.item) {
+        (CHECK_FAILED, None) => json!(ABSENT),
+        (CHECK_FAILED, Some(item)) => {
+            let differences = BASES.into_iter().filter_map(|word| {
+                let base = base(word, action, state)?;
+                Some(if base == *item { json!(word) } else { json!({ word: patch::difference(&base, item) }) })
+            });
+            differences.min_by_key(|difference| layout::flat(difference).len()).expect("the key is always there")
+        }
+        (code, None) => json!(code),
+        (code, Some(_)) => panic!("an item beside {code}, which a vector's file cannot say"),
+    }
+}
+
+fn full_reason(reason: Json, action: &Json, state: &[Json]) -> Result<ReasonJson, String> {
+    let failed = |item: Option<Json>| ReasonJson { code: CHECK_FAILED.to_owned(), item };
+    let base = |word: &str| base(word, action, state).ok_or_else(|| format!("no item is `{word}`"));
+    match reason {
+        Json::String(word) if word == ABSENT => Ok(failed(None)),
+        Json::String(word) if BASES.contains(&word.as_str()) => Ok(failed(Some(base(&word)?))),
+        Json::String(code) => Ok(ReasonJson { code, item: None }),
+        Json::Object(only) if only.len() == 1 => {
+            let (word, change) = only.into_iter().next().expect("one member");
+            Ok(failed(Some(patch::applied(&base(&word)?, &change))))
+        }
+        other => Err(format!("not a reason: {other}")),
+    }
+}
+
+fn base(word: &str, action: &Json, state: &[Json]) -> Option<Json> {
+    let body = action.as_object()?.values().next()?;
+    let item = body.get("Key").or_else(|| body.get("Item"))?;
+    match word {
+        "given" => state.iter().find(|other| world::is_same(item, other)).cloned(),
+        "written" => body.get("Item").cloned(),
+        "key" => Some(json!({ "uuid": item["uuid"], "type": item["type"] })),
+        _ => None,
+    }
+}

@@ -1,0 +1,160 @@
+//! The one layout of golden files: a JSON document as text, in lines of at most 120 characters where a text allows it.
+//!
+//! What fits is on one line. Of what does not, scalars and attributes of one scalar share lines, and every other member
+//! begins a line. An object of one member opens and closes on its member's lines. Each document has one such text.
+
+use serde_json::Value as Json;
+
+const WIDTH: usize = 120;
+
+/// Members that come before all others of their object, in this order; the others follow in alphabetical order.
+const FIRST: [&str; 7] =
+    ["uuid", "type", "Key", "Item", "UpdateExpression", "KeyConditionExpression", "ConditionExpression"];
+
+/// DynamoDB's kinds of values.
+const KINDS: [&str; 10] = ["S", "N", "BOOL", "B", "L", "M", "NULL", "SS", "NS", "BS"];
+
+/// The text of a document: its members in the given order, each on lines of its own.
+#[must_use]
+pub fn document<'a>(members: impl IntoIterator<Item = (&'a str, &'a Json)>) -> String {
+    let lines: Vec<String> = members.into_iter().map(|(name, value)| format!("  {}", member(name, value, 2))).collect();
+    if lines.is_empty() {
+        return "{}\n".to_owned();
+    }
+    format!("{{\n{}\n}}\n", lines.join(",\n"))
+}
+
+/// The text of any value.
+#[must_use]
+pub fn text(json: &Json) -> String {
+    let mut out = String::new();
+    write(json, 0, 0, &mut out);
+    out.push('\n');
+    out
+}
+
+/// The text of a value on one line.
+#[must_use]
+pub fn flat(json: &Json) -> String {
+    match json {
+        Json::Object(map) if map.is_empty() => "{}".to_owned(),
+        Json::Object(_) => {
+            let members = members(json).into_iter().map(|(name, value)| format!("{}{}", label(name), flat(value)));
+            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
+        }
+        Json::Array(list) => format!("[{}]", list.iter().map(flat).collect::<Vec<_>>().join(", ")),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => json.to_string(),
+    }
+}
+
+/// A file's text is the one that its content has in this layout; panics at the first line that differs.
+pub fn assert_laid_out(file: &str, text: &str, laid_out: &str) {
+    assert_same(&format!("{file} is in another layout"), text, laid_out);
+    assert!(text == laid_out, "{file} is in another layout: its ends of lines");
+}
+
+/// Two texts are the same; panics at the first line that differs, with the lines around it.
+pub fn assert_same(what: &str, got: &str, want: &str) {
+    let differs = |(_, (got, want)): &(usize, (&str, &str))| got != want;
+    let Some((at, _)) = got.lines().zip(want.lines()).enumerate().find(differs) else {
+        assert_eq!(got.lines().count(), want.lines().count(), "{what}: one of both goes on");
+        return;
+    };
+    let around = |text: &str| text.lines().skip(at.saturating_sub(3)).take(7).collect::<Vec<_>>().join("\n");
+    panic!("{what}, from line {}:\n-- got\n{}\n-- want\n{}", at + 1, around(got), around(want));
+}
+
+/// Writes `json` after `indent` columns; `taken` counts the characters that share its first line.
+fn write(json: &Json, indent: usize, taken: usize, out: &mut String) {
+    let flat = flat(json);
+    if indent + taken + flat.chars().count() < WIDTH {
+        out.push_str(&flat);
+        return;
+    }
+    match json {
+        Json::Object(map) if map.len() == 1 => {
+            let (name, value) = members(json)[0];
+            out.push_str("{ ");
+            out.push_str(&label(name));
+            write(value, indent, taken + 4 + label(name).chars().count(), out);
+            out.push_str(" }");
+        }
+        Json::Object(_) => {
+            let parts = members(json).into_iter().map(|(name, value)| (member(name, value, indent + 2), value));
+            block(('{', '}'), parts, indent, out);
+        }
+        Json::Array(list) => {
+            let parts = list.iter().map(|value| {
+                let mut part = String::new();
+                write(value, indent + 2, 0, &mut part);
+                (part, value)
+            });
+            block(('[', ']'), parts, indent, out);
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => out.push_str(&flat),
+    }
+}
+
+/// Writes parts between brackets; those of one scalar share lines.
+fn block<'a>(
+    (open, close): (char, char),
+    parts: impl Iterator<Item = (String, &'a Json)>,
+    indent: usize,
+    out: &mut String,
+) {
+    let mut lines: Vec<(String, bool)> = Vec::new();
+    for (part, value) in parts {
+        let is_short = is_short(value);
+        match lines.last_mut() {
+            Some((line, true)) if is_short && indent + 5 + line.chars().count() + part.chars().count() <= WIDTH => {
+                line.push_str(", ");
+                line.push_str(&part);
+            }
+            _ => lines.push((part, is_short)),
+        }
+    }
+    let pad = " ".repeat(indent + 2);
+    let lines: Vec<String> = lines.into_iter().map(|(line, _)| format!("{pad}{line}")).collect();
+    out.push(open);
+    out.push('\n');
+    out.push_str(&lines.join(",\n"));
+    out.push('\n');
+    out.push_str(&" ".repeat(indent));
+    out.push(close);
+}
+
+/// Whether a value may share its line: a scalar, or an attribute's value that holds one.
+fn is_short(json: &Json) -> bool {
+    match json {
+        Json::Object(map) => map.keys().all(|kind| KINDS.contains(&kind.as_str())) && has_one_scalar(json),
+        Json::Array(_) | Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => has_one_scalar(json),
+    }
+}
+
+fn has_one_scalar(json: &Json) -> bool {
+    match json {
+        Json::Object(map) => map.len() < 2 && map.values().all(has_one_scalar),
+        Json::Array(list) => list.len() < 2 && list.iter().all(has_one_scalar),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => true,
+    }
+}
+
+fn member(name: &str, value: &Json, indent: usize) -> String {
+    let mut out = label(name);
+    let taken = out.chars().count();
+    write(value, indent, taken, &mut out);
+    out
+}
+
+fn label(name: &str) -> String {
+    format!("{}: ", Json::from(name))
+}
+
+/// An object's members in the order of the layout.
+fn members(json: &Json) -> Vec<(&str, &Json)> {
+    let mut members: Vec<(&str, &Json)> =
+        json.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value)).collect();
+    let rank = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
+    members.sort_by_key(|(name, _)| (rank(name), *name));
+    members
+}
