@@ -274,7 +274,7 @@ fn differences_are_exact() {
     ];
     for from in &documents {
         for to in &documents {
-            assert_eq!(&patch::applied(from, &patch::difference(from, to)), to, "of {from}");
+            assert_eq!(&patch::apply(from, &patch::difference(from, to)), to, "of {from}");
         }
     }
     assert_eq!(patch::difference(&documents[1], &documents[2])["a"], json!({ "N": null, "S": "1" }));

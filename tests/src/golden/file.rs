@@ -62,10 +62,10 @@ impl Vector {
     pub fn text(&self) -> String {
         let world = World::named(&self.world).unwrap_or_else(|error| panic!("{}: {error}", self.id));
         let table = world.labelled(&self.given.state);
-        let requests: Vec<Json> = self.items.iter().map(request::short).collect();
-        let rows = self.verdicts.iter().map(|row| verdict::short(row, &self.items, &self.given.state));
+        let requests: Vec<Json> = self.items.iter().map(request::shorten).collect();
+        let rows = self.verdicts.iter().map(|row| verdict::shorten(row, &self.items, &self.given.state));
         let mut file = json!({
-            "id": self.id, "why": self.why, "world": self.world, "command": short(&self.given.command, world, &table),
+            "id": self.id, "why": self.why, "world": self.world, "command": shorten_command(&self.given.command, world, &table),
             "request": requests, "effects": self.effects, "verdicts": rows.collect::<Vec<_>>(),
         });
         let given = world.difference(&self.given.state);
@@ -87,12 +87,12 @@ impl Vector {
         let world = World::named(&file.world)?;
         let table = world.changed(&file.given);
         let state = world::sorted(table.values().cloned())?;
-        let items = file.request.iter().map(request::full).collect::<Result<Vec<_>, _>>()?;
-        let verdicts = file.verdicts.into_iter().map(|row| verdict::full(row, &items, &state));
+        let items = file.request.iter().map(request::expand).collect::<Result<Vec<_>, _>>()?;
+        let verdicts = file.verdicts.into_iter().map(|row| verdict::expand(row, &items, &state));
         let verdicts = verdicts.collect::<Result<Vec<_>, String>>()?;
         let given = Given {
             now: file.now.unwrap_or_else(|| DEFAULTS.now.clone()),
-            command: full(file.command, &table)?,
+            command: expand_command(file.command, &table)?,
             state,
         };
         Ok(Self { id: file.id, why: file.why, world: file.world, given, items, verdicts, effects: file.effects })
@@ -115,7 +115,7 @@ pub(super) fn text_of(document: &Json, members: &[&str]) -> String {
 }
 
 /// A command without what the defaults say. Items that had been read are differences from the table's.
-fn short(command: &Command, world: &World, table: &Labelled) -> Json {
+fn shorten_command(command: &Command, world: &World, table: &Labelled) -> Json {
     let mut short = json!(command);
     let members = short.as_object_mut().expect("a command is an object");
     members.retain(|name, value| match name.as_str() {
@@ -131,7 +131,7 @@ fn short(command: &Command, world: &World, table: &Labelled) -> Json {
         let seen = command.seen.iter().map(|item| {
             let label = world.label(item);
             let change = match table.get(&label) {
-                Some(_) if is_absent(item) => Json::Null,
+                Some(_) if has_key_alone(item) => Json::Null,
                 Some(present) => patch::difference(present, item),
                 None => item.clone(),
             };
@@ -143,7 +143,7 @@ fn short(command: &Command, world: &World, table: &Labelled) -> Json {
 }
 
 /// The whole command.
-fn full(mut members: Map<String, Json>, table: &Labelled) -> Result<Command, String> {
+fn expand_command(mut members: Map<String, Json>, table: &Labelled) -> Result<Command, String> {
     let has_claim = members.contains_key("claim");
     let mut default = |name: &str, value: Json| {
         members.entry(name).or_insert(value);
@@ -157,7 +157,7 @@ fn full(mut members: Map<String, Json>, table: &Labelled) -> Result<Command, Str
         let changes = seen.as_object().ok_or("`seen` is an object")?;
         let items = changes.iter().map(|(label, change)| match (table.get(label), change) {
             (Some(present), Json::Null) => Ok(json!({ "uuid": present["uuid"], "type": present["type"] })),
-            (Some(present), change) => Ok(patch::applied(present, change)),
+            (Some(present), change) => Ok(patch::apply(present, change)),
             (None, Json::Null) => Err(format!("`seen` removes {label}, which is not in the table")),
             (None, item) => Ok(item.clone()),
         });
@@ -167,6 +167,6 @@ fn full(mut members: Map<String, Json>, table: &Labelled) -> Result<Command, Str
 }
 
 /// An item with its key alone had not been there.
-fn is_absent(item: &Json) -> bool {
+fn has_key_alone(item: &Json) -> bool {
     item.as_object().is_some_and(|item| item.len() == 2)
 }

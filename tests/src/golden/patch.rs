@@ -3,16 +3,16 @@
 
 use serde_json::{Map, Value as Json};
 
-/// What a patch makes of a document.
+/// Applies a patch to a document.
 #[must_use]
-pub fn applied(document: &Json, patch: &Json) -> Json {
+pub fn apply(document: &Json, patch: &Json) -> Json {
     let Json::Object(changes) = patch else { return patch.clone() };
     let mut members = document.as_object().cloned().unwrap_or_default();
     for (name, change) in changes {
         if change.is_null() {
             members.remove(name);
         } else {
-            let member = applied(members.get(name).unwrap_or(&Json::Null), change);
+            let member = apply(members.get(name).unwrap_or(&Json::Null), change);
             members.insert(name.clone(), member);
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 /// # Panics
 /// If the action lacks one of them, so that no file can say it.
 #[must_use]
-pub fn short(action: &Json) -> Json {
+pub(super) fn shorten(action: &Json) -> Json {
     let mut short = action.clone();
     for body in short.as_object_mut().into_iter().flat_map(|verbs| verbs.values_mut()).filter_map(Json::as_object_mut) {
         for (name, value) in defaults(body) {
@@ -17,7 +17,7 @@ pub fn short(action: &Json) -> Json {
             }
         }
     }
-    assert_eq!(full(&short).as_ref(), Ok(action), "an action that a vector's file cannot say");
+    assert_eq!(expand(&short).as_ref(), Ok(action), "an action that a vector's file cannot say");
     short
 }
 
@@ -25,7 +25,7 @@ pub fn short(action: &Json) -> Json {
 ///
 /// # Errors
 /// If it is not one operation with its parameters.
-pub fn full(action: &Json) -> Result<Json, String> {
+pub(super) fn expand(action: &Json) -> Result<Json, String> {
     let mut full = action.clone();
     let body = match full.as_object_mut().filter(|verbs| verbs.len() == 1) {
         Some(verbs) => verbs.values_mut().next().and_then(Json::as_object_mut),

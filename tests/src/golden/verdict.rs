@@ -18,7 +18,7 @@ const BASES: [&str; 3] = ["given", "written", "key"];
 /// A row as its file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RowJson {
+pub(super) struct RowJson {
     /// Reasons by the position of their action.
     #[serde(default)]
     r#if: BTreeMap<String, Json>,
@@ -28,13 +28,13 @@ pub struct RowJson {
 
 /// A row for a file.
 #[must_use]
-pub fn short(row: &Row, request: &[Json], state: &[Json]) -> Json {
+pub(super) fn shorten(row: &Row, request: &[Json], state: &[Json]) -> Json {
     let reasons: Map<String, Json> = row
         .reasons
         .iter()
         .map(|(position, reason)| {
             let action = &request[position.parse::<usize>().expect("a position")];
-            (position.clone(), short_reason(reason, action, state))
+            (position.clone(), shorten_reason(reason, action, state))
         })
         .collect();
     if reasons.is_empty() { json!({ "then": row.outcome }) } else { json!({ "if": reasons, "then": row.outcome }) }
@@ -44,16 +44,16 @@ pub fn short(row: &Row, request: &[Json], state: &[Json]) -> Json {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn full(row: RowJson, request: &[Json], state: &[Json]) -> Result<Row, String> {
+pub(super) fn expand(row: RowJson, request: &[Json], state: &[Json]) -> Result<Row, String> {
     let reasons = row.r#if.into_iter().map(|(position, reason)| {
         let action = position.parse::<usize>().ok().and_then(|position| request.get(position));
         let action = action.ok_or_else(|| format!("no action has the position {position}"))?;
-        Ok((position, full_reason(reason, action, state)?))
+        Ok((position, expand_reason(reason, action, state)?))
     });
     Ok(Row { outcome: row.then, reasons: reasons.collect::<Result<_, String>>()? })
 }
 
-fn short_reason(reason: &ReasonJson, action: &Json, state: &[Json]) -> Json {
+fn shorten_reason(reason: &ReasonJson, action: &Json, state: &[Json]) -> Json {
     match (reason.code.as_str(), &reason.item) {
         (CHECK_FAILED, None) => json!(ABSENT),
         (CHECK_FAILED, Some(item)) => {
@@ -68,7 +68,7 @@ fn short_reason(reason: &ReasonJson, action: &Json, state: &[Json]) -> Json {
     }
 }
 
-fn full_reason(reason: Json, action: &Json, state: &[Json]) -> Result<ReasonJson, String> {
+fn expand_reason(reason: Json, action: &Json, state: &[Json]) -> Result<ReasonJson, String> {
     let failed = |item: Option<Json>| ReasonJson { code: CHECK_FAILED.to_owned(), item };
     let base = |word: &str| base(word, action, state).ok_or_else(|| format!("no item is `{word}`"));
     match reason {
@@ -77,7 +77,7 @@ fn full_reason(reason: Json, action: &Json, state: &[Json]) -> Result<ReasonJson
         Json::String(code) => Ok(ReasonJson { code, item: None }),
         Json::Object(only) if only.len() == 1 => {
             let (word, change) = only.into_iter().next().expect("one member");
-            Ok(failed(Some(patch::applied(&base(&word)?, &change))))
+            Ok(failed(Some(patch::apply(&base(&word)?, &change))))
         }
         other => Err(format!("not a reason: {other}")),
     }
@@ -87,7 +87,7 @@ fn base(word: &str, action: &Json, state: &[Json]) -> Option<Json> {
     let body = action.as_object()?.values().next()?;
     let item = body.get("Key").or_else(|| body.get("Item"))?;
     match word {
-        "given" => state.iter().find(|other| world::is_same(item, other)).cloned(),
+        "given" => state.iter().find(|other| world::has_same_key(item, other)).cloned(),
         "written" => body.get("Item").cloned(),
         "key" => Some(json!({ "uuid": item["uuid"], "type": item["type"] })),
         _ => None,

@@ -89,7 +89,7 @@ impl World {
     /// The label of the item with the same key.
     #[must_use]
     pub fn label(&self, item: &Json) -> String {
-        let own = self.items.iter().find(|(_, other)| is_same(item, other));
+        let own = self.items.iter().find(|(_, other)| has_same_key(item, other));
         own.map_or_else(|| label(item), |(label, _)| label.clone())
     }
 
@@ -105,7 +105,7 @@ impl World {
     /// The items by label once the world is changed by a difference.
     #[must_use]
     pub fn changed(&self, given: &Map<String, Json>) -> Labelled {
-        match patch::applied(&json(&self.items), &Json::Object(given.clone())) {
+        match patch::apply(&json(&self.items), &Json::Object(given.clone())) {
             Json::Object(items) => items.into_iter().collect(),
             other => panic!("an object that is changed is one: {other}"),
         }
@@ -118,7 +118,7 @@ fn json(items: &Labelled) -> Json {
 
 /// Whether two items have the same key.
 #[must_use]
-pub fn is_same(item: &Json, other: &Json) -> bool {
+pub fn has_same_key(item: &Json, other: &Json) -> bool {
     item["uuid"] == other["uuid"] && item["type"] == other["type"]
 }
 
