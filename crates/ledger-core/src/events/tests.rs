@@ -104,7 +104,7 @@ fn what_cannot_be_told_says_why_and_repeats_nothing() {
         item.insert(name.to_owned(), value);
         let error = told(&item).unwrap_err();
         assert_eq!(error, why, "{name}");
-        assert!(!error.to_string().contains("090") && !error.to_string().contains("Hanako"), "{error}");
+        assert!(!error.to_string().contains("090-") && !error.to_string().contains("Hanako"), "{error}");
     }
     let stray = Key::stored(&tenant(), "demo#tenant#root", "CONFIG").unwrap();
     assert_eq!(Event::of_entry("ecopay", &tenant(), &stray, &entry()), Err(Unpublishable::NoEntry));
