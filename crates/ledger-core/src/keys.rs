@@ -1,8 +1,6 @@
 //! Every partition key, sort key, index key and attribute name of the table, in one place.
 //! A key needs a `Tenant`, which only a verified identity yields: another tenant's cannot be named.
 
-mod stored;
-
 use crate::account::Account;
 use crate::ids::{
     AdjustmentId, AuditId, CardId, CustomerId, DecisionId, JobId, MerchantId, PaymentId, Principal, RefundId, StaffId,
@@ -17,6 +15,7 @@ use uuid::Uuid;
 mod due;
 mod reconciliation;
 mod settlement;
+mod stored;
 mod trail;
 
 pub use due::{Work, credit_mark, due_from, due_partition, due_until};
@@ -430,6 +429,8 @@ pub struct Shards(u32);
 impl Shards {
     /// One shard.
     pub const ONE: Self = Self(1);
+    /// The most shards.
+    pub const MAX: Self = Self(64);
     /// Due work of a tenant that is opened: about 5,000 to 8,000 payments a second.
     pub const DUE_DEFAULT: Self = Self(16);
     /// A merchant that is registered: about 1,300 to 2,000 payments a second.
@@ -438,7 +439,7 @@ impl Shards {
     /// A count from 1 to 64, else `None`.
     #[must_use]
     pub fn new(count: u32) -> Option<Self> {
-        (1..=64).contains(&count).then_some(Self(count))
+        (1..=Self::MAX.0).contains(&count).then_some(Self(count))
     }
 
     /// How many.

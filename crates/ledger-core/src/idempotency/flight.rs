@@ -108,6 +108,12 @@ impl Phase {
             Self::Parked => "PARKED",
         }
     }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| phase.name() == name)
+    }
 }
 
 impl Parked {

@@ -1,6 +1,6 @@
 //! The marker: what stands under a key, how it is claimed, and what a later request with the key gets.
 
-use super::{CURRENT_FINGERPRINT, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, Window};
+use super::{CURRENT_FINGERPRINT, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, Phase, Window};
 use crate::account::Account;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Value, read};
 use crate::failure::Failure;
@@ -99,6 +99,32 @@ pub(super) const COMPLETED: &str = "COMPLETED";
 /// Completed, too: the payment provider refused for good, and the answer says so.
 pub(super) const FAILED_TERMINAL: &str = "FAILED_TERMINAL";
 const REVERSED: &str = "REVERSED";
+
+/// The values of a marker's attribute `state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredState {
+    /// The operation has its response.
+    Completed,
+    /// The payment provider refused for good, and the stored response says so.
+    FailedTerminal,
+    /// The key is forbidden.
+    Reversed,
+    /// The operation has no response yet.
+    InFlight(Phase),
+}
+
+impl StoredState {
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            COMPLETED => Some(Self::Completed),
+            FAILED_TERMINAL => Some(Self::FailedTerminal),
+            REVERSED => Some(Self::Reversed),
+            other => Phase::parse(other).map(Self::InFlight),
+        }
+    }
+}
 
 impl Claim {
     /// The key of this claim's marker.

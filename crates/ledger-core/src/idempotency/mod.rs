@@ -13,6 +13,6 @@ pub use event_claim::EventClaim;
 pub use fingerprint::{CURRENT_FINGERPRINT, CanonicalRequest, Fields, Fingerprint};
 pub use flight::{Flight, LEASE, MAX_ATTEMPTS, PSP_ABSENCE_CONFIRMED_AFTER, Parked, Phase, RESEND_WITHIN};
 pub use key::{Admission, IdempotencyKey, KeyError, TerminalKey};
-pub use marker::{Answer, Claim, KeyVerdict, Marker, MarkerState};
+pub use marker::{Answer, Claim, KeyVerdict, Marker, MarkerState, StoredState};
 pub use planned_call::PlannedCall;
 pub use window::Window;

@@ -46,6 +46,38 @@ impl ReasonCode {
     }
 }
 
+/// The states of an adjustment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdjustmentState {
+    /// It waits for another person's decision.
+    Pending,
+    /// It was approved and posted.
+    Approved,
+    /// It was rejected.
+    Rejected,
+}
+
+impl AdjustmentState {
+    /// Every state.
+    pub const ALL: [Self; 3] = [Self::Pending, Self::Approved, Self::Rejected];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
 /// A stored adjustment. Its content never changes, its state does once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adjustment {
@@ -59,7 +91,7 @@ pub struct Adjustment {
     pub reason: ReasonCode,
     /// Who asked.
     pub requested_by: StaffId,
-    /// `pending`, `approved` or `rejected`.
+    /// The name of an [`AdjustmentState`].
     pub state: String,
     /// When it was asked for.
     pub created_at: Timestamp,

@@ -1,6 +1,6 @@
 //! Another person approves an adjustment, which posts it, or rejects it.
 
-use super::adjustment::Adjustment;
+use super::adjustment::{Adjustment, AdjustmentState};
 use super::audit::Act;
 use super::{Context, PlanRefusal, TenantTerms};
 use crate::account::{Account, Posting, TenantAccount};
@@ -40,8 +40,8 @@ impl Decision {
     #[must_use]
     pub fn state(self) -> &'static str {
         match self {
-            Self::Approve => "approved",
-            Self::Reject => "rejected",
+            Self::Approve => AdjustmentState::Approved.name(),
+            Self::Reject => AdjustmentState::Rejected.name(),
         }
     }
 

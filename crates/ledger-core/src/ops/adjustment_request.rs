@@ -1,6 +1,6 @@
 //! One person asks for an adjustment. Nothing moves until another approves it.
 
-use super::adjustment::{Adjustment, Answered, ReasonCode};
+use super::adjustment::{Adjustment, AdjustmentState, Answered, ReasonCode};
 use super::audit::Act;
 use super::{Context, PlanRefusal};
 use crate::account::Account;
@@ -47,7 +47,7 @@ pub fn plan(command: &AdjustmentRequest, cx: &Context) -> Result<Planned<Adjustm
         delta: delta.clone(),
         reason: *reason,
         requested_by: *staff,
-        state: "pending".to_owned(),
+        state: AdjustmentState::Pending.name().to_owned(),
         created_at: cx.now,
         finding: finding.clone(),
     };

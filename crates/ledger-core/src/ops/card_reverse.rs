@@ -4,7 +4,7 @@
 use super::journal::JournalEntry;
 use super::payment_record::{PaymentRecord, merchant_work, refundable_attribute};
 use super::payment_state::Move;
-use super::{Context, MerchantTerms, PlanRefusal, TenantTerms};
+use super::{Context, MerchantTerms, PlanRefusal, ReturnKind, TenantTerms};
 use crate::account::{Account, Posting};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
@@ -230,9 +230,10 @@ fn payment_items(
     };
     let update = update.set("state", "state", Value::s(state)).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     let id = RefundId::new(cx.resource_id);
+    let kind = if refund { ReturnKind::RefundReversal } else { ReturnKind::PaymentReversal };
     let mut record = Item::from([
         ("refund_id".to_owned(), Value::s(id)),
-        ("kind".to_owned(), Value::s(if refund { "refund_reversal" } else { "payment_reversal" })),
+        ("kind".to_owned(), Value::s(kind.name())),
         ("payment_id".to_owned(), Value::s(payment.id)),
         ("merchant_id".to_owned(), Value::s(payment.merchant)),
         ("transaction_id".to_owned(), Value::s(cx.transaction_id)),

@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
 
 /// Where an entry says what its payment became by it.
-pub(super) const PAYMENT_STATUS: &str = "payment_status";
+pub(crate) const PAYMENT_STATUS: &str = "payment_status";
 
 /// Everything that is held for a payment comes back to the payer, whose debt it pays first.
 pub(super) struct Release<'a> {

@@ -29,6 +29,7 @@ pub mod payment_record;
 pub mod payment_state;
 pub mod profile;
 pub mod refund;
+mod return_kind;
 pub mod settlement;
 pub mod tenant;
 pub mod terminal;
@@ -38,9 +39,11 @@ pub mod transfer;
 pub mod void;
 
 pub use debt::{SeenBalance, SeenWallet};
+pub(crate) use hold::PAYMENT_STATUS;
 pub use payment::{Parts, PaymentReceipt, RequestedParts};
 pub use payment_record::PaymentRecord;
 pub use payment_state::PaymentState;
+pub use return_kind::ReturnKind;
 pub use terms::{AssetTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, SpentPoints, TenantTerms, TopupTerms};
 
 use crate::dynamo::{Item, ItemError, Value};

@@ -8,7 +8,7 @@ use super::debt::{self, ComingBack};
 use super::earned::{Earned, TakenBack};
 use super::payment_record::{PaymentRecord, merchant_work, refundable_attribute};
 use super::payment_state::{Move, Step};
-use super::{Context, MerchantTerms, PaymentState, PlanRefusal, SeenWallet, TenantTerms};
+use super::{Context, MerchantTerms, PaymentState, PlanRefusal, ReturnKind, SeenWallet, TenantTerms};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
@@ -347,7 +347,7 @@ fn refund_record(command: &Refund<'_>, receipt: &RefundReceipt) -> TransactItem 
     let taken: Vec<Delta> = receipt.parts.values().map(Amount::debit).collect();
     let mut item = Item::from([
         ("refund_id".to_owned(), Value::s(receipt.refund_id)),
-        ("kind".to_owned(), Value::s("refund")),
+        ("kind".to_owned(), Value::s(ReturnKind::Refund.name())),
         ("payment_id".to_owned(), Value::s(payment.id)),
         ("merchant_id".to_owned(), Value::s(payment.merchant)),
         ("transaction_id".to_owned(), Value::s(receipt.transaction_id)),

@@ -79,7 +79,7 @@ pub struct PaymentIntent {
 }
 
 /// Where a PaymentIntent stands, as far as it matters to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IntentStatus {
     /// It waits for the customer, or the provider is at it.
     Open,
@@ -129,7 +129,7 @@ pub struct PspRefund {
 }
 
 /// Where a refund stands, as far as it matters to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefundStatus {
     /// It is on its way.
     Pending,
@@ -155,12 +155,23 @@ pub struct Payout {
 }
 
 /// Where a payout stands, as far as it matters to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PayoutStatus {
     /// It is on its way, or has arrived. It may come back even so.
     Sent,
     /// It did not arrive, or came back: failed or canceled; for good.
     Failed,
+}
+
+impl PayoutStatus {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// A dispute.

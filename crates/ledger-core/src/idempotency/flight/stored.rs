@@ -57,7 +57,6 @@ impl Flight {
         let at = |name: &str| read::parsed(item, name, Timestamp::parse);
         let named = |name: &str| read::text(item, name);
         let (tenant, _) = named(attr::PK)?.split_once('#').ok_or_else(|| wrong(attr::PK))?;
-        let phase = named("state")?;
         Ok(Self {
             tenant: Tenant::parse(tenant).map_err(|_| wrong(attr::PK))?,
             principal: read::parsed(item, "principal", Principal::parse)?,
@@ -72,7 +71,7 @@ impl Flight {
                 body: named("psp_body")?.to_owned(),
                 account: read::opt_string(item, "psp_account")?,
             },
-            phase: Phase::ALL.into_iter().find(|p| p.name() == phase).ok_or_else(|| wrong("state"))?,
+            phase: Phase::parse(named("state")?).ok_or_else(|| wrong("state"))?,
             fence: count("fence")?,
             lease_until: at("lease_until")?,
             taken_at: at("taken_at")?,

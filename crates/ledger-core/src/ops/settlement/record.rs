@@ -162,6 +162,12 @@ impl SettlementState {
         }
     }
 
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+
     /// Whether its saga has nothing left to do.
     #[must_use]
     pub const fn is_over(self) -> bool {
@@ -229,11 +235,11 @@ impl Settlement {
             Some(number) => stored_amount(Asset::Ecopay, number).map(Some).ok_or_else(|| wrong(name)),
         };
         let instant = |name: &str| read::opt_parsed(item, name, Timestamp::parse);
-        let (state, back) = (read::text(item, "state")?, read::opt_text(item, "turned_back")?);
+        let back = read::opt_text(item, "turned_back")?;
         Ok(Self {
             id: read::parsed(item, "settlement_id", SettlementId::parse)?,
             merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
-            state: SettlementState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
+            state: SettlementState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
             turned_back: match back {
                 Some(name) => {
                     Some(TurnedBack::ALL.into_iter().find(|b| b.name() == name).ok_or_else(|| wrong("turned_back"))?)

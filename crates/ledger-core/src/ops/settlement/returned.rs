@@ -19,7 +19,7 @@ use crate::time::Timestamp;
 use crate::transaction::{Draft, Provenance, Role, TransactItem};
 
 /// Of which settlement a record is what came back. It is not the one that the record is stamped with.
-pub(super) const RETURNED_ID: &str = "returned_settlement_id";
+pub(crate) const RETURNED_ID: &str = "returned_settlement_id";
 
 /// What the payment provider's word on a payout means.
 #[derive(Clone, Debug)]

@@ -33,7 +33,7 @@ const KEPT: &str = "kept";
 const SETTLED: &str = "settled";
 
 /// Where a clawback stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClawbackState {
     /// The provider has the money.
     Taken,
@@ -88,6 +88,9 @@ pub(super) fn round_of(back: bool, movements: u32) -> u32 {
 }
 
 impl ClawbackState {
+    /// Every state.
+    pub const ALL: [Self; 2] = [Self::Taken, Self::Returned];
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -95,6 +98,12 @@ impl ClawbackState {
             Self::Taken => "taken",
             Self::Returned => "returned",
         }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
     }
 
     /// The first movement that leads to it.
@@ -113,9 +122,7 @@ impl Clawback {
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let state = read::text(item, "state")?;
-        let state = [ClawbackState::Taken, ClawbackState::Returned].into_iter().find(|s| s.name() == state);
-        let state = state.ok_or_else(|| wrong("state"))?;
+        let state = ClawbackState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?;
         let maybe = |asset, name: &str| match read::opt_number(item, name)? {
             Some(number) => stored_amount(asset, number).map(Some).ok_or_else(|| wrong(name)),
             None => Ok(None),

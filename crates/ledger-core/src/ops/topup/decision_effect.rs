@@ -27,8 +27,40 @@ pub(super) const WRITTEN_OFF: &str = "written_off";
 /// The detail of an entry that says what was decided.
 pub const DECIDED: &str = "decided";
 
-/// What such a detail says of a refund that had failed before: only what the provider paid out is posted.
-const POSTED: &str = "post";
+/// What the detail [`DECIDED`] of an entry says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryDecision {
+    /// What the provider's object says was booked.
+    Book,
+    /// The operation was given up.
+    GiveUp,
+    /// What was on `suspense` was written off.
+    WriteOff,
+    /// The refund had failed before: only what the provider paid out was posted.
+    Post,
+}
+
+impl EntryDecision {
+    /// Every value.
+    pub const ALL: [Self; 4] = [Self::Book, Self::GiveUp, Self::WriteOff, Self::Post];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Book => Way::Book.name(),
+            Self::GiveUp => Way::GiveUp.name(),
+            Self::WriteOff => Way::WriteOff.name(),
+            Self::Post => "post",
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|decision| decision.name() == name)
+    }
+}
 
 /// What is done, without the decision's own record.
 pub(super) struct Effect {
@@ -219,7 +251,7 @@ fn give_up_refund(view: &View<'_>, refund: &TopupRefund, psp: &PspRefund, cx: &C
         }
         RefundState::Failed if paid.is_some() && refund.given_up.is_none() => {
             let mut entry = decided_entry(view, (Way::GiveUp, refund::details(topup, refund)), postings, cx);
-            entry.details.insert(DECIDED.to_owned(), Value::s(POSTED));
+            entry.details.insert(DECIDED.to_owned(), Value::s(EntryDecision::Post.name()));
             Ok(Effect { entry: Some(entry), items: vec![refund_item(tenant, refund, marks, now)] })
         }
         RefundState::Failed | RefundState::Succeeded => {

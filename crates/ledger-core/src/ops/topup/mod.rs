@@ -18,7 +18,7 @@ pub mod route;
 
 pub use clawback::{Clawback, ClawbackState};
 pub use decision::{Basis, TopupDecision, Way};
-pub use decision_effect::DECIDED;
+pub use decision_effect::{DECIDED, EntryDecision};
 pub use record::{TopupRecord, TopupState};
 pub use refund_record::{RefundState, TopupRefund};
 pub use route::{Effect, Oddity, Routed, View};

@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 use std::fmt;
 
 /// Where a top-up stands. `requested -> pending -> succeeded | canceled`, and `requested -> refused`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TopupState {
     /// The headroom is reserved; the provider may or may not have heard of it.
     Requested,
@@ -71,7 +71,8 @@ pub struct TopupRecord {
 }
 
 impl TopupState {
-    const ALL: [Self; 5] = [Self::Requested, Self::Pending, Self::Succeeded, Self::Canceled, Self::Refused];
+    /// Every state.
+    pub const ALL: [Self; 5] = [Self::Requested, Self::Pending, Self::Succeeded, Self::Canceled, Self::Refused];
 
     /// Its name.
     #[must_use]
@@ -83,6 +84,12 @@ impl TopupState {
             Self::Canceled => "canceled",
             Self::Refused => "refused",
         }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 
@@ -138,7 +145,6 @@ impl TopupRecord {
         let sum = |asset: Asset, name: &str| {
             Balance::from_stored(asset, read::opt_number(item, name)?.unwrap_or("0")).map_err(|_| wrong(name))
         };
-        let state = read::text(item, "state")?;
         Ok(Self {
             id: read::parsed(item, "topup_id", TopupId::parse)?,
             customer: read::parsed(item, "customer_id", CustomerId::parse)?,
@@ -147,7 +153,7 @@ impl TopupRecord {
                 Some(_) => Some(amount(Asset::Point, "points")?),
                 None => None,
             },
-            state: TopupState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
+            state: TopupState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
             intent: psp_id(item, "payment_intent")?,
             livemode: read::opt_flag(item, "livemode")? == Some(true),
             account: read::opt_string(item, "psp_account")?,

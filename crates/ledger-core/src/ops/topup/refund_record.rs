@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// Where a refund stands: `requested -> pending -> succeeded -> failed`, or sooner to either end. What
 /// has failed never succeeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefundState {
     /// The money is held; the provider may or may not have heard of it.
     Requested,
@@ -76,7 +76,8 @@ pub struct TopupRefund {
 }
 
 impl RefundState {
-    const ALL: [Self; 4] = [Self::Requested, Self::Pending, Self::Succeeded, Self::Failed];
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Requested, Self::Pending, Self::Succeeded, Self::Failed];
 
     /// Its name.
     #[must_use]
@@ -87,6 +88,12 @@ impl RefundState {
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
         }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 
@@ -126,7 +133,6 @@ impl TopupRefund {
             Some(_) => amount(asset, name).map(Some),
             None => Ok(None),
         };
-        let state = read::text(item, "state")?;
         Ok(Self {
             id: read::parsed(item, "refund_id", RefundId::parse)?,
             topup: read::parsed(item, "topup_id", TopupId::parse)?,
@@ -138,7 +144,7 @@ impl TopupRefund {
             suspense: decision_effect::on_suspense(item)?,
             written_off: item.contains_key(decision_effect::WRITTEN_OFF),
             given_up: maybe(Asset::Ecopay, decision_effect::GIVEN_UP)?,
-            state: RefundState::ALL.into_iter().find(|s| s.name() == state).ok_or_else(|| wrong("state"))?,
+            state: RefundState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
             psp_refund: psp_id(item, "psp_refund")?,
             principal: read::parsed(item, "principal", Principal::parse)?,
             key: key_of(item)?,
