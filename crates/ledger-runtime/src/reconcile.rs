@@ -29,7 +29,7 @@ use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::reads;
 use ledger_core::reconcile::run::{self, BREAKS_MAX, Run, RunState, Tally};
-use ledger_core::reconcile::{Finding, Group, Limits, Said, Scope, of_intent, of_payout, of_refund};
+use ledger_core::reconcile::{Finding, Group, Limits, Scope, of_intent, of_payout, of_refund};
 use ledger_core::transaction::{BuildError, Transaction};
 use read::{Reading, unkept};
 use serde::Serialize;
@@ -271,15 +271,12 @@ impl Reconciler<'_> {
         let Some(desk) = self.desk else { return Ok(()) };
         let since = scope.began_at.minus(self.settings.provider_since);
         let take = |object: PspObject| {
-            let said = match &object {
+            let fact = match &object {
                 PspObject::Intent(intent) => of_intent(self.tenant, intent),
                 PspObject::Refund(refund) => of_refund(self.tenant, refund),
                 PspObject::Payout(payout) => of_payout(self.tenant, payout),
             };
-            match said {
-                Some(Said::Fact(group, fact)) => spill.add(&group, &fact),
-                Some(Said::Break(_)) | None => Ok(()),
-            }
+            fact.map_or(Ok(()), |fact| spill.add(&fact))
         };
         // Whole seconds are the provider's.
         let until = scope.began_at.plus(Duration::from_secs(1));

@@ -129,6 +129,12 @@ impl BreakKind {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
+    /// Whether the break is between items that never change, entries and what names them. It needs no second read.
+    #[must_use]
+    pub const fn is_of_unchanging_items(self) -> bool {
+        matches!(self, Self::DuplicateEffect | Self::EntryDiffers)
+    }
+
     /// Whether, of an account, the items that may hold its balance say it by themselves: what was posted and what
     /// holds it say nothing more of it.
     #[must_use]

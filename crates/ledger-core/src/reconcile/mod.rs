@@ -1,26 +1,34 @@
-//! Reconciliation: do the books say one thing? Each stored item is read by itself and says typed facts, each
-//! under a group: an account and asset, a transaction, a key, a payment, a top-up, a settlement. Every check
-//! needs the facts of one group only. So a table of any size is checked by sorting facts by their group, and
-//! one suspicion is confirmed by reading the items of one group again.
+//! Reconciliation: whether the records, the journal and the balances agree. Each stored item is read by itself and
+//! gives facts, each of one group: an account and asset, an entry, an idempotency key, a payment, a top-up, a
+//! settlement. Every check needs the facts of one group only. So a table of any size is checked by sorting facts by
+//! their group, and one suspicion is confirmed by reading the items of one group again.
 //!
-//! Nothing here repairs. A break says what was expected and what was found, and never anything personal: no
-//! name, no key of a client, no text that somebody wrote.
+//! Each kind of group has its own type of facts, and each check matches all of them. An item of an unknown kind, or in
+//! a state that is not known, is a break: no item is left out of the books silently.
+//!
+//! Nothing here repairs. A break names what was expected and what was found, and nothing personal: no name, no
+//! idempotency key of a client, no free text.
 
 mod breaks;
 mod check;
 mod explain;
 mod export;
+mod extract;
 mod fact;
-mod facts;
 mod num;
 pub mod run;
 
 pub use breaks::{BreakKind, Finding, Proposal};
-pub use check::{Folded, Scope, fold};
+pub use check::{Groups, Scope, fold};
 pub use explain::explain;
 pub use export::exported_item;
-pub use fact::{Fact, Group, Place, Subject};
-pub use facts::{Limits, Said, of_intent, of_item, of_payout, of_refund};
+pub use extract::{FactCount, ItemKind, Limits, Observation, of_intent, of_item, of_payout, of_refund};
+pub use fact::{
+    AccountFact, BalanceAmounts, BalanceItem, Charge, EntryClaim, EntryFact, Fact, FactLineError, Group, GroupFact,
+    KeyDigest, KeyFact, PaymentEntry, PaymentFact, ProviderPayout, ProviderRefund, RecordedClawback, RecordedHold,
+    RecordedPayment, RecordedReturn, RecordedSettlement, RecordedTopup, RecordedTopupRefund, SettledSide, SettledSum,
+    SettledSums, SettlementEntry, SettlementFact, SettlementStep, Stamp, Subject, TopupEntry, TopupFact, TopupStep,
+};
 pub use num::{Num, Nums};
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Quantities of facts, which may be below zero and of any asset.
 
 use crate::ids::IdError;
+use crate::money::Asset;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -10,8 +11,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Num(pub Decimal);
 
-/// Quantities by the name of their asset.
-pub type Nums = BTreeMap<String, Num>;
+/// Quantities by asset.
+pub type Nums = BTreeMap<Asset, Num>;
 
 impl Num {
     /// Nothing.

@@ -3,16 +3,17 @@
 //! as unsettled.
 
 use super::Reconciler;
-use super::gather::{Gather, Stopped};
+use super::gather::{Gather, Gathered, Stopped};
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
 use futures::future::BoxFuture;
 use ledger_core::account::Account;
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::Partition;
+use ledger_core::money::Asset;
 use ledger_core::operation::Operation;
 use ledger_core::ops::crediting::{Crediting, Lease};
-use ledger_core::reconcile::{BreakKind, Fact, Finding, Group, Said, Scope, Subject, fold, of_item};
+use ledger_core::reconcile::{BreakKind, Finding, Group, Observation, Scope, Subject, fold, of_item};
 use ledger_core::retry;
 
 /// How often a group is read again that changes.
@@ -40,10 +41,10 @@ impl Reconciler<'_> {
     pub(super) async fn confirm_item(&self, suspect: Finding) -> Result<Verdict, Problem> {
         let Some(key) = &suspect.seen_at else { return Ok(confirmed(suspect)) };
         let items = self.stored(std::slice::from_ref(key)).await?;
-        let said = items.iter().flat_map(|item| of_item(item, self.app.now(), self.settings.limits));
-        let again = said.filter_map(|said| match said {
-            Said::Break(finding) => Some(finding),
-            Said::Fact(..) => None,
+        let observations = items.iter().flat_map(|item| of_item(item, self.app.now(), self.settings.limits));
+        let again = observations.filter_map(|observation| match observation {
+            Observation::Break(finding) => Some(finding),
+            Observation::Fact(_) => None,
         });
         Ok(again.into_iter().find(|finding| finding.is_again(&suspect)).map_or(Verdict::Fine, confirmed))
     }
@@ -56,9 +57,20 @@ impl Reconciler<'_> {
         scope: &Scope,
     ) -> Result<Vec<Verdict>, Problem> {
         let scope = Scope { at_one_moment: true, ..*scope };
-        let (alone, suspects): (Vec<_>, Vec<_>) =
-            suspects.into_iter().partition(|suspect| suspect.kind.is_of_balance_alone());
-        let mut verdicts = self.confirm_balance(group, alone, &scope).await?;
+        let (certain, suspects): (Vec<_>, Vec<_>) =
+            suspects.into_iter().partition(|suspect| suspect.kind.is_of_unchanging_items());
+        let mut verdicts: Vec<Verdict> = certain.into_iter().map(confirmed).collect();
+        let suspects = match &group.subject {
+            Subject::Account(account, asset) => {
+                let (alone, suspects): (Vec<_>, Vec<_>) =
+                    suspects.into_iter().partition(|suspect| suspect.kind.is_of_balance_alone());
+                verdicts.extend(self.confirm_balance(group, (*account, asset), alone, &scope).await?);
+                suspects
+            }
+            Subject::Entry(_) | Subject::Key(_) | Subject::Payment(_) | Subject::Topup(_) | Subject::Settlement(_) => {
+                suspects
+            }
+        };
         if !suspects.is_empty() {
             verdicts.extend(self.confirm_group(group, suspects, &scope).await?);
         }
@@ -70,15 +82,15 @@ impl Reconciler<'_> {
     async fn confirm_balance(
         &self,
         group: &Group,
+        (account, asset): (Account, &Asset),
         suspects: Vec<Finding>,
         scope: &Scope,
     ) -> Result<Vec<Verdict>, Problem> {
-        let Subject::Account(account, asset) = &group.subject else { return Ok(Vec::new()) };
         if suspects.is_empty() {
             return Ok(Vec::new());
         }
-        let items = self.stored(&self.balance_keys(*account, asset)).await?;
-        let found = fold(group, self.said_of(group, &items), scope);
+        let items = self.stored(&self.balance_keys(account, asset)).await?;
+        let found = fold(group, self.facts_of(group, &items), scope);
         let again = |suspect: &Finding| found.iter().find(|finding| finding.is_again(suspect));
         let verdict = |suspect: Finding| again(&suspect).cloned().map_or(Verdict::Fine, confirmed);
         Ok(suspects.into_iter().map(verdict).collect())
@@ -90,9 +102,6 @@ impl Reconciler<'_> {
         suspects: Vec<Finding>,
         scope: &Scope,
     ) -> Result<Vec<Verdict>, Problem> {
-        if let Subject::Once(_) = group.subject {
-            return Ok(suspects.into_iter().map(confirmed).collect());
-        }
         let evidence = suspects.iter().flat_map(|finding| finding.evidence.iter().cloned()).collect();
         // What the provider has told is on its way to us, and the other way round: that takes a moment.
         let waits = suspects.iter().any(|finding| {
@@ -103,14 +112,15 @@ impl Reconciler<'_> {
         });
         let mut tries = 0;
         loop {
-            let Some(facts) = self.at_one_moment(group, &evidence).await? else {
+            let Some(Gathered { facts, is_complete }) = self.at_one_moment(group, &evidence).await? else {
                 return Ok(vec![Verdict::Unsettled; suspects.len()]);
             };
             let found = fold(group, facts, scope);
+            let not_seen_again = if is_complete { Verdict::Fine } else { Verdict::Unsettled };
             if !waits || found.is_empty() || tries >= TRIES {
                 let verdict = |suspect: Finding| {
                     let again = found.iter().find(|finding| finding.is_again(&suspect));
-                    again.map_or(Verdict::Fine, |finding| {
+                    again.map_or(not_seen_again.clone(), |finding| {
                         // What was found otherwise leads to it as well.
                         let mut finding = finding.clone();
                         finding.evidence.extend(suspect.evidence);
@@ -129,16 +139,16 @@ impl Reconciler<'_> {
         &self,
         group: &Group,
         evidence: &std::collections::BTreeSet<String>,
-    ) -> Result<Option<Vec<Fact>>, Problem> {
-        let twice: BoxFuture<'_, Result<Option<Vec<Fact>>, Problem>> = Box::pin(async move {
+    ) -> Result<Option<Gathered>, Problem> {
+        let twice: BoxFuture<'_, Result<Option<Gathered>, Problem>> = Box::pin(async move {
             let mut last = None;
             for tries in 0..TRIES {
                 if tries > 1 {
                     tokio::time::sleep(retry::backoff(tries, self.app.ledger().entropy().jitter())).await;
                 }
                 match Gather::facts(self, group, evidence).await {
-                    Ok(facts) if last.as_ref() == Some(&facts) => return Ok(Some(facts)),
-                    Ok(facts) => last = Some(facts),
+                    Ok(gathered) if last.as_ref() == Some(&gathered) => return Ok(Some(gathered)),
+                    Ok(gathered) => last = Some(gathered),
                     Err(Stopped::Unsettled) => return Ok(None),
                     Err(Stopped::Problem(problem)) => return Err(problem),
                 }
@@ -155,8 +165,8 @@ impl Reconciler<'_> {
                 facts
             }
             Subject::Account(Account::Customer(_) | Account::Card(_) | Account::Tenant(_), _)
-            | Subject::Transaction(_)
-            | Subject::Once(_)
+            | Subject::Entry(_)
+            | Subject::Key(_)
             | Subject::Payment(_)
             | Subject::Topup(_)
             | Subject::Settlement(_) => twice.await,

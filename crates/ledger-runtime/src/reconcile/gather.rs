@@ -4,26 +4,39 @@ use super::Reconciler;
 use super::read::without_odd;
 use crate::problem::Problem;
 use crate::psp::{Lookup, PspObject, Sighting};
+use http::StatusCode;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Item, read};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TopupId, TransactionId};
-use ledger_core::keys::{self, Key, Partition, attr};
+use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::money::Asset;
 use ledger_core::ops::settlement::read_batch;
 use ledger_core::psp::PspId;
 use ledger_core::reads::{self, Query};
-use ledger_core::reconcile::{Fact, Group, Said, Subject, of_intent, of_item, of_payout, of_refund};
+use ledger_core::reconcile::{Fact, Group, Observation, Subject, of_intent, of_item, of_payout, of_refund};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many items one suspicion may take: whoever has more cannot be looked at in one moment.
 const ITEMS_MAX: usize = 20_000;
-/// What was read for one group. It is all there is, or `None` is given instead.
+
+/// The facts of a group, sorted, as they are read directly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Gathered {
+    pub(super) facts: Vec<Fact>,
+    /// Whether every item was read that may have a fact of the group. If not, a break that is not seen again may still
+    /// be one.
+    pub(super) is_complete: bool,
+}
+
+/// What was read for one group.
 pub(super) struct Gather<'a> {
     of: &'a Reconciler<'a>,
     evidence: &'a BTreeSet<String>,
     /// By key, so that nothing counts twice.
     items: BTreeMap<(String, String), Item>,
+    /// Of the payment provider's objects.
     facts: Vec<Fact>,
+    is_complete: bool,
 }
 
 /// Why something cannot be gathered.
@@ -41,27 +54,27 @@ impl From<Problem> for Stopped {
 }
 
 impl<'a> Gather<'a> {
-    /// The facts of a group, sorted, as they are read now.
+    /// The facts of a group, as they are read now.
     pub(super) async fn facts(
         of: &'a Reconciler<'a>,
         group: &Group,
         evidence: &'a BTreeSet<String>,
-    ) -> Result<Vec<Fact>, Stopped> {
-        let mut this = Self { of, evidence, items: BTreeMap::new(), facts: Vec::new() };
+    ) -> Result<Gathered, Stopped> {
+        let mut this = Self { of, evidence, items: BTreeMap::new(), facts: Vec::new(), is_complete: true };
         match &group.subject {
             Subject::Account(Account::Merchant(merchant), asset) => this.merchant(*merchant, asset).await?,
             Subject::Account(account, asset) => this.wallet(*account, asset).await?,
-            Subject::Transaction(id) => this.entry(*id).await?,
+            Subject::Entry(id) => this.entry(*id).await?,
             Subject::Payment(id) => this.payment(*id).await?,
             Subject::Topup(id) => this.topup(*id).await?,
             Subject::Settlement(id) => this.settlement(*id).await?,
-            // Entries never change: what was read of them is so.
-            Subject::Once(_) => {}
+            // Its facts are of entries, which never change: its breaks are not read again.
+            Subject::Key(_) => {}
         }
         let mut facts = this.facts;
-        facts.extend(of.said_of(group, this.items.values()));
+        facts.extend(of.facts_of(group, this.items.values()));
         facts.sort();
-        Ok(facts)
+        Ok(Gathered { facts, is_complete: this.is_complete })
     }
 
     /// A wallet or a card: its own entries, those that others wrote about it, and what holds or reserves.
@@ -90,16 +103,25 @@ impl<'a> Gather<'a> {
         let tenant = self.of.tenant;
         let partition = Partition::merchant(tenant, merchant);
         self.all_of(&reads::account_entries(&partition)).await?;
-        let shards = self.of.app.merchant_anew(tenant, merchant).await?.shards;
+        let shards = self.shards_of(merchant).await?;
         let mut wanted = vec![partition.balance(asset)];
-        for shard in 0..shards.count() {
+        for shard in 0..shards {
             let listed = self.pages(&reads::merchant_records(tenant, merchant, shard)).await?;
             wanted.extend(listed.iter().filter_map(|item| self.of.key_of(item)));
         }
         self.get(wanted).await
     }
 
-    /// An entry, wherever somebody says that it stands.
+    /// Over how many shards a merchant's records are spread at most. Records may name a merchant that does not exist.
+    async fn shards_of(&self, merchant: MerchantId) -> Result<u32, Problem> {
+        match self.of.app.merchant_anew(self.of.tenant, merchant).await {
+            Ok(terms) => Ok(terms.shards.count()),
+            Err(problem) if problem.status() == StatusCode::NOT_FOUND => Ok(Shards::MAX.count()),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// An entry, in the partition of everything that the break names.
     async fn entry(&mut self, id: TransactionId) -> Result<(), Stopped> {
         let homes = self.evidence.iter().filter_map(|home| Account::parse(home).ok());
         let homes = homes.filter_map(|home| Partition::account(self.of.tenant, home));
@@ -143,8 +165,10 @@ impl<'a> Gather<'a> {
                 objects.extend(known.map(|known| (known, is_refund)));
             }
         }
-        let told = self.evidence.iter().filter(|id| id.starts_with("pi_")).filter_map(|id| PspId::parse(id));
-        objects.extend(told.map(|intent| (intent, false)));
+        for (prefix, is_refund) in [("pi_", false), ("re_", true), ("pyr_", true)] {
+            let named = self.evidence.iter().filter(|id| id.starts_with(prefix)).filter_map(|id| PspId::parse(id));
+            objects.extend(named.map(|object| (object, is_refund)));
+        }
         let customers =
             self.items.values().filter_map(|item| Some(format!("customer:{}", opt_text(item, "customer_id")?)));
         let customers: BTreeSet<String> = customers.chain(self.evidence.iter().cloned()).collect();
@@ -155,7 +179,7 @@ impl<'a> Gather<'a> {
         }
         let Some(desk) = self.of.desk else { return Ok(()) };
         for (object, is_refund) in objects {
-            let said =
+            let fact =
                 match desk.look_at(if is_refund { Lookup::Refund(&object) } else { Lookup::Intent(&object) }).await {
                     Sighting::Found(PspObject::Intent(intent)) => of_intent(tenant, &intent),
                     Sighting::Found(PspObject::Refund(refund)) => of_refund(tenant, &refund),
@@ -163,14 +187,13 @@ impl<'a> Gather<'a> {
                     Sighting::Absent => None,
                     Sighting::Unknown => return Err(Stopped::Unsettled),
                 };
-            if let Some(Said::Fact(_, fact)) = said {
-                self.facts.push(fact);
-            }
+            self.facts.extend(fact);
         }
         Ok(())
     }
 
-    /// A settlement: its record, its lists of records with those records, and its merchant's entries.
+    /// A settlement: its record, its lists of records with those records, other records that are stamped with it, and
+    /// its merchant's entries.
     async fn settlement(&mut self, id: SettlementId) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let merchants = self.evidence.iter().filter_map(|id| Account::parse(id).ok());
@@ -184,21 +207,38 @@ impl<'a> Gather<'a> {
                 wanted.extend(records.iter().map(|record| record.key(tenant, merchant)));
             }
             self.get(wanted).await?;
+            self.stamped(merchant, id).await?;
         }
         let Some(desk) = &self.of.desk else { return Ok(()) };
         let payouts = self.evidence.iter().filter(|id| id.starts_with("po_")).filter_map(|id| PspId::parse(id));
         let told = self.items.values().filter_map(|item| PspId::parse(opt_text(item, "payout_reference")?));
         for payout in payouts.chain(told).filter(|id| id.as_str().starts_with("po_")).collect::<BTreeSet<PspId>>() {
-            let said = match desk.look_at(Lookup::Payout(&payout)).await {
+            let fact = match desk.look_at(Lookup::Payout(&payout)).await {
                 Sighting::Found(PspObject::Payout(payout)) => of_payout(tenant, &payout),
                 Sighting::Found(PspObject::Intent(_) | PspObject::Refund(_)) | Sighting::Unknown => {
                     return Err(Stopped::Unsettled);
                 }
                 Sighting::Absent => None,
             };
-            if let Some(Said::Fact(_, fact)) = said {
-                self.facts.push(fact);
-            }
+            self.facts.extend(fact);
+        }
+        Ok(())
+    }
+
+    /// A merchant's records that are stamped with a settlement, whether or not one of its lists has them.
+    async fn stamped(&mut self, merchant: MerchantId, id: SettlementId) -> Result<(), Stopped> {
+        let id = id.to_string();
+        for shard in 0..self.shards_of(merchant).await? {
+            let listed = match self.pages(&reads::merchant_records(self.of.tenant, merchant, shard)).await {
+                Ok(listed) => listed,
+                Err(Stopped::Unsettled) => {
+                    self.is_complete = false;
+                    continue;
+                }
+                Err(stopped @ Stopped::Problem(_)) => return Err(stopped),
+            };
+            let stamped = listed.iter().filter(|item| opt_text(item, "settlement_id") == Some(&id));
+            self.get(stamped.filter_map(|item| self.of.key_of(item)).collect()).await?;
         }
         Ok(())
     }
@@ -265,13 +305,13 @@ impl Reconciler<'_> {
         }
     }
 
-    /// What items say of a group.
-    pub(super) fn said_of<'a>(&self, group: &Group, items: impl IntoIterator<Item = &'a Item>) -> Vec<Fact> {
+    /// What items say of a group. What is wrong with an item by itself is confirmed by itself.
+    pub(super) fn facts_of<'a>(&self, group: &Group, items: impl IntoIterator<Item = &'a Item>) -> Vec<Fact> {
         let now = self.app.now();
-        let said = items.into_iter().flat_map(|item| of_item(item, now, self.settings.limits));
-        let of_group = said.filter_map(|said| match said {
-            Said::Fact(of, fact) if of == *group => Some(fact),
-            Said::Fact(..) | Said::Break(_) => None,
+        let observations = items.into_iter().flat_map(|item| of_item(item, now, self.settings.limits));
+        let of_group = observations.filter_map(|observation| match observation {
+            Observation::Fact(fact) => Some(fact).filter(|fact| fact.group() == *group),
+            Observation::Break(_) => None,
         });
         of_group.collect()
     }
@@ -294,8 +334,8 @@ impl Reconciler<'_> {
     }
 }
 
-/// A text by which another item is found. Of an item whose attribute has another type `of_item` says so: here it only
-/// leads nowhere.
+/// A text by which another item is found. If the attribute has another type, `of_item` gives a break; here it leads to
+/// no item.
 fn opt_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     read::opt_text(item, name).ok().flatten()
 }

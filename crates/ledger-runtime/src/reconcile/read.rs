@@ -10,7 +10,7 @@ use ledger_core::dynamo::Value;
 use ledger_core::ids::Tenant;
 use ledger_core::reads::Segment;
 use ledger_core::reconcile::run::Tally;
-use ledger_core::reconcile::{Finding, Said, of_item};
+use ledger_core::reconcile::{Finding, Observation, of_item};
 use ledger_core::retry;
 use ledger_core::time::Timestamp;
 use std::time::Duration;
@@ -59,10 +59,10 @@ impl<'a> Reading<'a> {
         tally.units = tally.units.saturating_add(i64::try_from(page.units).unwrap_or(i64::MAX));
         for readable in &page.items {
             tally.items = tally.items.saturating_add(1);
-            for said in of_item(&without_odd(readable), self.now, self.settings.limits) {
-                match said {
-                    Said::Fact(group, fact) => spill.add(&group, &fact).map_err(|error| unkept(&error))?,
-                    Said::Break(finding) => self.findings.push(finding),
+            for observation in of_item(&without_odd(readable), self.now, self.settings.limits) {
+                match observation {
+                    Observation::Fact(fact) => spill.add(&fact).map_err(|error| unkept(&error))?,
+                    Observation::Break(finding) => self.findings.push(finding),
                 }
             }
         }

@@ -1,9 +1,8 @@
 //! Facts in files while they are sorted by their groups: a table's facts do not fit into memory, those of one
 //! part of the groups do. Which part a group belongs to follows from its name, so a part is checked by itself.
 
-use ledger_core::reconcile::{Fact, Finding, Folded, Group, Scope};
+use ledger_core::reconcile::{Fact, Finding, Group, Groups, Scope};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -54,8 +53,8 @@ impl Spill {
     ///
     /// # Errors
     /// When the file takes no more.
-    pub(super) fn add(&mut self, group: &Group, fact: &Fact) -> io::Result<()> {
-        self.add_line(&group.line(fact).map_err(io::Error::other)?)
+    pub(super) fn add(&mut self, fact: &Fact) -> io::Result<()> {
+        self.add_line(&fact.line().map_err(io::Error::other)?)
     }
 
     /// Takes a fact by its line.
@@ -87,19 +86,15 @@ impl Spill {
     /// What is wrong with the groups of one part, each with its group.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds a line that we did not write: that is [`io::ErrorKind::InvalidData`].
+    /// When the file cannot be read, or holds a line that is no fact of its group: that is
+    /// [`io::ErrorKind::InvalidData`]. No line is skipped.
     pub(super) fn check(&mut self, part: u16, scope: &Scope) -> io::Result<Vec<(Group, Finding)>> {
-        let mut groups = BTreeMap::<Group, Folded>::new();
+        let mut groups = Groups::default();
         for line in BufReader::new(File::open(self.written(part)?)?).lines() {
-            let line = line?;
-            let odd = || io::Error::new(io::ErrorKind::InvalidData, "a line that holds no fact");
-            let (group, fact) = Group::read_line(&line).ok_or_else(odd)?;
-            groups.entry(group).or_insert_with_key(|group| Folded::new(group.clone())).take(fact, scope);
+            let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+            groups.take(Fact::parse_line(&line?).map_err(invalid)?, scope);
         }
-        let found = groups.into_iter().flat_map(|(group, folded)| {
-            folded.findings(scope).into_iter().map(move |finding| (group.clone(), finding))
-        });
-        Ok(found.collect())
+        Ok(groups.findings(scope))
     }
 
     /// The file of a part, with everything in it.

@@ -1,4 +1,4 @@
-//! An account: what its balance item says, by itself and against what was posted and what holds it.
+//! An account: the amounts of its balance item, by themselves and against what was posted and what holds it.
 
 use super::Scope;
 use crate::account::Account;
@@ -7,7 +7,7 @@ use crate::ids::Tenant;
 use crate::keys::attr;
 use crate::money::{Asset, Delta};
 use crate::reconcile::breaks::{BreakKind, Finding, Proposal};
-use crate::reconcile::fact::{Fact, Place};
+use crate::reconcile::fact::{AccountFact, BalanceAmounts, BalanceItem};
 use crate::reconcile::num::Num;
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,18 +20,28 @@ const EVIDENCE_MAX: usize = 20;
 pub(super) struct Sums {
     available: Num,
     held: Num,
-    /// What it owes by its entries, less what top-ups of an earlier release say.
+    /// What it owes by its entries, less what top-ups of an earlier release keep.
     owed: Num,
-    any: bool,
+    has_postings: bool,
     /// What was posted after the first item was read: whether it counts depends on when the balance was read.
-    later: Vec<(Part, Num, i64)>,
+    later: Vec<LaterPosting>,
     holding: Num,
     reserving: Num,
     evidence: BTreeSet<String>,
-    /// By item: what it says, or why it says nothing.
-    stored: BTreeMap<Place, Result<Stored, Unread>>,
-    /// Whether the God Record says that the balance stands in the model before.
-    in_legacy: bool,
+    /// By item: its amounts, or why they cannot be read.
+    stored: BTreeMap<BalanceItem, Result<BalanceAmounts, Unreadable>>,
+    /// Whether an item was read twice with different amounts.
+    has_two_readings: bool,
+    /// Whether the God Record says that the balance is in the legacy model.
+    in_legacy_model: bool,
+}
+
+/// A posting that may be in the balance or not.
+#[derive(Clone, Copy, Debug)]
+struct LaterPosting {
+    part: Part,
+    delta: Num,
+    at: i64,
 }
 
 /// The sum to which something is posted.
@@ -42,56 +52,48 @@ enum Part {
     Owed,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Stored {
-    balance: Num,
-    held: Num,
-    reserved: Num,
-    owed: Num,
-    exposure: Option<Num>,
-    corrections: SeenCorrections,
-    at: i64,
-}
-
-#[derive(Clone, Debug)]
-struct Unread {
+/// An item whose amounts cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Unreadable {
     sk: String,
     attribute: String,
 }
 
 impl Sums {
-    pub(super) fn take(&mut self, fact: Fact, scope: &Scope) {
-        if let Fact::Posted { held, delta, at } = fact {
-            self.any = true;
-            self.post(if held { Part::Held } else { Part::Available }, delta, at, scope);
-        } else if let Fact::Owing { delta, at } = fact {
-            self.post(Part::Owed, delta, at, scope);
-        } else if let Fact::OwedForTopup { amount } = fact {
-            self.add(Part::Owed, Num::ZERO.minus(amount));
-        } else if let Fact::Stored { place, balance, held, reserved, owed, exposure, corrections, corrected_at, at } =
-            fact
-        {
-            let last_at = corrected_at.map(Timestamp::from_millis);
-            let corrections = SeenCorrections { count: corrections, last_at };
-            self.stored.insert(place, Ok(Stored { balance, held, reserved, owed, exposure, corrections, at }));
-        } else if let Fact::Unread { place, sk, attribute } = fact {
-            self.stored.insert(place, Err(Unread { sk, attribute }));
-        } else if let Fact::Standing { in_legacy } = fact {
-            self.in_legacy = in_legacy;
-        } else if let Fact::Holding { amount, by } = fact {
-            self.holding = self.holding.plus(amount);
-            self.name(by);
-        } else if let Fact::Reserving { amount, by } = fact {
-            self.reserving = self.reserving.plus(amount);
-            self.name(by);
+    pub(super) fn take(&mut self, fact: AccountFact, scope: &Scope) {
+        match fact {
+            AccountFact::Posted { held, delta, at } => {
+                self.has_postings = true;
+                self.post(if held { Part::Held } else { Part::Available }, delta, at, scope);
+            }
+            AccountFact::Debt { delta, at } => self.post(Part::Owed, delta, at, scope),
+            AccountFact::TopupDebt { amount } => self.add(Part::Owed, Num::ZERO.minus(amount)),
+            AccountFact::Balance { item, amounts } => self.store(item, Ok(amounts)),
+            AccountFact::UnreadableBalance { item, sk, attribute } => {
+                self.store(item, Err(Unreadable { sk, attribute }));
+            }
+            AccountFact::Location { in_legacy_model } => self.in_legacy_model = in_legacy_model,
+            AccountFact::Hold { amount, by } => {
+                self.holding = self.holding.plus(amount);
+                self.name(by);
+            }
+            AccountFact::Reservation { amount, by } => {
+                self.reserving = self.reserving.plus(amount);
+                self.name(by);
+            }
         }
+    }
+
+    fn store(&mut self, item: BalanceItem, reading: Result<BalanceAmounts, Unreadable>) {
+        let before = self.stored.insert(item, reading.clone());
+        self.has_two_readings |= before.is_some_and(|before| before != reading);
     }
 
     fn post(&mut self, part: Part, delta: Num, at: i64, scope: &Scope) {
         if scope.at_one_moment || at <= scope.began_at.millis() {
             self.add(part, delta);
         } else {
-            self.later.push((part, delta, at));
+            self.later.push(LaterPosting { part, delta, at });
         }
     }
 
@@ -110,23 +112,28 @@ impl Sums {
         }
     }
 
-    /// What the item says that counts. Where the God Record has the balance, that of the others is none: it lacks what
-    /// was there before, and what is wrong with it means nothing. Who has a God Record that says nothing of it, or
-    /// none, has a balance item.
-    fn counts(&self) -> Option<&Result<Stored, Unread>> {
-        let places: &[Place] = if self.in_legacy { &[Place::Metrics, Place::GodRecord] } else { &[Place::Own] };
-        places.iter().find_map(|place| self.stored.get(place))
+    /// The item that counts. Where the God Record has the balance, the balance item lacks what was there before, and
+    /// what is wrong with it means nothing. Without a God Record, or with one that does not name the concern, the
+    /// balance item counts.
+    fn current(&self) -> Option<&Result<BalanceAmounts, Unreadable>> {
+        let items: &[BalanceItem] =
+            if self.in_legacy_model { &[BalanceItem::Metrics, BalanceItem::GodRecord] } else { &[BalanceItem::Own] };
+        items.iter().find_map(|item| self.stored.get(item))
     }
 
     pub(super) fn check(&self, tenant: &Tenant, account: Account, asset: &Asset, scope: &Scope) -> Vec<Finding> {
-        let (stored, mut findings) = match self.counts() {
-            Some(Ok(stored)) => (Some(stored), stored.by_itself(tenant, account, asset)),
-            Some(Err(unread)) => (None, vec![unread.finding(tenant, account)]),
+        let (stored, mut findings) = match self.current() {
+            Some(Ok(stored)) => (Some(stored), by_itself(stored, tenant, account, asset)),
+            Some(Err(unreadable)) => (None, vec![unreadable.finding(tenant, account)]),
             None => (None, Vec::new()),
         };
         let finding = |kind| Finding::new(tenant, kind, account).of(asset).by(self.evidence.iter().cloned());
+        if self.has_two_readings {
+            findings.push(finding(BreakKind::BalanceDiffers).expected("one balance").found("two different ones"));
+        }
         let Some(stored) = stored else {
-            let nothing = !self.any && self.owed.is_zero() && self.holding.is_zero() && self.reserving.is_zero();
+            let nothing =
+                !self.has_postings && self.owed.is_zero() && self.holding.is_zero() && self.reserving.is_zero();
             let open = self.later.is_empty() || scope.at_one_moment;
             if !nothing && open {
                 findings.push(finding(BreakKind::BalanceDiffers).expected(self.available).found("no balance item"));
@@ -135,12 +142,14 @@ impl Sums {
         };
         let mut sums = self.clone();
         // The balance item says when it last changed: what was posted after that is not in it.
-        for (part, delta, _) in self.later.iter().filter(|(_, _, at)| *at <= stored.at) {
-            sums.add(*part, *delta);
+        for later in self.later.iter().filter(|later| later.at <= stored.updated_at) {
+            sums.add(later.part, later.delta);
         }
         if stored.balance != sums.available {
             let differs = finding(BreakKind::BalanceDiffers).expected(sums.available).found(stored.balance);
-            let proposal = proposal(account, asset, sums.available.minus(stored.balance), stored.corrections);
+            let last_at = stored.corrected_at.map(Timestamp::from_millis);
+            let seen = SeenCorrections { count: stored.corrections, last_at };
+            let proposal = proposal(account, asset, sums.available.minus(stored.balance), seen);
             findings.push(Finding { proposal, ..differs });
         }
         if stored.held != sums.held {
@@ -159,34 +168,28 @@ impl Sums {
     }
 }
 
-impl Stored {
-    /// What is wrong with it whatever was posted. A merchant's may be below zero: refunds take what is not there any
-    /// more.
-    fn by_itself(&self, tenant: &Tenant, account: Account, asset: &Asset) -> Vec<Finding> {
-        let finding = |kind| Finding::new(tenant, kind, account).of(asset);
-        let mut findings = Vec::new();
-        let is_merchant = matches!(account, Account::Merchant(_));
-        let parts = [
-            (attr::BALANCE, self.balance),
-            (attr::HELD, self.held),
-            (attr::RESERVED, self.reserved),
-            (attr::OWED, self.owed),
-        ];
-        for (name, part) in parts {
-            if part.is_negative() && !(is_merchant && name == attr::BALANCE) {
-                let negative = finding(BreakKind::NegativeBalance).expected(format!("{name} of 0 or more"));
-                findings.push(negative.found(part));
-            }
+/// What is wrong with the amounts whatever was posted. A merchant's balance may be below zero: refunds take what is not
+/// there any more.
+fn by_itself(stored: &BalanceAmounts, tenant: &Tenant, account: Account, asset: &Asset) -> Vec<Finding> {
+    let finding = |kind| Finding::new(tenant, kind, account).of(asset);
+    let mut findings = Vec::new();
+    let is_merchant = matches!(account, Account::Merchant(_));
+    let BalanceAmounts { balance, held, reserved, owed, exposure, .. } = *stored;
+    let parts = [(attr::BALANCE, balance), (attr::HELD, held), (attr::RESERVED, reserved), (attr::OWED, owed)];
+    for (name, part) in parts {
+        if part.is_negative() && !(is_merchant && name == attr::BALANCE) {
+            let negative = finding(BreakKind::NegativeBalance).expected(format!("{name} of 0 or more"));
+            findings.push(negative.found(part));
         }
-        let sum = self.balance.plus(self.held).plus(self.reserved);
-        if let Some(exposure) = self.exposure.filter(|exposure| *exposure != sum) {
-            findings.push(finding(BreakKind::ExposureDiffers).expected(sum).found(exposure));
-        }
-        findings
     }
+    let sum = balance.plus(held).plus(reserved);
+    if let Some(exposure) = exposure.filter(|exposure| *exposure != sum) {
+        findings.push(finding(BreakKind::ExposureDiffers).expected(sum).found(exposure));
+    }
+    findings
 }
 
-impl Unread {
+impl Unreadable {
     fn finding(&self, tenant: &Tenant, account: Account) -> Finding {
         let unread = Finding::new(tenant, BreakKind::UnreadableItem, format!("{account} {}", self.sk));
         let unread = unread.expected("an item as we write it").found(format!("no readable `{}`", self.attribute));

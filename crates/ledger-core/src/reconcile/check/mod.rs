@@ -1,15 +1,19 @@
-//! The checks: what the facts of one group must say together.
+//! The checks: what the facts of one group must say together. A check is given its own group's facts and matches all
+//! of them.
 
 mod account;
-mod entries;
+mod entry;
 mod payment;
 mod settlement;
 mod topup;
 
 use super::breaks::Finding;
-use super::fact::{Fact, Group, Subject};
+use super::fact::{EntryFact, Fact, Group, GroupFact, KeyDigest, KeyFact, PaymentFact, Subject, TopupFact};
+use crate::account::Account;
+use crate::ids::{PaymentId, SettlementId, Tenant, TopupId, TransactionId};
+use crate::money::Asset;
 use crate::time::Timestamp;
-use account::Sums;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Under what circumstances facts were gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,72 +26,95 @@ pub struct Scope {
     pub listed: Option<(Timestamp, Timestamp)>,
 }
 
-/// The facts of one group, put together: sums where there may be many, so that a merchant's account takes no
-/// more memory than a customer's.
-#[derive(Clone, Debug)]
-pub struct Folded {
-    group: Group,
-    state: State,
+/// Facts by their groups: sums where a group may have many, so that a merchant's account takes no more memory than a
+/// customer's. A fact that is taken twice counts once where a group's facts are kept one by one.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    accounts: ByGroup<(Account, Asset), account::Sums>,
+    entries: ByGroup<TransactionId, BTreeSet<EntryFact>>,
+    keys: ByGroup<KeyDigest, BTreeSet<KeyFact>>,
+    payments: ByGroup<PaymentId, BTreeSet<PaymentFact>>,
+    topups: ByGroup<TopupId, BTreeSet<TopupFact>>,
+    settlements: ByGroup<SettlementId, settlement::Sums>,
 }
 
-#[derive(Clone, Debug)]
-enum State {
-    Account(Sums),
-    Settlement(settlement::Sums),
-    Few(Vec<Fact>),
-}
+type ByGroup<Id, Facts> = BTreeMap<(Tenant, Id), Facts>;
 
-impl Folded {
-    /// Nothing yet.
-    #[must_use]
-    pub fn new(group: Group) -> Self {
-        let state = match &group.subject {
-            Subject::Account(..) => State::Account(Sums::default()),
-            Subject::Settlement(_) => State::Settlement(settlement::Sums::default()),
-            Subject::Transaction(_) | Subject::Once(_) | Subject::Payment(_) | Subject::Topup(_) => {
-                State::Few(Vec::new())
-            }
-        };
-        Self { group, state }
-    }
-
-    /// Takes a fact of the group.
+impl Groups {
+    /// Takes a fact into its group.
     pub fn take(&mut self, fact: Fact, scope: &Scope) {
-        match &mut self.state {
-            State::Account(sums) => sums.take(fact, scope),
-            State::Settlement(sums) => sums.take(fact),
-            State::Few(facts) => facts.push(fact),
+        let tenant = fact.tenant;
+        match fact.content {
+            GroupFact::Account(account, asset, fact) => {
+                self.accounts.entry((tenant, (account, asset))).or_default().take(fact, scope);
+            }
+            GroupFact::Entry(id, fact) => drop(self.entries.entry((tenant, id)).or_default().insert(fact)),
+            GroupFact::Key(digest, fact) => drop(self.keys.entry((tenant, digest)).or_default().insert(fact)),
+            GroupFact::Payment(id, fact) => drop(self.payments.entry((tenant, id)).or_default().insert(fact)),
+            GroupFact::Topup(id, fact) => drop(self.topups.entry((tenant, id)).or_default().insert(fact)),
+            GroupFact::Settlement(id, fact) => self.settlements.entry((tenant, id)).or_default().take(fact),
         }
     }
 
-    /// What is wrong.
+    /// Opens a group, which is checked even if no fact of it is taken.
+    fn open(&mut self, group: &Group) {
+        let tenant = group.tenant.clone();
+        match &group.subject {
+            Subject::Account(account, asset) => {
+                let _ = self.accounts.entry((tenant, (*account, asset.clone()))).or_default();
+            }
+            Subject::Entry(id) => drop(self.entries.entry((tenant, *id)).or_default()),
+            Subject::Key(digest) => drop(self.keys.entry((tenant, *digest)).or_default()),
+            Subject::Payment(id) => drop(self.payments.entry((tenant, *id)).or_default()),
+            Subject::Topup(id) => drop(self.topups.entry((tenant, *id)).or_default()),
+            Subject::Settlement(id) => drop(self.settlements.entry((tenant, *id)).or_default()),
+        }
+    }
+
+    /// The breaks of all groups, each with its group.
     #[must_use]
-    pub fn findings(mut self, scope: &Scope) -> Vec<Finding> {
-        if let State::Few(facts) = &mut self.state {
-            facts.sort();
-            // An item that was read twice says nothing new.
-            facts.dedup();
+    pub fn findings(self, scope: &Scope) -> Vec<(Group, Finding)> {
+        let Self { accounts, entries, keys, payments, topups, settlements } = self;
+        let mut all = Vec::new();
+        let mut add = |tenant: Tenant, subject: Subject, findings: Vec<Finding>| {
+            let group = Group { tenant, subject };
+            all.extend(findings.into_iter().map(|finding| (group.clone(), finding)));
+        };
+        for ((tenant, (account, asset)), sums) in accounts {
+            let findings = sums.check(&tenant, account, &asset, scope);
+            add(tenant, Subject::Account(account, asset), findings);
         }
-        let tenant = &self.group.tenant;
-        match (&self.group.subject, &self.state) {
-            (Subject::Account(account, asset), State::Account(sums)) => sums.check(tenant, *account, asset, scope),
-            (Subject::Settlement(id), State::Settlement(sums)) => sums.check(tenant, *id, scope),
-            (Subject::Transaction(id), State::Few(facts)) => entries::transaction(tenant, *id, facts),
-            (Subject::Once(_), State::Few(facts)) => entries::once(tenant, facts),
-            (Subject::Payment(id), State::Few(facts)) => payment::check(tenant, *id, facts),
-            (Subject::Topup(id), State::Few(facts)) => topup::check(tenant, *id, facts, scope),
-            // INVARIANT: `new` pairs them.
-            (_, State::Account(_) | State::Settlement(_) | State::Few(_)) => Vec::new(),
+        for ((tenant, id), facts) in entries {
+            let findings = entry::check(&tenant, id, &facts);
+            add(tenant, Subject::Entry(id), findings);
         }
+        for ((tenant, digest), facts) in keys {
+            let findings = entry::check_key(&tenant, &facts);
+            add(tenant, Subject::Key(digest), findings);
+        }
+        for ((tenant, id), facts) in payments {
+            let findings = payment::check(&tenant, id, &facts);
+            add(tenant, Subject::Payment(id), findings);
+        }
+        for ((tenant, id), facts) in topups {
+            let findings = topup::check(&tenant, id, &facts, scope);
+            add(tenant, Subject::Topup(id), findings);
+        }
+        for ((tenant, id), sums) in settlements {
+            let findings = sums.check(&tenant, id, scope);
+            add(tenant, Subject::Settlement(id), findings);
+        }
+        all
     }
 }
 
-/// What is wrong with the facts of one group.
+/// The breaks of one group. Facts of other groups among `facts` are checked as well.
 #[must_use]
 pub fn fold(group: &Group, facts: impl IntoIterator<Item = Fact>, scope: &Scope) -> Vec<Finding> {
-    let mut folded = Folded::new(group.clone());
+    let mut groups = Groups::default();
+    groups.open(group);
     for fact in facts {
-        folded.take(fact, scope);
+        groups.take(fact, scope);
     }
-    folded.findings(scope)
+    groups.findings(scope).into_iter().map(|(_, finding)| finding).collect()
 }

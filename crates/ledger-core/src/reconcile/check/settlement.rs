@@ -1,132 +1,191 @@
 //! A settlement: what its records add up to, and what was paid.
 
 use super::Scope;
-use crate::ids::{SettlementId, Tenant};
+use crate::account::Account;
+use crate::ids::{MerchantId, SettlementId, Tenant};
+use crate::operation::Operation;
+use crate::ops::settlement::SettlementState;
+use crate::psp::{PayoutStatus, PspId};
 use crate::reconcile::breaks::{BreakKind, Finding};
-use crate::reconcile::fact::Fact;
-use crate::reconcile::num::{Num, Nums};
+use crate::reconcile::fact::{
+    ProviderPayout, RecordedSettlement, SettledSide, SettledSum, SettledSums, SettlementFact, SettlementStep,
+};
+use crate::reconcile::num::Num;
 use crate::time::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A settlement's facts, added up: its records may be many.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
-    record: Option<Record>,
+    records: Vec<RecordedSettlement>,
     stamped: i64,
-    merchant: String,
-    totals: Nums,
+    /// Whose the stamped records are.
+    merchants: BTreeSet<MerchantId>,
+    /// In whose partitions its entries are.
+    homes: BTreeSet<Account>,
+    totals: SettledSums,
     paid: Vec<Num>,
     returns: usize,
-    payouts: BTreeMap<String, Payout>,
+    /// Operations of entries that no step writes.
+    unknown: BTreeSet<Operation>,
+    payouts: BTreeMap<PspId, ProviderPayout>,
 }
 
-/// The payment provider's payout.
-#[derive(Clone, Debug)]
-struct Payout {
-    merchant: String,
-    amount: Num,
-    failed: bool,
+/// What a state says of the money.
+struct Meaning {
+    /// The payout was posted.
+    is_paid: bool,
+    /// It came back.
+    is_returned: bool,
+    /// The payment provider may have a payout.
+    is_out: bool,
 }
 
-#[derive(Clone, Debug)]
-struct Record {
-    merchant: String,
-    state: String,
-    records: i64,
-    totals: Nums,
-    parts: [Num; 4],
-    provider_paid_at: Option<i64>,
+impl Meaning {
+    fn of(state: SettlementState) -> Self {
+        let (is_paid, is_returned, is_out) = match state {
+            SettlementState::Collecting
+            | SettlementState::Held
+            | SettlementState::Verified
+            | SettlementState::Released
+            | SettlementState::Charged
+            | SettlementState::Carried
+            | SettlementState::Undone => (false, false, false),
+            SettlementState::Paying => (false, false, true),
+            SettlementState::Paid => (true, false, true),
+            SettlementState::Returned => (true, true, false),
+        };
+        Self { is_paid, is_returned, is_out }
+    }
 }
 
 impl Sums {
-    pub(super) fn take(&mut self, fact: Fact) {
-        if let Fact::Settlement { merchant, state, records, totals, parts, provider_paid_at } = fact {
-            self.record = Some(Record { merchant, state, records, totals, parts, provider_paid_at });
-        } else if let Fact::Stamped { merchant, delta, came_back } = fact {
-            self.merchant = merchant;
-            self.stamped = self.stamped.saturating_add(1);
-            for (asset, delta) in delta {
-                let (side, size) = match (came_back, delta.is_negative()) {
-                    (true, _) => ("came_back", delta),
-                    (false, true) => ("refunded", Num::ZERO.minus(delta)),
-                    (false, false) => ("taken", delta),
-                };
-                let sum = self.totals.entry(format!("{side} {asset}")).or_default();
-                *sum = sum.plus(size);
+    pub(super) fn take(&mut self, fact: SettlementFact) {
+        match fact {
+            SettlementFact::Record(record) => {
+                if !self.records.contains(&record) {
+                    self.records.push(record);
+                }
             }
-        } else if let Fact::SettlementEntry { operation, out } = fact {
-            match operation.as_str() {
-                "settlement_payout" => self.paid.push(out),
-                "settlement_returned" | "settlement_return_approve" => self.returns = self.returns.saturating_add(1),
-                _ => {}
+            SettlementFact::Stamp(stamp) => {
+                self.merchants.insert(stamp.merchant);
+                self.stamped = self.stamped.saturating_add(1);
+                for (asset, delta) in stamp.delta {
+                    let (side, size) = match (stamp.came_back, delta.is_negative()) {
+                        (true, _) => (SettledSide::CameBack, delta),
+                        (false, true) => (SettledSide::Refunded, Num::ZERO.minus(delta)),
+                        (false, false) => (SettledSide::Taken, delta),
+                    };
+                    let sum = self.totals.entry(SettledSum { side, asset }).or_default();
+                    *sum = sum.plus(size);
+                }
             }
-        } else if let Fact::PaidOut { id, merchant, amount, failed } = fact {
-            self.payouts.insert(id, Payout { merchant, amount, failed });
+            SettlementFact::Entry(entry) => {
+                self.homes.insert(entry.home);
+                match entry.step {
+                    SettlementStep::Payout => self.paid.push(entry.out),
+                    SettlementStep::Returned | SettlementStep::ReturnApproved => {
+                        self.returns = self.returns.saturating_add(1);
+                    }
+                    SettlementStep::Unknown(operation) => drop(self.unknown.insert(operation)),
+                    // What they post is in the sums of the merchant's accounts.
+                    SettlementStep::Hold
+                    | SettlementStep::HoldUndone
+                    | SettlementStep::Release
+                    | SettlementStep::ReleaseUndone
+                    | SettlementStep::Fee
+                    | SettlementStep::FeeUndone => {}
+                }
+            }
+            SettlementFact::ProviderPayout(payout) => drop(self.payouts.insert(payout.id.clone(), payout)),
         }
     }
 
     pub(super) fn check(&self, tenant: &Tenant, id: SettlementId, scope: &Scope) -> Vec<Finding> {
         let subject = format!("settlement:{id}");
         let new = |expected: String, found: String| {
-            Finding::new(tenant, BreakKind::SettlementDiffers, &subject).expected(expected).found(found)
+            let differs = Finding::new(tenant, BreakKind::SettlementDiffers, &subject).expected(expected).found(found);
+            differs.by(self.homes.iter().map(Account::to_string))
         };
-        let Some(record) = &self.record else {
+        let merchants = || self.merchants.iter().map(|merchant| Account::Merchant(*merchant).to_string());
+        let [record] = self.records.as_slice() else {
             let mut findings = self.unasked(tenant, &subject);
-            if self.stamped > 0 || !self.paid.is_empty() || self.returns > 0 {
-                let none = new("a settlement".to_owned(), format!("{} records of none", self.stamped));
-                findings.push(none.by([self.merchant.clone()]));
+            if !self.records.is_empty() {
+                let found = format!("{} records of it", self.records.len());
+                findings.push(new("one settlement".to_owned(), found).by(merchants()));
+            } else if self.stamped > 0 || !self.homes.is_empty() {
+                let found = format!("{} records of none", self.stamped);
+                findings.push(new("a settlement".to_owned(), found).by(merchants()));
             }
             return findings;
         };
         let mut findings = Vec::new();
+        let merchant = Account::Merchant(record.merchant);
+        if let Some(operation) = self.unknown.first() {
+            findings.push(new("entries of its steps".to_owned(), format!("one of {operation}")));
+        }
+        let others =
+            self.merchants.iter().map(|merchant| Account::Merchant(*merchant)).chain(self.homes.iter().copied());
+        if let Some(other) = others.into_iter().find(|other| *other != merchant) {
+            findings.push(new(merchant.to_string(), other.to_string()).by(merchants()));
+        }
         if self.stamped != record.records {
             findings.push(new(format!("{} records", self.stamped), record.records.to_string()));
         }
         if self.totals != record.totals {
             findings.push(new(shown(&self.totals), shown(&record.totals)));
         }
-        let [net, fee, tax, payable] = record.parts;
-        let came_back = record.state == "returned";
-        let is_paid = record.state == "paid" || came_back;
-        if is_paid && net != fee.plus(tax).plus(payable) {
+        let RecordedSettlement { net, fee, tax, payable, .. } = record;
+        let Meaning { is_paid, is_returned, .. } = Meaning::of(record.state);
+        if is_paid && *net != fee.plus(*tax).plus(*payable) {
             findings.push(new(format!("{net} in parts"), format!("{fee}, {tax} and {payable}")));
         }
-        let expected: &[Num] = if is_paid && !payable.is_zero() { &[payable] } else { &[] };
+        let expected: &[Num] = if is_paid && !payable.is_zero() { &[*payable] } else { &[] };
         if self.paid != expected {
             let all = |sums: &[Num]| sums.iter().map(Num::to_string).collect::<Vec<_>>().join(", ");
             findings.push(new(format!("paid: {}", all(expected)), format!("posted: {}", all(&self.paid))));
         }
-        if self.returns != usize::from(came_back) {
-            findings
-                .push(new(format!("{}: {} returns", record.state, usize::from(came_back)), self.returns.to_string()));
+        if self.returns != usize::from(is_returned) {
+            let expected = format!("{}: {} returns", record.state, usize::from(is_returned));
+            findings.push(new(expected, self.returns.to_string()));
         }
         findings.truncate(1);
         findings.extend(self.provider(tenant, &subject, record, scope));
-        findings.into_iter().map(|finding| finding.by([record.merchant.clone()])).collect()
+        findings.into_iter().map(|finding| finding.by([merchant.to_string()])).collect()
+    }
+
+    /// The payouts that the payment provider has not failed.
+    fn standing(&self) -> impl Iterator<Item = &ProviderPayout> {
+        self.payouts.values().filter(|payout| match payout.status {
+            PayoutStatus::Sent => true,
+            PayoutStatus::Failed => false,
+        })
     }
 
     /// The payment provider's payouts, against the record.
-    fn provider(&self, tenant: &Tenant, subject: &str, record: &Record, scope: &Scope) -> Option<Finding> {
-        let [_, _, _, payable] = record.parts;
-        let says = |kind, expected: String, found: String| {
-            Some(Finding::new(tenant, kind, subject).expected(expected).found(found).by(self.payouts.keys().cloned()))
+    fn provider(&self, tenant: &Tenant, subject: &str, record: &RecordedSettlement, scope: &Scope) -> Option<Finding> {
+        let payable = record.payable;
+        let new = |kind, expected: String, found: String| {
+            let ids = self.payouts.keys().map(ToString::to_string);
+            Some(Finding::new(tenant, kind, subject).expected(expected).found(found).by(ids))
         };
-        let left: Vec<&Payout> = self.payouts.values().filter(|payout| !payout.failed).collect();
-        let is_out = matches!(record.state.as_str(), "paying" | "paid");
-        let wrong = left.iter().any(|payout| payout.amount != payable || !is_out) || left.len() > 1;
-        if wrong {
+        let left: Vec<&ProviderPayout> = self.standing().collect();
+        let Meaning { is_paid, is_out, .. } = Meaning::of(record.state);
+        let is_wrong =
+            |payout: &&ProviderPayout| payout.amount != payable || payout.merchant != record.merchant || !is_out;
+        if left.iter().any(is_wrong) || left.len() > 1 {
             let all: Vec<String> = left.iter().map(|payout| payout.amount.to_string()).collect();
             let expected = if is_out { format!("{payable} paid once") } else { format!("nothing: {}", record.state) };
-            return says(BreakKind::PayoutDiffers, expected, format!("{} at the provider", all.join(", ")));
+            return new(BreakKind::PayoutDiffers, expected, format!("{} at the provider", all.join(", ")));
         }
         let was_listed = |at: i64| {
             let at = Timestamp::from_millis(at);
             scope.listed.is_some_and(|(since, until)| since <= at && at <= until)
         };
         match record.provider_paid_at {
-            Some(at) if record.state == "paid" && left.is_empty() && was_listed(at) => {
+            Some(at) if is_paid && is_out && left.is_empty() && was_listed(at) => {
                 let found = if self.payouts.is_empty() { "none" } else { "failed" };
-                says(BreakKind::PayoutMissing, format!("{payable} paid by the provider"), found.to_owned())
+                new(BreakKind::PayoutMissing, format!("{payable} paid by the provider"), found.to_owned())
             }
             Some(_) | None => None,
         }
@@ -134,16 +193,15 @@ impl Sums {
 
     /// Payouts at the provider that no settlement asked for.
     fn unasked(&self, tenant: &Tenant, subject: &str) -> Vec<Finding> {
-        let left = self.payouts.iter().filter(|(_, payout)| !payout.failed);
-        let finding = |(id, payout): (&String, &Payout)| {
+        let finding = |payout: &ProviderPayout| {
             let found = format!("{} at the provider", payout.amount);
             let new = Finding::new(tenant, BreakKind::PayoutDiffers, subject).expected("a settlement").found(found);
-            new.by([id.clone(), payout.merchant.clone()])
+            new.by([payout.id.to_string(), Account::Merchant(payout.merchant).to_string()])
         };
-        left.map(finding).collect()
+        self.standing().map(finding).collect()
     }
 }
 
-fn shown(nums: &Nums) -> String {
-    nums.iter().map(|(name, num)| format!("{num} {name}")).collect::<Vec<_>>().join(", ")
+fn shown(sums: &SettledSums) -> String {
+    sums.iter().map(|(of, num)| format!("{num} {of}")).collect::<Vec<_>>().join(", ")
 }

@@ -2,7 +2,10 @@
 
 use super::line;
 use crate::reconcile::spill::Spill;
-use ledger_core::reconcile::{Fact, Group, Limits, Num, Said, exported_item, of_item};
+use ledger_core::account::Account;
+use ledger_core::ids::Tenant;
+use ledger_core::money::Asset;
+use ledger_core::reconcile::{AccountFact, Fact, GroupFact, Limits, Num, Observation, exported_item, of_item};
 use ledger_core::time::Timestamp;
 use std::collections::BTreeMap;
 use std::io;
@@ -14,11 +17,20 @@ const ACCOUNTS_MAX: usize = 200_000;
 pub(super) struct Sorted {
     at: Timestamp,
     pub(super) spill: Spill,
-    /// By account and by whether it is held: how much, and when last. An export is of one moment, so that sums say
-    /// as much as what they are of; and everybody may have paid the same merchant.
-    posted: BTreeMap<(Group, bool), (Num, i64)>,
+    /// How much was posted, and when last. An export is of one moment, so that sums say as much as the postings; and
+    /// all customers may have paid the same merchant.
+    posted: BTreeMap<PostedTo, (Num, i64)>,
     pub(super) broken: Vec<String>,
     pub(super) items: u64,
+}
+
+/// What is posted to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct PostedTo {
+    tenant: Tenant,
+    account: Account,
+    asset: Asset,
+    held: bool,
 }
 
 impl Sorted {
@@ -31,10 +43,10 @@ impl Sorted {
         let odd = || io::Error::new(io::ErrorKind::InvalidData, "a line that is no item");
         let item = exported_item(of).ok_or_else(odd)?;
         self.items = self.items.saturating_add(1);
-        for said in of_item(&item, self.at, Limits::default()) {
-            match said {
-                Said::Fact(group, fact) => self.add(group, &fact)?,
-                Said::Break(finding) => self.broken.push(line(&finding).to_string()),
+        for observation in of_item(&item, self.at, Limits::default()) {
+            match observation {
+                Observation::Fact(fact) => self.add(fact)?,
+                Observation::Break(finding) => self.broken.push(line(&finding).to_string()),
             }
         }
         Ok(())
@@ -42,15 +54,19 @@ impl Sorted {
 
     /// Puts what was posted with the other facts.
     pub(super) fn end(&mut self) -> io::Result<()> {
-        for ((group, held), (delta, at)) in std::mem::take(&mut self.posted) {
-            self.spill.add(&group, &Fact::Posted { held, delta, at })?;
+        for (PostedTo { tenant, account, asset, held }, (delta, at)) in std::mem::take(&mut self.posted) {
+            let content = GroupFact::Account(account, asset, AccountFact::Posted { held, delta, at });
+            self.spill.add(&Fact { tenant, content })?;
         }
         Ok(())
     }
 
-    fn add(&mut self, group: Group, fact: &Fact) -> io::Result<()> {
-        let Fact::Posted { held, delta, at } = fact else { return self.spill.add(&group, fact) };
-        let (sum, last) = self.posted.entry((group, *held)).or_insert((Num::ZERO, *at));
+    fn add(&mut self, fact: Fact) -> io::Result<()> {
+        let GroupFact::Account(account, asset, AccountFact::Posted { held, delta, at }) = &fact.content else {
+            return self.spill.add(&fact);
+        };
+        let to = PostedTo { tenant: fact.tenant, account: *account, asset: asset.clone(), held: *held };
+        let (sum, last) = self.posted.entry(to).or_insert((Num::ZERO, *at));
         *sum = sum.plus(*delta);
         *last = (*last).max(*at);
         if self.posted.len() < ACCOUNTS_MAX { Ok(()) } else { self.end() }

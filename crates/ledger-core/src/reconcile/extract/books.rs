@@ -1,0 +1,125 @@
+//! Balances and settlements.
+
+use super::{Observation, Observations, StoredItem, num, nums, wrong};
+use crate::account::Account;
+use crate::dynamo::{Item, ItemError, read};
+use crate::forms::SeenCorrections;
+use crate::ids::{CardId, CustomerId, MerchantId, SettlementId};
+use crate::keys::{attr, sk};
+use crate::migration::Standing;
+use crate::money::{Amount, Asset};
+use crate::ops::crediting::merchant_delta;
+use crate::ops::settlement::returned::RETURNED_ID;
+use crate::ops::settlement::{Destination, Settlement};
+use crate::reconcile::fact::{
+    AccountFact, BalanceAmounts, BalanceItem, GroupFact, RecordedSettlement, SettledSide, SettledSum, SettledSums,
+    SettlementFact, Stamp,
+};
+use crate::reconcile::num::Num;
+use crate::time::Timestamp;
+
+/// A customer's or a merchant's balance of an asset. A merchant's may be below zero: refunds take what is not
+/// there any more.
+pub(super) fn balance(at: &StoredItem<'_>) -> Observations {
+    let asset = Asset::parse(at.after(sk::BALANCE)).map_err(|_| wrong(attr::SK))?;
+    let account = match at.kind {
+        "customer" => Account::Customer(CustomerId::parse(at.id).map_err(|_| wrong(attr::PK))?),
+        _ => Account::Merchant(MerchantId::parse(at.id).map_err(|_| wrong(attr::PK))?),
+    };
+    Ok(vec![stored(at, account, asset, BalanceItem::Own, at.item)])
+}
+
+/// A stored-value card.
+pub(super) fn card(at: &StoredItem<'_>) -> Observations {
+    let account = Account::Card(CardId::parse(at.id).map_err(|_| wrong(attr::PK))?);
+    Ok(vec![stored(at, account, Asset::Ecopay, BalanceItem::Own, at.item)])
+}
+
+/// A legacy item of a customer whose tenant leaves that model: which balances it has, and their amounts.
+pub(super) fn legacy(at: &StoredItem<'_>) -> Observations {
+    let Some(standing) = Standing::read(&at.key, at.item)? else { return Ok(Vec::new()) };
+    let item = if at.sk == "customer" { BalanceItem::GodRecord } else { BalanceItem::Metrics };
+    let locations = standing.in_legacy.into_iter().map(|(asset, in_legacy_model)| {
+        at.of_account(standing.account, asset, AccountFact::Location { in_legacy_model })
+    });
+    let balances = standing.balances.into_iter();
+    let balances = balances.map(|(asset, view)| stored(at, standing.account, asset, item, &view));
+    Ok(locations.chain(balances).collect())
+}
+
+/// The amounts of an item that may hold a balance. Whether they count, and so whether it matters that they cannot be
+/// read, is for the check to say.
+fn stored(at: &StoredItem<'_>, account: Account, asset: Asset, item: BalanceItem, view: &Item) -> Observation {
+    let fact = match amounts(account, view) {
+        Ok(amounts) => AccountFact::Balance { item, amounts },
+        Err(error) => AccountFact::UnreadableBalance { item, sk: at.sk.to_owned(), attribute: error.attribute },
+    };
+    at.of_account(account, asset, fact)
+}
+
+fn amounts(account: Account, item: &Item) -> Result<BalanceAmounts, ItemError> {
+    if !item.contains_key(attr::BALANCE) {
+        return Err(wrong(attr::BALANCE));
+    }
+    let corrections = SeenCorrections::of_balance(item)?;
+    let is_customer = matches!(account, Account::Customer(_));
+    Ok(BalanceAmounts {
+        balance: num(item, attr::BALANCE)?,
+        held: num(item, attr::HELD)?,
+        reserved: num(item, attr::RESERVED)?,
+        owed: num(item, attr::OWED)?,
+        exposure: is_customer.then(|| num(item, attr::EXPOSURE)).transpose()?,
+        corrections: corrections.count,
+        corrected_at: corrections.last_at.map(Timestamp::millis),
+        updated_at: read::parsed(item, attr::UPDATED_AT, Timestamp::parse)?.millis(),
+    })
+}
+
+/// A settlement.
+pub(super) fn settlement(at: &StoredItem<'_>) -> Observations {
+    let settlement = Settlement::read(at.item)?;
+    at.check_key("merchant_id", settlement.merchant, at.id)?;
+    at.check_key("settlement_id", settlement.id, at.after(sk::SETTLEMENT))?;
+    let mut totals = SettledSums::new();
+    for (asset, of_asset) in &settlement.totals {
+        let sides = [
+            (SettledSide::Taken, &of_asset.taken),
+            (SettledSide::Refunded, &of_asset.refunded),
+            (SettledSide::CameBack, &of_asset.came_back),
+        ];
+        for (side, sum) in sides {
+            if sum.as_delta().is_some() {
+                totals.insert(SettledSum { side, asset: asset.clone() }, Num(sum.value()));
+            }
+        }
+    }
+    let yen = |part: &Option<Amount>| Num(part.as_ref().map(Amount::value).unwrap_or_default());
+    let record = RecordedSettlement {
+        merchant: settlement.merchant,
+        state: settlement.state,
+        records: settlement.records.into(),
+        totals,
+        net: yen(&settlement.net),
+        fee: yen(&settlement.fee),
+        tax: yen(&settlement.tax),
+        payable: yen(&settlement.payable),
+        provider_paid_at: match settlement.destination {
+            Destination::Stripe { .. } => settlement.paid_at.map(Timestamp::millis),
+            Destination::Bank(_) => None,
+        },
+    };
+    Ok(vec![at.fact(GroupFact::Settlement(settlement.id, SettlementFact::Record(record)))])
+}
+
+/// What came back of a settlement that was paid: its entry gave it to the merchant, and another settlement takes it.
+pub(super) fn returned(at: &StoredItem<'_>) -> Observations {
+    let merchant = MerchantId::parse(at.id).map_err(|_| wrong(attr::PK))?;
+    let of = read::parsed(at.item, RETURNED_ID, SettlementId::parse)?;
+    at.check_key(RETURNED_ID, of, at.after(sk::RETURNED))?;
+    let delta = nums(&merchant_delta(at.item)?);
+    let Some(settlement) = read::opt_parsed(at.item, "settlement_id", SettlementId::parse)? else {
+        return Ok(Vec::new());
+    };
+    let stamp = SettlementFact::Stamp(Stamp { merchant, delta, came_back: true });
+    Ok(vec![at.fact(GroupFact::Settlement(settlement, stamp))])
+}

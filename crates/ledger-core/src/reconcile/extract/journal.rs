@@ -1,0 +1,233 @@
+//! Entries, and the items that name one: references, markers, events, adjustments.
+
+use super::kind::ADJUSTMENT;
+use super::{Observation, Observations, StoredItem, digest, named, nums, opt_named, wrong};
+use crate::account::{self, Account, Bucket, TenantAccount};
+use crate::dynamo::{ItemError, read};
+use crate::idempotency::{IdempotencyKey, Phase, StoredState, Window};
+use crate::ids::{AdjustmentId, SettlementId, TopupId, TransactionId};
+use crate::keys::{attr, sk};
+use crate::migration::is_of_legacy;
+use crate::money::Asset;
+use crate::operation::Operation;
+use crate::ops::adjustment::AdjustmentState;
+use crate::ops::journal::JournalEntry;
+use crate::ops::topup::{DECIDED, EntryDecision};
+use crate::ops::{PAYMENT_STATUS, PaymentState};
+use crate::psp::PspId;
+use crate::reconcile::breaks::BreakKind;
+use crate::reconcile::fact::{
+    AccountFact, EntryClaim, EntryFact, GroupFact, KeyFact, PaymentEntry, PaymentFact, SettlementEntry, SettlementFact,
+    SettlementStep, TopupEntry, TopupFact, TopupStep,
+};
+use crate::reconcile::num::Num;
+
+/// A journal entry as it is read, with the parts that say what it belongs to.
+struct ReadEntry {
+    entry: JournalEntry,
+    home: Account,
+    operation: Operation,
+    millis: i64,
+}
+
+/// A journal entry.
+pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
+    let entry = JournalEntry::read(at.item)?;
+    at.check_key("transaction_id", entry.id, at.after(sk::TXN))?;
+    let home = Account::parse(&at.owner()).map_err(|_| wrong(attr::PK))?;
+    let (principal, key) = (read::text(at.item, "principal")?, read::text(at.item, "idempotency_key")?);
+    let operation = named(at.item, "operation", Operation::parse)?;
+    // It says what the payment became by it. Nothing is computed from it, but people are shown it.
+    opt_named(at.item, PAYMENT_STATUS, PaymentState::parse)?;
+    let millis = entry.created_at.millis();
+    let of = ReadEntry { entry, home, operation, millis };
+    let entry = &of.entry;
+    let key_digest = digest(principal, operation.name(), key);
+    let mut observed = vec![at.fact(GroupFact::Entry(entry.id, EntryFact::Entry { home, operation, key: key_digest }))];
+    observed.extend(unbalanced(at, entry));
+    let window = Window::of(operation);
+    let born = IdempotencyKey::parse(key).ok().and_then(|key| key.born());
+    let window_ms = window.replay.saturating_add(window.gone).as_millis();
+    let fact = KeyFact {
+        at: millis,
+        entry: entry.id,
+        operation,
+        principal: principal.to_owned(),
+        window_ms: born.is_none().then(|| i64::try_from(window_ms).unwrap_or(i64::MAX)),
+        accounts: entry.postings.iter().map(|posting| posting.account).filter(Account::has_balance_item).collect(),
+    };
+    observed.push(at.fact(GroupFact::Key(key_digest, fact)));
+    observed.extend(posted(at, &of)?);
+    observed.extend(debt(at, &of)?);
+    observed.extend(of_records(at, &of)?);
+    let is_due = read::opt_text(at.item, attr::DUE_PK)?.is_some_and(|mark| mark.contains("#due#publish#"));
+    if is_due && at.is_late(entry.created_at, at.limits.event) {
+        let late = at.finding(BreakKind::EventUnsent, format!("transaction:{}", entry.id)).expected("told as an event");
+        observed.push(at.broken(late.found(format!("due since {}", entry.created_at)).by([at.owner()])));
+    }
+    Ok(observed)
+}
+
+/// What a customer owes by an entry: `disputes` has what the wallet could not give.
+fn debt(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
+    match of.home {
+        Account::Customer(_) => {}
+        Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => return Ok(Vec::new()),
+    }
+    let own = of.entry.postings.iter().filter(|p| p.account == Account::Tenant(TenantAccount::Disputes));
+    let sums = account::net(own.map(|p| (p.delta.asset().clone(), &p.delta))).map_err(|_| wrong("postings"))?;
+    let debts = sums.into_iter().map(|(asset, delta)| {
+        let fact = AccountFact::Debt { delta: Num(delta.inverse().value()), at: of.millis };
+        at.of_account(of.home, asset, fact)
+    });
+    Ok(debts.collect())
+}
+
+fn unbalanced(at: &StoredItem<'_>, entry: &JournalEntry) -> Option<Observation> {
+    let odd = account::unbalanced(&entry.postings).ok()?;
+    if odd.is_empty() && entry.postings.len() >= 2 {
+        return None;
+    }
+    let sums = nums(entry.postings.iter().map(|posting| &posting.delta));
+    let found: Vec<String> = sums.iter().map(|(asset, sum)| format!("{sum} {asset}")).collect();
+    let found = if found.is_empty() { format!("{} postings", entry.postings.len()) } else { found.join(", ") };
+    let finding = at.finding(BreakKind::UnbalancedEntry, format!("transaction:{}", entry.id)).expected("a sum of 0");
+    let accounts = entry.postings.iter().map(|posting| posting.account.to_string());
+    Some(at.broken(finding.found(found).by(accounts).by([at.owner()])))
+}
+
+/// An entry that answers a break takes back what moved a balance without an entry, so that the balance is again
+/// the sum of all others.
+fn answers_a_break(at: &StoredItem<'_>) -> bool {
+    at.item.contains_key("finding")
+}
+
+/// What an entry posts to accounts that have a balance item; to a merchant by a settlement only, since everything else
+/// in a merchant's balance follows from records.
+fn posted(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
+    if answers_a_break(at) {
+        return Ok(Vec::new());
+    }
+    let moves_merchants = Operation::MOVING_MERCHANTS.contains(&of.operation);
+    let own = of.entry.postings.iter().filter(|posting| match posting.account {
+        Account::Customer(_) | Account::Card(_) => true,
+        Account::Merchant(_) => moves_merchants,
+        Account::Tenant(_) => false,
+    });
+    let part = own.map(|p| ((p.account, p.delta.asset().clone(), p.bucket), &p.delta));
+    let sums = account::net(part).map_err(|_| wrong("postings"))?;
+    let topup = read::opt_parsed(at.item, "topup_id", TopupId::parse)?;
+    let mut observed = Vec::new();
+    for ((account, asset, bucket), delta) in sums {
+        let (held, delta) = (bucket == Bucket::Held, Num(delta.value()));
+        if let Some(topup) = topup.filter(|_| held) {
+            let fact = AccountFact::Hold { amount: delta, by: format!("topup:{topup}") };
+            observed.push(at.of_account(account, asset.clone(), fact));
+        }
+        observed.push(at.of_account(account, asset, AccountFact::Posted { held, delta, at: of.millis }));
+    }
+    Ok(observed)
+}
+
+/// What an entry says of the record that it belongs to.
+fn of_records(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
+    let ReadEntry { entry, home, operation, .. } = of;
+    let (id, home, operation) = (entry.id, *home, *operation);
+    let to_merchants = entry.postings.iter().filter(|posting| matches!(posting.account, Account::Merchant(_)));
+    let to_merchants = nums(to_merchants.map(|posting| &posting.delta));
+    let by_settlement = Operation::MOVING_MERCHANTS.contains(&operation);
+    let mut observed = Vec::new();
+    match entry.payment_id {
+        Some(payment) => {
+            let fact = PaymentFact::Entry(PaymentEntry { entry: id, home, delta: to_merchants });
+            observed.push(at.fact(GroupFact::Payment(payment, fact)));
+        }
+        None if !by_settlement && !to_merchants.is_empty() => {
+            let odd = at.finding(BreakKind::CreditDiffers, format!("transaction:{id}"));
+            observed.push(at.broken(odd.expected("of a payment").found("posted to a merchant for no payment")));
+        }
+        None => {}
+    }
+    let topup = read::opt_parsed(at.item, "topup_id", TopupId::parse)?;
+    let decision = opt_named(at.item, DECIDED, EntryDecision::parse)?;
+    if let Some(topup) = topup {
+        let on_suspense = entry.postings.iter().filter(|p| p.account == Account::Tenant(TenantAccount::Suspense));
+        let on_suspense = nums(on_suspense.map(|posting| &posting.delta));
+        let step = TopupStep::of(operation, decision, entry.refund_id, opt_named(at.item, "psp_id", PspId::parse)?);
+        let suspense = on_suspense.get(&Asset::Ecopay).copied().unwrap_or_default();
+        let fact = TopupFact::Entry(TopupEntry { entry: id, home, step, suspense });
+        observed.push(at.fact(GroupFact::Topup(topup, fact)));
+    }
+    let settlement = if by_settlement {
+        Some(read::parsed(at.item, "settlement_id", SettlementId::parse)?)
+    } else {
+        read::opt_parsed(at.item, "settlement_id", SettlementId::parse)?
+    };
+    if let Some(settlement) = settlement {
+        let held = entry.postings.iter().filter(|posting| posting.bucket == Bucket::Held);
+        let held = nums(held.map(|posting| &posting.delta));
+        let out = Num::ZERO.minus(held.get(&Asset::Ecopay).copied().unwrap_or_default());
+        let fact = SettlementFact::Entry(SettlementEntry { home, step: SettlementStep::of(operation), out });
+        observed.push(at.fact(GroupFact::Settlement(settlement, fact)));
+    }
+    Ok(observed)
+}
+
+/// Another party's view of an entry. What happened before the ledger kept books has no entry.
+pub(super) fn reference(at: &StoredItem<'_>) -> Observations {
+    if is_of_legacy(at.item) {
+        return Ok(Vec::new());
+    }
+    let id = read::parsed(at.item, "transaction_id", TransactionId::parse)?;
+    at.check_key("transaction_id", id, at.after(sk::TXNREF))?;
+    let operation = named(at.item, "operation", Operation::parse)?;
+    let (principal, key) = (read::text(at.item, "principal")?, read::text(at.item, "idempotency_key")?);
+    let claim = Some(EntryClaim { operation, key: digest(principal, operation.name(), key) });
+    let home = Some(read::parsed(at.item, "home", Account::parse)?);
+    Ok(vec![at.fact(GroupFact::Entry(id, EntryFact::Reference { by: at.owner(), home, claim }))])
+}
+
+/// An idempotency marker: the entry that it names, and whether it has been in flight for too long.
+pub(super) fn marker(at: &StoredItem<'_>) -> Observations {
+    let mut observed = reference_by(at, &at.shown(), "entry_id", "entry_home")?;
+    match named(at.item, "state", StoredState::parse)? {
+        StoredState::InFlight(Phase::InFlight | Phase::FailedRetry) => {
+            let due = at.due_at()?;
+            if at.is_late(due, at.limits.claim) {
+                let resource = read::opt_text(at.item, "topup_id")?.unwrap_or_default();
+                let stuck = at.finding(BreakKind::ClaimStuck, at.shown()).by([format!("topup:{resource}")]);
+                observed.push(at.broken(stuck.expected("an answer").found(format!("in flight, due since {due}"))));
+            }
+        }
+        // A parked operation needs review, which an alarm of its own says.
+        StoredState::InFlight(Phase::Parked)
+        | StoredState::Completed
+        | StoredState::FailedTerminal
+        | StoredState::Reversed => {}
+    }
+    Ok(observed)
+}
+
+/// The marker of an event of the payment provider.
+pub(super) fn event(at: &StoredItem<'_>) -> Observations {
+    reference_by(at, &at.owner(), "entry_id", "entry_home")
+}
+
+/// An adjustment. One that was approved names its entry.
+pub(super) fn adjustment(at: &StoredItem<'_>) -> Observations {
+    let id = read::parsed(at.item, "adjustment_id", AdjustmentId::parse)?;
+    at.check_key("adjustment_id", id, at.after(ADJUSTMENT))?;
+    let observed = reference_by(at, &format!("adjustment:{id}"), "transaction_id", "account")?;
+    match named(at.item, "state", AdjustmentState::parse)? {
+        AdjustmentState::Approved if observed.is_empty() => Err(wrong("transaction_id")),
+        AdjustmentState::Approved => Ok(observed),
+        AdjustmentState::Pending | AdjustmentState::Rejected if observed.is_empty() => Ok(observed),
+        AdjustmentState::Pending | AdjustmentState::Rejected => Err(wrong("state")),
+    }
+}
+
+fn reference_by(at: &StoredItem<'_>, by: &str, id: &str, home: &str) -> Result<Vec<Observation>, ItemError> {
+    let Some(entry) = read::opt_parsed(at.item, id, TransactionId::parse)? else { return Ok(Vec::new()) };
+    let home = read::opt_parsed(at.item, home, Account::parse)?;
+    Ok(vec![at.fact(GroupFact::Entry(entry, EntryFact::Reference { by: by.to_owned(), home, claim: None }))])
+}

@@ -1,0 +1,174 @@
+//! The kinds of items in the table, by partition and sort key.
+
+use crate::keys::sk;
+
+/// Prefixes of sort keys that only markers, adjustments and the like have.
+pub(super) const MARKER: &str = "card_op_idem#";
+pub(super) const ADJUSTMENT: &str = "ADJUSTMENT#";
+
+/// A kind of item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ItemKind {
+    /// A journal entry.
+    Entry,
+    /// Another party's reference to an entry.
+    Reference,
+    /// An idempotency marker.
+    Marker,
+    /// The marker of an event of the payment provider.
+    EventMarker,
+    /// An adjustment.
+    Adjustment,
+    /// A balance item.
+    Balance,
+    /// A customer's legacy item: the God Record.
+    GodRecord,
+    /// A customer's aggregates.
+    Metrics,
+    /// A stored-value card.
+    Card,
+    /// A payment.
+    Payment,
+    /// A refund of a payment, or a reversal.
+    PaymentRefund,
+    /// What is or was held for a payment.
+    Hold,
+    /// A top-up.
+    Topup,
+    /// A refund of a top-up.
+    TopupRefund,
+    /// A clawback of a top-up.
+    Clawback,
+    /// A settlement.
+    Settlement,
+    /// What came back of a settlement that was paid.
+    Returned,
+    /// People and devices: a profile, a one-time payment code, a terminal's enrolment.
+    Profile,
+    /// A line of the legacy history: the ledger's own lines repeat an entry, the others are of before the books.
+    LegacyHistory,
+    /// Work of a merchant or a settlement: leases, lists of records, requests about payouts.
+    MerchantWork,
+    /// A decision about a top-up that was asked for. What it posts is an entry.
+    TopupDecision,
+    /// An event of the payment provider that needs review.
+    KeptEvent,
+    /// A record of a step of an operation that calls a third party.
+    Trail,
+    /// The tenant's configuration, work and audit trail.
+    TenantWork,
+}
+
+/// How many facts an item of a kind gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactCount {
+    /// At least one, or a break.
+    Some,
+    /// None unless it names an entry, a settlement or a balance. Otherwise it holds no value.
+    SomeIfItNames,
+    /// None: it holds no value.
+    None,
+}
+
+impl ItemKind {
+    /// Every kind.
+    pub const ALL: [Self; 24] = [
+        Self::Entry,
+        Self::Reference,
+        Self::Marker,
+        Self::EventMarker,
+        Self::Adjustment,
+        Self::Balance,
+        Self::GodRecord,
+        Self::Metrics,
+        Self::Card,
+        Self::Payment,
+        Self::PaymentRefund,
+        Self::Hold,
+        Self::Topup,
+        Self::TopupRefund,
+        Self::Clawback,
+        Self::Settlement,
+        Self::Returned,
+        Self::Profile,
+        Self::LegacyHistory,
+        Self::MerchantWork,
+        Self::TopupDecision,
+        Self::KeptEvent,
+        Self::Trail,
+        Self::TenantWork,
+    ];
+
+    /// The kind of an item by the kind of its partition and its sort key; `None` for an item that the ledger does not
+    /// write.
+    #[must_use]
+    pub fn of(partition: &str, sort_key: &str) -> Option<Self> {
+        let is = |prefix: &str| sort_key.starts_with(prefix);
+        Some(match (partition, sort_key) {
+            ("customer" | "card" | "merchant", _) if is(sk::TXN) => Self::Entry,
+            ("customer" | "card" | "merchant" | "terminal", _) if is(sk::TXNREF) => Self::Reference,
+            ("customer" | "merchant" | "terminal" | "staff", _) if is(MARKER) => Self::Marker,
+            ("customer" | "merchant", _) if is(sk::BALANCE) => Self::Balance,
+            ("customer" | "merchant" | "terminal", "PROFILE") | ("customer", "CODE") | ("terminal", "ENROLMENT") => {
+                Self::Profile
+            }
+            ("customer", "customer") => Self::GodRecord,
+            ("customer", "METRICS") => Self::Metrics,
+            ("customer", _) if is(sk::HISTORY) => Self::LegacyHistory,
+            ("card", "card") => Self::Card,
+            ("merchant", _) if is(sk::SETTLEMENT) => Self::Settlement,
+            ("merchant", _) if is(sk::RETURNED) => Self::Returned,
+            ("merchant", "CREDITING" | "SETTLING") => Self::MerchantWork,
+            ("merchant", _) if is("SETTLED#") || is("RESEND#") || is("RETURN#") => Self::MerchantWork,
+            ("payment", "PAYMENT") => Self::Payment,
+            ("payment", "HOLD") => Self::Hold,
+            ("payment", _) if is(sk::REFUND) => Self::PaymentRefund,
+            ("topup", "TOPUP") => Self::Topup,
+            ("topup", _) if is(sk::REFUND) => Self::TopupRefund,
+            ("topup", _) if is(sk::CLAWBACK) => Self::Clawback,
+            ("topup", _) if is(sk::DECISION) => Self::TopupDecision,
+            ("merchant" | "payment" | "topup", _) if is(sk::TRAIL) => Self::Trail,
+            ("stripe_event", "event") => Self::EventMarker,
+            ("stripe_event", "kept") => Self::KeptEvent,
+            ("tenant", _) if is(ADJUSTMENT) => Self::Adjustment,
+            ("tenant", "CONFIG" | "CREDITING_SWEEP" | "SEALING") => Self::TenantWork,
+            ("tenant", _) if TENANT_WORK.iter().any(|prefix| is(prefix)) => Self::TenantWork,
+            _ => return None,
+        })
+    }
+
+    /// How many facts an item of this kind gives.
+    #[must_use]
+    pub const fn facts(self) -> FactCount {
+        match self {
+            Self::Entry
+            | Self::Balance
+            | Self::Card
+            | Self::Payment
+            | Self::PaymentRefund
+            | Self::Hold
+            | Self::Topup
+            | Self::TopupRefund
+            | Self::Clawback
+            | Self::Settlement => FactCount::Some,
+            Self::Reference
+            | Self::Marker
+            | Self::EventMarker
+            | Self::Adjustment
+            | Self::GodRecord
+            | Self::Metrics
+            | Self::Returned => FactCount::SomeIfItNames,
+            Self::Profile
+            | Self::LegacyHistory
+            | Self::MerchantWork
+            | Self::TopupDecision
+            | Self::KeptEvent
+            | Self::Trail
+            | Self::TenantWork => FactCount::None,
+        }
+    }
+}
+
+/// Prefixes of sort keys in the tenant's own partition.
+const TENANT_WORK: [&str; 8] =
+    [sk::AUDIT, sk::SEAL, sk::SEALED, sk::MIGRATION, sk::RECONCILIATION, "BREAK#", "JOB#", "RATE#"];

@@ -1,0 +1,229 @@
+//! What one stored item says: facts, and what is wrong with the item by itself.
+
+mod books;
+mod journal;
+mod kind;
+mod payments;
+mod topups;
+
+pub use kind::{FactCount, ItemKind};
+pub use topups::{of_intent, of_payout, of_refund};
+
+use super::breaks::{BreakKind, Finding};
+use super::fact::{AccountFact, Fact, GroupFact, KeyDigest};
+use super::num::{Num, Nums};
+use crate::account::Account;
+use crate::dynamo::{Item, ItemError, read};
+use crate::ids::{Tenant, parse_uuid};
+use crate::keys::{self, Key, attr};
+use crate::money::{Asset, Delta};
+use crate::time::Timestamp;
+use kind::MARKER;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How late the work of the workers may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// A claim after its lease, or after its next try was due.
+    pub claim: Duration,
+    /// An entry that has not been published as an event.
+    pub event: Duration,
+    /// A record that has not been credited.
+    pub credit: Duration,
+}
+
+impl Default for Limits {
+    /// Ten minutes: each has a worker that runs every minute.
+    fn default() -> Self {
+        let late = Duration::from_secs(10 * 60);
+        Self { claim: late, event: late, credit: late }
+    }
+}
+
+/// One thing that an item says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observation {
+    /// A fact, to be checked with others of its group.
+    Fact(Fact),
+    /// Something is wrong with the item itself.
+    Break(Finding),
+}
+
+/// An item as it is read: its key's parts, and the instant to which lateness is compared.
+struct StoredItem<'a> {
+    item: &'a Item,
+    tenant: Tenant,
+    kind: &'a str,
+    id: &'a str,
+    sk: &'a str,
+    key: Key,
+    now: Timestamp,
+    limits: Limits,
+}
+
+type Observations = Result<Vec<Observation>, ItemError>;
+
+/// What a stored item says. An item that cannot be read, or is of no kind that the ledger writes, is a break. Nothing
+/// if the key names no tenant: such an item is in nobody's books.
+#[must_use]
+pub fn of_item(item: &Item, now: Timestamp, limits: Limits) -> Vec<Observation> {
+    let pk = read::key_text(item, attr::PK).unwrap_or_default();
+    let sk = read::key_text(item, attr::SK).unwrap_or_default();
+    let Some(tenant) = keys::tenant_of(pk) else { return Vec::new() };
+    let Some(key) = Key::stored(&tenant, pk, sk) else { return Vec::new() };
+    let mut parts = pk.splitn(3, '#').skip(1);
+    let (kind, id) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let item = StoredItem { item, tenant, kind, id, sk, key, now, limits };
+    match ItemKind::of(kind, sk) {
+        Some(kind) => item.observations(kind).unwrap_or_else(|error| vec![item.unreadable(&error)]),
+        None => vec![item.unknown()],
+    }
+}
+
+impl StoredItem<'_> {
+    fn observations(&self, kind: ItemKind) -> Observations {
+        match kind {
+            ItemKind::Entry => journal::entry(self),
+            ItemKind::Reference => journal::reference(self),
+            ItemKind::Marker => journal::marker(self),
+            ItemKind::EventMarker => journal::event(self),
+            ItemKind::Adjustment => journal::adjustment(self),
+            ItemKind::Balance => books::balance(self),
+            ItemKind::GodRecord | ItemKind::Metrics => books::legacy(self),
+            ItemKind::Card => books::card(self),
+            ItemKind::Settlement => books::settlement(self),
+            ItemKind::Returned => books::returned(self),
+            ItemKind::Payment => payments::payment(self),
+            ItemKind::PaymentRefund => payments::refund(self),
+            ItemKind::Hold => payments::hold(self),
+            ItemKind::Topup => topups::topup(self),
+            ItemKind::TopupRefund => topups::refund(self),
+            ItemKind::Clawback => topups::clawback(self),
+            // They hold no value.
+            ItemKind::Profile
+            | ItemKind::LegacyHistory
+            | ItemKind::MerchantWork
+            | ItemKind::TopupDecision
+            | ItemKind::KeptEvent
+            | ItemKind::Trail
+            | ItemKind::TenantWork => Ok(Vec::new()),
+        }
+    }
+
+    fn unreadable(&self, error: &ItemError) -> Observation {
+        let unreadable = self.finding(BreakKind::UnreadableItem, self.shown()).by([self.owner()]);
+        let found = format!("no readable `{}`", error.attribute);
+        self.broken(unreadable.expected("an item as we write it").found(found))
+    }
+
+    /// An item of no known kind. Of its key only the ledger's own parts are shown: anything may be in the rest.
+    fn unknown(&self) -> Observation {
+        let id = if parse_uuid(self.id).is_ok() || self.id == "root" { self.id } else { "unknown" };
+        let prefix = self.sk.split('#').next().unwrap_or_default();
+        let unknown = self.finding(BreakKind::UnreadableItem, format!("{}:{id} {prefix}", self.kind));
+        self.broken(unknown.expected("an item of a known kind").found("an item of no known kind"))
+    }
+
+    fn finding(&self, kind: BreakKind, subject: impl ToString) -> Finding {
+        Finding::new(&self.tenant, kind, subject)
+    }
+
+    /// A break that reading this item again confirms.
+    fn broken(&self, finding: Finding) -> Observation {
+        Observation::Break(finding.seen_at(&self.key))
+    }
+
+    fn fact(&self, content: GroupFact) -> Observation {
+        Observation::Fact(Fact { tenant: self.tenant.clone(), content })
+    }
+
+    /// A fact of an account's balance of an asset.
+    fn of_account(&self, account: Account, asset: Asset, fact: AccountFact) -> Observation {
+        self.fact(GroupFact::Account(account, asset, fact))
+    }
+
+    /// Refuses an item whose attribute names another than its key does: its facts would be of another group.
+    fn check_key(&self, attribute: &str, written: impl ToString, in_key: &str) -> Result<(), ItemError> {
+        if written.to_string() == in_key { Ok(()) } else { Err(wrong(attribute)) }
+    }
+
+    /// The sort key after its prefix.
+    fn after<'a>(&'a self, prefix: &str) -> &'a str {
+        self.sk.strip_prefix(prefix).unwrap_or_default()
+    }
+
+    /// Whose partition it is: `customer:<id>`.
+    fn owner(&self) -> String {
+        format!("{}:{}", self.kind, self.id)
+    }
+
+    /// The item's name without what a client or a person has written: a marker's key may be anything.
+    fn shown(&self) -> String {
+        match self.sk.strip_prefix(MARKER).and_then(|rest| rest.split('#').next()) {
+            Some(operation) => format!("{} marker of {operation}", self.owner()),
+            None => format!("{} {}", self.owner(), self.sk),
+        }
+    }
+
+    fn since(&self, attribute: &str) -> Result<Timestamp, ItemError> {
+        read::parsed(self.item, attribute, Timestamp::parse)
+    }
+
+    fn is_late(&self, since: Timestamp, limit: Duration) -> bool {
+        self.now.since(since) > limit
+    }
+
+    /// The instant from which on marked work is due.
+    fn due_at(&self) -> Result<Timestamp, ItemError> {
+        let due = read::text(self.item, attr::DUE_SK)?;
+        let (instant, _) = due.split_once('#').ok_or_else(|| wrong(attr::DUE_SK))?;
+        Timestamp::parse(instant).map_err(|_| wrong(attr::DUE_SK))
+    }
+}
+
+/// A number; zero if it is not there.
+fn num(item: &Item, attribute: &str) -> Result<Num, ItemError> {
+    match read::opt_number(item, attribute)? {
+        None => Ok(Num::ZERO),
+        Some(number) => Num::parse(number).ok_or_else(|| wrong(attribute)),
+    }
+}
+
+fn wrong(attribute: &str) -> ItemError {
+    ItemError::invalid(attribute)
+}
+
+/// The digest of an operation's idempotency key: a client may write anything into the key, so it is not kept.
+fn digest(principal: &str, operation: &str, key: &str) -> KeyDigest {
+    let digest: [u8; 32] = Sha256::digest(format!("{principal}/{operation}/{key}")).into();
+    let [half @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = digest;
+    KeyDigest::new(half)
+}
+
+/// A value by its name, where the name is one that we write.
+fn named<T>(item: &Item, attribute: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, ItemError> {
+    read::parsed(item, attribute, |name| parse(name).ok_or(()))
+}
+
+/// The same of an attribute that may be absent.
+fn opt_named<T>(item: &Item, attribute: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, ItemError> {
+    read::opt_parsed(item, attribute, |name| parse(name).ok_or(()))
+}
+
+fn nums<'a>(deltas: impl IntoIterator<Item = &'a Delta>) -> Nums {
+    let mut sums = Nums::new();
+    for delta in deltas {
+        let sum = sums.entry(delta.asset().clone()).or_default();
+        *sum = sum.plus(Num(delta.value()));
+    }
+    sums.retain(|_, sum| !sum.is_zero());
+    sums
+}
+
+/// The quantities by asset that are not zero.
+fn by_asset<'a, T: 'a>(amounts: &'a BTreeMap<Asset, T>, value: impl Fn(&'a T) -> rust_decimal::Decimal) -> Nums {
+    let all = amounts.iter().map(|(asset, amount)| (asset.clone(), Num(value(amount))));
+    all.filter(|(_, amount)| !amount.is_zero()).collect()
+}

@@ -1,0 +1,140 @@
+//! Payments, their refunds, and what is held for them.
+
+use super::{Observation, Observations, StoredItem, by_asset, named, num, nums, wrong};
+use crate::account::Account;
+use crate::dynamo::{ItemError, read};
+use crate::ids::{MerchantId, PaymentId, RefundId, SettlementId, TransactionId};
+use crate::keys::{self, attr, sk};
+use crate::money::{Amount, Asset, Balance, Delta};
+use crate::ops::crediting::{is_credited, merchant_delta};
+use crate::ops::{PaymentRecord, PaymentState, ReturnKind};
+use crate::reconcile::breaks::BreakKind;
+use crate::reconcile::fact::{
+    AccountFact, EntryFact, GroupFact, PaymentFact, RecordedHold, RecordedPayment, RecordedReturn, SettlementFact,
+    Stamp,
+};
+use crate::reconcile::num::{Num, Nums};
+
+/// A payment.
+pub(super) fn payment(at: &StoredItem<'_>) -> Observations {
+    let payment = PaymentRecord::read(at.item)?;
+    at.check_key("payment_id", payment.id, at.id)?;
+    let deltas = owed(at)?;
+    let (id, entry) = (payment.id, payment.transaction_id);
+    let record = RecordedPayment {
+        state: payment.state,
+        merchant: payment.merchant,
+        payer: payment.payer,
+        entry,
+        authorized: by_asset(&payment.authorized, Amount::value),
+        captured: by_asset(&payment.captured, Amount::value),
+        refundable: by_asset(&payment.refundable, Balance::value),
+        delta: nums(&deltas),
+        has_hold: payment.expires_at.is_some(),
+    };
+    let reference = EntryFact::Reference { by: format!("payment:{id}"), home: Some(payment.payer), claim: None };
+    let mut observed =
+        vec![at.fact(GroupFact::Payment(id, PaymentFact::Record(record))), at.fact(GroupFact::Entry(entry, reference))];
+    observed.extend(credit(at, &format!("payment:{id}"), payment.merchant, &deltas)?);
+    Ok(observed)
+}
+
+/// A refund of a payment, or a reversal.
+pub(super) fn refund(at: &StoredItem<'_>) -> Observations {
+    let payment = read::parsed(at.item, "payment_id", PaymentId::parse)?;
+    let id = read::parsed(at.item, "refund_id", RefundId::parse)?;
+    at.check_key("payment_id", payment, at.id)?;
+    at.check_key("refund_id", id, at.after(sk::REFUND))?;
+    let entry = read::parsed(at.item, "transaction_id", TransactionId::parse)?;
+    let merchant = read::parsed(at.item, "merchant_id", MerchantId::parse)?;
+    let deltas = merchant_delta(at.item)?;
+    let kind = named(at.item, "kind", ReturnKind::parse)?;
+    let record = RecordedReturn { id, kind, entry, delta: nums(&deltas) };
+    let reference = EntryFact::Reference { by: format!("payment:{payment}"), home: None, claim: None };
+    let mut observed = vec![
+        at.fact(GroupFact::Payment(payment, PaymentFact::Return(record))),
+        at.fact(GroupFact::Entry(entry, reference)),
+    ];
+    observed.extend(credit(at, &format!("refund:{id}"), merchant, &deltas)?);
+    Ok(observed)
+}
+
+/// What is or was held for a payment.
+pub(super) fn hold(at: &StoredItem<'_>) -> Observations {
+    let payment = read::parsed(at.item, "payment_id", PaymentId::parse)?;
+    at.check_key("payment_id", payment, at.id)?;
+    let payer = read::parsed(at.item, "payer", Account::parse)?;
+    let state = named(at.item, "state", PaymentState::parse)?;
+    let mut held = Nums::new();
+    let mut observed = Vec::new();
+    for name in at.item.keys() {
+        let Some(suffix) = name.strip_prefix("held_") else { continue };
+        let asset = Asset::from_attribute_suffix(suffix).map_err(|_| wrong(name))?;
+        let amount = num(at.item, name)?;
+        if is_held(state) {
+            let fact = AccountFact::Hold { amount, by: format!("payment:{payment}") };
+            observed.push(at.of_account(payer, asset.clone(), fact));
+        }
+        held.insert(asset, amount);
+    }
+    let record = RecordedHold { state, payer, held };
+    observed.push(at.fact(GroupFact::Payment(payment, PaymentFact::Hold(record))));
+    Ok(observed)
+}
+
+/// Whether the payer's balance holds the money of a hold in this state.
+fn is_held(state: PaymentState) -> bool {
+    match state {
+        PaymentState::Authorized => true,
+        PaymentState::Captured | PaymentState::Canceled | PaymentState::Expired => false,
+        // No hold is stored in these states: the payment's check says that they are not its payment's.
+        PaymentState::Created
+        | PaymentState::Authorizing
+        | PaymentState::Capturing
+        | PaymentState::Refunding
+        | PaymentState::PartiallyRefunded
+        | PaymentState::Refunded
+        | PaymentState::Failed
+        | PaymentState::Reversed => false,
+    }
+}
+
+/// What a payment owes its merchant; nothing while nothing has been captured.
+fn owed(at: &StoredItem<'_>) -> Result<Vec<Delta>, ItemError> {
+    if at.item.contains_key("merchant_delta") { merchant_delta(at.item) } else { Ok(Vec::new()) }
+}
+
+/// Whether the merchant was credited, and the settlement that took the record.
+fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[Delta]) -> Observations {
+    let mut observed = Vec::new();
+    if deltas.is_empty() && !at.item.contains_key("settlement_id") {
+        return Ok(observed);
+    }
+    if is_credited(at.item) {
+        let credited_at = at.since("credited_at")?.millis();
+        for delta in deltas {
+            let fact = AccountFact::Posted { held: false, delta: Num(delta.value()), at: credited_at };
+            observed.push(at.of_account(Account::Merchant(merchant), delta.asset().clone(), fact));
+        }
+    } else if let Some(late) = outstanding(at, subject, merchant)? {
+        observed.push(late);
+    }
+    if let Some(settlement) = read::opt_parsed(at.item, "settlement_id", SettlementId::parse)? {
+        let stamp = Stamp { merchant, delta: nums(deltas), came_back: false };
+        observed.push(at.fact(GroupFact::Settlement(settlement, SettlementFact::Stamp(stamp))));
+    }
+    Ok(observed)
+}
+
+/// A record that its worker does not find, or has not found for too long.
+fn outstanding(at: &StoredItem<'_>, subject: &str, merchant: MerchantId) -> Result<Option<Observation>, ItemError> {
+    let since = at.since(if at.item.contains_key(attr::UPDATED_AT) { attr::UPDATED_AT } else { attr::CREATED_AT })?;
+    let mark = read::opt_text(at.item, attr::DUE_PK)?.and_then(|mark| keys::credit_mark(&at.tenant, mark));
+    let found = match mark {
+        Some((whose, _)) if whose == merchant && !at.is_late(since, at.limits.credit) => return Ok(None),
+        Some((whose, _)) if whose == merchant => format!("due since {since}"),
+        Some(_) | None => "neither credited nor due".to_owned(),
+    };
+    let late = at.finding(BreakKind::CreditOutstanding, subject).expected("credited to its merchant").found(found);
+    Ok(Some(at.broken(late.by([Account::Merchant(merchant).to_string()]))))
+}

@@ -1,0 +1,98 @@
+//! Facts of journal entries: those of one entry, and those of one idempotency key.
+
+use super::text;
+use crate::account::Account;
+use crate::ids::TransactionId;
+use crate::operation::Operation;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A digest of principal, operation and idempotency key. The key itself is kept nowhere: a client may write anything
+/// into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyDigest([u8; 16]);
+
+impl KeyDigest {
+    /// From the digest's bytes.
+    #[must_use]
+    pub const fn new(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads 32 hexadecimal digits in lower case.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digest = Self(hex::decode(text).ok()?.try_into().ok()?);
+        (digest.to_string() == text).then_some(digest)
+    }
+}
+
+impl fmt::Display for KeyDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+/// One fact of a journal entry.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum EntryFact {
+    /// The entry.
+    Entry {
+        /// In whose partition it is.
+        #[serde(with = "text::one")]
+        home: Account,
+        /// The operation that wrote it.
+        #[serde(with = "text::one")]
+        operation: Operation,
+        /// Under which key.
+        #[serde(with = "text::one")]
+        key: KeyDigest,
+    },
+    /// An item that names the entry.
+    Reference {
+        /// The item: `payment:<id>`, `customer:<id> marker of pay`.
+        by: String,
+        /// In whose partition it says that the entry is, if it does.
+        #[serde(with = "text::optional")]
+        home: Option<Account>,
+        /// Which operation and key it says that the entry has, if it does.
+        #[serde(deserialize_with = "text::present")]
+        claim: Option<EntryClaim>,
+    },
+}
+
+/// What a reference says of its entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EntryClaim {
+    /// The operation.
+    #[serde(with = "text::one")]
+    pub operation: Operation,
+    /// The key.
+    #[serde(with = "text::one")]
+    pub key: KeyDigest,
+}
+
+/// The one kind of fact of an idempotency key: an entry under it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyFact {
+    /// When the entry was written, in milliseconds since 1970.
+    pub at: i64,
+    /// The entry.
+    #[serde(with = "text::one")]
+    pub entry: TransactionId,
+    /// The operation that wrote it.
+    #[serde(with = "text::one")]
+    pub operation: Operation,
+    /// Whose key it is: `customer:<id>`.
+    pub principal: String,
+    /// For how long the key may not be used again; for ever if `None`.
+    #[serde(deserialize_with = "text::present")]
+    pub window_ms: Option<i64>,
+    /// The wallets and cards that the entry posts to.
+    #[serde(with = "text::set")]
+    pub accounts: BTreeSet<Account>,
+}

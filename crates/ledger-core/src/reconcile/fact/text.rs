@@ -1,0 +1,163 @@
+//! How the values of facts are written in a file. Each value has one text; every other text is refused.
+
+use super::super::num::Num;
+use super::{KeyDigest, SettledSum};
+use crate::account::Account;
+use crate::ids::{MerchantId, RefundId, TransactionId};
+use crate::money::Asset;
+use crate::operation::Operation;
+use crate::ops::settlement::SettlementState;
+use crate::ops::topup::{ClawbackState, EntryDecision, RefundState, TopupState};
+use crate::ops::{PaymentState, ReturnKind};
+use crate::psp::{IntentStatus, PayoutStatus, PspId, RefundStatus};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A value with one text.
+pub(super) trait LineText: Sized {
+    /// The value's text.
+    fn to_line(&self) -> String;
+    /// Reads the text; `None` for a text that [`LineText::to_line`] does not write.
+    fn from_line(text: &str) -> Option<Self>;
+}
+
+/// Ids, accounts and assets: their own text.
+macro_rules! own_text {
+    ($($type:ident: $parse:expr;)*) => {$(
+        impl LineText for $type {
+            fn to_line(&self) -> String {
+                self.to_string()
+            }
+
+            fn from_line(text: &str) -> Option<Self> {
+                $parse(text)
+            }
+        }
+    )*};
+}
+
+own_text! {
+    Account: |text| Account::parse(text).ok();
+    Asset: |text| Asset::parse(text).ok();
+    MerchantId: |text| MerchantId::parse(text).ok();
+    RefundId: |text| RefundId::parse(text).ok();
+    TransactionId: |text| TransactionId::parse(text).ok();
+    PspId: PspId::parse;
+    Operation: Operation::parse;
+    KeyDigest: KeyDigest::parse;
+    SettledSum: SettledSum::parse;
+}
+
+/// States and kinds: their names. A variant that is not listed does not compile.
+macro_rules! by_name {
+    ($($type:ident: $($variant:ident)*;)*) => {$(
+        impl LineText for $type {
+            fn to_line(&self) -> String {
+                match self {
+                    $(Self::$variant)|* => self.name().to_owned(),
+                }
+            }
+
+            fn from_line(text: &str) -> Option<Self> {
+                [$(Self::$variant),*].into_iter().find(|value| value.name() == text)
+            }
+        }
+    )*};
+}
+
+by_name! {
+    PaymentState: Created Authorizing Authorized Capturing Captured Refunding PartiallyRefunded Refunded Canceled
+        Failed Expired Reversed;
+    ReturnKind: Refund RefundReversal PaymentReversal;
+    TopupState: Requested Pending Succeeded Canceled Refused;
+    RefundState: Requested Pending Succeeded Failed;
+    ClawbackState: Taken Returned;
+    EntryDecision: Book GiveUp WriteOff Post;
+    SettlementState: Collecting Held Verified Released Charged Paying Paid Carried Undone Returned;
+    IntentStatus: Open Succeeded Canceled;
+    RefundStatus: Pending Succeeded Failed;
+    PayoutStatus: Sent Failed;
+}
+
+fn read<'de, T: LineText, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    let text = Cow::<'de, str>::deserialize(from)?;
+    T::from_line(&text).ok_or_else(|| serde::de::Error::custom("a text that no fact has"))
+}
+
+/// One value: `#[serde(with = "text::one")]`.
+pub(super) mod one {
+    use super::{Deserializer, LineText, Serializer};
+
+    pub(in super::super) fn serialize<T: LineText, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&value.to_line())
+    }
+
+    pub(in super::super) fn deserialize<'de, T: LineText, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+        super::read(from)
+    }
+}
+
+/// A value or `null`: `#[serde(with = "text::optional")]`. A field that is not there is refused.
+pub(super) mod optional {
+    use super::{Deserialize, Deserializer, LineText, Serialize, Serializer};
+
+    pub(in super::super) fn serialize<T: LineText, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
+        value.as_ref().map(LineText::to_line).serialize(to)
+    }
+
+    pub(in super::super) fn deserialize<'de, T: LineText, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<T>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        let value = |text: String| T::from_line(&text).ok_or_else(|| serde::de::Error::custom("no such value"));
+        text.map(value).transpose()
+    }
+}
+
+/// A set of values: `#[serde(with = "text::set")]`.
+pub(super) mod set {
+    use super::{BTreeSet, Deserialize, Deserializer, LineText, Serializer};
+
+    pub(in super::super) fn serialize<T: LineText, S: Serializer>(
+        values: &BTreeSet<T>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(values.iter().map(LineText::to_line))
+    }
+
+    pub(in super::super) fn deserialize<'de, T: LineText + Ord, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeSet<T>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let value = |text: &String| T::from_line(text).ok_or_else(|| serde::de::Error::custom("no such value"));
+        texts.iter().map(value).collect()
+    }
+}
+
+/// Quantities by what they are of: `#[serde(with = "text::sums")]`.
+pub(super) mod sums {
+    use super::{BTreeMap, Deserialize, Deserializer, LineText, Num, Serializer};
+
+    pub(in super::super) fn serialize<K: LineText, S: Serializer>(
+        sums: &BTreeMap<K, Num>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_map(sums.iter().map(|(of, sum)| (of.to_line(), sum)))
+    }
+
+    pub(in super::super) fn deserialize<'de, K: LineText + Ord, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<K, Num>, D::Error> {
+        let sums = BTreeMap::<String, Num>::deserialize(from)?;
+        let named = |(of, sum): (String, Num)| {
+            K::from_line(&of).map(|of| (of, sum)).ok_or_else(|| serde::de::Error::custom("no such name"))
+        };
+        sums.into_iter().map(named).collect()
+    }
+}
+
+/// A field that may be `null` and must be there: `#[serde(deserialize_with = "text::present")]`.
+pub(super) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(from)
+}
