@@ -6,6 +6,7 @@ mod builders;
 mod conditions;
 mod holds;
 mod money;
+mod observed_items;
 mod outside;
 mod refunds;
 mod replay;

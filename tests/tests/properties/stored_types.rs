@@ -19,7 +19,7 @@ use ledger_core::ops::topup::attention::KeptEvent;
 use ledger_core::ops::topup::{Clawback, TopupRecord, TopupRefund};
 use ledger_core::ops::{MerchantTerms, PaymentRecord, TenantTerms};
 use ledger_core::reconcile::run::{FoundBreak, Run};
-use ledger_core::reconcile::{BreakKind, Fact, Limits, Said, of_item};
+use ledger_core::reconcile::{AccountFact, BreakKind, GroupFact, Limits, Observation, of_item};
 use ledger_core::sealing::{Sealable, SealedDay, Sealing, Segment};
 use ledger_core::time::Timestamp;
 use ledger_tests::golden::vector::{self, Vector};
@@ -95,18 +95,22 @@ const OF_ANY_RECORD: [&str; 1] = ["sealable"];
 /// What reconciliation says of an item: a break is how it says that it cannot be read.
 fn reconciled(item: &Item) -> Result<String, ItemError> {
     let now = Timestamp::parse("2026-11-21T09:30:00Z").unwrap();
-    let said = of_item(item, now, Limits::default());
-    for said in &said {
-        match said {
-            Said::Break(finding) if finding.kind == BreakKind::UnreadableItem => {
+    let observed = of_item(item, now, Limits::default());
+    for observation in &observed {
+        match observation {
+            Observation::Break(finding) if finding.kind == BreakKind::UnreadableItem => {
                 let attribute = finding.found.trim_start_matches("no readable `").trim_end_matches('`');
                 return Err(ItemError::invalid(attribute));
             }
-            Said::Fact(_, Fact::Unread { attribute, .. }) => return Err(ItemError::invalid(attribute)),
-            Said::Fact(..) | Said::Break(_) => {}
+            Observation::Fact(fact) => {
+                if let GroupFact::Account(_, _, AccountFact::UnreadableBalance { attribute, .. }) = &fact.content {
+                    return Err(ItemError::invalid(attribute));
+                }
+            }
+            Observation::Break(_) => {}
         }
     }
-    Ok(format!("{said:?}"))
+    Ok(format!("{observed:?}"))
 }
 
 /// One value of each type but the given value's.
@@ -182,7 +186,7 @@ fn value_at(item: &Item, path: &[String]) -> Value {
 const KEYS: [&str; 6] = [attr::PK, attr::SK, attr::DUE_PK, attr::DUE_SK, attr::OWNER_PK, attr::OWNER_SK];
 
 /// Every stored record of the vectors, one of each set of attributes, and those that no vector has.
-fn records() -> Vec<Item> {
+pub(crate) fn records() -> Vec<Item> {
     let mut records = BTreeMap::new();
     let mut take = |item: &Json| {
         let item = wire::item_from_json(item);

@@ -14,6 +14,9 @@ use crate::personal::FreeText;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 
+/// The one state of a card that is stored: it is in use, frozen or not.
+pub(crate) const CARD_ACTIVE: &str = "active";
+
 /// A stored card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardRecord {
@@ -23,7 +26,7 @@ pub struct CardRecord {
     pub owner: Option<CustomerId>,
     /// What is on it, in yen.
     pub balance: Balance,
-    /// `active` or later states of its life.
+    /// `active`.
     pub state: String,
     /// Whether its owner or the operator has frozen it.
     pub frozen: bool,
@@ -82,7 +85,7 @@ pub fn plan_issue(
     let mut item = Item::from([
         ("card_id".to_owned(), Value::s(card)),
         (attr::BALANCE.to_owned(), Value::int(0)),
-        ("state".to_owned(), Value::s("active")),
+        ("state".to_owned(), Value::s(CARD_ACTIVE)),
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);

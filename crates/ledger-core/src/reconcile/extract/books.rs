@@ -1,6 +1,6 @@
 //! Balances and settlements.
 
-use super::{Observation, Observations, StoredItem, num, nums, wrong};
+use super::{Observation, Observations, StoredItem, named, num, nums, wrong};
 use crate::account::Account;
 use crate::dynamo::{Item, ItemError, read};
 use crate::forms::SeenCorrections;
@@ -8,6 +8,7 @@ use crate::ids::{CardId, CustomerId, MerchantId, SettlementId};
 use crate::keys::{attr, sk};
 use crate::migration::Standing;
 use crate::money::{Amount, Asset};
+use crate::ops::card::CARD_ACTIVE;
 use crate::ops::crediting::merchant_delta;
 use crate::ops::settlement::returned::RETURNED_ID;
 use crate::ops::settlement::{Destination, Settlement};
@@ -32,7 +33,12 @@ pub(super) fn balance(at: &StoredItem<'_>) -> Observations {
 /// A stored-value card.
 pub(super) fn card(at: &StoredItem<'_>) -> Observations {
     let account = Account::Card(CardId::parse(at.id).map_err(|_| wrong(attr::PK))?);
-    Ok(vec![stored(at, account, Asset::Ecopay, BalanceItem::Own, at.item)])
+    let mut observed = vec![stored(at, account, Asset::Ecopay, BalanceItem::Own, at.item)];
+    // Its balance counts in every state.
+    if let Err(error) = named(at.item, "state", |state| (state == CARD_ACTIVE).then_some(())) {
+        observed.push(at.unreadable(&error));
+    }
+    Ok(observed)
 }
 
 /// A legacy item of a customer whose tenant leaves that model: which balances it has, and their amounts.

@@ -189,6 +189,8 @@ pub(super) fn reference(at: &StoredItem<'_>) -> Observations {
 
 /// An idempotency marker: the entry that it names, and whether it has been in flight for too long.
 pub(super) fn marker(at: &StoredItem<'_>) -> Observations {
+    let operation = named(at.item, "operation", Operation::parse)?;
+    at.check_key("operation", operation, at.marked_operation().unwrap_or_default())?;
     let mut observed = reference_by(at, &at.shown(), "entry_id", "entry_home")?;
     match named(at.item, "state", StoredState::parse)? {
         StoredState::InFlight(Phase::InFlight | Phase::FailedRetry) => {

@@ -161,10 +161,15 @@ impl StoredItem<'_> {
 
     /// The item's name without what a client or a person has written: a marker's key may be anything.
     fn shown(&self) -> String {
-        match self.sk.strip_prefix(MARKER).and_then(|rest| rest.split('#').next()) {
+        match self.marked_operation() {
             Some(operation) => format!("{} marker of {operation}", self.owner()),
             None => format!("{} {}", self.owner(), self.sk),
         }
+    }
+
+    /// The operation in the sort key of a marker.
+    fn marked_operation(&self) -> Option<&str> {
+        self.sk.strip_prefix(MARKER)?.split('#').next()
     }
 
     fn since(&self, attribute: &str) -> Result<Timestamp, ItemError> {

@@ -1,72 +1,150 @@
 //! Settlements, by themselves and against the payment provider.
 
 use super::*;
+use crate::operation::Operation;
+use crate::ops::settlement::SettlementState as S;
+use crate::psp::PayoutStatus;
 
-#[test]
-fn a_settlement_is_what_its_records_add_up_to() {
-    let of = |facts: &[Fact]| kinds(&group(&format!("settlement/{ID}")), facts, &scope());
-    let settlement = |state: &str, records: i64, taken: &str| Fact::Settlement {
-        merchant: format!("merchant:{ID}"),
-        state: state.to_owned(),
+fn of(facts: &[SettlementFact], scope: &Scope) -> Vec<&'static str> {
+    kinds(&group(&format!("settlement/{ID}")), facts, scope)
+}
+
+fn totals(all: &[(SettledSide, &str)]) -> SettledSums {
+    let sum = |side| SettledSum { side, asset: Asset::Ecopay };
+    all.iter().map(|(side, number)| (sum(*side), num(number))).collect()
+}
+
+fn step(step: SettlementStep, out: &str) -> SettlementFact {
+    let home = Account::Merchant(merchant_id());
+    SettlementFact::Entry(SettlementEntry { home, step, out: num(out) })
+}
+
+fn stamp(delta: &str, came_back: bool) -> SettlementFact {
+    SettlementFact::Stamp(Stamp { merchant: merchant_id(), delta: nums(&[("ECOPAY", delta)]), came_back })
+}
+
+/// A settlement of 80: three records, of which one was refunded, paid by bank.
+fn by_bank(state: S, records: i64, taken: &str) -> SettlementFact {
+    SettlementFact::Record(RecordedSettlement {
+        merchant: merchant_id(),
+        state,
         records,
-        totals: nums(&[("taken ECOPAY", taken), ("refunded ECOPAY", "20")]),
-        parts: [num("80"), num("3"), num("1"), num("76")],
+        totals: totals(&[(SettledSide::Taken, taken), (SettledSide::Refunded, "20")]),
+        net: num("80"),
+        fee: num("3"),
+        tax: num("1"),
+        payable: num("76"),
         provider_paid_at: None,
-    };
-    let merchant = || format!("merchant:{ID}");
-    let stamped =
-        |delta: &str| Fact::Stamped { merchant: merchant(), delta: nums(&[("ECOPAY", delta)]), came_back: false };
-    let paid = |out: &str| Fact::SettlementEntry { operation: "settlement_payout".to_owned(), out: num(out) };
-    let records = [stamped("60"), stamped("40"), stamped("-20")];
-    let with = |rest: &[Fact]| of(&[&records[..], rest].concat());
-    assert!(with(&[settlement("held", 3, "100")]).is_empty());
-    assert!(with(&[settlement("paid", 3, "100"), paid("76")]).is_empty());
-    assert_eq!(with(&[settlement("held", 2, "100")]), ["settlement_differs"]);
-    assert_eq!(with(&[settlement("held", 3, "101")]), ["settlement_differs"]);
-    assert_eq!(with(&[settlement("paid", 3, "100")]), ["settlement_differs"], "never posted");
-    assert_eq!(with(&[settlement("held", 3, "100"), paid("76")]), ["settlement_differs"], "posted and not paid");
-    assert_eq!(with(&[]), ["settlement_differs"], "of no settlement");
-    let returned = || Fact::SettlementEntry { operation: "settlement_returned".to_owned(), out: Num::ZERO };
-    assert!(with(&[settlement("returned", 3, "100"), paid("76"), returned()]).is_empty());
-    assert_eq!(with(&[settlement("returned", 3, "100"), paid("76")]), ["settlement_differs"], "never given back");
-    assert_eq!(with(&[settlement("paid", 3, "100"), paid("76"), returned()]), ["settlement_differs"]);
+    })
+}
+
+/// A settlement of what came back of another, paid by the provider.
+fn by_provider(state: S) -> SettlementFact {
+    SettlementFact::Record(RecordedSettlement {
+        merchant: merchant_id(),
+        state,
+        records: 1,
+        totals: totals(&[(SettledSide::CameBack, "76")]),
+        net: num("76"),
+        fee: Num::ZERO,
+        tax: Num::ZERO,
+        payable: num("76"),
+        provider_paid_at: Some(50),
+    })
+}
+
+fn with_records(rest: &[SettlementFact]) -> Vec<&'static str> {
+    of(&[&[stamp("60", false), stamp("40", false), stamp("-20", false)], rest].concat(), &scope())
 }
 
 #[test]
-fn what_the_provider_pays_merchants_is_what_settlements_say() {
-    let listed = Some((Timestamp::from_millis(0), Timestamp::from_millis(100)));
-    let asked = Scope { listed, ..scope() };
-    let merchant = || format!("merchant:{ID}");
-    let settlement = |state: &str| Fact::Settlement {
-        merchant: merchant(),
-        state: state.to_owned(),
-        records: 1,
-        totals: nums(&[("came_back ECOPAY", "76")]),
-        parts: [num("76"), Num::ZERO, Num::ZERO, num("76")],
-        provider_paid_at: Some(50),
+fn settlement_other_than_its_records_add_up_to_is_a_break() {
+    let paid = |out: &str| step(SettlementStep::Payout, out);
+    assert!(with_records(&[by_bank(S::Held, 3, "100")]).is_empty());
+    assert!(with_records(&[by_bank(S::Paid, 3, "100"), paid("76")]).is_empty());
+    assert_eq!(with_records(&[by_bank(S::Held, 2, "100")]), ["settlement_differs"]);
+    assert_eq!(with_records(&[by_bank(S::Held, 3, "101")]), ["settlement_differs"]);
+    assert_eq!(with_records(&[by_bank(S::Paid, 3, "100")]), ["settlement_differs"], "never posted");
+    assert_eq!(with_records(&[by_bank(S::Held, 3, "100"), paid("76")]), ["settlement_differs"], "posted and not paid");
+    assert_eq!(with_records(&[]), ["settlement_differs"], "of no settlement");
+    let returned = || step(SettlementStep::Returned, "0");
+    assert!(with_records(&[by_bank(S::Returned, 3, "100"), paid("76"), returned()]).is_empty());
+    assert_eq!(with_records(&[by_bank(S::Returned, 3, "100"), paid("76")]), ["settlement_differs"], "never given back");
+    assert_eq!(with_records(&[by_bank(S::Paid, 3, "100"), paid("76"), returned()]), ["settlement_differs"]);
+    let two = [by_bank(S::Held, 3, "100"), by_bank(S::Undone, 3, "100")];
+    assert_eq!(with_records(&two), ["settlement_differs"], "two records");
+}
+
+#[test]
+fn payouts_of_the_provider_other_than_settlements_say_are_breaks() {
+    let payout = |id: &str, amount: &str, status| {
+        let (id, amount) = (psp_id(id), num(amount));
+        SettlementFact::ProviderPayout(ProviderPayout { id, merchant: merchant_id(), amount, status })
     };
-    let payout = |id: &str, amount: &str, failed: bool| Fact::PaidOut {
-        id: id.to_owned(),
-        merchant: merchant(),
-        amount: num(amount),
-        failed,
+    let (sent, failed) = (PayoutStatus::Sent, PayoutStatus::Failed);
+    let paid = || step(SettlementStep::Payout, "76");
+    let returned = || step(SettlementStep::Returned, "0");
+    let with = |rest: &[SettlementFact], scope: &Scope| of(&[&[stamp("76", true)], rest].concat(), scope);
+    let one = || payout("po_1", "76", sent);
+    let asked = asked();
+    assert!(with(&[by_provider(S::Paid), paid(), one()], &asked).is_empty());
+    assert!(with(&[by_provider(S::Paid), paid()], &scope()).is_empty(), "the provider was not asked");
+    assert_eq!(with(&[by_provider(S::Paid), paid()], &asked), ["payout_missing"]);
+    assert_eq!(with(&[by_provider(S::Paid), paid(), payout("po_1", "76", failed)], &asked), ["payout_missing"]);
+    assert_eq!(with(&[by_provider(S::Paid), paid(), payout("po_1", "77", sent)], &asked), ["payout_differs"]);
+    assert_eq!(with(&[by_provider(S::Paid), paid(), one(), payout("po_2", "76", sent)], &asked), ["payout_differs"]);
+    assert!(with(&[by_provider(S::Paying), one()], &asked).is_empty());
+    assert_eq!(with(&[by_provider(S::Charged), one()], &asked), ["payout_differs"], "never asked for");
+    let back = payout("po_1", "76", failed);
+    assert!(with(&[by_provider(S::Returned), paid(), returned(), back], &asked).is_empty());
+    assert_eq!(with(&[by_provider(S::Returned), paid(), returned(), one()], &asked), ["payout_differs"], "it did not");
+    assert_eq!(of(&[one()], &asked), ["payout_differs"], "of no settlement");
+    let elsewhere = match one() {
+        SettlementFact::ProviderPayout(payout) => {
+            SettlementFact::ProviderPayout(ProviderPayout { merchant: MerchantId::parse(OTHER).unwrap(), ..payout })
+        }
+        other => panic!("{other:?}"),
     };
-    let paid = || Fact::SettlementEntry { operation: "settlement_payout".to_owned(), out: num("76") };
-    let returned = || Fact::SettlementEntry { operation: "settlement_returned".to_owned(), out: Num::ZERO };
-    let took = || Fact::Stamped { merchant: merchant(), delta: nums(&[("ECOPAY", "76")]), came_back: true };
-    let with =
-        |rest: &[Fact], scope: &Scope| kinds(&group(&format!("settlement/{ID}")), &[&[took()], rest].concat(), scope);
-    let one = || payout("po_1", "76", false);
-    assert!(with(&[settlement("paid"), paid(), one()], &asked).is_empty());
-    assert!(with(&[settlement("paid"), paid()], &scope()).is_empty(), "nobody was asked");
-    assert_eq!(with(&[settlement("paid"), paid()], &asked), ["payout_missing"]);
-    assert_eq!(with(&[settlement("paid"), paid(), payout("po_1", "76", true)], &asked), ["payout_missing"], "failed");
-    assert_eq!(with(&[settlement("paid"), paid(), payout("po_1", "77", false)], &asked), ["payout_differs"]);
-    assert_eq!(with(&[settlement("paid"), paid(), one(), payout("po_2", "76", false)], &asked), ["payout_differs"]);
-    assert!(with(&[settlement("paying"), one()], &asked).is_empty());
-    assert_eq!(with(&[settlement("charged"), one()], &asked), ["payout_differs"], "never asked for");
-    assert!(with(&[settlement("returned"), paid(), returned(), payout("po_1", "76", true)], &asked).is_empty());
-    assert_eq!(with(&[settlement("returned"), paid(), returned(), one()], &asked), ["payout_differs"], "it did not");
-    let alone = kinds(&group(&format!("settlement/{ID}")), &[one()], &asked);
-    assert_eq!(alone, ["payout_differs"], "of no settlement");
+    assert_eq!(with(&[by_provider(S::Paid), paid(), elsewhere], &asked), ["payout_differs"], "to another");
+}
+
+/// For every state, what must have been posted and what the provider may have.
+#[test]
+fn each_state_of_a_settlement_fits_one_set_of_facts() {
+    for state in S::ALL {
+        let (is_paid, is_returned) = (matches!(state, S::Paid | S::Returned), state == S::Returned);
+        for (payouts, returns) in [(0, 0), (1, 0), (1, 1), (0, 1), (2, 0)] {
+            let mut facts = vec![by_bank(state, 3, "100")];
+            facts.extend((0..payouts).map(|_| step(SettlementStep::Payout, "76")));
+            facts.extend((0..returns).map(|_| step(SettlementStep::ReturnApproved, "0")));
+            let fits = payouts == i32::from(is_paid) && returns == i32::from(is_returned);
+            let found = with_records(&facts);
+            assert_eq!(found.is_empty(), fits, "{state} {payouts} {returns}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn settlement_with_foreign_facts_is_a_break() {
+    let merchant = MerchantId::parse(OTHER).unwrap();
+    let of_another = Stamp { merchant, delta: nums(&[("ECOPAY", "60")]), came_back: false };
+    let records = [SettlementFact::Stamp(of_another), stamp("40", false), stamp("-20", false)];
+    let found =
+        found(&group(&format!("settlement/{ID}")), &[&records[..], &[by_bank(S::Held, 3, "100")]].concat(), &scope());
+    assert_eq!(found[0].kind, BreakKind::SettlementDiffers);
+    assert!(found[0].evidence.contains(&format!("merchant:{OTHER}")), "where it is read again: {found:?}");
+    let unknown = step(SettlementStep::Unknown(Operation::Pay), "0");
+    assert_eq!(with_records(&[by_bank(S::Held, 3, "100"), unknown.clone()]), ["settlement_differs"]);
+    assert_eq!(of(&[unknown], &scope()), ["settlement_differs"], "an entry alone");
+    let of_wallet = SettlementEntry { home: wallet(), step: SettlementStep::Hold, out: Num::ZERO };
+    let of_wallet = SettlementFact::Entry(of_wallet);
+    assert_eq!(with_records(&[by_bank(S::Held, 3, "100"), of_wallet]), ["settlement_differs"]);
+}
+
+#[test]
+fn every_operation_that_moves_merchants_is_a_step() {
+    for operation in Operation::ALL {
+        let is_known = SettlementStep::of(*operation) != SettlementStep::Unknown(*operation);
+        assert_eq!(is_known, Operation::MOVING_MERCHANTS.contains(operation), "{operation}");
+    }
 }

@@ -40,29 +40,34 @@ fn without(mut item: Item, name: &str) -> Item {
     item
 }
 
-fn said(items: &[Item]) -> Vec<Said> {
+fn observed(items: &[Item]) -> Vec<Observation> {
     let now = Timestamp::parse("2026-01-01T01:00:00Z").unwrap();
     items.iter().flat_map(|item| of_item(item, now, Limits::default())).collect()
+}
+
+fn facts(items: &[Item]) -> Vec<Fact> {
+    let fact = |observation| match observation {
+        Observation::Fact(fact) => fact,
+        Observation::Break(finding) => panic!("{finding:?}"),
+    };
+    observed(items).into_iter().map(fact).collect()
 }
 
 /// What is found of an asset of a customer to whom `posted` was, in whichever order the items are read.
 fn found_of(asset: &str, posted_to: &str, items: &[Item]) -> Vec<&'static str> {
     let of = group(&format!("account/{}/{asset}", wallet()));
-    let mut facts = vec![posted(false, posted_to, 5)];
-    for said in said(items) {
-        match said {
-            Said::Fact(group, fact) if group == of => facts.push(fact),
-            Said::Fact(..) => {}
-            Said::Break(finding) => panic!("{finding:?}"),
-        }
-    }
+    let mut all = facts_of(&of, &[posted(false, posted_to, 5)]);
+    all.extend(facts(items).into_iter().filter(|fact| fact.group() == of));
     let scope = Scope { at_one_moment: true, ..scope() };
-    let found = kinds(&of, &facts, &scope);
-    facts.reverse();
-    assert_eq!(kinds(&of, &facts, &scope), found, "{facts:?}");
+    let names = |facts: &[Fact]| -> Vec<&'static str> {
+        fold(&of, facts.to_vec(), &scope).iter().map(|finding| finding.kind.name()).collect()
+    };
+    let found = names(&all);
+    all.reverse();
+    assert_eq!(names(&all), found, "{all:?}");
     // An export's facts are lines of text in between.
-    let lines = facts.iter().map(|fact| Group::read_line(&of.line(fact).unwrap()).unwrap().1);
-    assert_eq!(kinds(&of, &lines.collect::<Vec<_>>(), &scope), found, "{facts:?}");
+    let lines = all.iter().map(|fact| Fact::parse_line(&fact.line().unwrap()).unwrap());
+    assert_eq!(names(&lines.collect::<Vec<_>>()), found, "{all:?}");
     found
 }
 
@@ -77,17 +82,10 @@ fn a_balance_item_is_the_balance_where_there_is_no_other() {
     assert_eq!(found(&[own(-5, -5)]), ["negative_balance", "balance_differs"]);
     assert_eq!(found(&[item("BALANCE#ECOPAY", &[])]), ["unreadable_item", "balance_differs"]);
     assert_eq!(found(&[]), ["balance_differs"]);
-    let unread = fold(&money_of(wallet()), said(&[item("BALANCE#ECOPAY", &[])]).into_iter().map(fact), &scope());
+    let unread = fold(&money_of(wallet()), facts(&[item("BALANCE#ECOPAY", &[])]), &scope());
     let [finding] = &unread[..] else { panic!("{unread:?}") };
     assert_eq!(finding.subject, format!("customer:{ID} BALANCE#ECOPAY"));
     assert_eq!((finding.found.as_str(), finding.evidence.len()), ("no readable `balance`", 1));
-}
-
-fn fact(said: Said) -> Fact {
-    match said {
-        Said::Fact(_, fact) => fact,
-        Said::Break(finding) => panic!("{finding:?}"),
-    }
 }
 
 #[test]
@@ -122,7 +120,7 @@ fn the_balance_item_is_the_balance_where_the_god_record_says_so_or_says_nothing(
 #[test]
 fn whom_the_ledger_has_not_taken_over_has_no_books() {
     let raw = without(without(record("legacy", 70), "fence_phase"), "truth_money");
-    assert!(said(std::slice::from_ref(&raw)).is_empty());
+    assert!(observed(std::slice::from_ref(&raw)).is_empty());
     // But who has books and no balance has lost it.
     assert_eq!(found(&[raw]), ["balance_differs"]);
 }
@@ -161,8 +159,8 @@ fn regional_currencies_stand_in_a_map() {
 
 #[test]
 fn a_god_record_that_does_not_say_where_is_a_break() {
-    let said = said(&[record("elsewhere", 5)]);
-    let [Said::Break(finding)] = &said[..] else { panic!("{said:?}") };
+    let observed = observed(&[record("elsewhere", 5)]);
+    let [Observation::Break(finding)] = &observed[..] else { panic!("{observed:?}") };
     assert_eq!((finding.kind, finding.found.as_str()), (BreakKind::UnreadableItem, "no readable `truth_money`"));
     assert_eq!(finding.subject, format!("customer:{ID} customer"));
 }
@@ -173,15 +171,22 @@ fn what_happened_before_the_books_names_no_entry() {
     let foreign = item("history#1700000000000#pay", &[int("amount", -500)]);
     let (key, made) = reference(&foreign).unwrap();
     assert_eq!(key.pk(), partition.as_str());
-    assert!(said(&[foreign, made.clone()]).is_empty());
+    assert!(observed(&[foreign, made.clone()]).is_empty());
     // One that names an entry is held to it.
     let mut named = made;
     let home = Value::S(wallet().to_string());
-    for (name, value) in [("home", home), ("principal", Value::s("customer")), ("idempotency_key", Value::s("k"))] {
+    for (name, value) in [
+        ("home", home.clone()),
+        ("operation", Value::s("pay")),
+        ("principal", home),
+        ("idempotency_key", Value::s("k")),
+    ] {
         named.insert(name.to_owned(), value);
     }
     let id = TransactionId::parse(crate::dynamo::read::text(&named, "transaction_id").unwrap()).unwrap();
-    let [Said::Fact(group, fact)] = &said(&[named])[..] else { panic!() };
-    assert_eq!(group.subject, Subject::Transaction(id));
-    assert_eq!(kinds(group, std::slice::from_ref(fact), &scope()), ["entry_missing"]);
+    let facts = facts(&[named]);
+    let [fact] = &facts[..] else { panic!("{facts:?}") };
+    assert_eq!(fact.group().subject, Subject::Entry(id));
+    let found = fold(&fact.group(), facts.clone(), &scope());
+    assert_eq!(found[0].kind, BreakKind::EntryMissing);
 }

@@ -1,0 +1,110 @@
+//! Payments: their records, refunds, holds and entries, and every state of each.
+
+use super::*;
+use crate::ops::PaymentState as S;
+use crate::ops::ReturnKind;
+
+fn of(facts: &[PaymentFact]) -> Vec<&'static str> {
+    kinds(&group(&format!("payment/{ID}")), facts, &scope())
+}
+
+fn money(number: &str) -> Nums {
+    if number.is_empty() || number == "0" { Nums::new() } else { nums(&[("ECOPAY", number)]) }
+}
+
+fn record(state: S, captured: &str, refundable: &str, has_hold: bool) -> RecordedPayment {
+    RecordedPayment {
+        state,
+        merchant: merchant_id(),
+        payer: wallet(),
+        entry: transaction(1),
+        authorized: if has_hold { money("100") } else { Nums::new() },
+        captured: money(captured),
+        refundable: money(refundable),
+        delta: money(captured),
+        has_hold,
+    }
+}
+
+fn payment(state: S, captured: &str, refundable: &str, has_hold: bool) -> PaymentFact {
+    PaymentFact::Record(record(state, captured, refundable, has_hold))
+}
+
+fn moved(entry: u8, delta: &[(&str, &str)]) -> PaymentFact {
+    PaymentFact::Entry(PaymentEntry { entry: transaction(entry), home: wallet(), delta: nums(delta) })
+}
+
+fn returned(entry: u8, delta: &str, kind: ReturnKind) -> PaymentFact {
+    let delta = nums(&[("ECOPAY", delta)]);
+    PaymentFact::Return(RecordedReturn { id: refund_id(), kind, entry: transaction(entry), delta })
+}
+
+fn hold(state: S, held: &str) -> PaymentFact {
+    PaymentFact::Hold(RecordedHold { state, payer: wallet(), held: nums(&[("ECOPAY", held)]) })
+}
+
+#[test]
+fn payment_other_than_its_refunds_and_entries_leave_is_a_break() {
+    let (paid, paid_to) = (payment(S::Captured, "100", "100", false), moved(1, &[("ECOPAY", "100")]));
+    assert!(of(&[paid.clone(), paid_to.clone()]).is_empty());
+    let back = [returned(2, "-40", ReturnKind::Refund), moved(2, &[("ECOPAY", "-40")])];
+    let partly = payment(S::PartiallyRefunded, "100", "60", false);
+    assert!(of(&[&[partly.clone(), paid_to.clone()], &back[..]].concat()).is_empty());
+    assert_eq!(of(&[&[paid.clone(), paid_to.clone()], &back[..]].concat()), ["payment_differs"]);
+    assert_eq!(of(&[partly, paid_to.clone()]), ["payment_differs"]);
+    assert_eq!(of(&[payment(S::Refunded, "100", "100", false), paid_to.clone()]), ["payment_differs"]);
+    let whole = [returned(2, "-100", ReturnKind::Refund), moved(2, &[("ECOPAY", "-100")])];
+    assert!(of(&[&[payment(S::Refunded, "100", "0", false), paid_to.clone()], &whole[..]].concat()).is_empty());
+    assert_eq!(of(&[paid.clone(), moved(1, &[("ECOPAY", "99")])]), ["credit_differs"]);
+    assert_eq!(of(&[paid, paid_to.clone(), moved(3, &[("ECOPAY", "1")])]), ["credit_differs"]);
+    assert_eq!(of(&[paid_to]), ["payment_missing"]);
+}
+
+#[test]
+fn hold_other_than_its_payment_says_is_a_break() {
+    let authorized = payment(S::Authorized, "", "", true);
+    assert!(of(&[authorized.clone(), hold(S::Authorized, "100"), moved(1, &[])]).is_empty());
+    assert_eq!(of(&[hold(S::Authorized, "100"), moved(1, &[])]), ["hold_without_payment"]);
+    assert_eq!(of(std::slice::from_ref(&authorized)), ["hold_differs"]);
+    assert_eq!(of(&[authorized.clone(), hold(S::Canceled, "100")]), ["hold_differs"]);
+    assert_eq!(of(&[authorized.clone(), hold(S::Authorized, "99")]), ["hold_differs"]);
+    assert_eq!(of(&[authorized, hold(S::Authorized, "100"), hold(S::Captured, "100")]), ["hold_differs"], "two");
+    assert_eq!(of(&[payment(S::Captured, "100", "100", false), hold(S::Captured, "100")]), ["hold_differs"]);
+}
+
+/// Which states fit a payment of which nothing was captured, and one that was captured and not refunded.
+#[test]
+fn payment_in_any_other_state_is_a_break() {
+    for state in S::ALL {
+        let held = of(&[payment(state, "", "", true), hold(state, "100"), moved(1, &[])]);
+        let fits = matches!(state, S::Authorized | S::Canceled | S::Expired);
+        assert_eq!(held.is_empty(), fits, "{state}: {held:?}");
+        let paid = of(&[payment(state, "100", "100", false), moved(1, &[("ECOPAY", "100")])]);
+        assert_eq!(paid.is_empty(), state == S::Captured, "{state}: {paid:?}");
+        // The hold of a payment that was captured says so, whatever was refunded since.
+        let taken = of(&[payment(S::Captured, "100", "100", true), hold(state, "100"), moved(1, &[("ECOPAY", "100")])]);
+        assert_eq!(taken.is_empty(), state == S::Captured, "{state}: {taken:?}");
+    }
+}
+
+#[test]
+fn state_says_which_kind_of_return_there_was() {
+    for kind in ReturnKind::ALL {
+        let back = [returned(2, "-100", kind), moved(2, &[("ECOPAY", "-100")]), moved(1, &[("ECOPAY", "100")])];
+        let with = |state| of(&[&[payment(state, "100", "0", false)], &back[..]].concat());
+        let (refunded, reversed) = (with(S::Refunded), with(S::Reversed));
+        assert_eq!(reversed.is_empty(), kind == ReturnKind::PaymentReversal, "{kind:?}: {reversed:?}");
+        assert_eq!(refunded.is_empty(), kind != ReturnKind::PaymentReversal, "{kind:?}: {refunded:?}");
+    }
+}
+
+#[test]
+fn two_records_of_one_payment_are_a_break() {
+    let (paid, paid_to) = (payment(S::Captured, "100", "100", false), moved(1, &[("ECOPAY", "100")]));
+    assert!(of(&[paid.clone(), paid.clone(), paid_to.clone()]).is_empty(), "read twice");
+    let other = payment(S::Refunded, "100", "0", false);
+    assert_eq!(of(&[paid.clone(), other, paid_to.clone()]), ["payment_differs"]);
+    // A refund that names the payment's own entry owes otherwise than that entry posts.
+    let partly = payment(S::PartiallyRefunded, "100", "60", false);
+    assert_eq!(of(&[partly, paid_to, returned(1, "-40", ReturnKind::Refund)]), ["credit_differs"]);
+}
