@@ -4,6 +4,7 @@
 
 mod announced;
 mod export;
+mod foreign;
 mod leaving;
 mod load;
 mod machine;

@@ -14,7 +14,7 @@ use uuid::Uuid;
 pub(crate) type Found = BTreeSet<(String, String)>;
 
 /// Books with something of everything in them, in order.
-async fn stage(tenant: &str) -> Stage {
+pub(crate) async fn stage(tenant: &str) -> Stage {
     let stage = Stage::set(World::alone(tenant).await).await;
     let (customer, payment) = stage.paid("1000").await;
     let _ = stage.world.api.settle(&stage.merchant.refunds(&payment, "300")).await.good();

@@ -1,0 +1,294 @@
+//! Records in states and of kinds that the ledger does not know: each is a break, whichever group it belongs to, and
+//! stays one after the group has been read again.
+
+use super::export::{export, found as found_in, reconciled};
+use super::planted::{all, found, remove, stage};
+use ledger_runtime::settlement::Ended;
+use ledger_tests::http::World;
+use ledger_tests::http::books::{Books, Row, opt_text, s, text};
+use ledger_tests::http::settling::Settling;
+use ledger_tests::http::world::new_id;
+use serde_json::json;
+use std::time::Duration;
+
+/// An id that nothing has.
+const ABSENT: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
+
+/// One change past the ledger, and a break that it must lead to.
+struct Plant {
+    why: &'static str,
+    /// Rows that are written over what is there.
+    written: Vec<Row>,
+    /// Rows that are deleted.
+    deleted: Vec<Row>,
+    expected: (&'static str, String),
+}
+
+impl Plant {
+    fn new(why: &'static str, kind: &'static str, subject: impl Into<String>) -> Self {
+        Self { why, written: Vec::new(), deleted: Vec::new(), expected: (kind, subject.into()) }
+    }
+
+    /// A row that cannot be read any more, by one attribute.
+    fn unreadable(why: &'static str, row: &Row, attribute: &str, value: &str) -> Self {
+        Self::new(why, "unreadable_item", shown(row)).write(changed(row, attribute, value))
+    }
+
+    fn write(mut self, row: Row) -> Self {
+        self.written.push(row);
+        self
+    }
+
+    fn delete(mut self, row: &Row) -> Self {
+        self.deleted.push(row.clone());
+        self
+    }
+
+    /// Whether a run finds the break in the table, and in an export of it.
+    async fn is_found(&self, world: &World, books: &Books) -> Result<(), String> {
+        for row in &self.written {
+            world.plant(row.clone()).await;
+        }
+        for row in &self.deleted {
+            remove(world, row).await;
+        }
+        let report = world.reconciled().await;
+        let directory = export(&world.tenant, &world.books().await, |count| count);
+        let exported = found_in(&reconciled(&directory).await.expect("an export"));
+        let _ = std::fs::remove_dir_all(directory);
+        for row in &self.written {
+            match books.row(text(row, "uuid"), text(row, "type")) {
+                Some(original) => world.plant(original.clone()).await,
+                None => remove(world, row).await,
+            }
+        }
+        for row in &self.deleted {
+            world.plant(row.clone()).await;
+        }
+        let (kind, subject) = &self.expected;
+        let (expected, findings) = (found(kind, subject), all(&report, |_| true));
+        // An export is compared with nothing at the provider.
+        let is_in_export = kind.starts_with("provider_") || exported.is_superset(&expected);
+        if report["status"] == "breaks" && findings.is_superset(&expected) && is_in_export {
+            return Ok(());
+        }
+        Err(format!("{}: {kind} of {subject} is not in {} {findings:?}, {exported:?}", self.why, report["status"]))
+    }
+}
+
+/// Each is found, and without them the books are clean.
+async fn assert_found(world: &World, books: &Books, plants: Vec<Plant>) {
+    let mut missed = Vec::new();
+    for plant in plants {
+        missed.extend(plant.is_found(world, books).await.err());
+    }
+    assert!(missed.is_empty(), "{} were missed:\n{}", missed.len(), missed.join("\n"));
+    let report = world.reconciled().await;
+    assert_eq!(report["status"], "clean", "everything was put right: {report}");
+}
+
+fn changed(row: &Row, attribute: &str, value: &str) -> Row {
+    let mut row = row.clone();
+    row.insert(attribute.to_owned(), s(value));
+    row
+}
+
+/// A row's name in a report.
+fn shown(row: &Row) -> String {
+    let sk = text(row, "type");
+    match sk.strip_prefix("card_op_idem#").and_then(|rest| rest.split('#').next()) {
+        Some(operation) => format!("{} marker of {operation}", owner(row)),
+        None => format!("{} {sk}", owner(row)),
+    }
+}
+
+fn owner(row: &Row) -> String {
+    let mut parts = text(row, "uuid").splitn(3, '#').skip(1);
+    format!("{}:{}", parts.next().expect("a kind"), parts.next().expect("an id"))
+}
+
+fn subject(row: &Row, kind: &str) -> String {
+    format!("{kind}:{}", text(row, &format!("{kind}_id")))
+}
+
+/// The first row under a prefix that is as asked for.
+fn row<'a>(books: &'a Books, partition: &str, prefix: &'static str, is: impl Fn(&Row) -> bool) -> &'a Row {
+    let mut rows = books.under(prefix).filter(|(pk, _, row)| pk.split('#').nth(1) == Some(partition) && is(row));
+    rows.next().unwrap_or_else(|| panic!("no {prefix} of a {partition}")).2
+}
+
+fn entry<'a>(books: &'a Books, operation: &str) -> &'a Row {
+    row(books, "customer", "TXN#", |row| text(row, "operation") == operation)
+}
+
+/// An item of a kind that the ledger does not write, in the partition of `beside`.
+fn unknown_item(beside: &Row, sk: &str) -> Row {
+    Row::from([("uuid".to_owned(), beside["uuid"].clone()), ("type".to_owned(), s(sk))])
+}
+
+/// A dispute of a paid top-up, with its clawback.
+async fn disputed(world: &World) -> Books {
+    let customer = world.customer().await;
+    let topup = world.paid_topup(&customer, "900").await;
+    let _ = world.stripe(&format!("/payment_intents/{}/dispute", topup.intent), &json!({})).await;
+    for _ in 0..200 {
+        let books = world.books().await;
+        if books.under("CLAWBACK#").next().is_some() {
+            return books;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the dispute never arrives")
+}
+
+#[tokio::test]
+async fn record_in_an_unknown_state_is_unreadable() {
+    let stage = stage("foreign-states").await;
+    let books = disputed(&stage.world).await;
+    let any = |_: &Row| true;
+    let plants = vec![
+        Plant::unreadable("payment", row(&books, "payment", "PAYMENT", any), "state", "settled"),
+        Plant::unreadable("hold", row(&books, "payment", "HOLD", any), "state", "authorised"),
+        Plant::unreadable("refund", row(&books, "payment", "REFUND#", any), "kind", "chargeback"),
+        Plant::unreadable("top-up", row(&books, "topup", "TOPUP", any), "state", "paid"),
+        Plant::unreadable("refund of a top-up", row(&books, "topup", "REFUND#", any), "state", "done"),
+        Plant::unreadable("clawback", row(&books, "topup", "CLAWBACK#", any), "state", "lost"),
+        Plant::unreadable("entry", entry(&books, "pay"), "operation", "gift"),
+        Plant::unreadable("entry's status", entry(&books, "capture"), "payment_status", "taken"),
+        Plant::unreadable("entry's decision", entry(&books, "topup"), "decided", "maybe"),
+        Plant::unreadable("reference", row(&books, "customer", "TXNREF#", any), "operation", "gift"),
+        Plant::unreadable("reference's home", row(&books, "customer", "TXNREF#", any), "home", "wallet:1"),
+        Plant::unreadable("marker", row(&books, "customer", "card_op_idem#pay", any), "state", "LOST"),
+        Plant::unreadable("balance", row(&books, "customer", "BALANCE#ECOPAY", any), "corrected_at", "today"),
+        Plant::unreadable("marker's operation", row(&books, "customer", "card_op_idem#pay", any), "operation", "gift"),
+        Plant::unreadable("adjustment", row(&books, "tenant", "ADJUSTMENT#", any), "state", "posted"),
+        Plant::unreadable("card", row(&books, "card", "card", any), "state", "replaced"),
+    ];
+    assert_found(&stage.world, &books, plants).await;
+}
+
+#[tokio::test]
+async fn item_of_an_unknown_kind_is_unreadable() {
+    let stage = stage("foreign-kinds").await;
+    let books = stage.world.books().await;
+    let any = |_: &Row| true;
+    let payment = row(&books, "payment", "PAYMENT", any);
+    let tenant = &stage.world.tenant;
+    let of_wallet = changed(&unknown_item(payment, "PAYMENT"), "uuid", &format!("{tenant}#wallet#{}", new_id()));
+    let plants = [
+        (unknown_item(payment, "CHARGEBACK#1"), "CHARGEBACK"),
+        (unknown_item(payment, "HOLD#2"), "HOLD"),
+        (unknown_item(row(&books, "topup", "TOPUP", any), "VOUCHER"), "VOUCHER"),
+        (unknown_item(row(&books, "customer", "PROFILE", any), "LOAN#1"), "LOAN"),
+        (unknown_item(row(&books, "merchant", "PROFILE", any), "TOPUP"), "TOPUP"),
+        (unknown_item(row(&books, "card", "card", any), "BALANCE#ECOPAY"), "BALANCE"),
+        (unknown_item(row(&books, "tenant", "CONFIG", any), "ASSETS"), "ASSETS"),
+        (of_wallet, "PAYMENT"),
+    ];
+    let plants =
+        plants.map(|(row, shown)| Plant::new(shown, "unreadable_item", format!("{} {shown}", owner(&row))).write(row));
+    let mut plants = Vec::from(plants);
+    // A record that names another than its key does.
+    for (partition, prefix, attribute) in [
+        ("payment", "PAYMENT", "payment_id"),
+        ("payment", "HOLD", "payment_id"),
+        ("payment", "REFUND#", "refund_id"),
+        ("topup", "TOPUP", "topup_id"),
+        ("topup", "REFUND#", "topup_id"),
+        ("customer", "TXN#", "transaction_id"),
+        ("customer", "TXNREF#", "transaction_id"),
+    ] {
+        plants.push(Plant::unreadable(prefix, row(&books, partition, prefix, any), attribute, ABSENT));
+    }
+    assert_found(&stage.world, &books, plants).await;
+}
+
+#[tokio::test]
+async fn fact_without_its_record_is_a_break() {
+    let stage = stage("foreign-facts").await;
+    let books = disputed(&stage.world).await;
+    let any = |_: &Row| true;
+    let has_entry = |row: &Row| opt_text(row, "entry_id").is_some();
+    let transaction = |row: &Row| subject(row, "transaction");
+    let reference = row(&books, "customer", "TXNREF#", any);
+    let marker = row(&books, "customer", "card_op_idem#pay", has_entry);
+    let adjustment = row(&books, "tenant", "ADJUSTMENT#", |row| opt_text(row, "transaction_id").is_some());
+    let event = row(&books, "stripe_event", "event", has_entry);
+    let elsewhere = format!("customer:{}", new_id());
+    let with_refund = row(&books, "topup", "REFUND#", any);
+    let disputed = row(&books, "topup", "CLAWBACK#", any);
+    let topup = |of: &Row| row(&books, "topup", "TOPUP", |row| text(row, "topup_id") == text(of, "topup_id"));
+    let topup_entry = entry(&books, "topup");
+    let foreign_step = |operation: &str| changed(topup_entry, "operation", operation);
+    let plants = vec![
+        Plant::new("reference", "entry_differs", transaction(reference)).write(changed(reference, "operation", "pay")),
+        Plant::new("marker", "entry_differs", format!("transaction:{}", text(marker, "entry_id"))).write(changed(
+            marker,
+            "entry_home",
+            &elsewhere,
+        )),
+        Plant::new("adjustment", "entry_differs", transaction(adjustment))
+            .write(changed(adjustment, "account", &elsewhere)),
+        Plant::new("event", "entry_differs", format!("transaction:{}", text(event, "entry_id"))).write(changed(
+            event,
+            "entry_home",
+            &elsewhere,
+        )),
+        Plant::new("marker of no entry", "entry_missing", format!("transaction:{ABSENT}"))
+            .write(changed(marker, "entry_id", ABSENT)),
+        Plant::new("top-up", "topup_missing", subject(topup(disputed), "topup"))
+            .delete(topup(disputed))
+            .delete(disputed),
+        Plant::new("top-up and its refund", "topup_missing", subject(topup(with_refund), "topup"))
+            .delete(topup(with_refund))
+            .delete(with_refund),
+        Plant::new("refund of a top-up", "topup_differs", subject(with_refund, "topup")).delete(with_refund),
+        Plant::new("refund of a top-up at the provider", "provider_refund_differs", subject(with_refund, "topup"))
+            .delete(with_refund),
+        Plant::new("clawback", "topup_differs", subject(disputed, "topup")).delete(disputed),
+        Plant::new("step of no top-up", "topup_differs", subject(topup_entry, "topup")).write(foreign_step("grant")),
+        Plant::new("payment", "payment_missing", subject(row(&books, "payment", "REFUND#", any), "payment"))
+            .delete(row(&books, "payment", "PAYMENT", |row| text(row, "state") == "partially_refunded")),
+    ];
+    assert_found(&stage.world, &books, plants).await;
+}
+
+#[tokio::test]
+async fn settlement_with_foreign_facts_is_a_break() {
+    let shop = Settling::by_stripe("foreign-settlement").await;
+    shop.take("3000").await;
+    shop.credit().await;
+    let at = shop.close().await;
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+    let later = shop.take("700").await;
+    shop.credit().await;
+    let world = &shop.world;
+    let books = world.books().await;
+    let any = |_: &Row| true;
+    let settlement = row(&books, "merchant", "SETTLEMENT#", any);
+    let paid = row(&books, "merchant", "TXN#", |row| text(row, "operation") == "settlement_payout");
+    let stamped = row(&books, "payment", "PAYMENT", |row| opt_text(row, "settlement_id").is_some());
+    let later = row(&books, "payment", "PAYMENT", |row| text(row, "payment_id") == later);
+    let mut unstamped = stamped.clone();
+    let _ = unstamped.remove("settlement_id");
+    let of = || subject(settlement, "settlement");
+    let plants = vec![
+        Plant::unreadable("state", settlement, "state", "sent"),
+        Plant::unreadable("another's key", settlement, "settlement_id", &new_id()),
+        Plant::unreadable("another merchant", settlement, "merchant_id", &new_id()),
+        Plant::new("no record", "settlement_differs", of()).delete(settlement),
+        Plant::new("entries alone", "settlement_differs", of()).delete(settlement).write(unstamped),
+        Plant::new("foreign entry", "settlement_differs", of()).write(changed(paid, "operation", "pay")),
+        Plant::new("stamp of another merchant", "settlement_differs", of()).write(changed(
+            stamped,
+            "merchant_id",
+            &new_id(),
+        )),
+        Plant::new("record of no list", "settlement_differs", of()).write(changed(
+            later,
+            "settlement_id",
+            text(settlement, "settlement_id"),
+        )),
+    ];
+    assert_found(world, &books, plants).await;
+}
