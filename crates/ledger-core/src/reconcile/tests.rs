@@ -46,10 +46,8 @@ in_group! {
 
 impl InGroup for AccountFact {
     fn in_group(self, subject: &Subject) -> GroupFact {
-        match subject {
-            Subject::Account(account, asset) => GroupFact::Account(*account, asset.clone(), self),
-            other => panic!("{self:?} is of no {other:?}"),
-        }
+        let Subject::Account(account, asset) = subject else { panic!("{self:?} is of no {subject:?}") };
+        GroupFact::Account(*account, asset.clone(), self)
     }
 }
 

@@ -99,12 +99,9 @@ fn payouts_of_the_provider_other_than_settlements_say_are_breaks() {
     assert!(with(&[by_provider(S::Returned), paid(), returned(), back], &asked).is_empty());
     assert_eq!(with(&[by_provider(S::Returned), paid(), returned(), one()], &asked), ["payout_differs"], "it did not");
     assert_eq!(of(&[one()], &asked), ["payout_differs"], "of no settlement");
-    let elsewhere = match one() {
-        SettlementFact::ProviderPayout(payout) => {
-            SettlementFact::ProviderPayout(ProviderPayout { merchant: MerchantId::parse(OTHER).unwrap(), ..payout })
-        }
-        other => panic!("{other:?}"),
-    };
+    let SettlementFact::ProviderPayout(payout) = one() else { panic!("another fact") };
+    let elsewhere =
+        SettlementFact::ProviderPayout(ProviderPayout { merchant: MerchantId::parse(OTHER).unwrap(), ..payout });
     assert_eq!(with(&[by_provider(S::Paid), paid(), elsewhere], &asked), ["payout_differs"], "to another");
 }
 
