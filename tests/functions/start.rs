@@ -1,5 +1,5 @@
 //! Each function without its environment says in one line what is missing, and ends. For this test cargo builds the
-//! functions' binaries, which `tests/tests/lambda.rs` runs.
+//! functions' binaries, which `tests/tests/processes/lambda.rs` runs.
 
 use std::process::Command;
 

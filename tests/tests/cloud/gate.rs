@@ -1,0 +1,146 @@
+//! The gate between functions and their store refuses as AWS does: what the role of the function that
+//! calls does not allow, what DynamoDB itself refuses, and only that.
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::ids::Tenant;
+use ledger_core::{keys, reads};
+use ledger_local::stack::TABLE_DEFAULT;
+use ledger_runtime::dynamo::ReadError;
+use ledger_runtime::problem::Problem;
+use ledger_tests::cloud::{gate, proxy};
+use ledger_tests::http::{Host, World, host};
+use ledger_tests::rules::cases::{self, Case, Request};
+
+fn slug(world: &World) -> Tenant {
+    Tenant::parse(&world.tenant).expect("a slug")
+}
+
+#[tokio::test]
+async fn a_call_needs_the_role_of_its_function() {
+    let world = World::new("gate").await;
+    let tenant = slug(&world);
+    let query = reads::audit_records(&tenant, None);
+    let query = || world.app.dynamo().query(&query);
+    // Who credits has no business in a partition; the operator's face lists the audit there.
+    let denied = gate::as_function("crediting", query()).await;
+    assert_eq!(denied, Err(ReadError::Refused("AccessDeniedException".to_owned())));
+    assert!(gate::as_function("admin", query()).await.is_ok());
+    assert!(gate::as_test(query()).await.is_ok());
+    let refused = gate::record().refused;
+    assert!(refused.iter().any(|line| line.starts_with("crediting: Query: dynamodb:Query on ")), "{refused:?}");
+    // A function that the template does not have may do nothing.
+    let nobody = gate::as_function("nobody", query()).await;
+    assert_eq!(nobody, Err(ReadError::Refused("AccessDeniedException".to_owned())));
+}
+
+/// As a client would see it: what a function may not do ends in its own answer to that.
+#[tokio::test]
+async fn a_refusal_is_what_aws_would_answer() {
+    let world = World::new("gate-refusal").await;
+    let tenant = slug(&world);
+    // A run of the worker that makes its calls under another function's role, which has no such index.
+    let problem: Problem = gate::as_function("terminal", jobs::run_due(&world.app, &tenant)).await.unwrap_err();
+    assert_eq!(problem.status().as_u16(), 500, "{problem:?}");
+    assert!(world.run_jobs().await.is_ok());
+}
+
+/// The read that three workers once made. The embedded engine answers it, and DynamoDB never did.
+#[tokio::test]
+async fn a_read_of_due_work_from_an_empty_bound_is_refused() {
+    let world = World::new("gate-empty-bound").await;
+    let partition = format!("{}#due#0", world.tenant);
+    let read = async |client: &Client, low: &str| {
+        let value = |text: &str| AttributeValue::S(text.to_owned());
+        let query = client.query().table_name(TABLE_DEFAULT).index_name(keys::INDEX_DUE);
+        let query = query.key_condition_expression("due_pk = :pk AND due_sk BETWEEN :low AND :high");
+        let query = query.expression_attribute_values(":pk", value(&partition));
+        let query =
+            query.expression_attribute_values(":low", value(low)).expression_attribute_values(":high", value("~"));
+        query.send().await.map_err(|error| (error.code().map(str::to_owned), error.message().map(str::to_owned)))
+    };
+    let host = Host::fresh();
+    let gated = host::functions_client(host.stack().dynamodb_url()).await;
+    let expected = "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain \
+                    an empty string value. Key: due_sk";
+    let refused = (Some("ValidationException".to_owned()), Some(expected.to_owned()));
+    assert_eq!(gate::as_function("jobs", read(&gated, "")).await.expect_err("an empty bound"), refused);
+    assert_eq!(gate::as_test(read(&gated, "")).await.expect_err("an empty bound"), refused);
+    assert!(gate::as_function("jobs", read(&gated, "!")).await.is_ok());
+    let bare = host::client(host.stack().dynamodb_url()).await;
+    assert!(read(&bare, "").await.is_ok(), "the embedded engine refuses it by itself");
+    let invalid = gate::record().invalid;
+    assert!(invalid.iter().any(|line| line.starts_with("Query: KeyConditionEmpty: ")), "{invalid:?}");
+}
+
+/// Each rule's case through the wire, as the functions' own processes meet it.
+#[tokio::test]
+async fn every_rule_is_kept_on_the_wire() {
+    let host = Host::fresh();
+    let url = proxy::listen(host.stack().dynamodb_url()).await;
+    let http = reqwest::Client::new();
+    let send = async |request: &Request| {
+        let target = format!("DynamoDB_20120810.{}", request.operation);
+        let call = http.post(&url).header("x-amz-target", target).header("content-type", "application/x-amz-json-1.0");
+        // The embedded engine wants a signature, and checks none.
+        let signature = "AWS4-HMAC-SHA256 Credential=test/20261122/us-east-1/dynamodb/aws4_request, \
+                         SignedHeaders=host, Signature=00";
+        let call = call.header("authorization", signature).header("x-amz-date", "20261122T000000Z");
+        let answer = call.body(request.body.to_string()).send().await.expect("an answer");
+        let status = answer.status().as_u16();
+        let body = answer.bytes().await.expect("a body");
+        (status, serde_json::from_slice::<serde_json::Value>(&body).expect("a JSON answer"))
+    };
+    // The SDK finds the store behind it.
+    let absent = host::client(&url).await.get_item().table_name(TABLE_DEFAULT);
+    let absent = absent.key("uuid", AttributeValue::S("a".to_owned())).key("type", AttributeValue::S("b".to_owned()));
+    assert_eq!(absent.send().await.expect("an answer").item, None);
+    let mut wrong = Vec::new();
+    for Case { rule, refused, allowed } in cases::all() {
+        let (status, answer) = send(&refused).await;
+        let code = answer["__type"].as_str().unwrap_or_default();
+        if status != 400 || !code.ends_with("#ValidationException") || answer["message"].is_null() {
+            wrong.push(format!("{rule:?}: refused: {status} {answer}"));
+        }
+        let (status, answer) = send(&allowed).await;
+        let code = answer["__type"].as_str().unwrap_or_default();
+        if !(status == 200
+            || code.ends_with("#ConditionalCheckFailedException")
+            || code.ends_with("#TransactionCanceledException"))
+        {
+            wrong.push(format!("{rule:?}: allowed: {status} {answer}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_makes_is_a_mistake_of_the_test() {
+    let world = World::new("gate-nobody").await;
+    let (app, tenant) = (world.app.clone(), slug(&world));
+    let lost = tokio::spawn(async move { app.dynamo().get(&keys::config(&tenant)).await });
+    assert!(lost.await.expect_err("it ends").is_panic());
+}
+
+/// The name is not lost on the way through the SDK, retries and the routers' layers, and each request
+/// is its own face's.
+#[tokio::test]
+async fn each_face_calls_under_its_own_name() {
+    let world = World::new("gate-names").await;
+    let merchant = world.merchant().await;
+    let terminal = world.terminal(&merchant).await;
+    let customer = world.customer_with("100").await;
+    let _ = world.api.settle(&customer.pays(&merchant, "10")).await.good();
+    let card = world.card(None, "10").await;
+    let _ = world.api.settle(&terminal.does("pay", &card, &serde_json::json!({"amount": "1"}))).await.good();
+    let record = gate::record();
+    for (function, path) in [
+        ("customer", "/v1/me/payments"),
+        ("admin", "/v1/admin/customers"),
+        ("terminal", "/v1/terminal/cards/{card_id}/pay"),
+    ] {
+        assert!(record.served.contains(&(function, "POST".to_owned(), path.to_owned())), "{:?}", record.served);
+        let wrote = record.asked[function].iter().any(|request| request.action == "dynamodb:PutItem");
+        assert!(wrote, "{function}: {:?}", record.asked[function]);
+    }
+}

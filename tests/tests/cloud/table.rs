@@ -1,0 +1,183 @@
+//! The table that is deployed is the one that the code knows and the local stack makes: keys, indexes, TTL,
+//! stream, and what of the stream wakes the outbox and the worker that credits merchants.
+use aws_sdk_dynamodb::types::KeySchemaElement;
+use ledger_core::ids::Tenant;
+use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_DUE, attr};
+use ledger_core::ops::crediting::Uncredited;
+use ledger_tests::cloud::Template;
+use ledger_tests::golden::vector::{self, Vector};
+use ledger_tests::http::host;
+use ledger_tests::wire;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+type Keys = Vec<(String, String)>;
+
+/// Names and kinds of the keys, by index; the table's own under no name.
+fn of_template(template: &Template) -> BTreeMap<String, Keys> {
+    let table = template.properties("Table");
+    let keys = |of: &Value| {
+        let text = |key: &Value, field: &str| key[field].as_str().expect("a text").to_owned();
+        let keys = of["KeySchema"].as_array().expect("keys").iter();
+        keys.map(|key| (text(key, "AttributeName"), text(key, "KeyType"))).collect::<Keys>()
+    };
+    let indexes = table["GlobalSecondaryIndexes"].as_array().expect("indexes").iter();
+    let indexes = indexes.map(|index| (index["IndexName"].as_str().expect("a name").to_owned(), keys(index)));
+    indexes.chain([(String::new(), keys(table))]).collect()
+}
+
+/// The same as the code names them.
+fn of_code() -> BTreeMap<String, Keys> {
+    let tables = [
+        ("", attr::PK, attr::SK),
+        (INDEX_BY_OWNER, attr::OWNER_PK, attr::OWNER_SK),
+        (INDEX_DUE, attr::DUE_PK, attr::DUE_SK),
+    ];
+    let keys = |pk: &str, sk: &str| vec![(pk.to_owned(), "HASH".to_owned()), (sk.to_owned(), "RANGE".to_owned())];
+    tables.into_iter().map(|(index, pk, sk)| (index.to_owned(), keys(pk, sk))).collect()
+}
+
+#[test]
+fn keys_and_indexes_are_the_codes() {
+    let template = Template::read();
+    assert_eq!(of_template(&template), of_code());
+    let table = template.properties("Table");
+    let names: BTreeSet<String> = of_code().into_values().flatten().map(|(name, _)| name).collect();
+    let defined = table["AttributeDefinitions"].as_array().expect("attributes").iter();
+    let defined: BTreeSet<String> = defined
+        .map(|attribute| {
+            assert_eq!(attribute["AttributeType"], "S", "{attribute}");
+            attribute["AttributeName"].as_str().expect("a name").to_owned()
+        })
+        .collect();
+    assert_eq!(defined, names);
+    for index in table["GlobalSecondaryIndexes"].as_array().expect("indexes") {
+        assert_eq!(index["Projection"], json!({"ProjectionType": "ALL"}), "{index}");
+    }
+    assert_eq!(table["TimeToLiveSpecification"], json!({"AttributeName": attr::TTL, "Enabled": true}));
+    assert_eq!(table["StreamSpecification"], json!({"StreamViewType": "NEW_AND_OLD_IMAGES"}));
+    assert_eq!(table["BillingMode"], "PAY_PER_REQUEST");
+}
+
+#[test]
+fn another_key_or_index_is_found() {
+    for (pointer, value) in [
+        ("/KeySchema/0/AttributeName", json!("id")),
+        ("/GlobalSecondaryIndexes/1/IndexName", json!("due_2")),
+        ("/GlobalSecondaryIndexes/0/KeySchema/1/AttributeName", json!("owner")),
+        ("/GlobalSecondaryIndexes/0/KeySchema/1/KeyType", json!("HASH")),
+    ] {
+        let template = Template::read().with(|root| {
+            let table = &mut root["Resources"]["Table"]["Properties"];
+            *table.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value.clone();
+        });
+        assert_ne!(of_template(&template), of_code(), "{pointer}");
+    }
+}
+
+#[tokio::test]
+async fn the_local_table_is_the_deployed_one() {
+    let host = host::shared();
+    let client = host::client(host.stack().dynamodb_url()).await;
+    let described = client.describe_table().table_name(host.stack().table()).send().await.expect("a table").table;
+    let table = described.expect("a description");
+    let keys = |schema: &[KeySchemaElement]| {
+        let kind = |key: &KeySchemaElement| (key.attribute_name().to_owned(), key.key_type().as_str().to_owned());
+        schema.iter().map(kind).collect::<Keys>()
+    };
+    let indexes = table.global_secondary_indexes().iter();
+    let indexes = indexes.map(|index| (index.index_name().expect("a name").to_owned(), keys(index.key_schema())));
+    let local: BTreeMap<_, _> = indexes.chain([(String::new(), keys(table.key_schema()))]).collect();
+    assert_eq!(local, of_template(&Template::read()));
+}
+
+/// What of the stream wakes a worker: the prefix of the sort key, and the pattern without it.
+fn filter(mapping: &str, function: &str) -> (String, Value) {
+    let template = Template::read();
+    let stream = template.properties(mapping);
+    assert_eq!(stream["FunctionName"], json!({"Ref": format!("{function}.Alias")}));
+    assert_eq!(stream["EventSourceArn"], json!({"Fn::GetAtt": "Table.StreamArn"}));
+    let filters = &stream["FilterCriteria"]["Filters"];
+    let [filter] = &filters.as_array().expect("filters")[..] else { panic!("{filters}") };
+    let mut pattern: Value = serde_json::from_str(filter["Pattern"].as_str().expect("a pattern")).expect("JSON");
+    let prefix = pattern["dynamodb"]["Keys"][attr::SK]["S"][0]["prefix"].take();
+    assert_eq!(pattern["dynamodb"]["NewImage"], json!({attr::DUE_PK: {"S": [{"exists": true}]}}));
+    (prefix.as_str().expect("a prefix").to_owned(), pattern)
+}
+
+/// The outbox is woken by new journal entries, and by nothing else: not by the end of a publication, nor by a
+/// reference. An account's records come one batch after the other.
+#[test]
+fn the_streams_filter_knows_journal_entries() {
+    let (prefix, pattern) = filter("OutboxStream", "OutboxFunction");
+    assert_eq!((prefix.as_str(), &pattern["eventName"]), (keys::sk::TXN, &json!(["INSERT"])));
+    assert!(!keys::sk::TXNREF.starts_with(&prefix));
+    assert_eq!(Template::read().properties("OutboxStream")["ParallelizationFactor"], 1);
+}
+
+/// A shard of a table's stream is read by two at most.
+#[test]
+fn the_stream_has_no_more_readers_than_it_bears() {
+    let template = Template::read();
+    assert!(template.of_kind("AWS::Lambda::EventSourceMapping").count() <= 2);
+}
+
+/// Events keep each account's order, and no account waits for another's throughput.
+#[test]
+fn the_queue_of_events_keeps_order() {
+    let template = Template::read();
+    let queue = template.properties("EventQueue");
+    for (name, value) in [
+        ("FifoQueue", json!(true)),
+        ("ContentBasedDeduplication", json!(false)),
+        ("DeduplicationScope", json!("messageGroup")),
+        ("FifoThroughputLimit", json!("perMessageGroupId")),
+        ("SqsManagedSseEnabled", json!(true)),
+    ] {
+        assert_eq!(queue[name], value, "{name}");
+    }
+    assert_eq!(template.properties("ReceiverDeadLetters")["FifoQueue"], true);
+}
+
+/// Whether a filter of Lambda lets a part of a record pass: each leaf of the pattern names values, beginnings
+/// of one, or whether there is one.
+fn passes(pattern: &Value, part: &Value) -> bool {
+    match pattern {
+        Value::Object(fields) => fields.iter().all(|(name, pattern)| passes(pattern, &part[name])),
+        Value::Array(any) => any.iter().any(|one| match (&one["exists"], &one["prefix"]) {
+            (Value::Bool(exists), _) => *exists != part.is_null(),
+            (_, Value::String(prefix)) => part.as_str().is_some_and(|text| text.starts_with(prefix.as_str())),
+            _ => one == part,
+        }),
+        other => panic!("{other} in a pattern"),
+    }
+}
+
+/// The worker that credits merchants is woken by every record that is due to be credited, and by no other item
+/// than payments and their refunds: of all that stands in golden vectors.
+#[test]
+fn the_streams_filter_knows_what_is_to_be_credited() {
+    let template = Template::read();
+    let stream = template.properties("CreditingStream");
+    assert_eq!(stream["FunctionName"], json!({"Ref": "CreditingFunction.Alias"}));
+    assert_eq!(stream["EventSourceArn"], json!({"Fn::GetAtt": "Table.StreamArn"}));
+    let filters = &stream["FilterCriteria"]["Filters"];
+    let [filter] = &filters.as_array().expect("filters")[..] else { panic!("{filters}") };
+    let pattern: Value = serde_json::from_str(filter["Pattern"].as_str().expect("a pattern")).expect("JSON");
+    let demo = Tenant::parse("demo").expect("a slug");
+    let (mut woken, mut asleep) = (0, 0);
+    for (id, text) in vector::current() {
+        let vector = Vector::read(&id, &text);
+        let written = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
+        for image in written.chain(&vector.given.state) {
+            let keys = json!({"uuid": image["uuid"], "type": image["type"]});
+            let wakes = passes(&pattern, &json!({"dynamodb": {"Keys": keys, "NewImage": image}}));
+            let is_due = matches!(Uncredited::read(&demo, &wire::item_from_json(image)), Ok(Some(_)));
+            assert!(wakes || !is_due, "{id}: {image}");
+            let of_payment = image["uuid"]["S"].as_str().is_some_and(|pk| pk.starts_with("demo#payment#"));
+            assert!(!wakes || of_payment && image["credited_at"].is_null(), "{id}: {image}");
+            *(if wakes { &mut woken } else { &mut asleep }) += 1;
+        }
+    }
+    assert!(woken > 20 && asleep > 500, "{woken} {asleep}");
+}

@@ -1,0 +1,209 @@
+//! Events are what their schemas say: of every journal entry that a golden vector holds, of a reconciliation that
+//! found breaks, and the examples that are kept beside the schemas.
+
+use boon::{Compiler, SchemaIndex, Schemas};
+use ledger_core::dynamo::{Value, read};
+use ledger_core::events::{Announcement, Event, RECONCILIATION_BREAK_SCHEMA, SCHEMA};
+use ledger_core::ids::{RunId, Tenant};
+use ledger_core::keys::{Key, attr, sk};
+use ledger_core::lease::Holder;
+use ledger_core::reconcile::BreakKind;
+use ledger_core::reconcile::run::{Run, RunState, Tally};
+use ledger_core::time::Timestamp;
+use ledger_tests::golden::vector;
+use ledger_tests::wire;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+
+const SCHEMA_FILE: &str = include_str!("../../../events/v1/transaction.schema.json");
+const EXAMPLE_FILE: &str = include_str!("../../../events/v1/transaction.example.json");
+const BREAK_SCHEMA_FILE: &str = include_str!("../../../events/v1/reconciliation-break.schema.json");
+const BREAK_EXAMPLE_FILE: &str = include_str!("../../../events/v1/reconciliation-break.example.json");
+/// What a bus takes at most, in bytes.
+const ENTRY_MAX: usize = 256 * 1024;
+
+struct Checker {
+    schemas: Schemas,
+    index: SchemaIndex,
+}
+
+impl Checker {
+    fn of(id: &str, schema: Json) -> Self {
+        let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+        assert_eq!(schema["$id"], id);
+        compiler.add_resource(id, schema).unwrap();
+        let index = compiler.compile(id, &mut schemas).unwrap_or_else(|error| panic!("{error}"));
+        Self { schemas, index }
+    }
+
+    /// As receivers have it: what they do not know, they ignore.
+    fn published() -> Self {
+        Self::of(SCHEMA, serde_json::from_str(SCHEMA_FILE).unwrap())
+    }
+
+    /// The same, but that nothing may be told of which the schema does not speak.
+    fn strict() -> Self {
+        Self::closed(SCHEMA, SCHEMA_FILE)
+    }
+
+    fn closed(id: &str, file: &str) -> Self {
+        let mut schema = serde_json::from_str(file).unwrap();
+        close(&mut schema);
+        Self::of(id, schema)
+    }
+
+    fn refuses(&self, event: &Json) -> Option<String> {
+        self.schemas.validate(event, self.index).err().map(|error| error.to_string())
+    }
+}
+
+fn close(schema: &mut Json) {
+    match schema {
+        Json::Object(object) => {
+            if object.get("type") == Some(&json!("object")) && object.contains_key("properties") {
+                object.insert("additionalProperties".to_owned(), json!(false));
+            }
+            object.values_mut().for_each(close);
+        }
+        Json::Array(array) => array.iter_mut().for_each(close),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+    }
+}
+
+/// Every journal entry that a golden vector writes or begins with: the vector's id, its key and its content.
+fn entries() -> Vec<(String, Key, ledger_core::dynamo::Item)> {
+    let mut found = Vec::new();
+    for (id, text) in vector::VERSIONS.into_iter().flat_map(vector::files) {
+        let vector = vector::Vector::read(&id, &text);
+        let put = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
+        for item in put.chain(&vector.given.state).map(wire::item_from_json) {
+            let (pk, sort) = (read::text(&item, attr::PK).unwrap(), read::text(&item, attr::SK).unwrap());
+            if sort.starts_with(sk::TXN) {
+                let tenant = ledger_core::keys::tenant_of(pk).unwrap();
+                found.push((id.clone(), Key::stored(&tenant, pk, sort).unwrap(), item));
+            }
+        }
+    }
+    found
+}
+
+fn told(key: &Key, item: &ledger_core::dynamo::Item) -> Json {
+    let tenant: Tenant = ledger_core::keys::tenant_of(key.pk()).unwrap();
+    let event = Event::of_entry("ecopay", &tenant, key, item).unwrap_or_else(|error| panic!("{key:?}: {error}"));
+    serde_json::from_str(&event.body).unwrap()
+}
+
+#[test]
+fn every_golden_entry_is_told_as_the_schema_says() {
+    let (strict, mut operations, mut links) = (Checker::strict(), BTreeSet::new(), BTreeSet::new());
+    for (id, key, item) in entries() {
+        let event = told(&key, &item);
+        assert_eq!(strict.refuses(&event), None, "{id}: {event:#}");
+        operations.insert(event["data"]["operation"].as_str().unwrap().to_owned());
+        links.extend(event["data"].as_object().unwrap().keys().filter(|name| name.ends_with("_id")).cloned());
+        // Nothing of a person, and no key. Whoever acts may be an account that is posted to.
+        let mut event = event;
+        event["data"]["postings"] = json!([]);
+        event["subject"] = json!(null);
+        for name in ["memo", "actor", "principal", "requested_by", "idempotency_key"] {
+            let Some(Value::S(text)) = item.get(name) else { continue };
+            assert!(!event.to_string().contains(&format!("\"{text}\"")), "{id} tells its {name}");
+        }
+    }
+    assert!(operations.len() > 12, "{operations:?}");
+    let all =
+        ["adjustment_id", "merchant_id", "payment_id", "refund_id", "settlement_id", "topup_id", "transaction_id"];
+    assert_eq!(links, all.map(str::to_owned).into());
+}
+
+#[test]
+fn the_example_is_one() {
+    let example: Json = serde_json::from_str(EXAMPLE_FILE).unwrap();
+    assert_eq!(Checker::strict().refuses(&example), None);
+    assert_eq!(Checker::published().refuses(&example), None);
+}
+
+/// Receivers may hold events against the schema: what comes later in version 1 is let through, and what breaks
+/// it is not.
+#[test]
+fn the_schema_is_open_to_more_and_to_nothing_else() {
+    let published = Checker::published();
+    let example: Json = serde_json::from_str(EXAMPLE_FILE).unwrap();
+    let with = |pointer: &str, value: Json| {
+        let mut event = example.clone();
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        let parent = event.pointer_mut(parent).unwrap();
+        match parent {
+            Json::Object(object) => {
+                object.insert(name.to_owned(), value);
+            }
+            other => panic!("{other}"),
+        }
+        event
+    };
+    for (pointer, value) in [
+        ("/traceparent", json!("00-x")),
+        ("/data/new", json!(1)),
+        ("/data/postings/0/new", json!(1)),
+        ("/data/operation", json!("capture")),
+        ("/data/postings/0/delta", json!("-0.125")),
+    ] {
+        assert_eq!(published.refuses(&with(pointer, value)), None, "{pointer}");
+    }
+    for (pointer, value) in [
+        ("/id", json!(1)),
+        ("/type", json!("ecopay.ledger.transaction.v2")),
+        ("/specversion", json!("0.3")),
+        ("/subject", json!("staff:019aa000-0000-7000-8000-000000000071")),
+        ("/time", json!("2026-11-21 03:00:00")),
+        ("/data", json!(null)),
+        ("/data/postings", json!([])),
+        ("/data/payment_id", json!("p-1")),
+        ("/data/postings/0/delta", json!(-1240)),
+        ("/data/postings/0/delta", json!("-1240.0")),
+        ("/data/postings/0/delta", json!("1e3")),
+        ("/data/postings/0/bucket", json!("reserved")),
+        ("/data/postings/0/account", json!("Hanako")),
+    ] {
+        assert!(published.refuses(&with(pointer, value.clone())).is_some(), "{pointer} {value}");
+    }
+}
+
+fn run(breaks: &[(BreakKind, i64)], file: &str) -> Run {
+    let time = |text: &str| Timestamp::parse(text).unwrap();
+    let breaks = breaks.iter().copied().collect();
+    Run {
+        id: RunId::parse("019aa000-0000-7000-8000-0000000000c1").unwrap(),
+        state: RunState::Breaks,
+        requested_by: None,
+        created_at: time("2026-11-21T18:00:00.000Z"),
+        holder: Holder { fence: 1, lease_until: time("2026-11-21T18:06:00.000Z") },
+        began_at: Some(time("2026-11-21T18:00:01.000Z")),
+        finished_at: Some(time("2026-11-21T18:04:10.000Z")),
+        tally: Tally { breaks, file: Some(file.to_owned()), ..Tally::default() },
+    }
+}
+
+#[test]
+fn breaks_are_told_as_their_schema_says() {
+    let strict = Checker::closed(RECONCILIATION_BREAK_SCHEMA, BREAK_SCHEMA_FILE);
+    let tenant = Tenant::parse("demo").unwrap();
+    let found = [(BreakKind::BalanceDiffers, 2), (BreakKind::EntryMissing, 1)];
+    let some = run(&found, "demo/reconciliation-019aa000-0000-7000-8000-0000000000c1.jsonl");
+    let told = Announcement::of_breaks("ecopay", &tenant, &some).envelope().unwrap();
+    assert_eq!(told, serde_json::from_str::<Json>(BREAK_EXAMPLE_FILE).unwrap(), "{told:#}");
+    assert_eq!(strict.refuses(&told), None);
+    let unreported = Run { tally: Tally { file: None, ..some.tally.clone() }, ..some.clone() };
+    let told = Announcement::of_breaks("ecopay", &tenant, &unreported).envelope().unwrap();
+    assert_eq!((strict.refuses(&told), &told["detail"]["report"]), (None, &json!(null)));
+
+    // As large as it gets: every kind, more often than can be counted, and the longest names.
+    let all: Vec<_> = BreakKind::ALL.iter().map(|kind| (*kind, i64::MAX)).collect();
+    let (ledger, tenant) = ("l".repeat(255), Tenant::parse(&"t".repeat(32)).unwrap());
+    let largest = Announcement::of_breaks(&ledger, &tenant, &run(&all, &"f".repeat(1024)));
+    assert_eq!(strict.refuses(&largest.envelope().unwrap()), None);
+    assert!(largest.detail.len() < ENTRY_MAX / 32, "{}", largest.detail.len());
+
+    let nothing = Announcement::of_breaks("ecopay", &Tenant::parse("demo").unwrap(), &run(&[], "f"));
+    assert!(strict.refuses(&nothing.envelope().unwrap()).is_some(), "a run without breaks is not told of");
+}

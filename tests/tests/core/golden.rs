@@ -1,0 +1,371 @@
+//! Every golden vector is read strictly, built, compared byte for byte, executed on the embedded
+//! engine and judged. Nothing is ever written here.
+
+use ledger_tests::golden::{cases, create, judge, manifest, patch, reads, vector, world};
+use ledger_tests::{layout, rules, wire};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs `check` on every id and names all that fail, not only the first.
+fn each<T>(of: impl IntoIterator<Item = (String, T)>, check: impl Fn(&str, T)) {
+    let mut failed = Vec::new();
+    for (id, value) in of {
+        if catch_unwind(AssertUnwindSafe(|| check(&id, value))).is_err() {
+            failed.push(id);
+        }
+    }
+    assert!(failed.is_empty(), "{} fail: {failed:#?}", failed.len());
+}
+
+#[test]
+fn every_vector_builds_executes_and_means_what_it_says() {
+    each(vector::current(), |id, text| judge::check(&vector::Vector::read(id, &text)));
+}
+
+#[test]
+fn every_superseded_vector_still_does_what_it_says() {
+    let all = vector::superseded().into_iter().map(|(version, id, text)| (format!("{version}/{id}"), (id, text)));
+    each(all, |_, (id, text)| judge::check_standing(&vector::Vector::read(&id, &text)));
+}
+
+/// On the engine that `LEDGER_ENGINE_URL` names, over the network; without it on the embedded one behind a listener.
+#[cfg(feature = "stack")]
+mod on_another_engine {
+    use super::*;
+    use ledger_tests::engine::other::OtherEngine;
+    use ledger_tests::engine::{Embedded, Engine, deviations};
+    use ledger_tests::golden::vector::Vector;
+    use ledger_tests::golden::{compare, compare_reads};
+    use serde_json::Value as Json;
+    use std::time::Duration;
+
+    /// The workers' reads as they were once: each range begins with an empty key.
+    const RANGES_FROM_AN_EMPTY_KEY: &str = include_str!("../../engines/empty-key-ranges.json");
+
+    const INDEX_LOOKS_MAX: u32 = 20;
+    const INDEX_PAUSE: Duration = Duration::from_millis(250);
+
+    #[test]
+    fn every_vector_ends_there_as_it_says_and_as_on_the_embedded_engine() {
+        let (other, embedded) = (OtherEngine::judged(), Embedded::default());
+        let (known, mut differs, mut ran) = (deviations::known("writes/"), BTreeSet::new(), 0_usize);
+        let current = vector::current().into_iter().map(|(id, text)| (id.clone(), id, text, true));
+        let before = vector::superseded().into_iter();
+        let before = before.map(|(version, id, text)| (format!("{version}/{id}"), id, text, false));
+        for (case, id, text, is_current) in current.chain(before) {
+            let vector = Vector::read(&id, &text);
+            let judging = || match is_current {
+                true => judge::check_on(&other, &vector),
+                false => judge::check_standing_on(&other, &vector),
+            };
+            if catch_unwind(AssertUnwindSafe(judging)).is_err() {
+                differs.insert(format!("writes/{case} as-it-says"));
+            }
+            if vector.items.is_empty() {
+                continue;
+            }
+            let (there, here) = (compare::runs(&vector, &other), compare::runs(&vector, &embedded));
+            for (run, (there, here)) in compare::RUNS.into_iter().zip(there.iter().zip(&here)) {
+                ran += 1;
+                if there != here {
+                    println!(
+                        "{case} {run}:\n  there {:?} {:?}\n  here  {:?} {:?}",
+                        there.code, there.reasons, here.code, here.reasons
+                    );
+                    differs.insert(format!("writes/{case} {run}"));
+                }
+            }
+        }
+        println!("{ran} requests were executed on both engines, {} differ", differs.len());
+        drop(other);
+        deviations::check(&known, &differs);
+        assert!(ran > 1_500, "{ran}");
+    }
+
+    #[test]
+    fn every_read_answers_there_as_it_says_and_as_on_the_embedded_engine() {
+        let (other, embedded) = (OtherEngine::judged(), Embedded::default());
+        let (known, mut differs) = (deviations::known("reads/"), BTreeSet::new());
+        let cases = compare_reads::all();
+        for case in &cases {
+            let world: Vec<Json> = case.world.values().cloned().collect();
+            other.hold(&world);
+            embedded.hold(&world);
+            let here = case.answers(&embedded);
+            let mut there = case.answers(&other);
+            // An index of DynamoDB's own may be a moment behind its table.
+            for _ in 0..INDEX_LOOKS_MAX {
+                if there == here {
+                    break;
+                }
+                std::thread::sleep(INDEX_PAUSE);
+                there = case.answers(&other);
+            }
+            if there != here || !there.as_ref().is_ok_and(|there| case.is_answered_by(there)) {
+                println!("{}:\n  there {there:?}\n  here  {here:?}", case.id);
+                differs.insert(format!("reads/{}", case.id));
+            }
+        }
+        println!("{} reads were answered by both engines, {} differ", cases.len(), differs.len());
+        drop(other);
+        deviations::check(&known, &differs);
+        assert!(cases.len() > 60, "{}", cases.len());
+    }
+
+    #[test]
+    fn a_range_that_begins_with_an_empty_key_is_refused() {
+        let other = OtherEngine::judged();
+        let reads: Vec<Json> = serde_json::from_str(RANGES_FROM_AN_EMPTY_KEY).unwrap();
+        assert_eq!(reads.len(), 3);
+        for read in reads {
+            let mut request = read["request"].clone();
+            let code = other.read("Query", &request).err().map(|refused| refused.code);
+            // The embedded engine takes it: no test on it alone can find such a read.
+            let expected = (!other.is_embedded()).then(|| "ValidationException".to_owned());
+            assert_eq!(code, expected, "{}", read["worker"]);
+            request["KeyConditionExpression"] = Json::from("#pk = :pk AND #sk <= :high");
+            request["ExpressionAttributeValues"].as_object_mut().unwrap().remove(":low");
+            assert!(other.read("Query", &request).is_ok(), "{}", read["worker"]);
+        }
+    }
+}
+
+/// As plain data, before any engine sees them: what a vector says is written, or stands in the table, DynamoDB accepts.
+#[test]
+fn every_request_of_every_vector_obeys_dynamodbs_rules() {
+    let all = vector::VERSIONS.into_iter().flat_map(|version| {
+        vector::files(version).into_iter().map(move |(id, text)| (format!("{version}/{id}"), (id, text)))
+    });
+    each(all, |_, (id, text)| {
+        let vector = vector::Vector::read(&id, &text);
+        if !vector.items.is_empty() {
+            let request = json!({ "TransactItems": vector.items });
+            assert_eq!(rules::check("TransactWriteItems", &request), Ok(()));
+        }
+        for item in &vector.given.state {
+            assert_eq!(rules::check("PutItem", &json!({ "TableName": wire::TABLE, "Item": item })), Ok(()));
+        }
+    });
+    each(reads::vector::files(), |id, text| {
+        let vector = reads::vector::ReadVector::read(id, &text);
+        for (operation, request) in vector.requests.iter().flat_map(|request| request.as_object().unwrap()) {
+            assert_eq!(rules::check(operation, request), Ok(()));
+        }
+        for item in reads::vector::world(&vector.world).values() {
+            assert_eq!(rules::check("PutItem", &json!({ "TableName": wire::TABLE, "Item": item })), Ok(()));
+        }
+    });
+}
+
+#[test]
+fn every_file_has_its_case_and_every_case_its_file() {
+    let all = cases::all();
+    let ids: BTreeSet<&str> = all.iter().map(|case| case.id).collect();
+    assert_eq!(ids.len(), all.len(), "a case's id twice");
+    let wanted: BTreeSet<(&str, &str)> = all.iter().map(|case| (case.version, case.id)).collect();
+    let versions = vector::VERSIONS.map(|version| (version, vector::files(version)));
+    let newest: BTreeMap<&str, &str> =
+        versions.iter().flat_map(|(version, files)| files.keys().map(|id| (id.as_str(), *version))).collect();
+    let files: BTreeSet<(&str, &str)> = newest.iter().map(|(id, version)| (*version, *id)).collect();
+    let missing: Vec<_> = wanted.difference(&files).collect();
+    assert!(missing.is_empty(), "run `cargo run -p ledger-tests --bin golden-new` for {missing:#?}");
+    let orphans: Vec<_> = files.difference(&wanted).collect();
+    assert!(orphans.is_empty(), "no case in code for {orphans:#?}");
+    let newer = versions.iter().zip(&versions[1..]);
+    let of_nothing: Vec<_> = newer
+        .flat_map(|((_, before), (version, files))| {
+            files.keys().filter(|id| !before.contains_key(*id)).map(move |id| format!("{version}/{id}"))
+        })
+        .collect();
+    assert!(of_nothing.is_empty(), "these supersede nothing, and so belong to the version before: {of_nothing:#?}");
+}
+
+#[test]
+fn every_case_still_makes_its_file() {
+    let files = vector::current();
+    each(cases::all().into_iter().map(|case| (case.id.to_owned(), case)), |id, case| {
+        // A vector never changes: neither the case nor what is built from it. A world that is added later may be nearer.
+        let world = vector::Vector::read(id, &files[id]).world;
+        layout::assert_same(id, &create::vector(&case, Some(world)).text(), &files[id]);
+    });
+}
+
+#[test]
+fn decoding_is_strict() {
+    let id = "adjustment_approve/credit";
+    let text = &vector::files("v1")[id];
+    // Beside each of these, at every depth, a field that nothing reads.
+    for known in ["why", "request", "principal", "decision", "then"] {
+        let broken = text.replacen(&format!("\"{known}\":"), &format!("\"unknown\": \"x\", \"{known}\":"), 1);
+        assert_ne!(&broken, text);
+        let error = vector::Vector::parse(&broken).expect_err(known);
+        assert!(error.contains("unknown field"), "{known}: {error}");
+    }
+    // And in what moves money from outside: before a field of each object of the command.
+    let nested = [
+        ("topup/claimed", "ledger"),
+        ("topup_events/paid", "fact"),
+        ("topup_events/paid", "received"),
+        ("topup_refund_events/paid", "intent"),
+        ("clawback/covered", "withdrawn"),
+        ("clawback/covered", "currency"),
+        ("flight/refused", "marker"),
+        ("flight/refused", "burnt"),
+        ("attention/topup-given-up", "refusal"),
+        ("migration/copy-points", "concern"),
+        ("attention/topup-given-up", "content_type"),
+    ];
+    for (id, known) in nested {
+        let text = &vector::files("v1")[id];
+        let (before, command) = text.split_once("\"command\":").unwrap();
+        let broken = command.replacen(&format!("\"{known}\":"), &format!("\"unknown\": \"x\", \"{known}\":"), 1);
+        assert_ne!(broken, command, "{id} has no {known}");
+        let error = vector::Vector::parse(&format!("{before}\"command\":{broken}")).expect_err(known);
+        // Beside a variant's name, it would be a second variant.
+        assert!(error.contains("unknown field") || error.contains("a single key"), "{known}: {error}");
+    }
+    // The same document in another layout, or under another name.
+    let other = text.replacen("  \"effects\"", "\"effects\"", 1);
+    assert_eq!(vector::Vector::parse(&other), vector::Vector::parse(text));
+    assert!(catch_unwind(|| vector::Vector::read(id, &other)).is_err());
+    assert!(catch_unwind(|| vector::Vector::read("pay/money", text)).is_err());
+    assert_eq!(vector::Vector::read(id, text).text(), *text);
+}
+
+/// What follows from elsewhere is left out of a file, and a file that says it nevertheless is in another layout.
+#[test]
+fn file_that_repeats_a_default_is_refused() {
+    let text = &vector::files("v1")["pay/money"];
+    let refused = |from: &str, to: &str| {
+        let other = text.replacen(from, to, 1);
+        assert_ne!(&other, text, "{from}");
+        let parsed = vector::Vector::parse(&other);
+        assert_eq!(parsed, vector::Vector::parse(text), "{from}");
+        assert!(catch_unwind(|| vector::Vector::read("pay/money", &other)).is_err(), "{from}");
+    };
+    refused("  \"command\":", "  \"now\": \"2026-11-21T03:00:00.000Z\",\n  \"command\":");
+    refused("  \"command\":", "  \"given\": {},\n  \"command\":");
+    refused("\"claim\":", "\"tenant\": \"demo\", \"claim\":");
+    refused("\"UpdateExpression\":", "\"TableName\": \"ecopay\", \"UpdateExpression\":");
+    refused("{ \"then\": \"applied\" }", "{ \"if\": {}, \"then\": \"applied\" }");
+    // What a file cannot mean is refused as such.
+    for (from, to) in [
+        ("\"world\": \"payment\"", "\"world\": \"nowhere\""),
+        ("\"0\": \"written\"", "\"9\": \"written\""),
+        ("\"0\": \"written\"", "\"0\": { \"elsewhere\": {} }"),
+        ("{ \"Update\":", "{ \"Delete\": {}, \"Update\":"),
+    ] {
+        let other = text.replacen(from, to, 1);
+        assert_ne!(&other, text, "{from}");
+        assert!(vector::Vector::parse(&other).is_err(), "{to}");
+    }
+}
+
+#[test]
+fn differences_are_exact() {
+    let documents = [
+        json!({}),
+        json!({ "a": { "N": "1" } }),
+        json!({ "a": { "S": "1" }, "b": { "L": [{ "N": "1" }] } }),
+        json!({ "a": { "M": { "x": { "N": "1" }, "y": { "N": "2" } } } }),
+        json!({ "a": { "M": {} }, "b": { "L": [] } }),
+        json!({ "a": "text" }),
+    ];
+    for from in &documents {
+        for to in &documents {
+            assert_eq!(&patch::apply(from, &patch::difference(from, to)), to, "of {from}");
+        }
+    }
+    assert_eq!(patch::difference(&documents[1], &documents[2])["a"], json!({ "N": null, "S": "1" }));
+}
+
+#[test]
+fn label_abbreviates_ids_only() {
+    let label = |pk: &str, sk: &str| world::label(&json!({ "uuid": { "S": pk }, "type": { "S": sk } }));
+    let id = "019a0000-0000-7000-8000-00000000000a";
+    assert_eq!(label(&format!("demo#customer#{id}"), "BALANCE#POINT"), "customer a BALANCE#POINT");
+    assert_eq!(label("demo#tenant#root", &format!("RETURN#{id}")), "tenant root RETURN#a");
+    assert_eq!(label("demo#stripe_event#evt_1", "SEALED#2026-11-20"), "stripe_event evt_1 SEALED#2026-11-20");
+}
+
+/// The manifest's first lines, by number, and their digest: a history that is written again must still begin with them.
+/// A further pair may be added for a longer beginning; none is ever changed or removed.
+const PINNED: [(usize, &str); 1] = [(1156, "f7dad7fc4ba6b7664d9ceca20f45084e8f0c38a742c204306d6d286d28b38e2e")];
+
+#[test]
+fn every_file_is_the_one_that_the_manifest_says() {
+    let text = manifest::text();
+    let listed = manifest::parse(&text).unwrap();
+    let deviations = manifest::deviations(&listed, &manifest::digests());
+    assert!(deviations.is_empty(), "{deviations:#?}");
+    for (count, digest) in PINNED {
+        let beginning: String = text.split_inclusive('\n').take(count).collect();
+        assert_eq!(beginning.lines().count(), count, "the manifest has become shorter");
+        assert_eq!(manifest::digest(beginning), digest, "the manifest's first {count} lines");
+    }
+}
+
+#[test]
+fn manifest_only_grows() {
+    let files = |names: &[&str]| -> manifest::Digests {
+        names.iter().map(|name| ((*name).to_owned(), manifest::digest(name))).collect()
+    };
+    let first = manifest::addition("", &files(&["a", "b"])).unwrap();
+    assert_eq!(first.lines().count(), 2);
+    assert_eq!(manifest::addition(&first, &files(&["a", "b"])).unwrap(), "");
+    let second = manifest::addition(&first, &files(&["a", "b", "c"])).unwrap();
+    let whole = format!("{first}{second}");
+    assert_eq!(manifest::parse(&whole).unwrap(), files(&["a", "b", "c"]));
+    assert_eq!(manifest::deviations(&files(&["a", "b"]), &files(&["a", "b"])), Vec::<String>::new());
+    assert_eq!(manifest::deviations(&files(&["a"]), &files(&[])), ["a is missing"]);
+    assert_eq!(manifest::deviations(&files(&[]), &files(&["a"])), ["a is not in the manifest: run golden-new"]);
+    let changed = manifest::Digests::from([("a".to_owned(), manifest::digest("other"))]);
+    assert_eq!(manifest::deviations(&files(&["a"]), &changed), ["a has been changed"]);
+    // A line above a block that is replaced, removed, added or put elsewhere.
+    let lines: Vec<&str> = whole.lines().collect();
+    let [a, b, above, c] = lines[..] else { panic!("{whole}") };
+    let other = a.replacen("  a", "  x", 1);
+    for lines in [&[&other, b, above, c][..], &[b, above, c], &[a, b, &other, above, c], &[b, a, above, c]] {
+        assert!(manifest::parse(&format!("{}\n", lines.join("\n"))).is_err(), "{lines:#?}");
+    }
+    assert!(manifest::parse(&format!("{whole}{a}\n")).is_err(), "a file has one line");
+}
+
+#[test]
+fn every_vector_of_a_read_is_what_its_case_makes() {
+    let files = reads::vector::files();
+    let all = reads::cases::all();
+    let ids: BTreeSet<&str> = all.iter().map(|case| case.id).collect();
+    assert_eq!(ids.len(), all.len(), "a case's id twice");
+    let stored: BTreeSet<&str> = files.keys().map(String::as_str).collect();
+    let missing: Vec<_> = ids.difference(&stored).collect();
+    assert!(missing.is_empty(), "run `cargo run -p ledger-tests --bin golden-new` for {missing:#?}");
+    let orphans: Vec<_> = stored.difference(&ids).collect();
+    assert!(orphans.is_empty(), "no case in code for {orphans:#?}");
+    each(all.into_iter().map(|case| (case.id.to_owned(), case)), |id, case| {
+        let vector = reads::vector::ReadVector::read(id, &files[id]);
+        layout::assert_same(id, &case.vector().text(), &files[id]);
+        let answered =
+            reads::judge::answered(&vector.world, &vector.question, &vector.page.clone().unwrap_or_default());
+        assert_eq!(answered.requests, vector.requests, "{id}");
+        assert_eq!(answered.items, vector.items, "{id}");
+    });
+}
+
+/// A read without a vector is checked by no engine.
+#[test]
+fn every_question_has_a_vector() {
+    let exports = include_str!("../../../crates/ledger-core/src/reads/mod.rs");
+    let exported = exports.split("pub use ").skip(1).filter_map(|export| export.split(';').next());
+    let names = exported.flat_map(|export| export.split(['{', '}', ',', ':']).map(str::trim));
+    let modules = ["query", "request", "table", "accounts", "due", "items", "merchants", "tenants", "trail"];
+    let is_function = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let questions: BTreeSet<&str> =
+        names.filter(is_function).filter(|name| !modules.contains(name)).chain(["items"]).collect();
+    assert!(questions.len() > 35, "{questions:?}");
+    let files = reads::vector::files();
+    let shown: BTreeSet<&str> = files.keys().filter_map(|id| Some(id.split_once('/')?.0)).collect();
+    let missing: Vec<_> = questions.difference(&shown).collect();
+    assert!(missing.is_empty(), "no vector asks {missing:?}");
+}

@@ -1,0 +1,70 @@
+//! The same histories on the embedded engine, with the shapes that only DynamoDB has; and the model's table held
+//! against the engine in what only a migration does.
+
+use crate::migration::fault::Fault;
+use crate::migration::scene::Store;
+use crate::migration::seeds::{adjacent, ends, play, run, times, whole};
+use ledger_core::ids::{CustomerId, Tenant};
+use ledger_core::migration::{Adoption, Layout, Model as Legacy, Phase, Snapshot, Whose, adopt};
+use ledger_core::time::Timestamp;
+use ledger_tests::engine::Table;
+use ledger_tests::legacy::{self, Kinds};
+use serde_json::{Value as Json, json};
+
+#[test]
+fn the_engine_keeps_every_customer_right() {
+    let pairs = adjacent();
+    let seeds = 2 * pairs.len() as u64 * times();
+    let figures = whole(run(seeds, |seed| {
+        let pair = pairs[usize::try_from(seed % pairs.len() as u64).unwrap()];
+        play(Table::new(), pair, seed, Fault::None, Kinds::All)
+    }));
+    println!("{} pairs: {figures:?}", pairs.len());
+    assert!(figures.histories == seeds && figures.applied > 5 * seeds, "{figures:?}");
+}
+
+#[test]
+fn the_engine_empties_god_records() {
+    let seeds = 20 * times();
+    let figures = whole(run(seeds, |seed| ends(Table::new(), Legacy::ALL[usize::try_from(seed % 2).unwrap()], seed)));
+    println!("{figures:?}");
+    assert!(figures.histories == seeds, "{figures:?}");
+}
+
+#[test]
+fn a_text_that_somebody_sets_while_it_is_taken_over_stays() {
+    let Layout::Migrating(migration) = legacy::layout(&legacy::terms(), Phase::first(Legacy::GodRecord), 0) else {
+        panic!()
+    };
+    let customer = CustomerId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
+    let whose = Whose { tenant: Tenant::parse("aoba").unwrap(), customer };
+    let key = migration.snapshot_keys(&whose).remove(0);
+    let record = |name: &str, value: Option<&Json>| {
+        let mut record = json!({ "uuid": { "S": key.pk() }, "type": { "S": key.sk() }, "rank": { "S": "gold" } });
+        value.into_iter().for_each(|value| record[name] = value.clone());
+        record
+    };
+    let (null, empty, set) = (json!({ "NULL": true }), json!({ "S": "" }), json!({ "S": "x" }));
+    for (name, read, then, is_taken) in [
+        ("email", &null, Some(&null), true),
+        ("email", &null, None, true),
+        ("email", &null, Some(&set), false),
+        ("email", &null, Some(&empty), false),
+        ("phone_number", &empty, Some(&empty), true),
+        ("phone_number", &empty, Some(&set), false),
+        ("phone_number", &empty, None, false),
+        ("name", &null, Some(&null), true),
+        ("name", &null, Some(&set), false),
+    ] {
+        let table = Table::new();
+        table.put(&record(name, Some(read)));
+        let seen = Snapshot::new([(key.clone(), table.find(&key))], table.odd(&key));
+        let Ok(Adoption::Change(change)) = adopt(&migration, &whose, &seen, Timestamp::from_millis(0)) else {
+            panic!()
+        };
+        table.put(&record(name, then));
+        assert_eq!(table.execute(change.items()).is_ok(), is_taken, "{name}: {read}, then {then:?}");
+        let left = if is_taken { None } else { then.cloned() };
+        assert_eq!(table.attribute(&key, name), left, "{name}: {read}, then {then:?}");
+    }
+}

@@ -1,0 +1,208 @@
+//! What stays as it is while a history is played: the tenant, its people, the settings one after the other, the fault
+//! that is planted; and the two stores that it can be played on.
+
+use crate::migration::fault::Fault;
+use crate::migration::ops::id;
+use ledger_core::dynamo::{Item, Value};
+use ledger_core::ids::{CustomerId, Tenant};
+use ledger_core::keys::{Key, attr};
+use ledger_core::migration::{Concern, Layout, Migration, Model as Legacy, Odd, Phase, Snapshot, Stage, Whose};
+use ledger_core::ops::TenantTerms;
+use ledger_core::psp::PspTerms;
+use ledger_core::transaction::Reason;
+use ledger_tests::engine::Table;
+use ledger_tests::legacy;
+use ledger_tests::model::{Act, Model};
+use ledger_tests::wire;
+use serde_json::{Map, Value as Json};
+
+/// What does not change.
+#[derive(Clone, Debug)]
+pub(crate) struct Scene {
+    pub(crate) tenant: Tenant,
+    pub(crate) terms: TenantTerms,
+    pub(crate) psp: PspTerms,
+    /// The tenant's settings, each of which replaces the one before.
+    pub(crate) settings: Vec<Layout>,
+    pub(crate) people: Vec<Person>,
+    pub(crate) fault: Fault,
+    all_read_new: [Phase; 2],
+}
+
+/// Somebody, and what of their God Record nobody may touch.
+#[derive(Clone, Debug)]
+pub(crate) struct Person {
+    pub(crate) id: CustomerId,
+    /// Whether they come from the legacy model.
+    pub(crate) is_legacy: bool,
+    pub(crate) unknown: Map<String, Json>,
+    /// How many items the legacy history has.
+    pub(crate) history: usize,
+}
+
+/// A check that something did not pass.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Broken {
+    pub(crate) check: &'static str,
+    pub(crate) what: String,
+}
+
+pub(crate) fn broken<T>(check: &'static str, what: impl Into<String>) -> Result<T, Broken> {
+    Err(Broken { check, what: what.into() })
+}
+
+/// A table that executes what is sent, all or none.
+pub(crate) trait Store {
+    fn run(&mut self, acts: &[Act]) -> Result<(), Vec<Reason>>;
+    fn put_raw(&mut self, item: &Json);
+    /// What the core can read of an item.
+    fn find(&self, key: &Key) -> Option<Item>;
+    /// What of it the core cannot read.
+    fn odd(&self, key: &Key) -> Vec<(String, Odd)>;
+    /// One attribute, of whatever kind it is.
+    fn attribute(&self, key: &Key, name: &str) -> Option<Json>;
+    fn all(&self) -> Vec<Item>;
+}
+
+impl Store for Model {
+    fn run(&mut self, acts: &[Act]) -> Result<(), Vec<Reason>> {
+        Self::run(self, acts)
+    }
+
+    fn put_raw(&mut self, item: &Json) {
+        self.put(wire::item_from_json(item));
+    }
+
+    fn find(&self, key: &Key) -> Option<Item> {
+        self.get(key).cloned()
+    }
+
+    fn odd(&self, _: &Key) -> Vec<(String, Odd)> {
+        Vec::new()
+    }
+
+    fn attribute(&self, key: &Key, name: &str) -> Option<Json> {
+        self.get(key)?.get(name).map(wire::value_to_json)
+    }
+
+    fn all(&self) -> Vec<Item> {
+        self.iter().map(|(_, item)| item.clone()).collect()
+    }
+}
+
+impl Store for Table {
+    fn run(&mut self, acts: &[Act]) -> Result<(), Vec<Reason>> {
+        self.write(&acts.iter().map(|act| wire::rendered(act.rendered.clone())).collect::<Vec<_>>())
+    }
+
+    fn put_raw(&mut self, item: &Json) {
+        self.put(item);
+    }
+
+    fn find(&self, key: &Key) -> Option<Item> {
+        self.get(key).map(|item| wire::readable(&item))
+    }
+
+    fn odd(&self, key: &Key) -> Vec<(String, Odd)> {
+        let Some(item) = self.get(key) else { return Vec::new() };
+        let odd = item.as_object().unwrap().iter().filter(|(_, value)| !wire::is_readable(value));
+        let of = |value: &Json| if value.get("NULL").is_some() { Odd::Null } else { Odd::Other };
+        odd.map(|(name, value)| (name.clone(), of(value))).collect()
+    }
+
+    fn attribute(&self, key: &Key, name: &str) -> Option<Json> {
+        self.get(key)?.get(name).cloned()
+    }
+
+    fn all(&self) -> Vec<Item> {
+        self.stored().iter().map(wire::readable).collect()
+    }
+}
+
+impl Scene {
+    pub(crate) fn new(settings: Vec<Layout>, fault: Fault) -> Self {
+        Self {
+            tenant: Tenant::parse("aoba").unwrap(),
+            terms: legacy::terms(),
+            psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },
+            settings,
+            people: Vec::new(),
+            fault,
+            all_read_new: Legacy::ALL.map(all_read_new),
+        }
+    }
+
+    pub(crate) fn whose(&self, customer: CustomerId) -> Whose {
+        Whose { tenant: self.tenant.clone(), customer }
+    }
+
+    pub(crate) fn migration(&self, setting: usize) -> Option<&Migration> {
+        match &self.settings[setting] {
+            Layout::Migrating(migration) => Some(migration),
+            Layout::Split => None,
+        }
+    }
+
+    /// A customer in both models.
+    pub(crate) fn snapshot(&self, store: &impl Store, migration: &Migration, who: CustomerId) -> Seen {
+        let keys = migration.snapshot_keys(&self.whose(who));
+        let odd = keys.first().map(|record| store.odd(record)).unwrap_or_default();
+        Seen { items: keys.iter().map(|key| store.find(key)).collect(), odd }
+    }
+
+    pub(crate) fn as_snapshot(&self, migration: &Migration, who: CustomerId, seen: &Seen) -> Snapshot {
+        let keys = migration.snapshot_keys(&self.whose(who));
+        Snapshot::new(keys.into_iter().zip(seen.items.iter().cloned()), seen.odd.clone())
+    }
+
+    /// The same, by a phase that compares every concern; `None` once nobody looks at the God Records any more.
+    pub(crate) fn comparing(&self, migration: &Migration) -> Option<Migration> {
+        let phase = match migration.phase.model() {
+            Legacy::GodRecord => self.all_read_new[0],
+            Legacy::HalfWay => self.all_read_new[1],
+        };
+        (!migration.contracting).then(|| Migration { phase, ..migration.clone() })
+    }
+}
+
+/// The phase of a model in which every concern that moves is kept in both.
+fn all_read_new(model: Legacy) -> Phase {
+    let all = |phase: &Phase| Concern::ALL.into_iter().filter(|c| phase.stage(*c) == Stage::ReadNew).count();
+    Phase::all(model).max_by_key(all).unwrap()
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) items: Vec<Option<Item>>,
+    pub(crate) odd: Vec<(String, Odd)>,
+}
+
+impl std::hash::Hash for Seen {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        for item in &self.items {
+            item.is_some().hash(state);
+            item.iter().for_each(|item| ledger_tests::model::hash_item(item, state));
+        }
+    }
+}
+
+/// Customers by number.
+pub(crate) fn customer(number: u8) -> CustomerId {
+    CustomerId::new(id(4, number.into()))
+}
+
+/// An item without the stamps that say only when it was touched.
+pub(crate) fn unstamped(item: &Item) -> Item {
+    let stamps = [attr::CREATED_AT, attr::UPDATED_AT];
+    item.iter().filter(|(name, _)| !stamps.contains(&name.as_str())).map(|(n, v)| (n.clone(), v.clone())).collect()
+}
+
+/// A sum, nothing if it is not there.
+pub(crate) fn sum(item: &Item, name: &str) -> rust_decimal::Decimal {
+    match item.get(name) {
+        Some(Value::N(number)) => number.parse().unwrap(),
+        Some(other) => panic!("{name} is {other:?}"),
+        None => rust_decimal::Decimal::ZERO,
+    }
+}

@@ -1,0 +1,344 @@
+//! Several environments at one tenant's customers, each with the setting that it last read, in steps each of which is
+//! one call to the store. What is expected is a ledger of split records without any migration, to which each
+//! transaction that takes effect is written as its builder made it.
+
+use crate::migration::checks;
+use crate::migration::fault;
+use crate::migration::ops::Request;
+use crate::migration::scene::{Broken, Scene, Seen, Store, broken};
+use ledger_core::dynamo::Item;
+use ledger_core::failure::Failure;
+use ledger_core::ids::CustomerId;
+use ledger_core::keys::Key;
+use ledger_core::migration::{
+    Adoption, Cancelled, Concern, Contraction, Copying, Layout, LegacyItem, Migration, Stale, adopt, contract, copy,
+};
+use ledger_core::time::Timestamp;
+use ledger_core::transaction::{Rejection, Transaction, Verdict};
+use ledger_tests::model::{Act, Model};
+
+/// The tables and whoever is at work on them.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub(crate) struct World<S> {
+    pub(crate) store: S,
+    pub(crate) expected: Model,
+    /// The tenant's setting, by its position.
+    pub(crate) config: usize,
+    /// The setting that each environment last read.
+    pub(crate) environments: Vec<usize>,
+    pub(crate) tasks: Vec<Task>,
+}
+
+/// Somebody at work in an environment.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub(crate) struct Task {
+    pub(crate) job: Job,
+    pub(crate) environment: usize,
+    pub(crate) at: At,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Job {
+    Do(Request),
+    Bring(CustomerId, Concern),
+    Empty(CustomerId),
+}
+
+/// What a task does next.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub(crate) enum At {
+    /// Reads what its plan needs.
+    Plan,
+    /// Writes what it has planned.
+    Write(Seen),
+    /// Reads the tenant's setting again, and then goes on.
+    Refresh(Box<At>),
+    /// Reads a customer who does not stand where the setting asks for.
+    Look(Need, usize, Box<At>),
+    /// Writes what that look calls for.
+    Change(Need, usize, Seen, Box<At>),
+    /// There is nothing more to do.
+    End,
+}
+
+/// What a customer needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Need {
+    Adopt(CustomerId),
+    Copy(CustomerId, Concern),
+    Empty(CustomerId),
+}
+
+/// How a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// It goes on.
+    Goes,
+    Applied,
+    /// The key's answer was given again.
+    Replayed,
+    Refused(Option<Failure>),
+    Done,
+}
+
+pub(crate) fn now() -> Timestamp {
+    Timestamp::parse("2026-11-21T02:00:00Z").unwrap()
+}
+
+impl Task {
+    pub(crate) fn new(job: Job, environment: usize, setting: usize) -> Self {
+        let at = match job {
+            Job::Do(_) => At::Plan,
+            Job::Bring(who, concern) => At::Look(Need::Copy(who, concern), setting, Box::new(At::End)),
+            Job::Empty(who) => At::Look(Need::Empty(who), setting, Box::new(At::End)),
+        };
+        Self { job, environment, at }
+    }
+}
+
+impl<S: Store> World<S> {
+    pub(crate) fn new(store: S, environments: usize) -> Self {
+        let environments = vec![0; environments];
+        Self { store, expected: Model::new(), config: 0, environments, tasks: Vec::new() }
+    }
+
+    /// Begins a job in an environment.
+    pub(crate) fn begin(&mut self, job: Job, environment: usize) {
+        self.tasks.push(Task::new(job, environment, self.environments[environment]));
+    }
+
+    /// One step of a task, which is gone when it has come to its end.
+    pub(crate) fn step(&mut self, scene: &Scene, task: usize) -> Result<Told, Broken> {
+        let Task { job, environment, at } = self.tasks[task].clone();
+        let (next, told) = match at {
+            At::Plan => self.read(scene, job, environment)?,
+            At::Write(seen) => self.write(scene, job, environment, seen)?,
+            At::Refresh(then) => {
+                self.environments[environment] = self.config;
+                (again(*then, self.config), Told::Goes)
+            }
+            At::Look(need, setting, then) => match scene.migration(setting) {
+                Some(migration) => {
+                    let seen = scene.snapshot(&self.store, migration, need.who());
+                    (At::Change(need, setting, seen, then), Told::Goes)
+                }
+                None => (*then, Told::Goes),
+            },
+            At::Change(need, setting, seen, then) => {
+                let Some(migration) = scene.migration(setting) else { return broken("settings", "no migration") };
+                (self.change(scene, migration, (need, setting), &seen, then)?, Told::Goes)
+            }
+            At::End => (At::End, Told::Done),
+        };
+        let told = if next == At::End && told == Told::Goes { Told::Done } else { told };
+        if told == Told::Goes {
+            self.tasks[task].at = next;
+        } else {
+            self.tasks.remove(task);
+        }
+        Ok(told)
+    }
+
+    /// What a layout reads under a split record's key, of one instant.
+    pub(crate) fn found(&self, layout: &Layout, key: &Key) -> Option<Item> {
+        match layout.reading(key) {
+            None => self.store.find(key),
+            Some(reading) => {
+                let [record, legacy, split] = reading.keys();
+                let find = |key| Some(LegacyItem { item: self.store.find(&key)?, odd: self.store.odd(&key) });
+                reading.item([record, legacy].map(find), self.store.find(&split)).unwrap()
+            }
+        }
+    }
+
+    fn read(&self, scene: &Scene, job: Job, environment: usize) -> Result<(At, Told), Broken> {
+        let Job::Do(request) = job else { return Ok((At::End, Told::Done)) };
+        let layout = &scene.settings[self.environments[environment]];
+        let keys = request.reads(scene);
+        let items: Vec<Option<Item>> = keys.iter().map(|key| self.found(layout, key)).collect();
+        for (key, item) in keys.iter().zip(&items) {
+            checks::same("reading", key, item.as_ref(), self.expected.get(key))?;
+        }
+        let seen = Seen { items, odd: Vec::new() };
+        if request.plan(scene, &seen.items).is_err() {
+            return Ok((At::End, Told::Refused(None)));
+        }
+        Ok((At::Write(seen), Told::Goes))
+    }
+
+    fn write(&mut self, scene: &Scene, job: Job, environment: usize, seen: Seen) -> Result<(At, Told), Broken> {
+        let Job::Do(request) = job else { return Ok((At::End, Told::Done)) };
+        let setting = self.environments[environment];
+        let layout = &scene.settings[setting];
+        let Ok(transaction) = request.plan(scene, &seen.items) else { return broken("plans", "another plan") };
+        let placed =
+            transaction.placed(layout).map_err(|error| Broken { check: "placing", what: error.to_string() })?;
+        let acts = placed.items().iter().map(Act::of).collect();
+        let acts = fault::in_what_is_placed(scene.fault, acts, &transaction, layout, &request.op);
+        let reasons = match self.store.run(&acts) {
+            Ok(()) => {
+                if let Err(reasons) = self.expected.execute(transaction.items()) {
+                    let verdict = transaction.classify(&reasons);
+                    return broken("accepted", format!("{request:?}: {verdict:?}"));
+                }
+                self.check(scene, &transaction)?;
+                return Ok((At::End, Told::Applied));
+            }
+            Err(reasons) => reasons,
+        };
+        match placed.cancelled(reasons) {
+            Cancelled::For(reasons) => {
+                let verdict = transaction.classify(&reasons);
+                self.same_verdict(&transaction, &verdict, &request)?;
+                Ok(after(&verdict))
+            }
+            Cancelled::Stale(stale, reasons) => {
+                let then = Box::new(At::Write(seen));
+                Ok(match stale {
+                    Stale::Fenced => (At::Refresh(then), Told::Goes),
+                    Stale::Unreadable(error) => return broken("God Record", error.to_string()),
+                    Stale::NotCopied(who, concern) => (At::Look(Need::Copy(who, concern), setting, then), Told::Goes),
+                    Stale::NotAdopted(who) => {
+                        let migration = scene.migration(setting);
+                        let migration = migration.ok_or(Broken { check: "settings", what: "stale".to_owned() })?;
+                        let seen = scene.as_snapshot(migration, who, &scene.snapshot(&self.store, migration, who));
+                        // The store's own reasons are the answer where there is nobody to take over.
+                        match adopt(migration, &scene.whose(who), &seen, now()) {
+                            Ok(Adoption::Missing) => {
+                                let verdict = transaction.classify(&reasons);
+                                self.same_verdict(&transaction, &verdict, &request)?;
+                                after(&verdict)
+                            }
+                            _ => (At::Look(Need::Adopt(who), setting, then), Told::Goes),
+                        }
+                    }
+                })
+            }
+        }
+    }
+
+    /// What a cancellation means is what it means without a migration.
+    fn same_verdict(&self, transaction: &Transaction, verdict: &Verdict, request: &Request) -> Result<(), Broken> {
+        let Err(reasons) = self.expected.clone().execute(transaction.items()) else {
+            return broken("refused", format!("{request:?}: {verdict:?}"));
+        };
+        let expected = transaction.classify(&reasons);
+        let same = match (verdict, &expected) {
+            // Which of a customer's records is there already depends on the phase; that one is there does not.
+            (Verdict::Rejected(this), Verdict::Rejected(that)) if this.failure == Failure::AlreadyExists => {
+                this.failure == that.failure
+            }
+            (Verdict::Rejected(this), Verdict::Rejected(that)) => {
+                // Of somebody who is not there, what else may be missing does not matter.
+                let all = |r: &Rejection| (r.failure != Failure::AccountMissing).then(|| r.positions.clone());
+                let parts = |r: &Rejection| (r.failure, r.position, all(r), r.role);
+                let key = transaction.items()[this.position].key();
+                checks::same("verdict", key, this.old.as_ref(), that.old.as_ref())?;
+                parts(this) == parts(that)
+            }
+            (Verdict::MarkerStands(this), Verdict::MarkerStands(that)) => this == that,
+            (this, that) => this == that,
+        };
+        if same { Ok(()) } else { broken("verdict", format!("{request:?}: {verdict:?}, but {expected:?}")) }
+    }
+
+    fn change(
+        &mut self,
+        scene: &Scene,
+        migration: &Migration,
+        (need, setting): (Need, usize),
+        seen: &Seen,
+        then: Box<At>,
+    ) -> Result<At, Broken> {
+        let who = need.who();
+        let (whose, snapshot) = (scene.whose(who), scene.as_snapshot(migration, who, seen));
+        let look = |need| Ok(At::Look(need, setting, then.clone()));
+        let refresh = |then: &At| Ok(At::Refresh(Box::new(then.clone())));
+        match need {
+            Need::Adopt(_) => match adopt(migration, &whose, &snapshot, now()) {
+                Ok(Adoption::Adopted | Adoption::Missing) => Ok(*then),
+                Ok(Adoption::Change(change)) => {
+                    let applied = self.bring(scene, change.items().iter().map(Act::of).collect(), who)?;
+                    if applied { Ok(*then) } else { look(need) }
+                }
+                Err(error) => broken("adoption", error.to_string()),
+            },
+            Need::Copy(_, concern) => match copy(migration, &whose, concern, &snapshot, now()) {
+                Ok(Copying::Done) => Ok(*then),
+                Ok(Copying::Fenced) => refresh(&At::Look(need, setting, then)),
+                Ok(Copying::NotAdopted) => {
+                    // Nobody to bring is brought.
+                    match adopt(migration, &whose, &snapshot, now()) {
+                        Ok(Adoption::Missing) => Ok(*then),
+                        _ => Ok(At::Look(Need::Adopt(who), setting, Box::new(At::Look(need, setting, then)))),
+                    }
+                }
+                Ok(Copying::Raise(change)) => {
+                    self.bring(scene, change.items().iter().map(Act::of).collect(), who)?;
+                    match fault::not_read_again(scene.fault, migration, seen) {
+                        Some(seen) => Ok(At::Change(need, setting, seen, then)),
+                        None => look(need),
+                    }
+                }
+                Ok(Copying::Copy(change)) => {
+                    let acts = change.items().iter().map(Act::of).collect();
+                    self.bring(scene, fault::in_a_copy(scene.fault, acts), who)?;
+                    look(need)
+                }
+                Err(error) => broken("copying", error.to_string()),
+            },
+            Need::Empty(_) => match contract(migration, &whose, &snapshot).unwrap() {
+                Contraction::Done => Ok(*then),
+                Contraction::Fenced => refresh(&At::Look(need, setting, then)),
+                Contraction::NotCopied(concern) => {
+                    Ok(At::Look(Need::Copy(who, concern), setting, Box::new(At::Look(need, setting, then))))
+                }
+                Contraction::Change(change) => {
+                    self.bring(scene, change.items().iter().map(Act::of).collect(), who)?;
+                    look(need)
+                }
+            },
+        }
+    }
+
+    /// Writes what moves a customer; nothing that anybody reads may change by it.
+    fn bring(&mut self, scene: &Scene, acts: Vec<Act>, who: CustomerId) -> Result<bool, Broken> {
+        let applied = self.store.run(&acts).is_ok();
+        if applied {
+            checks::customer(self, scene, who)?;
+        }
+        Ok(applied)
+    }
+
+    fn check(&self, scene: &Scene, transaction: &Transaction) -> Result<(), Broken> {
+        let mut who: Vec<CustomerId> = transaction.items().iter().filter_map(|item| item.key().customer()).collect();
+        who.sort_unstable();
+        who.dedup();
+        who.into_iter().try_for_each(|who| checks::customer(self, scene, who))
+    }
+}
+
+/// A look is by the setting that the environment has by then.
+fn again(at: At, setting: usize) -> At {
+    match at {
+        At::Look(need, _, then) => At::Look(need, setting, Box::new(again(*then, setting))),
+        other => other,
+    }
+}
+
+fn after(verdict: &Verdict) -> (At, Told) {
+    match verdict {
+        Verdict::MarkerStands(_) => (At::End, Told::Replayed),
+        Verdict::Rejected(rejection) if rejection.failure == Failure::StalePlan => (At::Plan, Told::Goes),
+        Verdict::Rejected(rejection) => (At::End, Told::Refused(Some(rejection.failure))),
+        Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict => (At::End, Told::Refused(None)),
+    }
+}
+
+impl Need {
+    pub(crate) fn who(self) -> CustomerId {
+        match self {
+            Self::Adopt(who) | Self::Copy(who, _) | Self::Empty(who) => who,
+        }
+    }
+}

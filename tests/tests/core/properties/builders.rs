@@ -1,0 +1,325 @@
+//! Every builder, with random valid commands: sealing succeeds, the postings sum to zero and are what
+//! the balances move by, no key is written twice, and customers do not meet on any item.
+
+use crate::properties::world::*;
+use ledger_core::account::{self, Account, Posting};
+use ledger_core::dynamo::Item;
+use ledger_core::idempotency::Marker;
+use ledger_core::ids::{Actor, AdjustmentId, JobId, Principal, TransactionId};
+use ledger_core::keys::{Partition, Shards};
+use ledger_core::money::{Asset, Delta};
+use ledger_core::operation::Operation;
+use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
+use ledger_core::ops::adjustment_decide::Decision;
+use ledger_core::ops::card_reverse::{CardReverse, Seen};
+use ledger_core::ops::journal::JournalEntry;
+use ledger_core::ops::merchant::{MerchantChange, MerchantStatus};
+use ledger_core::ops::payment_code::PaymentCode;
+use ledger_core::ops::profile::{ProfilePatch, Status, WalletView};
+use ledger_core::ops::{self, TenantTerms};
+use ledger_core::personal::FreeText;
+use ledger_core::transaction::{Draft, MAX_ITEMS, Role, Transaction};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+fn text(of: &str) -> FreeText {
+    FreeText::parse(of, 140).unwrap()
+}
+
+fn pay(number: u128, split: Split, terms: &TenantTerms) -> Transaction {
+    let command = ops::pay::Pay {
+        tenant: tenant(),
+        customer: customer(number),
+        merchant: merchant(),
+        parts: split.parts(terms),
+        memo: Some(text("memo")),
+    };
+    let plan = ops::pay::plan(&command, terms, &cx(number)).unwrap();
+    seal(&plan.draft, &claim(Principal::Customer(customer(number)), Operation::Pay, "k"))
+}
+
+/// Every operation that moves value, from the same numbers.
+fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Vec<Transaction> {
+    let (a, b, cx_) = (customer(0xa), customer(0xb), cx(1));
+    let by_a = |operation| claim(Principal::Customer(a), operation, "k");
+    let by_terminal = |operation| claim(Principal::Terminal(terminal()), operation, "k");
+    let by_staff = |operation| claim(Principal::Staff(staff(1)), operation, "k");
+    let by_merchant = |operation| claim(Principal::Merchant(merchant().id), operation, "k");
+    let mut all = vec![pay(0xa, split, terms)];
+
+    let transfer = ops::transfer::Transfer { tenant: tenant(), from: a, to: b, amount: yen(amount), memo: None };
+    all.push(seal(&ops::transfer::plan(&transfer, terms, &cx_).unwrap().draft, &by_a(Operation::Transfer)));
+
+    let code = ops::payment_code::plan(&tenant(), a, &cx_).unwrap().receipt.code;
+    let code = PaymentCode::parse(code.expose()).unwrap();
+    all.extend(held(terms, split, share, &code));
+    let charge = ops::charge::Charge { tenant: tenant(), merchant: merchant(), code, amount: yen(amount), memo: None };
+    all.push(seal(&ops::charge::plan(&charge, terms, &cx_).unwrap().draft, &by_merchant(Operation::Charge)));
+
+    let payment = recorded(&all[0]);
+    let part = (split.total() * share / 100).max(1);
+    for wanted in [None, Some(yen(part))] {
+        for held in [0, 1, 1_000_000] {
+            let held = ledger_core::money::Balance::from_stored(Asset::Point, &held.to_string()).unwrap();
+            let refund = ops::refund::Refund {
+                wallet: &ops::SeenWallet::default(),
+                tenant: &tenant(),
+                merchant: &merchant(),
+                payment: &payment,
+                amount: wanted.as_ref(),
+                points: Some(&held),
+                reason: Some(&text("why")),
+                reference: None,
+            };
+            let plan = ops::refund::plan(&refund, terms, &cx(2)).unwrap();
+            all.push(seal(&plan.draft, &by_merchant(Operation::Refund)));
+        }
+    }
+
+    let topup = ops::card_topup::CardTopup {
+        tenant: tenant(),
+        terminal: terminal(),
+        merchant: merchant().id,
+        card: card(),
+        charge: yen(amount),
+    };
+    let topup = seal(&ops::card_topup::plan(&topup, terms, &cx_).unwrap().draft, &by_terminal(Operation::CardTopup));
+    let card_pay = ops::card_pay::CardPay {
+        tenant: tenant(),
+        terminal: terminal(),
+        merchant: merchant(),
+        card: card(),
+        amount: yen(amount),
+    };
+    let card_pay = seal(&ops::card_pay::plan(&card_pay, terms, &cx_).unwrap().draft, &by_terminal(Operation::CardPay));
+    for (original, operation) in [(&topup, Operation::CardTopup), (&card_pay, Operation::CardPay)] {
+        let marker = Marker::read(&put(&original.items()[0]).unwrap()).unwrap();
+        let payment = (operation == Operation::CardPay).then(|| recorded(original));
+        let reverse = CardReverse {
+            tenant: &tenant(),
+            terminal: Partition::terminal(&tenant(), terminal()),
+            merchant: &merchant(),
+            original: &by_terminal(operation),
+            seen: Seen::Marker(&marker, Some(&entry(original).unwrap()), payment.as_ref()),
+        };
+        let plan = ops::card_reverse::plan(&reverse, terms, &cx(3)).unwrap();
+        all.push(seal(&plan.draft, &by_terminal(Operation::CardReverse)));
+    }
+    all.extend([topup, card_pay]);
+
+    for granted in [points(amount), regional(amount)] {
+        let grant = ops::grant::Grant {
+            tenant: tenant(),
+            actor: Actor::Staff(staff(1)),
+            customer: a,
+            amount: granted,
+            reason: text("why"),
+        };
+        all.push(seal(&ops::grant::plan(&grant, terms, &cx_).unwrap().draft, &by_staff(Operation::Grant)));
+    }
+    for (account, delta) in [(Account::Customer(a), yen(amount).debit()), (Account::Card(card()), yen(amount).credit())]
+    {
+        let adjustment = adjustment(account, delta);
+        let plan = ops::adjustment_decide::plan(&tenant(), staff(1), Decision::Approve, &adjustment, terms, &cx_);
+        all.push(seal(&plan.unwrap().draft, &by_staff(Operation::AdjustmentApprove)));
+    }
+    all
+}
+
+/// What is held for a merchant, and the ways in which it ends.
+fn held(terms: &TenantTerms, split: Split, share: u64, code: &PaymentCode) -> Vec<Transaction> {
+    let (t, m) = (tenant(), merchant());
+    let sealed = |draft: &Draft, operation| seal(draft, &claim(Principal::Merchant(m.id), operation, "k"));
+    let (parts, memo) = (split.parts(terms), Some(text("memo")));
+    let authorize =
+        ops::authorize::Authorize { tenant: tenant(), merchant: merchant(), code: code.clone(), parts, memo };
+    let authorized = ops::authorize::plan(&authorize, terms, &cx(1)).unwrap();
+    let mut all = vec![sealed(&authorized.draft, Operation::Charge)];
+    let payment = recorded(&all[0]);
+    let part = yen((split.total() * share / 100).max(1));
+    for amount in [None, Some(&part)] {
+        let capture = ops::capture::Capture {
+            tenant: &t,
+            merchant: &m,
+            payment: &payment,
+            wallet: &ops::SeenWallet::default(),
+            amount,
+        };
+        all.push(sealed(&ops::capture::plan(&capture, terms, &cx(2)).unwrap().draft, Operation::Capture));
+    }
+    let void = ops::void::Void {
+        tenant: &t,
+        payment: &payment,
+        wallet: &ops::SeenWallet::default(),
+        reason: Some(&text("why")),
+    };
+    all.push(sealed(&ops::void::plan(&void, terms, &cx(2)).unwrap().draft, Operation::Void));
+    let late = ops::Context { now: payment.expires_at.unwrap(), ..cx(2) };
+    let expired = ops::hold_expire::plan(&t, (&payment, &ops::SeenWallet::default()), terms, &late).unwrap();
+    all.push(sealed(&expired.draft, Operation::HoldExpire));
+    all
+}
+
+fn adjustment(account: Account, delta: Delta) -> Adjustment {
+    Adjustment {
+        id: AdjustmentId::new(Uuid::from_u128(5)),
+        account,
+        delta,
+        reason: ReasonCode::Correction,
+        requested_by: staff(2),
+        state: "pending".to_owned(),
+        created_at: now(),
+        finding: None,
+    }
+}
+
+/// Every operation that moves none.
+fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction> {
+    let (a, cx_) = (customer(0xa), cx(1));
+    let actor = Actor::Staff(staff(1));
+    let by_staff = |operation| claim(Principal::Staff(staff(1)), operation, "k");
+    let sealed = |draft: Draft, operation| seal(&draft, &by_staff(operation));
+    let patch = ProfilePatch { name: Some(text("Hana")), ..ProfilePatch::default() };
+    let wallet = WalletView { accounts: 3, assets: terms.assets.keys().cloned().collect() };
+    let bulk = ops::bulk_grant::BulkGrant {
+        tenant: tenant(),
+        staff: staff(1),
+        customers: (1..=customers).map(customer).collect(),
+        amount: points(amount),
+        reason: text("why"),
+    };
+    let open = ops::customer_open::CustomerOpen {
+        tenant: tenant(),
+        actor,
+        customer: None,
+        name: text("Hana"),
+        email: None,
+        phone: None,
+    };
+    let request = ops::adjustment_request::AdjustmentRequest {
+        tenant: tenant(),
+        staff: staff(1),
+        account: Account::Customer(a),
+        delta: yen(amount).debit(),
+        reason: ReasonCode::Fraud,
+        note: text("why"),
+        finding: None,
+    };
+    let pending = adjustment(Account::Customer(a), yen(amount).debit());
+    let (t, m) = (tenant(), merchant().id);
+    let reject = ops::adjustment_decide::plan(&t, staff(1), Decision::Reject, &pending, terms, &cx_).unwrap().draft;
+    let frozen = Some((Status::Frozen, &wallet));
+    let suspend = MerchantChange { status: Some(MerchantStatus::Suspended), ..MerchantChange::default() };
+    vec![
+        sealed(ops::bulk_grant::plan(&bulk, terms, &cx_).unwrap().draft, Operation::BulkGrant),
+        sealed(ops::customer_open::plan(&open, terms, &cx_).unwrap().draft, Operation::CustomerOpen),
+        sealed(ops::adjustment_request::plan(&request, &cx_).unwrap().draft, Operation::AdjustmentRequest),
+        sealed(reject, Operation::AdjustmentReject),
+        sealed(ops::profile::plan_own(&t, a, &patch, &cx_).unwrap().draft, Operation::ProfilePatch),
+        sealed(
+            ops::profile::plan_by_operator(&t, a, &patch, frozen, actor, None, &cx_).unwrap().draft,
+            Operation::CustomerPatch,
+        ),
+        sealed(ops::payment_code::plan(&t, a, &cx_).unwrap().draft, Operation::PaymentCode),
+        sealed(ops::card::plan_issue(&t, None, Some(a), actor, &cx_).unwrap().draft, Operation::CardIssue),
+        sealed(ops::card::plan_own_status(&t, a, card(), Status::Active, &cx_).unwrap().draft, Operation::CardPatch),
+        sealed(
+            ops::card::plan_status(&t, card(), Status::Frozen, actor, None, &cx_).unwrap().draft,
+            Operation::CardAdminPatch,
+        ),
+        sealed(
+            ops::merchant::plan_open(&t, None, &text("Aoba"), Shards::ONE, actor, &cx_).unwrap().draft,
+            Operation::MerchantOpen,
+        ),
+        sealed(ops::merchant::plan_patch(&t, m, suspend, actor, None, &cx_).unwrap().draft, Operation::MerchantPatch),
+        sealed(ops::terminal::plan_open(&t, None, m, actor, &cx_).unwrap().draft, Operation::TerminalOpen),
+        sealed(
+            ops::terminal::plan_status(&t, terminal(), Status::Frozen, actor, None, &cx_).unwrap().draft,
+            Operation::TerminalPatch,
+        ),
+        sealed(ops::terminal::plan_code(&t, terminal(), actor, &cx_).unwrap().draft, Operation::EnrolmentCode),
+    ]
+}
+
+fn entry(transaction: &Transaction) -> Option<JournalEntry> {
+    let journal = transaction.items().iter().find(|item| item.role() == Role::Journal)?;
+    Some(JournalEntry::read(&put(journal).unwrap()).unwrap())
+}
+
+/// What holds for every transaction.
+fn check(transaction: &Transaction) {
+    let items = transaction.items();
+    assert!(items.len() <= MAX_ITEMS);
+    assert_eq!(items[0].role(), Role::Marker);
+    assert!(items[1..].iter().all(|item| item.role() != Role::Marker));
+    let keys: BTreeSet<_> = items.iter().map(|item| item.key().clone()).collect();
+    assert_eq!(keys.len(), items.len(), "a key twice");
+    let moves: Vec<&Posting> = items.iter().flat_map(|item| item.postings()).collect();
+    let Some(entry) = entry(transaction) else {
+        assert!(moves.is_empty());
+        return;
+    };
+    assert!(account::unbalanced(&entry.postings).unwrap().is_empty());
+    let by = |postings: &[&Posting]| {
+        account::net(postings.iter().map(|p| ((p.account, p.delta.asset().clone()), &p.delta))).unwrap()
+    };
+    let posted: Vec<&Posting> = entry.postings.iter().filter(|p| p.account.has_balance_item()).collect();
+    assert_eq!(by(&moves), by(&posted), "balances move by what is posted");
+    // The marker finds its entry again.
+    let marker: Item = put(&items[0]).unwrap();
+    let id = ledger_core::dynamo::read::parsed(&marker, "entry_id", TransactionId::parse).unwrap();
+    assert_eq!(id, entry.id);
+}
+
+proptest! {
+    #![proptest_config(super::cases(256))]
+
+    #[test]
+    fn what_moves_value_is_balanced(
+        terms in terms(), split in splits(), amount in 1..1_000_000_u64, share in 1..=100_u64,
+    ) {
+        let all = money_moves(&terms, split, amount, share);
+        prop_assert!(all.iter().all(|transaction| entry(transaction).is_some()));
+        all.iter().for_each(check);
+    }
+
+    #[test]
+    fn what_moves_none_has_no_entry(terms in terms(), amount in 1..1_000_000_u64, customers in 1..200_u128) {
+        let all = others(&terms, amount, customers);
+        prop_assert!(all.iter().all(|transaction| entry(transaction).is_none()));
+        all.iter().for_each(check);
+    }
+
+    #[test]
+    fn payments_of_two_customers_share_no_item(terms in terms(), one in splits(), other in splits()) {
+        let keys = |transaction: Transaction| -> BTreeSet<_> {
+            transaction.items().iter().map(|item| item.key().clone()).collect()
+        };
+        let (a, b) = (keys(pay(0xa, one, &terms)), keys(pay(0xb, other, &terms)));
+        prop_assert!(a.is_disjoint(&b), "{:?}", a.intersection(&b).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_job_advances_under_the_same_child_keys(customers in 1..50_u128, done in 0..50_usize) {
+        let job = ops::bulk_grant::GrantJob {
+            id: JobId::new(Uuid::from_u128(9)),
+            staff: staff(1),
+            customers: (1..=customers).map(customer).collect(),
+            asset: Asset::Point,
+            amount: "1".to_owned(),
+            reason: text("why"),
+            done: 0,
+            failed: 0,
+            failures: Vec::new(),
+            created_at: now(),
+        };
+        let keys: BTreeSet<String> =
+            job.customers.iter().map(|id| job.child_key(*id).unwrap().as_str().to_owned()).collect();
+        prop_assert_eq!(keys.len(), job.customers.len());
+        let granted = job.slice(0, done);
+        let outcome = ops::bulk_grant::SliceOutcome { granted: granted.clone(), failed: Vec::new() };
+        let written = job.advance(&tenant(), &outcome, now()).unwrap();
+        prop_assert_eq!(written.map(|written| written.items().len()), (!granted.is_empty()).then_some(1));
+    }
+}

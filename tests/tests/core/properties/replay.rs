@@ -1,0 +1,138 @@
+//! What was built is what is returned: the marker that a transaction writes gives every retry the
+//! same answer, refuses another request, expires, and is free again in the end.
+
+use crate::properties::world::{answer, claim, customer, now, put, tenant};
+use ledger_core::idempotency::{Answer, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, Window};
+use ledger_core::ids::{Principal, least_born_at};
+use ledger_core::operation::Operation;
+use ledger_core::time::{CLOCK_SKEW, Timestamp};
+use ledger_core::transaction::{Draft, Transaction};
+use ledger_core::{ids::Tenant, money::AssetSpec};
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn answers() -> impl Strategy<Value = Answer> {
+    let location = proptest::option::of("/v1/[a-z]{1,9}");
+    (200..500_u16, "[ -~]{1,30}", location, "\\PC{0,200}").prop_map(|(status, content_type, location, body)| Answer {
+        status,
+        content_type,
+        location,
+        body,
+    })
+}
+
+fn claims() -> impl Strategy<Value = Claim> {
+    let operation = proptest::sample::select(Operation::ALL.to_vec());
+    ("[!-~]{1,255}", operation, "[a-z]{1,8}", "\\PC{0,40}", any::<bool>()).prop_map(
+        |(key, operation, name, value, list)| {
+            let mut claim = claim(Principal::Customer(customer(1)), operation, &key);
+            let fields = Fields::new().with("idem", &value);
+            claim.request.fields = if list { fields.with_list(&name, [&value]) } else { fields.with(&name, &value) };
+            claim
+        },
+    )
+}
+
+/// The marker as the table gives it back.
+fn written(claim: &Claim, answer: &Answer) -> Marker {
+    let sealed = Transaction::seal(&Draft::default(), claim, answer).unwrap();
+    Marker::read(&put(&sealed.items()[0]).unwrap()).unwrap()
+}
+
+fn at(claim: &Claim, now: Timestamp) -> Claim {
+    Claim { now, ..claim.clone() }
+}
+
+/// Requests that differ in one thing each.
+fn others(claim: &Claim) -> Vec<Claim> {
+    let with = |fields: Fields| {
+        let mut other = claim.clone();
+        other.request.fields = fields;
+        other
+    };
+    let amount = ledger_core::money::Amount::parse(&AssetSpec::ECOPAY, "1").unwrap();
+    let fields = &claim.request.fields;
+    let mut all = vec![
+        with(Fields::new()),
+        with(fields.clone().with("zz", "")),
+        with(fields.clone().with_cleared("zz")),
+        with(fields.clone().with_amount("zz", &amount)),
+        with(fields.clone().with_cleared("idem")),
+        with(fields.clone().with_list("idem", ["x"])),
+        with(fields.clone().with("idem", "another value, longer than forty characters at least")),
+    ];
+    for change in [
+        (|claim: &mut Claim| claim.request.method = "PATCH") as fn(&mut Claim),
+        |claim| claim.request.path.push('x'),
+        |claim| claim.principal = Principal::Customer(customer(2)),
+        |claim| claim.tenant = Tenant::parse("other").unwrap(),
+    ] {
+        let mut other = claim.clone();
+        change(&mut other);
+        all.push(other);
+    }
+    all
+}
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+proptest! {
+    #![proptest_config(super::cases(500))]
+
+    #[test]
+    fn the_same_request_gets_the_same_answer(claim in claims(), answer in answers(), later in 0..1_000_000_u32) {
+        let marker = written(&claim, &answer);
+        let retry = at(&claim, now().plus(Window::of(claim.operation).replay / 1_000_000 * later));
+        prop_assert_eq!(retry.verdict(&marker).unwrap(), KeyVerdict::Replay(answer));
+    }
+
+    #[test]
+    fn another_request_is_neither_executed_nor_replayed(claim in claims(), answer in answers()) {
+        let marker = written(&claim, &answer);
+        for other in others(&claim) {
+            prop_assert_eq!(other.verdict(&marker).unwrap(), KeyVerdict::Reused, "{:?}", other.request);
+        }
+    }
+
+    #[test]
+    fn after_its_window_it_is_refused_and_then_free(claim in claims(), answer in answers(), ms in 0..86_400_000_u64) {
+        let marker = written(&claim, &answer);
+        let verdict = |now: Timestamp| at(&claim, now).verdict(&marker).unwrap();
+        let expired = KeyVerdict::Expired { original_request_at: now() };
+        let calls_psp = [Operation::Topup, Operation::TopupRefund].contains(&claim.operation);
+        let end = now().plus(if calls_psp { DAY } else { DAY * 90 });
+        prop_assert_eq!(verdict(end.minus(Duration::from_millis(1))), KeyVerdict::Replay(answer.clone()));
+        prop_assert_eq!(verdict(end), expired.clone());
+        prop_assert_eq!(verdict(end.plus(Duration::from_millis(ms))), expired.clone());
+        // The ttl is a day after that and the skew; it is free once no clock can differ.
+        let ttl = end.plus(DAY).plus(CLOCK_SKEW);
+        prop_assert_eq!(verdict(ttl.plus(CLOCK_SKEW)), expired);
+        prop_assert_eq!(verdict(ttl.plus(CLOCK_SKEW).plus(Duration::from_secs(1))), KeyVerdict::Free);
+        prop_assert_eq!(verdict(ttl.plus(CLOCK_SKEW).plus(Duration::from_millis(1000 + ms))), KeyVerdict::Free);
+        prop_assert_eq!(marker.ttl, Some(ttl.seconds()));
+    }
+
+    #[test]
+    fn what_is_free_to_read_is_free_to_write(claim in claims(), seconds in 0..20_000_000_i64) {
+        let marker = Transaction::seal(&Draft::default(), &claim, &answer()).unwrap();
+        let stored = put(&marker.items()[0]).unwrap();
+        let retry = at(&claim, Timestamp::from_millis(now().millis() + seconds * 1000));
+        let again = Transaction::seal(&Draft::default(), &retry, &answer()).unwrap();
+        let taken = again.items()[0].clauses().iter().all(|clause| clause.condition.holds(Some(&stored)));
+        let free = retry.verdict(&Marker::read(&stored).unwrap()).unwrap() == KeyVerdict::Free;
+        prop_assert_eq!(taken, free);
+    }
+
+    #[test]
+    fn a_uuidv7s_marker_outlives_its_admission(ahead_ms in 0..600_000_u64, later_ms in 0..9_000_000_000_u64) {
+        let born = now().plus(Duration::from_millis(ahead_ms));
+        let mut claim = claim(Principal::Customer(customer(1)), Operation::Pay, "k");
+        claim.key = IdempotencyKey::parse(&least_born_at(born).to_string()).unwrap();
+        let marker = written(&claim, &answer());
+        let later = now().plus(Duration::from_millis(later_ms));
+        let admitted = claim.key.admit(later, &Window::WALLET) == Ok(ledger_core::idempotency::Admission::Execute);
+        let free = at(&claim, later).verdict(&marker).unwrap() == KeyVerdict::Free;
+        prop_assert!(!(admitted && free), "the key could be executed twice");
+        prop_assert_eq!(claim.tenant, tenant());
+    }
+}

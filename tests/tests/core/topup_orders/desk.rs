@@ -1,0 +1,441 @@
+//! A webhook handler of the core's parts alone, over the model's table: what the runtime does with a
+//! fact, without clock, network and randomness.
+
+use crate::topup_orders::story::{Story, Told, What};
+use ledger_core::dynamo::{Item, Value, read};
+use ledger_core::failure::Failure;
+use ledger_core::idempotency::{
+    Answer, CanonicalRequest, Claim, EventClaim, Fields, Flight, IdempotencyKey, Marker, MarkerState, PlannedCall,
+    Window,
+};
+use ledger_core::ids::{Actor, AuditId, CustomerId, Principal, RefundId, StaffId, Tenant, TopupId, TransactionId};
+use ledger_core::keys::{self, Key, Partition, Shards, attr};
+use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use ledger_core::operation::Operation;
+use ledger_core::ops::topup::refund::RefundTopup;
+use ledger_core::ops::topup::{self, Clawback, Oddity, Routed, TopupRecord, TopupRefund, View, route};
+use ledger_core::ops::transfer::Transfer;
+use ledger_core::ops::{
+    AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SeenWallet, SpentPoints, TenantTerms, TopupTerms,
+};
+use ledger_core::personal::FreeText;
+use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
+use ledger_core::time::Timestamp;
+use ledger_core::transaction::{Draft, Transaction, Verdict};
+use ledger_tests::model::Model;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Whose books, on which terms.
+pub(crate) struct Desk {
+    pub(crate) tenant: Tenant,
+    pub(crate) now: Timestamp,
+    pub(crate) customer: CustomerId,
+    friend: CustomerId,
+    terms: TenantTerms,
+    psp: PspTerms,
+}
+
+/// What becomes of a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// It had its effect.
+    Applied,
+    /// Its event had had it.
+    Repeated,
+    /// It is behind what is known.
+    Behind,
+    /// Nothing of ours depends on it.
+    Ignored,
+    /// There is no record that it speaks of.
+    NoRecord,
+    /// It contradicts our record.
+    Odd(Oddity),
+}
+
+/// What a fact would do to the table as it was read.
+pub(crate) enum Plan {
+    Ahead,
+    Nothing(Done),
+    Write(Box<Transaction>),
+}
+
+/// What a write met.
+pub(crate) enum Wrote {
+    Applied,
+    Stale,
+    MarkerStands,
+    Refused(Failure),
+}
+
+impl Desk {
+    pub(crate) fn new(spent_points: SpentPoints) -> Self {
+        let rate = |text: &str| Rate::parse(text).unwrap();
+        let asset = |spec: AssetSpec| {
+            (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true })
+        };
+        let mut assets: std::collections::BTreeMap<_, _> = [AssetSpec::ECOPAY, AssetSpec::POINT].map(asset).into();
+        assets.get_mut(&Asset::Ecopay).unwrap().cap = Some(yen(1_000_000));
+        Self {
+            tenant: Tenant::parse("aoba").unwrap(),
+            now: Timestamp::parse("2026-11-21T03:00:00Z").unwrap(),
+            customer: CustomerId::new(id(1)),
+            friend: CustomerId::new(id(2)),
+            terms: TenantTerms {
+                key_phase: KeyPhase::Mandatory,
+                assets,
+                co2: Co2Terms { rate: rate("0.01"), source: "estimate".to_owned(), version: "1".to_owned() },
+                points_rate: rate("0.01"),
+                card_cap: yen(1_000_000),
+                card_bonus_rate: rate("0"),
+                spent_points,
+                due_shards: Shards::new(4).unwrap(),
+                topup: Some(TopupTerms { points_rate: rate("0.01"), abandoned_after: Duration::from_secs(86_400) }),
+                requests_per_second: None,
+                hold_hours: None,
+                settlement: None,
+            },
+            psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },
+        }
+    }
+
+    /// A table with two customers, the first of whom has `balance` yen from somewhere.
+    pub(crate) fn open(&self, balance: u64) -> Model {
+        let mut model = Model::new();
+        for (customer, holds) in [(self.customer, balance), (self.friend, 0)] {
+            for (asset, holds) in [(Asset::Ecopay, holds), (Asset::Point, 0)] {
+                let sums = [(attr::BALANCE, holds), (attr::HELD, 0), (attr::EXPOSURE, holds)];
+                let sums = sums.map(|(name, sum)| (name.to_owned(), Value::N(sum.to_string())));
+                model.put(whole(&Partition::customer(&self.tenant, customer).balance(&asset), Item::from(sums)));
+            }
+        }
+        if balance > 0 {
+            let posting = |account: String, delta: String| {
+                let asset = ("asset".to_owned(), Value::s("ECOPAY"));
+                Value::M(
+                    [("account".to_owned(), Value::S(account)), asset, ("delta".to_owned(), Value::N(delta))].into(),
+                )
+            };
+            let postings = vec![
+                posting("cash_clearing".to_owned(), format!("-{balance}")),
+                posting(format!("customer:{}", self.customer), balance.to_string()),
+            ];
+            let entry = Partition::customer(&self.tenant, self.customer).entry(TransactionId::new(id(3)));
+            model.put(whole(&entry, Item::from([("postings".to_owned(), Value::L(postings))])));
+        }
+        model
+    }
+
+    /// The customer asks for a top-up.
+    pub(crate) fn claim_topup(&self, model: &mut Model, topup: usize, charge: u64) -> Wrote {
+        let claim = self.claim(Principal::Customer(self.customer), Operation::Topup, &format!("topup-{topup}"));
+        let command = topup::claim::Topup { customer: self.customer, charge: yen(charge) };
+        let call = topup::claim::plan(&command, &claim, &self.terms, &self.psp, &self.cx(topup_id(topup).uuid()));
+        self.begin(model, &claim, call)
+    }
+
+    /// The operator refunds a part of a top-up.
+    pub(crate) fn claim_refund(&self, model: &mut Model, topup: usize, refund: usize, amount: u64) -> Wrote {
+        let staff = StaffId::new(id(9));
+        let key = format!("refund-{topup}-{refund}");
+        let claim = self.claim(Principal::Staff(staff), Operation::TopupRefund, &key);
+        let record = self.topup(model, topup).unwrap();
+        let points = model.get(&Partition::customer(&self.tenant, self.customer).balance(&Asset::Point));
+        let points = Balance::from_stored(Asset::Point, read::number(points.unwrap(), attr::BALANCE).unwrap()).unwrap();
+        let command = RefundTopup {
+            actor: Actor::Staff(staff),
+            topup: &record,
+            amount: Some(&yen(amount)),
+            points: Some(&points),
+            reason: &FreeText::parse("asked for", 140).unwrap(),
+        };
+        let cx = self.cx(refund_id(topup, refund).uuid());
+        let call = topup::refund::plan(&command, &claim, &self.terms, &self.psp, &cx);
+        self.begin(model, &claim, call)
+    }
+
+    /// The customer sends something away under a key.
+    pub(crate) fn send(&self, model: &mut Model, amount: &Amount, key: &str, back: bool) -> Wrote {
+        let (from, to) = if back { (self.friend, self.customer) } else { (self.customer, self.friend) };
+        let claim = self.claim(Principal::Customer(from), Operation::Transfer, key);
+        if model.get(&claim.marker_key()).is_some() {
+            return Wrote::MarkerStands;
+        }
+        let command = Transfer { tenant: self.tenant.clone(), from, to, amount: amount.clone(), memo: None };
+        let planned = ledger_core::ops::transfer::plan(&command, &self.terms, &self.cx(numbered(key))).unwrap();
+        self.write(model, &Transaction::seal(&planned.draft, &claim, &answer()).unwrap())
+    }
+
+    /// Delivers an event under an id. Whatever is stale is planned again; what is ahead is preceded by
+    /// a look at its PaymentIntent.
+    pub(crate) fn deliver(&self, model: &mut Model, story: &Story, told: Told, event: &str) -> Done {
+        match self.fact(model, story, told, event) {
+            Ok(fact) => self.apply(model, story, &fact, &EventId::parse(event).unwrap()),
+            Err(done) => done,
+        }
+    }
+
+    /// The fact that an event tells, with the amounts that the provider was asked for.
+    pub(crate) fn fact(&self, model: &Model, story: &Story, told: Told, event: &str) -> Result<Fact, Done> {
+        let paid = match told.what.ours() {
+            Some(refund) => {
+                let item =
+                    model.get(&keys::topup_refund(&self.tenant, topup_id(told.topup), refund_id(told.topup, refund)));
+                Some(TopupRefund::read(item.ok_or(Done::NoRecord)?).unwrap().paid)
+            }
+            None => None,
+        };
+        story.event(&self.tenant, told, event, paid.as_ref()).fact().ok_or(Done::Ignored)
+    }
+
+    /// Whether anything of ours depends on an event.
+    pub(crate) fn hears(&self, story: &Story, what: What) -> bool {
+        let told = Told { topup: story.topup, what };
+        story.event(&self.tenant, told, "evt", Some(&yen(1))).fact().is_some()
+    }
+
+    pub(crate) fn apply(&self, model: &mut Model, story: &Story, fact: &Fact, event: &EventId) -> Done {
+        for _ in 0..4 {
+            match self.plan(model, story, fact, event) {
+                Plan::Nothing(done) => return done,
+                Plan::Ahead => assert_eq!(self.look(model, story), Done::Applied, "ahead of what is not there"),
+                Plan::Write(transaction) => match self.write(model, &transaction) {
+                    Wrote::Applied => {
+                        self.act(model, story);
+                        return Done::Applied;
+                    }
+                    Wrote::MarkerStands => return Done::Repeated,
+                    Wrote::Stale => {}
+                    Wrote::Refused(failure) => panic!("{fact:?} was refused: {failure:?}"),
+                },
+            }
+        }
+        panic!("{fact:?} does not come to an end");
+    }
+
+    /// A look at the story's PaymentIntent, as it stands at the provider.
+    pub(crate) fn look(&self, model: &mut Model, story: &Story) -> Done {
+        let fact = Fact::Intent(story.intent(&self.tenant, IntentStatus::Succeeded));
+        let event = fact.seen_as();
+        self.apply(model, story, &fact, &event)
+    }
+
+    /// What people do as soon as the top-up is in the wallet: the customer spends, the operator refunds.
+    pub(crate) fn act(&self, model: &mut Model, story: &Story) {
+        if story.refunds.is_empty() && story.spends == (0, 0) {
+            return;
+        }
+        if self.topup(model, story.topup).is_none_or(|topup| topup.state != topup::TopupState::Succeeded) {
+            return;
+        }
+        let (money, points) = story.spends;
+        let spent = [(AssetSpec::ECOPAY, money, "money"), (AssetSpec::POINT, points, "points")];
+        for (spec, spent, what) in spent.into_iter().filter(|(_, spent, _)| *spent > 0) {
+            let amount = Amount::parse(&spec, &spent.to_string()).unwrap();
+            match self.send(model, &amount, &format!("{what}-{}", story.topup), false) {
+                Wrote::Applied | Wrote::MarkerStands => {}
+                Wrote::Stale | Wrote::Refused(_) => panic!("nothing to spend"),
+            }
+        }
+        for (refund, amount) in story.refunds.iter().enumerate() {
+            let key = keys::topup_refund(&self.tenant, topup_id(story.topup), refund_id(story.topup, refund));
+            if model.get(&key).is_none() {
+                let wrote = self.claim_refund(model, story.topup, refund, *amount);
+                assert!(matches!(wrote, Wrote::Applied), "a refund of {amount} cannot be claimed");
+            }
+        }
+    }
+
+    fn wallet(&self, model: &Model) -> SeenWallet {
+        let items = SeenWallet::keys(&self.tenant, self.customer).map(|key| model.get(&key).cloned());
+        SeenWallet::read(items).unwrap()
+    }
+
+    /// The answer to our own request, which the holder of the claim lands.
+    pub(crate) fn answered(&self, model: &mut Model, fact: &Fact, topup: usize, refund: Option<usize>) -> Done {
+        let record = self.topup(model, topup).unwrap();
+        let refund = refund.map(|refund| self.refund(model, topup, refund).unwrap());
+        let marker = refund.as_ref().map_or_else(|| record.marker_key(&self.tenant), |r| r.marker_key(&self.tenant));
+        let Some(flight) = self.flight(model, &marker) else { return Done::Repeated };
+        let wallet = self.wallet(model);
+        let view = View {
+            tenant: &self.tenant,
+            topup: &record,
+            refund: refund.as_ref(),
+            clawback: None,
+            wallet: &wallet,
+            spent_points: self.terms.spent_points,
+        };
+        let effect = match route::route(fact, &view, self.now).unwrap() {
+            Routed::Apply(effect) => Some(*effect),
+            Routed::Behind => None,
+            Routed::Odd(oddity) => return Done::Odd(oddity),
+            Routed::Ahead => panic!("our own object is ahead"),
+        };
+        let from = ledger_core::transaction::Provenance {
+            tenant: self.tenant.clone(),
+            operation: effect.as_ref().map_or(flight.operation, |effect| effect.operation),
+            principal: flight.principal,
+            actor: Actor::Stripe,
+            key: flight.key.as_str().to_owned(),
+            now: self.now,
+        };
+        let draft = effect.map_or_else(Draft::default, |effect| effect.draft);
+        let landed = Transaction::landed(&draft, flight.land(&answer(), false, self.now), &from).unwrap();
+        match self.write(model, &landed) {
+            Wrote::Applied => Done::Applied,
+            Wrote::MarkerStands => Done::Repeated,
+            Wrote::Stale | Wrote::Refused(_) => panic!("an answer was refused"),
+        }
+    }
+
+    /// What a fact would do to the table as it stands.
+    pub(crate) fn plan(&self, model: &Model, story: &Story, fact: &Fact, event: &EventId) -> Plan {
+        let ours = match fact {
+            Fact::Refund(refund) => refund.tags.as_ref().and_then(|tags| tags.refund),
+            Fact::Intent(_) | Fact::Withdrawn(_) | Fact::Reinstated(_) => None,
+        };
+        let taken = match fact {
+            Fact::Refund(refund) => ours.is_none().then_some(&refund.id),
+            Fact::Withdrawn(dispute) | Fact::Reinstated(dispute) => Some(&dispute.id),
+            Fact::Intent(_) => None,
+        };
+        let (tenant, id) = (&self.tenant, topup_id(story.topup));
+        let Some(record) = self.topup(model, story.topup) else { return Plan::Nothing(Done::NoRecord) };
+        let refund = match ours {
+            Some(ours) => match model.get(&keys::topup_refund(tenant, id, ours)) {
+                Some(item) => Some(TopupRefund::read(item).unwrap()),
+                None => return Plan::Nothing(Done::NoRecord),
+            },
+            None => None,
+        };
+        let clawback = taken.and_then(|taken| model.get(&keys::clawback(tenant, id, taken)));
+        let clawback = clawback.map(|item| Clawback::read(item).unwrap());
+        let wallet = self.wallet(model);
+        let marker = refund.as_ref().map_or_else(|| record.marker_key(tenant), |refund| refund.marker_key(tenant));
+        let flight = self.flight(model, &marker);
+        let view = View {
+            tenant,
+            topup: &record,
+            refund: refund.as_ref(),
+            clawback: clawback.as_ref(),
+            wallet: &wallet,
+            spent_points: self.terms.spent_points,
+        };
+        let mut effect = match route::route(fact, &view, self.now).unwrap() {
+            Routed::Behind => return Plan::Nothing(Done::Behind),
+            Routed::Ahead => return Plan::Ahead,
+            Routed::Odd(oddity) => return Plan::Nothing(Done::Odd(oddity)),
+            Routed::Apply(effect) => *effect,
+        };
+        if let (true, Some(flight)) = (effect.lands, flight) {
+            effect.draft.items.push(flight.land_from_outside(&answer(), false, self.now));
+        }
+        let claim = EventClaim { tenant: tenant.clone(), event: event.clone(), kind: "told".to_owned(), now: self.now };
+        let from = effect.provenance(tenant, self.now);
+        Plan::Write(Box::new(Transaction::of_event(&effect.draft, &claim, &from).unwrap()))
+    }
+
+    pub(crate) fn write(&self, model: &mut Model, transaction: &Transaction) -> Wrote {
+        let Err(reasons) = model.execute(transaction.items()) else { return Wrote::Applied };
+        match transaction.classify(&reasons) {
+            Verdict::MarkerStands(_) => Wrote::MarkerStands,
+            Verdict::Rejected(rejection) if rejection.failure == Failure::StalePlan => Wrote::Stale,
+            Verdict::Rejected(rejection) => Wrote::Refused(rejection.failure),
+            other @ (Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn topup(&self, model: &Model, topup: usize) -> Option<TopupRecord> {
+        model.get(&keys::topup(&self.tenant, topup_id(topup))).map(|item| TopupRecord::read(item).unwrap())
+    }
+
+    pub(crate) fn refund(&self, model: &Model, topup: usize, refund: usize) -> Option<TopupRefund> {
+        let key = keys::topup_refund(&self.tenant, topup_id(topup), refund_id(topup, refund));
+        model.get(&key).map(|item| TopupRefund::read(item).unwrap())
+    }
+
+    fn flight(&self, model: &Model, marker: &Key) -> Option<Flight> {
+        match Marker::read(model.get(marker)?).unwrap().state {
+            MarkerState::InFlight(flight) => Some(*flight),
+            MarkerState::Completed { .. } | MarkerState::Reversed => None,
+        }
+    }
+
+    fn begin(&self, model: &mut Model, claim: &Claim, call: Result<PlannedCall, PlanRefusal>) -> Wrote {
+        let call = match call {
+            Ok(call) => call,
+            Err(PlanRefusal::Refused(failure)) => return Wrote::Refused(failure),
+            Err(PlanRefusal::Invalid { .. } | PlanRefusal::InState { .. }) => {
+                return Wrote::Refused(Failure::WrongState);
+            }
+            Err(other @ (PlanRefusal::Stored(_) | PlanRefusal::Money(_))) => panic!("{other}"),
+        };
+        let flight = Flight::begin(claim, &call).unwrap();
+        self.write(model, &Transaction::claimed(&call.draft, claim, &flight).unwrap())
+    }
+
+    fn claim(&self, principal: Principal, operation: Operation, key: &str) -> Claim {
+        let actor = match principal {
+            Principal::Customer(id) => Actor::Customer(id),
+            Principal::Staff(id) => Actor::Staff(id),
+            Principal::Merchant(_) | Principal::Terminal(_) => panic!("not here"),
+        };
+        Claim {
+            tenant: self.tenant.clone(),
+            principal,
+            actor,
+            operation,
+            key: IdempotencyKey::parse(key).unwrap(),
+            request: CanonicalRequest { method: "POST", path: "/v1/x".to_owned(), fields: Fields::new() },
+            window: Window::of(operation),
+            now: self.now,
+        }
+    }
+
+    fn cx(&self, resource: Uuid) -> Context {
+        let more = |by: u128| Uuid::from_u128(resource.as_u128() ^ (by << 40));
+        Context {
+            now: self.now,
+            transaction_id: TransactionId::new(more(1)),
+            resource_id: resource,
+            audit_id: AuditId::new(more(2)),
+            secret: [7; 16],
+        }
+    }
+}
+
+/// A top-up's id.
+pub(crate) fn topup_id(topup: usize) -> TopupId {
+    TopupId::new(id(0x1000 + topup as u128))
+}
+
+/// The id of one of its refunds.
+pub(crate) fn refund_id(topup: usize, refund: usize) -> RefundId {
+    RefundId::new(id(0x2000 + 0x10 * topup as u128 + refund as u128))
+}
+
+pub(crate) fn yen(units: u64) -> Amount {
+    Amount::parse(&AssetSpec::ECOPAY, &units.to_string()).unwrap()
+}
+
+/// A UUIDv7 with a number in it.
+fn id(number: u128) -> Uuid {
+    Uuid::from_u128(0x019a_a510_0000_7000_8000_0000_0000_0000 | number)
+}
+
+/// Another for each key.
+fn numbered(key: &str) -> Uuid {
+    id(key.bytes().fold(0x3000, |sum: u128, byte| (sum * 257 + u128::from(byte)) & 0xff_ffff))
+}
+
+fn answer() -> Answer {
+    let body = "{\"ok\":true}".to_owned();
+    Answer { status: 201, content_type: "application/json".to_owned(), location: None, body }
+}
+
+fn whole(key: &Key, mut item: Item) -> Item {
+    item.insert(attr::PK.to_owned(), Value::s(key.pk()));
+    item.insert(attr::SK.to_owned(), Value::s(key.sk()));
+    item
+}

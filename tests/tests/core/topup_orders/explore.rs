@@ -1,0 +1,232 @@
+//! Every order of every history at once. A handler knows nothing but the table, so orders of the same
+//! events that have led to the same table go on alike: tables are kept per set of delivered events,
+//! histories share what they have in common, and orders are counted, not repeated. In each table
+//! everything that was delivered is delivered again; that this never changes anything covers
+//! duplicates at every place of every order.
+
+use crate::topup_orders::books::{self, Lines};
+use crate::topup_orders::desk::{Desk, Done, Plan, Wrote};
+use crate::topup_orders::story::{Story, Told, What};
+use ledger_core::psp::EventId;
+use ledger_tests::model::Model;
+use std::collections::BTreeMap;
+
+/// How much was run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    pub(crate) histories: u64,
+    /// Orders that were covered.
+    pub(crate) orders: u64,
+    /// Events that were handled for the first time.
+    pub(crate) deliveries: u64,
+    /// Events that were handled again.
+    pub(crate) duplicates: u64,
+    /// Handlings between whose read and write another event came.
+    pub(crate) races: u64,
+}
+
+/// A table that some orders lead to.
+struct Reached {
+    model: Model,
+    /// How many orders lead here.
+    orders: u64,
+    /// One of them.
+    by: Vec<String>,
+}
+
+/// Tables by the set of events that have been delivered.
+type Tables = BTreeMap<u32, Vec<Reached>>;
+
+/// An order whose books differ from those of another, or from what the history says.
+pub(crate) struct Differs {
+    pub(crate) story: Story,
+    /// It, and one that is as the history says.
+    pub(crate) orders: [Vec<String>; 2],
+    pub(crate) lines: Vec<String>,
+}
+
+impl Run {
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            histories: self.histories + other.histories,
+            orders: self.orders + other.orders,
+            deliveries: self.deliveries + other.deliveries,
+            duplicates: self.duplicates + other.duplicates,
+            races: self.races + other.races,
+        }
+    }
+}
+
+/// The table before the first event.
+pub(crate) fn before(desk: &Desk, story: &Story) -> Model {
+    let mut model = desk.open(story.balance);
+    assert!(matches!(desk.claim_topup(&mut model, story.topup, story.charge), Wrote::Applied));
+    model
+}
+
+/// Runs every order of histories that begin alike: the same customer, the same top-up, the same refunds
+/// of ours. Events without a fact are handled without a look at the table, so their places in an
+/// order are counted only. With `races`, each handling is also raced by each other event.
+pub(crate) fn explore(desk: &Desk, stories: &[Story], races: bool) -> (Run, Vec<Differs>) {
+    let mut events: Vec<What> = Vec::new();
+    for what in stories.iter().flat_map(|story| &story.events) {
+        if desk.hears(&stories[0], *what) && !events.contains(what) {
+            events.push(*what);
+        }
+    }
+    let set_of = |story: &Story| (0..events.len()).filter(|n| story.has(events[*n])).fold(0, |set, n| set | 1 << n);
+    let mut tables = Tables::new();
+    for whole in stories.iter().map(set_of) {
+        // Every part of it, from the whole down to nothing.
+        let parts = std::iter::successors(Some(whole), |part| (*part > 0).then(|| (part - 1) & whole));
+        tables.extend(parts.map(|part| (part, Vec::new())));
+    }
+    let mut run = Run::default();
+    add(tables.get_mut(&0).unwrap(), before(desk, &stories[0]), 1, Vec::new());
+    // A set comes after all its parts: it is a greater number.
+    let sets: Vec<u32> = tables.keys().copied().collect();
+    for set in sets {
+        for here in std::mem::take(tables.get_mut(&set).unwrap()) {
+            books::check(&here.model);
+            let from = From { desk, story: &stories[0], events: &events, set, here: &here, races };
+            run = run.plus(from.go_on(&mut tables));
+            tables.get_mut(&set).unwrap().push(here);
+        }
+    }
+    let mut differs = Vec::new();
+    for story in stories {
+        let set = set_of(story);
+        let covered: u64 = tables[&set].iter().map(|end| end.orders).sum();
+        assert_eq!(covered, factorial(set.count_ones().into()), "every order is covered");
+        run.histories += 1;
+        run.orders += factorial(story.events.len() as u64);
+        differs.extend(differ(story, &tables[&set]));
+    }
+    (run, differs)
+}
+
+fn factorial(n: u64) -> u64 {
+    (1..=n).product()
+}
+
+/// A table from which every event goes on.
+struct From<'a> {
+    desk: &'a Desk,
+    story: &'a Story,
+    events: &'a [What],
+    set: u32,
+    here: &'a Reached,
+    races: bool,
+}
+
+impl From<'_> {
+    fn go_on(&self, tables: &mut Tables) -> Run {
+        let mut run = Run::default();
+        let step = |what: String| self.here.by.iter().cloned().chain([what]).collect::<Vec<_>>();
+        for (n, event) in self.events.iter().enumerate() {
+            if self.set & 1 << n != 0 {
+                self.again(n);
+                run.duplicates += 1;
+                continue;
+            }
+            let Some(reached) = tables.get_mut(&(self.set | 1 << n)) else { continue };
+            let mut next = self.here.model.clone();
+            self.first(&mut next, n);
+            run.deliveries += 1;
+            add(reached, next, self.here.orders, step(format!("{event:?}")));
+            for (m, other) in self.events.iter().enumerate().filter(|(m, _)| self.races && *m != n) {
+                let Some(reached) = tables.get_mut(&(self.set | 1 << n | 1 << m)) else { continue };
+                run.races += 1;
+                if let Some(raced) = self.race(n, m) {
+                    add(reached, raced, 0, step(format!("{other:?} while {event:?} is handled")));
+                }
+            }
+        }
+        run
+    }
+
+    /// Delivers an event that has been delivered, under its own id and another: nothing happens.
+    fn again(&self, event: usize) {
+        let (desk, story) = (self.desk, self.story);
+        for id in [id(event), format!("{}again", id(event))] {
+            let mut again = self.here.model.clone();
+            let done = desk.deliver(&mut again, story, self.told(event), &id);
+            let (by, what) = (&self.here.by, self.events[event]);
+            assert!(again == self.here.model, "{what:?} came twice ({id}): {done:?} after {by:?} of {story:#?}");
+            if done == Done::Behind {
+                // Nothing is written, whatever the id.
+                return;
+            }
+        }
+    }
+
+    /// Delivers an event for the first time. One of our own refund comes after its claim, and that after
+    /// the ledger has learnt of the success: from a look, if not from the event.
+    fn first(&self, model: &mut Model, event: usize) {
+        let (desk, story, told) = (self.desk, self.story, self.told(event));
+        if told.what.ours().is_some() {
+            let done = desk.look(model, story);
+            assert!(matches!(done, Done::Applied | Done::Behind), "{done:?}");
+        }
+        let done = desk.deliver(model, story, told, &id(event));
+        assert!(matches!(done, Done::Applied | Done::Behind), "{:?}: {done:?} in {story:#?}", told.what);
+    }
+
+    /// An event is handled while another comes between its read and its write. `None` if that leads
+    /// nowhere new: the write was stale, and is planned again.
+    fn race(&self, event: usize, other: usize) -> Option<Model> {
+        let (desk, story, model) = (self.desk, self.story, &self.here.model);
+        let name = id(event);
+        let fact = desk.fact(model, story, self.told(event), &name).ok()?;
+        let Plan::Write(transaction) = desk.plan(model, story, &fact, &EventId::parse(&name).unwrap()) else {
+            return None;
+        };
+        let mut between = model.clone();
+        self.first(&mut between, other);
+        match desk.write(&mut between, &transaction) {
+            Wrote::Applied => {
+                desk.act(&mut between, story);
+                Some(between)
+            }
+            Wrote::Stale | Wrote::MarkerStands => None,
+            Wrote::Refused(failure) => {
+                let (event, other) = (self.events[event], self.events[other]);
+                panic!("{event:?} raced by {other:?}: {failure:?} after {:?} of {story:#?}", self.here.by)
+            }
+        }
+    }
+
+    fn told(&self, event: usize) -> Told {
+        Told { topup: self.story.topup, what: self.events[event] }
+    }
+}
+
+fn add(reached: &mut Vec<Reached>, model: Model, orders: u64, by: Vec<String>) {
+    // What the marker of an event stops, our record stops as well: `again` has seen to that.
+    let is_marker = |(pk, _): &(String, String)| pk.contains("#stripe_event#");
+    match reached.iter_mut().find(|known| known.model.same_but_for(&model, is_marker)) {
+        Some(known) => known.orders += orders,
+        None => reached.push(Reached { model, orders, by }),
+    }
+}
+
+fn differ(story: &Story, ends: &[Reached]) -> Option<Differs> {
+    let wrong: Vec<Vec<String>> = ends.iter().map(|end| books::against(&end.model, story)).collect();
+    let right = wrong.iter().position(Vec::is_empty).unwrap_or(0);
+    let all: Vec<Lines> = {
+        let lines = if story.has_its_points() { books::lines } else { books::lines_at_a_yen_a_point };
+        ends.iter().map(|end| lines(&end.model)).collect()
+    };
+    let bad = (0..ends.len()).find(|end| !wrong[*end].is_empty() || all[*end] != all[right])?;
+    let apart = all[bad].iter().filter(|(name, line)| all[right].get(*name) != Some(line));
+    let apart = apart.map(|(name, line)| format!("{name}: {line}, else {:?}", all[right].get(name)));
+    Some(Differs {
+        story: story.clone(),
+        orders: [ends[bad].by.clone(), ends[right].by.clone()],
+        lines: wrong[bad].iter().cloned().chain(apart).collect(),
+    })
+}
+
+fn id(event: usize) -> String {
+    format!("evt_{event}")
+}

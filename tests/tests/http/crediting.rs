@@ -1,0 +1,429 @@
+//! Merchants are credited: each record once, whoever dies where, and what a merchant is owed is right at every
+//! moment of it.
+use aws_sdk_dynamodb::types::AttributeValue;
+use futures::future::{join, join_all};
+use ledger_core::dynamo::{Item, Value};
+use ledger_core::ids::{MerchantId, PaymentId, Tenant};
+use ledger_core::keys::{self, Partition};
+use ledger_core::operation::Operation;
+use ledger_core::ops::crediting::{Crediting, Lease, Setback, Uncredited};
+use ledger_core::reads;
+use ledger_core::transaction::Transaction;
+use ledger_runtime::crediting::Credited;
+use ledger_runtime::execute::ApplyError;
+use ledger_runtime::metrics::Metric;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::worker::Due;
+use ledger_tests::cloud::gate;
+use ledger_tests::http::books::Row;
+use ledger_tests::http::tap::Fault;
+use ledger_tests::http::topup_rig::{Actor, LEASE_OVER, Rig, Scene, until};
+use ledger_tests::http::{Call, Customer, Merchant};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+use std::time::Duration;
+
+/// With their refunds one record more than fits into a transaction beside the holder and one balance.
+const PAYMENTS_OF_TWO: u32 = 90;
+const YEN: i64 = 7;
+/// A payment that there is not.
+const NOBODY: &str = "019aa000-0000-7000-8000-000000000001";
+
+/// A merchant, and what its records come to.
+struct Shop {
+    merchant: Merchant,
+    id: MerchantId,
+    customer: Customer,
+    owed: i64,
+}
+
+impl Shop {
+    /// With so many records, of which every tenth is a refund.
+    async fn open(scene: &Scene, teller: &Actor, records: u32) -> Self {
+        let (customer, merchant) = join(scene.world.customer_with("5000"), scene.world.merchant()).await;
+        let id = MerchantId::parse(&merchant.id).expect("an id");
+        let mut shop = Self { merchant, id, customer, owed: 0 };
+        for number in 1..=records {
+            let payment = shop.sell(teller).await;
+            if number % 10 == 0 {
+                shop.take_back(teller, &payment).await;
+            }
+        }
+        shop
+    }
+
+    async fn sell(&mut self, teller: &Actor) -> String {
+        let paid = teller.settle(&self.customer.pays(&self.merchant, &YEN.to_string())).await.good();
+        self.owed += YEN;
+        paid.text("/payment_id")
+    }
+
+    async fn take_back(&mut self, teller: &Actor, payment: &str) {
+        let _ = teller.settle(&self.merchant.refunds(payment, &YEN.to_string())).await.good();
+        self.owed -= YEN;
+    }
+
+    /// What has been credited and what has not, by the merchant's own face.
+    async fn balance(&self, teller: &Actor) -> (i64, i64) {
+        balance(teller, &self.merchant).await
+    }
+}
+
+async fn balance(teller: &Actor, merchant: &Merchant) -> (i64, i64) {
+    let answer = teller.settle(&Call::get("/v1/merchant/balances", &merchant.who)).await.good().json();
+    let of = answer["balances"].as_array().expect("balances").iter().find(|balance| balance["asset"] == "ECOPAY");
+    let Some(of) = of else { return (0, 0) };
+    let number = |name: &str| of[name].as_str().and_then(|text| text.parse::<i64>().ok()).expect("a number");
+    assert_eq!(number("total"), number("credited") + number("uncredited"), "{of}");
+    (number("credited"), number("uncredited"))
+}
+
+async fn run(actor: &Actor, tenant: &Tenant, changed: Vec<Item>) -> Result<Credited, Problem> {
+    let due = Due { changed, ..Due::everything(tenant.clone()) };
+    gate::as_function("crediting", crediting::run_due(&actor.app, &due)).await
+}
+
+async fn sweep(actor: &Actor, tenant: &Tenant) -> Credited {
+    run(actor, tenant, Vec::new()).await.expect("a whole run")
+}
+
+/// The merchant's uncredited records, as the stream would tell of them.
+async fn records(scene: &Scene, shop: &Shop) -> Vec<Item> {
+    let mut found = Vec::new();
+    let shards = gate::as_test(scene.world.app.merchant(&scene.tenant, shop.id)).await.expect("a merchant").shards;
+    for shard in 0..shards.count() {
+        let query = reads::records_to_credit(&scene.tenant, shop.id, shard);
+        found.extend(gate::as_test(scene.world.app.dynamo().query(&query)).await.expect("records"));
+    }
+    found
+}
+
+async fn crediting_item(scene: &Scene, shop: &Shop) -> Option<Crediting> {
+    let key = Partition::merchant(&scene.tenant, shop.id).crediting();
+    let item = gate::as_test(scene.world.app.dynamo().get(&key)).await.expect("an answer");
+    item.map(|item| Crediting::read(&item).expect("as it is written"))
+}
+
+/// A worker dies at its `write`th write: before it, or once it is done.
+async fn dies(victim: &Actor, scene: &Scene, shop: &Shop, (write, batches): (i64, i64), fault: Fault) {
+    let is_before = matches!(fault, Fault::Held);
+    victim.tap.next_writes((0..write).map(|_| None).chain([Some(fault)]));
+    let (actor, tenant) = (victim.clone(), scene.tenant.clone());
+    let running = tokio::spawn(async move { run(&actor, &tenant, Vec::new()).await });
+    victim.met().await;
+    if !is_before {
+        until("the write is done", async || {
+            let crediting = crediting_item(scene, shop).await;
+            crediting.is_some_and(|crediting| match write {
+                0 => true,
+                write if write <= batches => crediting.version == write,
+                _ => crediting.holder.lease_until <= victim.app.now(),
+            })
+        })
+        .await;
+    }
+    running.abort();
+}
+
+/// A worker dies at one of its writes; another finds the merchant taken, and takes it over in time.
+async fn cell(rig: &Rig, (write, batches): (i64, i64), fault: Fault) {
+    let is_before = matches!(fault, Fault::Held);
+    let name = format!("dies-{write}-of-{batches}-{}", if is_before { "before" } else { "after" });
+    let (scene, teller, victim) = (rig.scene(&name).await, rig.actor().await, rig.victim().await);
+    let payments = if batches == 1 { 10 } else { PAYMENTS_OF_TWO };
+    let shop = Shop::open(&scene, &teller, payments).await;
+    assert_eq!(shop.balance(&teller).await, (0, shop.owed));
+    dies(&victim, &scene, &shop, (write, batches), fault).await;
+    // Its writes are: take the merchant, the batches, let go.
+    let done = if is_before { write } else { write + 1 };
+    let (credited, uncredited) = shop.balance(&teller).await;
+    assert_eq!(credited + uncredited, shop.owed, "{name}");
+    assert_eq!((credited == 0, uncredited == 0), (done < 2, done > batches), "{name}: {credited} {uncredited}");
+
+    let rescuer = rig.actor().await;
+    let did = sweep(&rescuer, &scene.tenant).await;
+    let is_taken = (1..=batches).contains(&done);
+    assert_eq!(did.left, usize::from(is_taken), "{name}");
+    if is_taken {
+        assert_eq!((did.records, shop.balance(&teller).await), (0, (credited, uncredited)), "{name}");
+        rescuer.clock.ahead(LEASE_OVER);
+        let _ = sweep(&rescuer, &scene.tenant).await;
+    }
+    assert_eq!(shop.balance(&teller).await, (shop.owed, 0), "{name}");
+    assert_eq!(sweep(&rescuer, &scene.tenant).await, Credited::default(), "{name}");
+    let version = crediting_item(&scene, &shop).await.map(|crediting| crediting.version);
+    assert_eq!(version, Some(batches), "{name}: each batch is one transaction");
+    let _ = scene.world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_dies_at_any_write_another_goes_on() {
+    let rig = Rig::new().await;
+    let points = [(0, 1), (1, 1), (2, 1), (2, 2)];
+    let cells = points.into_iter().flat_map(|at| [(at, Fault::Held), (at, Fault::AnswerLost)]);
+    let _ = join_all(cells.map(|(at, fault)| cell(&rig, at, fault))).await;
+}
+
+/// Workers that are cut off at any moment, while customers pay and get back; the merchant looks all the time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_merchant_is_owed_is_right_while_workers_die() {
+    let rig = Rig::new().await;
+    let (scene, teller) = (rig.scene("cut-off").await, rig.actor().await);
+    let shop = Shop::open(&scene, &teller, 120).await;
+    // Bounds of what may be committed by now: what has been answered, and what has been asked for.
+    let (least, most) = (AtomicI64::new(shop.owed), AtomicI64::new(shop.owed));
+    let (over, crashes, reads) = (AtomicBool::new(false), AtomicU32::new(0), AtomicU32::new(0));
+
+    let selling = async {
+        let customers = join_all((0..3).map(|_| scene.world.customer_with("1000"))).await;
+        let each = customers.iter().map(|customer| async {
+            for number in 0..25 {
+                most.fetch_add(YEN, Ordering::SeqCst);
+                let call = customer.pays(&shop.merchant, &YEN.to_string());
+                let payment = teller.settle(&call).await.good().text("/payment_id");
+                least.fetch_add(YEN, Ordering::SeqCst);
+                if number % 3 == 0 {
+                    least.fetch_sub(YEN, Ordering::SeqCst);
+                    let _ = teller.settle(&shop.merchant.refunds(&payment, &YEN.to_string())).await.good();
+                    most.fetch_sub(YEN, Ordering::SeqCst);
+                }
+            }
+        });
+        let _ = join_all(each).await;
+        over.store(true, Ordering::SeqCst);
+    };
+    let working = |number: u32| {
+        let (rig, scene, over, crashes) = (&rig, &scene, &over, &crashes);
+        async move {
+            let worker = rig.actor().await;
+            for run_number in 1.. {
+                if over.load(Ordering::SeqCst) {
+                    return;
+                }
+                // Past the lease of whoever died before, so that a crash does not stop the others.
+                worker.clock.ahead(LEASE_OVER * run_number);
+                let life = Duration::from_millis(u64::from((run_number * 7 + number * 3) % 23) * 3);
+                let run = tokio::time::timeout(life, sweep(&worker, &scene.tenant)).await;
+                crashes.fetch_add(u32::from(run.is_err()), Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+    };
+    let looking = async {
+        while !over.load(Ordering::SeqCst) {
+            let at_least = least.load(Ordering::SeqCst);
+            let (credited, uncredited) = shop.balance(&teller).await;
+            let at_most = most.load(Ordering::SeqCst);
+            let total = credited + uncredited;
+            // Refunds that were asked for since lower the one, payments raise the other.
+            let slack = 3 * YEN;
+            assert!((at_least - slack..=at_most + slack).contains(&total), "{at_least} <= {total} <= {at_most}");
+            reads.fetch_add(1, Ordering::SeqCst);
+        }
+    };
+    let _ = join(join(selling, looking), join(working(1), working(2))).await;
+    let (crashes, reads) = (crashes.into_inner(), reads.into_inner());
+    println!("{crashes} crashes, {reads} reads");
+    assert!(crashes > 3 && reads > 3, "{crashes} crashes, {reads} reads");
+
+    let last = rig.actor().await;
+    last.clock.ahead(Duration::from_secs(365 * 24 * 60 * 60));
+    let _ = sweep(&last, &scene.tenant).await;
+    let owed = least.into_inner();
+    assert_eq!((owed, shop.balance(&teller).await), (most.into_inner(), (owed, 0)));
+    let _ = scene.world.check_books().await;
+}
+
+/// Nothing changes for a merchant but by crediting: each look comes to the same, whatever workers do to each other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_workers_at_once_credit_each_record_once() {
+    let rig = Rig::new().await;
+    let (scene, teller) = (rig.scene("at-once").await, rig.actor().await);
+    let shop = Shop::open(&scene, &teller, 150).await;
+    let changed = records(&scene, &shop).await;
+    let (one, two) = (rig.actor().await, rig.actor().await);
+    let working = async {
+        let mut credited = 0;
+        for some in changed.chunks(30) {
+            let some = || some.to_vec();
+            let (by_one, by_two) = join(run(&one, &scene.tenant, some()), run(&two, &scene.tenant, some())).await;
+            credited += by_one.expect("a whole run").records + by_two.expect("a whole run").records;
+        }
+        credited
+    };
+    let looking = async {
+        let mut seen = Vec::new();
+        loop {
+            let (credited, uncredited) = shop.balance(&teller).await;
+            assert_eq!(credited + uncredited, shop.owed);
+            seen.push(credited);
+            if uncredited == 0 {
+                return seen;
+            }
+        }
+    };
+    let (credited, seen) = join(working, looking).await;
+    assert_eq!(credited, changed.len());
+    assert_eq!(seen.last(), Some(&shop.owed));
+    let _ = scene.world.check_books().await;
+}
+
+#[tokio::test]
+async fn a_late_holder_writes_nothing() {
+    let rig = Rig::new().await;
+    let (scene, teller) = (rig.scene("late").await, rig.actor().await);
+    let shop = Shop::open(&scene, &teller, 3).await;
+    let waiting: Vec<Uncredited> = records(&scene, &shop).await.iter().filter_map(|item| due(&scene, item)).collect();
+    let (app, now) = (&scene.world.app, scene.world.app.now());
+    let (lease, taken) = Lease::take(&scene.tenant, shop.id, None, now).expect("a lease").expect("nobody has it");
+    let write = async |transaction: &Transaction| {
+        gate::as_test(app.ledger().apply(&scene.tenant, Operation::Crediting, transaction)).await
+    };
+    write(&taken).await.expect("it is taken");
+    assert_eq!(sweep(&teller, &scene.tenant).await, Credited { records: 0, left: 1 });
+
+    let heir = rig.actor().await;
+    heir.clock.ahead(LEASE_OVER);
+    assert_eq!(sweep(&heir, &scene.tenant).await, Credited { records: 3, left: 0 });
+    let books = scene.world.books().await;
+    let batch = lease.batch(&waiting, now).expect("a batch").expect("records");
+    for late in [batch.transaction().clone(), lease.release(now).expect("a release")] {
+        let Err(ApplyError::Rejected(rejection)) = write(&late).await else { panic!("it wrote") };
+        assert_eq!(batch.setback(&rejection), Some(Setback::LeaseLost));
+    }
+    scene.world.books().await.unchanged_since(&books, "a late holder");
+    assert_eq!(shop.balance(&teller).await, (shop.owed, 0));
+}
+
+fn due(scene: &Scene, item: &Item) -> Option<Uncredited> {
+    Uncredited::read(&scene.tenant, item).expect("as it is written")
+}
+
+#[tokio::test]
+async fn records_that_come_again_or_cannot_be_read_do_not_stop_the_others() {
+    let rig = Rig::new().await;
+    let (scene, teller) = (rig.scene("again").await, rig.actor().await);
+    let mut shop = Shop::open(&scene, &teller, 5).await;
+    let first = records(&scene, &shop).await;
+    assert_eq!(run(&teller, &scene.tenant, first.clone()).await, Ok(Credited { records: 5, left: 0 }));
+    // The stream delivers at least once, and an index lists for a while what is credited.
+    for _ in 0..2 {
+        let _ = shop.sell(&teller).await;
+    }
+    let later = records(&scene, &shop).await;
+    let again: Vec<Item> = first.iter().chain(&later).cloned().collect();
+    assert_eq!(run(&teller, &scene.tenant, again.clone()).await, Ok(Credited { records: 2, left: 0 }));
+    assert_eq!(run(&teller, &scene.tenant, again).await, Ok(Credited::default()));
+
+    let _ = shop.sell(&teller).await;
+    let [good] = &records(&scene, &shop).await[..] else { panic!("one record") };
+    let mut unreadable = good.clone();
+    unreadable.insert("merchant_delta".to_owned(), Value::s("seven"));
+    let mut elsewhere = good.clone();
+    let nobody = keys::payment(&scene.tenant, PaymentId::parse(NOBODY).expect("an id"));
+    for (name, value) in [("uuid", nobody.pk()), ("type", nobody.sk()), ("payment_id", NOBODY)] {
+        elsewhere.insert(name.to_owned(), Value::s(value));
+    }
+    for bad in [unreadable, elsewhere] {
+        let _ = shop.sell(&teller).await;
+        let (owed, before) = (shop.owed, shop.balance(&teller).await);
+        assert!(before.1 >= YEN);
+        let ended = run(&teller, &scene.tenant, [vec![bad], records(&scene, &shop).await].concat()).await;
+        assert_eq!(ended.map_err(|problem| problem.status().as_u16()), Err(500));
+        assert_eq!(shop.balance(&teller).await, (owed, 0));
+    }
+    // What is no payment, or of another work, wakes nobody.
+    let profile = gate::as_test(teller.app.dynamo().get(&Partition::merchant(&scene.tenant, shop.id).profile())).await;
+    let strangers = vec![profile.expect("an answer").expect("a profile")];
+    assert_eq!(run(&teller, &scene.tenant, strangers).await, Ok(Credited::default()));
+    let _ = scene.world.check_books().await;
+}
+
+#[tokio::test]
+async fn a_sweep_credits_every_merchant_and_tells_how_late_it_is() {
+    let rig = Rig::new().await;
+    let (scene, teller) = (rig.scene("sweep").await, rig.actor().await);
+    let shops = join_all((0..6).map(|_| Shop::open(&scene, &teller, 2))).await;
+    let sweeper = rig.actor().await;
+    sweeper.clock.ahead(Duration::from_secs(1000));
+    assert_eq!(sweep(&sweeper, &scene.tenant).await, Credited { records: 12, left: 0 });
+    let lag = || sweeper.counting.measured(Metric::CreditingLag, Some(&scene.tenant));
+    assert!(lag().is_some_and(|lag| (999..1060).contains(&lag)), "{:?}", lag());
+    for shop in &shops {
+        assert_eq!(shop.balance(&teller).await, (shop.owed, 0));
+    }
+    // A merchant that nobody has paid has no item of its own for it.
+    let quiet = Shop::open(&scene, &teller, 0).await;
+    assert_eq!(sweep(&sweeper, &scene.tenant).await, Credited::default());
+    assert_eq!(crediting_item(&scene, &quiet).await, None);
+    // It says so when nothing is late, or its alarm would stay.
+    assert_eq!(lag(), Some(0));
+    let _ = scene.world.check_books().await;
+}
+
+/// Without this the audit of the other tests could not fail.
+#[tokio::test]
+async fn the_audit_finds_what_is_wrong_with_crediting() {
+    let rig = Rig::new().await;
+    let (scene, teller) = (rig.scene("audited").await, rig.actor().await);
+    let mut shop = Shop::open(&scene, &teller, 3).await;
+    let _ = sweep(&teller, &scene.tenant).await;
+    let _ = shop.sell(&teller).await;
+    let good = scene.world.check_books().await;
+    good.check_credited();
+    type Which = fn(&str, &Row) -> bool;
+    let balance: Which = |sk, row| sk == "BALANCE#ECOPAY" && !row.contains_key("exposure");
+    let credited: Which = |sk, row| sk == "PAYMENT" && row.contains_key("credited_at");
+    let waiting: Which = |sk, row| sk == "PAYMENT" && !row.contains_key("credited_at");
+    let bad = |which: Which, change: &dyn Fn(&mut Row)| {
+        let mut books = good.clone();
+        let key = books.rows.iter().find(|((_, sk), row)| which(sk, row)).map(|(key, _)| key.clone());
+        change(books.rows.get_mut(&key.expect("such a row")).expect("the row"));
+        books
+    };
+    let set = |name: &'static str, value: AttributeValue| {
+        move |row: &mut Row| drop(row.insert(name.to_owned(), value.clone()))
+    };
+    let flag = AttributeValue::S("2026-11-21T03:00:00.000Z".to_owned());
+    let settle = good
+        .rows
+        .values()
+        .filter_map(|row| row.get("due_pk"))
+        .find(|due| due.as_s().is_ok_and(|due| due.contains("#settle#")));
+    let settle = settle.expect("a credited record").clone();
+    let disorders = [
+        ("a yen too much", bad(balance, &set("balance", AttributeValue::N((3 * YEN + 1).to_string())))),
+        ("a record that was credited twice", bad(balance, &set("balance", AttributeValue::N((4 * YEN).to_string())))),
+        ("something held that nobody holds", bad(balance, &set("held", AttributeValue::N("1".to_owned())))),
+        ("a credit that lost its flag", bad(credited, &|row| drop(row.remove("credited_at")))),
+        ("a credited record that nobody settles", bad(credited, &|row| drop(row.remove("due_pk")))),
+        ("a record that nobody credits", bad(waiting, &|row| drop(row.remove("due_pk")))),
+        (
+            "a flag without a credit",
+            bad(waiting, &|row| {
+                row.insert("credited_at".to_owned(), flag.clone());
+                row.insert("due_pk".to_owned(), settle.clone());
+            }),
+        ),
+    ];
+    let missed = disorders.iter().filter(|(_, bad)| catch_unwind(AssertUnwindSafe(|| bad.check_credited())).is_ok());
+    let missed: Vec<_> = missed.map(|(what, _)| *what).collect();
+    assert!(missed.is_empty(), "the audit does not find: {missed:?}");
+}
+
+/// A payment's credit costs a share of one transaction: 2 units for its record, 1 for each index entry that
+/// changes with it, and of those `due` has two, for its key changes.
+#[tokio::test]
+async fn what_a_full_batch_costs() {
+    let rig = Rig::new().await;
+    let (scene, teller, worker) = (rig.scene("batch").await, rig.actor().await, rig.actor().await);
+    let mut shop = Shop::open(&scene, &teller, 0).await;
+    for _ in 0..98 {
+        let _ = shop.sell(&teller).await;
+    }
+    worker.tap.meter();
+    assert_eq!(sweep(&worker, &scene.tenant).await, Credited { records: 98, left: 0 });
+    let written: Vec<_> = worker.tap.take().into_iter().filter(|seen| seen.write_units.is_some()).collect();
+    let written: Vec<_> = written.iter().map(|seen| (seen.keys().len(), seen.write_units.as_deref())).collect();
+    assert_eq!(written, [(1, Some("2.0")), (100, Some("494.0")), (1, Some("2.0"))]);
+}

@@ -1,0 +1,278 @@
+//! The store at its worst, on the wire: down, slow, throttled, in conflict, and answers that are lost
+//! after the effect. What a client is told is what is known, and its retry finds out the rest.
+use futures::future::join_all;
+use ledger_runtime::clock::Clock;
+use ledger_runtime::metrics::{Counting, Metric};
+use ledger_tests::http::endpoints::{Endpoint, Stage};
+use ledger_tests::http::tap::{Fault, Tap};
+use ledger_tests::http::{Answer, Host, World};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+const WRITE: &str = "TransactWriteItems";
+
+/// A stage behind a wire that obeys.
+struct Rig {
+    stage: Stage,
+    tap: Tap,
+    counting: Arc<OnceLock<Counting>>,
+}
+
+impl Rig {
+    /// `hasty`: the SDK does not try again by itself, so that what we do is all there is.
+    async fn new(tenant: &str, hasty: bool) -> Self {
+        let (tap, counting) = (Tap::default(), Arc::new(OnceLock::new()));
+        let (wire, counts) = (tap.clone(), Arc::clone(&counting));
+        let host = Host::with_app(move |backend| async move {
+            let (app, counting) =
+                wire.app((&backend.dynamodb_url, &backend.table), hasty, Clock::system(), &backend.stripe).await;
+            assert!(counts.set(counting.clone()).is_ok(), "mounted once");
+            (app, counting)
+        });
+        let stage = Stage::set(World::with_terms(host, tenant, |_| {}).await).await;
+        let _ = stage.paid("1").await;
+        Self { stage, tap, counting }
+    }
+
+    fn counted(&self, metric: Metric) -> u64 {
+        self.counting.get().expect("mounted").total(metric)
+    }
+
+    /// The calls of one operation since the last look.
+    fn writes(&self) -> usize {
+        self.tap.take_targets().iter().filter(|target| *target == WRITE).count()
+    }
+}
+
+/// A 503 that says when to come again, in both places.
+fn unsure(answer: Answer, code: &str) -> Answer {
+    let answer = answer.problem(503, code);
+    let seconds: u64 = answer.header("retry-after").expect("Retry-After").parse().expect("seconds");
+    assert!(seconds >= 1 && answer.json()["retry_after_ms"].as_u64() <= Some(seconds * 1000), "{answer:?}");
+    answer
+}
+
+/// For every endpoint: the effect is there and the answer is lost. The client is told that nobody
+/// knows, and the retry gets the stored answer; there is one effect.
+#[tokio::test]
+async fn an_answer_lost_after_the_effect() {
+    let rig = Rig::new("lost", true).await;
+    let world = &rig.stage.world;
+    for endpoint in Endpoint::wallet() {
+        let prepared = endpoint.prepare(&rig.stage).await;
+        let before = world.books().await;
+        rig.tap.next_writes([Some(Fault::AnswerCut)]);
+        let _ = unsure(world.api.send(&prepared.call).await, "outcome_unknown");
+        let after = world.check_books().await;
+        let entries = after.under("TXN#").count() - before.under("TXN#").count();
+        assert_eq!(entries, prepared.entries, "{endpoint:?}: the effect");
+        let found = world.api.settle(&prepared.call).await;
+        assert_eq!((found.status, found.replayed()), (prepared.status, true), "{endpoint:?}: {found:?}");
+        assert_eq!(world.api.send(&prepared.call).await.stored(), found.stored(), "{endpoint:?}");
+        world.books().await.unchanged_since(&after, "finding out moved something");
+    }
+    assert_eq!(rig.tap.faults_left(), 0);
+    assert_eq!(rig.counted(Metric::OutcomeUnknown), Endpoint::wallet().count() as u64);
+}
+
+/// For every endpoint: the write never arrives. Nothing is done, the client is told that nobody
+/// knows (a broken line proves nothing), and the retry does it.
+#[tokio::test]
+async fn a_write_that_never_arrives() {
+    let rig = Rig::new("refused", true).await;
+    let world = &rig.stage.world;
+    for endpoint in Endpoint::wallet() {
+        let prepared = endpoint.prepare(&rig.stage).await;
+        let before = world.books().await;
+        for fault in [Fault::Refused, Fault::Error(500, "InternalServerError"), Fault::Error(503, "ServiceUnavailable")]
+        {
+            rig.tap.next_writes([Some(fault)]);
+            let _ = unsure(world.api.send(&prepared.call).await, "outcome_unknown");
+        }
+        world.books().await.unchanged_since(&before, "a write that never arrived moved something");
+        let done = world.api.settle(&prepared.call).await;
+        assert_eq!((done.status, done.replayed()), (prepared.status, false), "{endpoint:?}: {done:?}");
+    }
+    world.check_books().await;
+}
+
+/// For every endpoint: conflicts are tried again three times, then the client is asked to.
+#[tokio::test]
+async fn conflicts_are_tried_again_three_times() {
+    let rig = Rig::new("conflict", true).await;
+    let world = &rig.stage.world;
+    let conflict = |at| Some(Fault::Cancelled(at, "TransactionConflict"));
+    for endpoint in [Endpoint::Pay, Endpoint::Refund, Endpoint::CardTopup, Endpoint::CustomerPatch] {
+        for at in [0, 1] {
+            let prepared = endpoint.prepare(&rig.stage).await;
+            let (conflicts, _) = (rig.counted(Metric::TransactionConflict), rig.tap.take());
+            rig.tap.next_writes([conflict(at), conflict(at), conflict(at)]);
+            let done = world.api.send(&prepared.call).await;
+            assert_eq!(
+                (done.status, done.replayed(), rig.writes()),
+                (prepared.status, false, 4),
+                "{endpoint:?}: {done:?}"
+            );
+            assert_eq!(rig.counted(Metric::TransactionConflict) - conflicts, 3);
+
+            let prepared = endpoint.prepare(&rig.stage).await;
+            let before = world.books().await;
+            let _ = rig.tap.take();
+            rig.tap.next_writes([conflict(at), conflict(at), conflict(at), conflict(at)]);
+            let _ = unsure(world.api.send(&prepared.call).await, "busy");
+            assert_eq!(rig.writes(), 4, "{endpoint:?}");
+            world.books().await.unchanged_since(&before, "a conflict moved something");
+            assert_eq!(world.api.settle(&prepared.call).await.status, prepared.status);
+        }
+    }
+    world.check_books().await;
+}
+
+/// Whoever gives up in a conflict looks once whether somebody else has answered the key.
+#[tokio::test]
+async fn a_conflict_with_oneself_ends_in_the_stored_answer() {
+    let rig = Rig::new("conflict-self", true).await;
+    let world = &rig.stage.world;
+    for endpoint in [Endpoint::Pay, Endpoint::Transfer, Endpoint::CardPay] {
+        let prepared = endpoint.prepare(&rig.stage).await;
+        let first = world.api.settle(&prepared.call).await.good();
+        let conflict = Some(Fault::Cancelled(0, "TransactionConflict"));
+        rig.tap.next_writes([conflict.clone(), conflict.clone(), conflict.clone(), conflict]);
+        let found = world.api.send(&prepared.call).await;
+        assert_eq!((found.stored(), found.replayed()), (first.stored(), true), "{endpoint:?}");
+    }
+    world.check_books().await;
+}
+
+/// Throttling is never tried again by us, as a cancellation's reason or as the call's own error.
+#[tokio::test]
+async fn throttling_is_not_tried_again() {
+    let rig = Rig::new("throttled", true).await;
+    let world = &rig.stage.world;
+    let customer = world.customer_with("1000").await;
+    let faults = [
+        Fault::Cancelled(0, "ThrottlingError"),
+        Fault::Cancelled(1, "ThrottlingError"),
+        Fault::Cancelled(1, "ProvisionedThroughputExceeded"),
+        Fault::Error(400, "ThrottlingException"),
+        Fault::Error(400, "ProvisionedThroughputExceededException"),
+        Fault::Error(400, "RequestLimitExceeded"),
+    ];
+    let before = world.books().await;
+    for (met, fault) in faults.into_iter().enumerate() {
+        let call = customer.pays(&rig.stage.merchant, "10");
+        let _ = rig.tap.take();
+        rig.tap.next_writes([Some(fault)]);
+        let _ = unsure(world.api.send(&call).await, "busy");
+        assert_eq!((rig.writes(), rig.counted(Metric::Throttled)), (1, met as u64 + 1));
+    }
+    world.books().await.unchanged_since(&before, "a throttled write moved something");
+    assert_eq!(rig.counted(Metric::TransactionConflict), 0);
+}
+
+/// What no request explains is a 500 with a constant body, at once, and leaves the key usable.
+#[tokio::test]
+async fn what_nobody_expects_is_a_500_without_detail() {
+    let rig = Rig::new("broken", true).await;
+    let world = &rig.stage.world;
+    let customer = world.customer_with("1000").await;
+    let faults = [
+        Fault::Cancelled(0, "SomethingNew"),
+        Fault::Cancelled(2, "SomethingNew"),
+        Fault::Cancelled(1, "ValidationError"),
+        Fault::Cancelled(0, "ItemCollectionSizeLimitExceeded"),
+        Fault::Error(400, "ValidationException"),
+        Fault::Error(400, "AccessDeniedException"),
+        Fault::Error(400, "ResourceNotFoundException"),
+    ];
+    let call = customer.pays(&rig.stage.merchant, "10");
+    let before = world.books().await;
+    let mut bodies = BTreeSet::new();
+    for fault in faults {
+        let _ = rig.tap.take();
+        rig.tap.next_writes([Some(fault)]);
+        bodies.insert(world.api.send(&call).await.problem(500, "internal").body);
+        assert_eq!(rig.writes(), 1);
+    }
+    assert_eq!(bodies.len(), 1, "{bodies:?}");
+    assert!(!bodies.iter().any(|body| body.contains("SomethingNew") || body.contains("Exception")), "{bodies:?}");
+    world.books().await.unchanged_since(&before, "a broken write moved something");
+    assert_eq!(world.api.settle(&call).await.status, 201);
+    assert!(rig.counted(Metric::Broken) >= 7);
+}
+
+/// The store is down: everything is a 503 and nothing is guessed, reads too. When it is back, the
+/// retries do their work once.
+#[tokio::test]
+async fn the_store_is_down() {
+    let rig = Rig::new("down", true).await;
+    let (world, merchant) = (&rig.stage.world, &rig.stage.merchant);
+    let (customer, payment) = rig.stage.paid("1000").await;
+    let rich = world.customer_with("1000").await;
+    let calls = [rich.pays(merchant, "10"), rich.sends(&customer, "10"), merchant.refunds(&payment, "10")];
+    let before = world.books().await;
+    rig.tap.every_call(Some(Fault::Refused));
+    for call in &calls {
+        for _ in 0..2 {
+            let answer = world.api.send(call).await;
+            let read = call.path.ends_with("/refunds");
+            let _ = unsure(answer, if read { "unavailable" } else { "outcome_unknown" });
+        }
+    }
+    let read = ledger_tests::http::Call::get("/v1/me/balances", &rich.who);
+    let _ = unsure(world.api.send(&read).await, "unavailable");
+    rig.tap.every_call(None);
+    world.books().await.unchanged_since(&before, "a store that was down moved something");
+    for answer in join_all(calls.iter().map(|call| world.api.settle(call))).await {
+        assert_eq!((answer.status, answer.replayed()), (201, false), "{answer:?}");
+    }
+    assert_eq!(world.balance(&rich, "ECOPAY").await, "980");
+    world.check_books().await;
+}
+
+/// A refusal whose storing is lost is still one answer.
+#[tokio::test]
+async fn a_refusal_lost_after_it_was_stored() {
+    let rig = Rig::new("lost-refusal", true).await;
+    let world = &rig.stage.world;
+    let poor = world.customer_with("10").await;
+    let call = poor.pays(&rig.stage.merchant, "11");
+    rig.tap.next_writes([None, Some(Fault::AnswerCut)]);
+    let _ = unsure(world.api.send(&call).await, "outcome_unknown");
+    world.adjust(&json!({"customer_id": poor.id}), "credit", "100").await;
+    let found = world.api.settle(&call).await.problem(400, "insufficient_balance");
+    assert!(found.replayed());
+    assert_eq!(world.balance(&poor, "ECOPAY").await, "110");
+    world.check_books().await;
+}
+
+/// With the SDK's own retries, as deployed: an attempt that times out after its effect is repeated
+/// under its token, and the client never notices. Our own attempts have a token each.
+#[tokio::test]
+async fn the_sdk_repeats_under_one_token_and_we_under_another() {
+    let rig = Rig::new("tokens", false).await;
+    let world = &rig.stage.world;
+    let customer = world.customer_with("1000").await;
+    let tokens = || -> Vec<String> {
+        let writes = rig.tap.take().into_iter().filter(|seen| seen.target == WRITE);
+        writes.map(|seen| seen.body["ClientRequestToken"].as_str().expect("a token").to_owned()).collect()
+    };
+    for fault in [Fault::AnswerLost, Fault::AnswerCut, Fault::Error(500, "InternalServerError")] {
+        let _ = tokens();
+        rig.tap.next_writes([Some(fault)]);
+        let paid = world.api.send(&customer.pays(&rig.stage.merchant, "100")).await;
+        assert_eq!((paid.status, paid.replayed()), (201, false), "{paid:?}");
+        let tokens = tokens();
+        assert!(tokens.len() == 2 && tokens[0] == tokens[1], "{tokens:?}");
+    }
+    assert_eq!(world.balance(&customer, "ECOPAY").await, "700");
+
+    let _ = tokens();
+    rig.tap.next_writes([Some(Fault::Cancelled(1, "TransactionConflict"))]);
+    let _ = world.api.send(&customer.pays(&rig.stage.merchant, "100")).await.good();
+    let tokens = tokens();
+    assert!(tokens.len() == 2 && tokens[0] != tokens[1], "{tokens:?}");
+    let books = world.check_books().await;
+    assert_eq!(books.posted(&format!("customer:{}", customer.id), "ECOPAY"), 600.into());
+}

@@ -1,0 +1,204 @@
+//! Accounts that may not be debited, merchants that take nothing, and empty balances: a freeze stops
+//! what leaves, never what comes back.
+mod bulk;
+
+use futures::future::join_all;
+use ledger_tests::http::endpoints::Stage;
+use ledger_tests::http::world::new_key;
+use ledger_tests::http::{Call, Customer, World};
+use serde_json::{Value, json};
+
+async fn set_status(world: &World, path: String, status: &str) {
+    world.change(&path, &json!({"status": status, "reason": "for a test"})).await;
+}
+
+#[tokio::test]
+async fn a_frozen_customer() {
+    let stage = Stage::set(World::alone("frozen-customer").await).await;
+    let (world, merchant) = (&stage.world, &stage.merchant);
+    let (customer, friend) = (world.customer_with("1000").await, world.customer_with("1000").await);
+    world.grant(&customer, "POINT", "100").await;
+    let payment = world.api.settle(&customer.pays(merchant, "300")).await.good().text("/payment_id");
+    let issue = || Call::post("/v1/me/payment-code", &customer.who, &json!({})).key(new_key());
+    let code = world.api.settle(&issue()).await.good().text("/code");
+    let charge = json!({"code": code, "amount": "1"});
+    let debit = world.approval(&json!({"customer_id": customer.id}), "debit", "1").await;
+    let path = format!("/v1/admin/customers/{}", customer.id);
+    set_status(world, path.clone(), "frozen").await;
+
+    let with_points = json!({"merchant_id": merchant.id, "amount": "50", "points": "50"});
+    let before = world.check_books().await;
+    for call in [
+        customer.pays(merchant, "1"),
+        customer.pays(merchant, "1").json(&with_points),
+        customer.sends(&friend, "1"),
+        issue(),
+        Call::post("/v1/merchant/charges", &merchant.who, &charge).key(new_key()),
+        debit,
+    ] {
+        let _ = world.api.settle(&call).await.problem(400, "account_frozen");
+    }
+    assert_eq!(world.check_books().await.under("TXN#").count(), before.under("TXN#").count());
+    // What comes, comes: a transfer, a refund, a grant, a credit.
+    let _ = world.api.settle(&friend.sends(&customer, "10")).await.good();
+    let _ = world.api.settle(&merchant.refunds(&payment, "20")).await.good();
+    world.grant(&customer, "POINT", "1").await;
+    world.adjust(&json!({"customer_id": customer.id}), "credit", "5").await;
+    assert_eq!(world.balance(&customer, "ECOPAY").await, "735");
+    // A top-up too, which cannot go back to the card while the freeze lasts.
+    let topup = world.paid_topup(&customer, "100").await;
+    let _ = world.api.settle(&topup.refund(world, "100")).await.problem(400, "account_frozen");
+    let view = world.api.send(&Call::get("/v1/me/balances", &customer.who)).await.good().json();
+    assert!(
+        view["balances"].as_array().is_some_and(|all| all.iter().all(|balance| balance["frozen"] == true)),
+        "{view}"
+    );
+
+    set_status(world, path, "active").await;
+    let _ = world.api.settle(&customer.pays(merchant, "735")).await.good();
+    let _ = world.api.settle(&topup.refund(world, "100")).await.good();
+    world.check_books().await;
+}
+
+#[tokio::test]
+async fn a_frozen_card() {
+    let stage = Stage::set(World::alone("frozen-card").await).await;
+    let (world, terminal) = (&stage.world, &stage.terminal);
+    let customer = world.customer().await;
+    let card = world.card(Some(&customer), "1000").await;
+    let pay = || terminal.does("pay", &card, &json!({"amount": "100"}));
+    let payment = world.api.settle(&pay()).await.good().text("/payment_id");
+    let own = |status: &str| {
+        Call::patch(&format!("/v1/me/cards/{card}"), &customer.who, &json!({"status": status})).key(new_key())
+    };
+
+    let _ = world.api.settle(&own("frozen")).await.good();
+    let _ = world.api.settle(&pay()).await.problem(400, "account_frozen");
+    let refund = json!({"payment_id": payment, "amount": "40"});
+    let _ = world.api.settle(&terminal.does("refund", &card, &refund)).await.good();
+    let _ = world.api.settle(&own("active")).await.good();
+    let _ = world.api.settle(&pay()).await.good();
+
+    // What the operator froze, the owner cannot unfreeze.
+    set_status(world, format!("/v1/admin/cards/{card}"), "frozen").await;
+    let _ = world.api.settle(&own("active")).await.problem(400, "wrong_state");
+    let _ = world.api.settle(&pay()).await.problem(400, "account_frozen");
+    set_status(world, format!("/v1/admin/cards/{card}"), "active").await;
+    let _ = world.api.settle(&pay()).await.good();
+    assert_eq!(world.card_balance(&card).await, "740");
+    world.check_books().await;
+}
+
+#[tokio::test]
+async fn a_suspended_merchant() {
+    let stage = Stage::set(World::alone("suspended").await).await;
+    let (world, merchant) = (&stage.world, &stage.merchant);
+    let (customer, payment) = stage.paid("300").await;
+    let other = world.customer_with("100").await;
+    let card = world.card(None, "100").await;
+    let issue = Call::post("/v1/me/payment-code", &other.who, &json!({})).key(new_key());
+    let code = world.api.settle(&issue).await.good().text("/code");
+    let path = format!("/v1/admin/merchants/{}", merchant.id);
+    set_status(world, path.clone(), "suspended").await;
+    let charge = |code: &str| {
+        Call::post("/v1/merchant/charges", &merchant.who, &json!({"code": code, "amount": "1"})).key(new_key())
+    };
+    for call in [other.pays(merchant, "1"), charge(&code), stage.terminal.does("pay", &card, &json!({"amount": "1"}))] {
+        let _ = world.api.settle(&call).await.problem(400, "wrong_state");
+    }
+    let _ = world.api.settle(&merchant.refunds(&payment, "100")).await.good();
+    assert_eq!(world.balance(&customer, "ECOPAY").await, "100");
+    set_status(world, path, "active").await;
+    // A charge that was refused has not used the code up.
+    let _ = world.api.settle(&charge(&code)).await.good();
+    world.check_books().await;
+}
+
+#[tokio::test]
+async fn an_empty_balance_says_how_much_is_short() {
+    let stage = Stage::set(World::new("empty").await).await;
+    let (world, merchant) = (&stage.world, &stage.merchant);
+    let (empty, friend) = (world.customer().await, world.customer().await);
+    let issue = Call::post("/v1/me/payment-code", &empty.who, &json!({})).key(new_key());
+    let code = world.api.settle(&issue).await.good().text("/code");
+    let card = world.card(None, "0").await;
+    let points = json!({"merchant_id": merchant.id, "amount": "30", "points": "30"});
+    let regional = json!({"merchant_id": merchant.id, "amount": "30", "regional": {"aoba": "30"}});
+    for (call, asset) in [
+        (empty.pays(merchant, "30"), "ECOPAY"),
+        (empty.pays(merchant, "30").json(&points), "POINT"),
+        (empty.pays(merchant, "30").json(&regional), "REGIONAL#aoba"),
+        (empty.sends(&friend, "30"), "ECOPAY"),
+        (
+            Call::post("/v1/merchant/charges", &merchant.who, &json!({"code": code, "amount": "30"})).key(new_key()),
+            "ECOPAY",
+        ),
+        (stage.terminal.does("pay", &card, &json!({"amount": "30"})), "ECOPAY"),
+        (world.approval(&json!({"customer_id": empty.id}), "debit", "30").await, "ECOPAY"),
+    ] {
+        let answer = world.api.settle(&call).await.problem(400, "insufficient_balance");
+        assert_eq!((answer.text("/balance_short"), answer.text("/asset")), ("30".to_owned(), asset.to_owned()));
+    }
+    assert_eq!(world.check_books().await.under("TXN#").count(), 0);
+}
+
+/// Four eyes: the requester cannot decide; two who decide at once decide once.
+#[tokio::test]
+async fn an_adjustment_takes_two_people_and_one_decision() {
+    let world = World::new("four-eyes").await;
+    let customer = world.customer().await;
+    let account = json!({"customer_id": customer.id});
+    let approve = world.approval(&account, "credit", "100").await;
+    let reject = approve.clone().at(approve.path.replace("/approve", "/reject"));
+    for own in [&approve, &reject] {
+        let answer = world.api.settle(&own.clone().by(&world.operator.who).key(new_key())).await;
+        let _ = answer.problem(403, "four_eyes_required");
+    }
+    let third = world.token("admin", &ledger_tests::http::world::new_id(), None).await;
+    let calls = [approve.clone(), approve.clone().by(&third).key(new_key()), reject.by(&third).key(new_key())];
+    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1, "{answers:?}");
+    for lost in answers.iter().filter(|answer| answer.status != 200) {
+        let _ = lost.clone().problem(400, "wrong_state");
+    }
+    let approved = answers.iter().any(|answer| answer.status == 200 && answer.text("/status") == "approved");
+    assert_eq!(world.balance(&customer, "ECOPAY").await, if approved { "100" } else { "0" });
+    world.check_books().await;
+}
+
+/// A grant to many is carried on by workers that may be several, may stop, and may begin again:
+/// everybody gets it once.
+#[tokio::test]
+async fn a_bulk_grant_reaches_everybody_once() {
+    let world = World::new("bulk").await;
+    let customers: Vec<Customer> = join_all((0..7).map(|_| world.customer())).await;
+    let mut ids: Vec<String> = customers.iter().map(|customer| customer.id.clone()).collect();
+    ids.push(ledger_tests::http::world::new_id());
+    let bulk = json!({"customer_ids": ids, "asset": "POINT", "amount": "25", "reason": "campaign"});
+    let job = world.operator("/v1/admin/grants", &bulk).await.text("/job_id");
+    let progress = async || {
+        let call = Call::get(&format!("/v1/admin/grants/{job}"), &world.operator.who);
+        world.api.send(&call).await.good().json()
+    };
+    assert_eq!(progress().await["status"], "running");
+    // A grant of the operator's own, under the very key that the job derives for a customer.
+    let own = json!({"customer_id": ids[0], "asset": "POINT", "amount": "3", "reason": "apart"});
+    let own = Call::post("/v1/admin/grants", &world.operator.who, &own).key(format!("job:{job}:{}", ids[0]));
+    let _ = world.api.settle(&own).await.good();
+    for _ in 0..2 {
+        let runs = join_all((0..3).map(|_| world.run_jobs())).await;
+        assert!(runs.iter().any(Result::is_ok), "{runs:?}");
+    }
+    let done: Value = progress().await;
+    assert_eq!(
+        (&done["status"], &done["done"], &done["failed"]),
+        (&json!("completed_with_failures"), &json!(8), &json!(1)),
+        "{done}"
+    );
+    assert_eq!(done["failures"], json!([{"customer_id": ids[7], "reason": "not_found"}]));
+    for (at, customer) in customers.iter().enumerate() {
+        assert_eq!(world.balance(customer, "POINT").await, if at == 0 { "28" } else { "25" });
+    }
+    let books = world.check_books().await;
+    assert_eq!((books.entries_of("bulk_grant"), books.entries_of("grant")), (7, 1));
+}

@@ -1,0 +1,357 @@
+//! Hundreds of mutated requests against every endpoint, from a fixed seed: never a 500, always JSON, a
+//! problem with a code that is published, and books that balance.
+use ledger_tests::http::endpoints::{Endpoint, Stage};
+use ledger_tests::http::stripe::signed;
+use ledger_tests::http::world::{new_id, new_key};
+use ledger_tests::http::{Answer, Call, Who, World};
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const ROUNDS: usize = 40;
+const SEED: u64 = 0x00ec_0fa7_2026_1121;
+
+/// Every code that a client may meet here.
+const CODES: [&str; 25] = [
+    "account_frozen",
+    "already_exists",
+    "body_too_large",
+    "busy",
+    "cap_exceeded",
+    "four_eyes_required",
+    "idempotency_key_expired",
+    "idempotency_key_fingerprint_mismatch",
+    "idempotency_key_in_use",
+    "idempotency_key_invalid",
+    "idempotency_key_missing",
+    "insufficient_balance",
+    "invalid_request",
+    "limit_exceeded",
+    "method_not_allowed",
+    "not_found",
+    "operation_reversed",
+    "outcome_unknown",
+    "over_refund",
+    "psp_refused",
+    "signature_expired",
+    "signature_invalid",
+    "unsupported_media_type",
+    "wrong_face",
+    "wrong_state",
+];
+
+/// What is put where something else stood, as JSON text.
+const VALUES: [&str; 28] = [
+    "null",
+    "true",
+    "0",
+    "-1",
+    "1.5",
+    "1e309",
+    "123456789012345",
+    "1",
+    "\"1\"",
+    "\"100\"",
+    "\"\"",
+    "\" \"",
+    "[]",
+    "{}",
+    "[null]",
+    "{\"a\":{\"b\":[1,2,{}]}}",
+    "\"\\u0000\"",
+    "\"\\ud800\"",
+    "\"\u{1f4b4}\"",
+    "\"ECOPAY\"",
+    "\"REGIONAL#\"",
+    "\"REGIONAL#aoba\"",
+    "\"active\"",
+    "\"01890a5d-ac96-774b-bcce-b302099a8001\"",
+    "\"demo#customer#x\"",
+    "\"epc_AAAA\"",
+    "\"4242424242424242\"",
+    "99999999999999999999999999999999999999999999999999999999999999",
+];
+
+/// Path segments and queries.
+const SEGMENTS: [&str; 12] = [
+    "x",
+    "%00",
+    "%2e%2e",
+    "%FF",
+    "..%2F..",
+    "01890a5d-ac96-774b-bcce-b302099a8001",
+    "%F0%9F%92%B4",
+    "pay",
+    "{id}",
+    "*",
+    "a%23b",
+    "0",
+];
+
+/// SplitMix64: a mutation is found again by its seed.
+struct Dice(u64);
+
+impl Dice {
+    fn throw(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) % (sides as u64)).expect("small")
+    }
+
+    fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+        from[self.throw(from.len())]
+    }
+}
+
+/// One mutation of a request.
+fn mutate(dice: &mut Dice, call: &Call, others: &[Who]) -> Call {
+    let body = call.body.clone().unwrap_or_default();
+    let fields: Value = serde_json::from_str(&body).expect("it was JSON before");
+    let names: Vec<String> = fields.as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default();
+    let name = if names.is_empty() { "amount".to_owned() } else { names[dice.throw(names.len())].clone() };
+    match dice.throw(12) {
+        0..=3 => {
+            let marked = call.clone().field(&name, "<here>").body.unwrap_or_default();
+            call.clone().raw(marked.replace("\"<here>\"", dice.pick(&VALUES)))
+        }
+        4 => {
+            let mut fields = fields.clone();
+            let _ = fields.as_object_mut().and_then(|fields| fields.remove(&name));
+            call.clone().json(&fields)
+        }
+        5 => call.clone().raw(body.replacen('{', &format!("{{\"{name}\":{},", dice.pick(&VALUES)), 1)),
+        6 => {
+            let mut bytes = body.into_bytes();
+            let at = dice.throw(bytes.len().max(1));
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte = b"\"{}[],:\\ 0\x7f"[dice.throw(11)];
+            }
+            call.clone().raw(String::from_utf8_lossy(&bytes).into_owned())
+        }
+        7 => {
+            let end = dice.throw(body.len().max(1));
+            call.clone().raw(body.get(..end).unwrap_or_default())
+        }
+        8 => {
+            let mut segments: Vec<&str> = call.path.split('/').collect();
+            let at = 1 + dice.throw(segments.len() - 1);
+            segments[at] = dice.pick(&SEGMENTS);
+            call.clone().at(segments.join("/"))
+        }
+        9 => call.clone().at(format!("{}?{}={}", call.path, dice.pick(&SEGMENTS), dice.pick(&SEGMENTS))),
+        10 => {
+            let long = "k".repeat(300);
+            call.clone().key(dice.pick(&["", " ", "a,b", "\"", "\"a\";", "(a b)", "?1", ":AA==:", "k", long.as_str()]))
+        }
+        _ if dice.throw(2) == 0 => call.clone().by(&others[dice.throw(others.len())]),
+        _ => {
+            let methods = [Method::GET, Method::PUT, Method::PATCH, Method::DELETE, Method::POST];
+            Call { method: methods[dice.throw(5)].clone(), ..call.clone() }
+        }
+    }
+}
+
+/// What every answer must be.
+fn is_well_formed(call: &Call, answer: &Answer) {
+    let of = || format!("{call:?}: {answer:?}");
+    assert!(answer.status < 500, "{}", of());
+    // The gateway answers by itself where there is no valid token, and where a path has a malformed escape.
+    let is_refused_path = answer.status == 400 && call.path.contains('%');
+    let gateway = (answer.status == 401 || is_refused_path) && answer.code().is_none();
+    let expected = if answer.status < 400 || gateway { "application/json" } else { "application/problem+json" };
+    assert_eq!(answer.header("content-type"), Some(expected), "{}", of());
+    let json: Value = serde_json::from_str(&answer.body).unwrap_or_else(|_| panic!("{}", of()));
+    if answer.status >= 400 && !gateway {
+        let code = json["code"].as_str().unwrap_or_default();
+        assert!(CODES.contains(&code), "{}", of());
+        assert_eq!(json["status"], json!(answer.status), "{}", of());
+    }
+}
+
+#[tokio::test]
+async fn mutated_requests() {
+    let stage = Stage::set(World::alone("fuzz").await).await;
+    let world = &stage.world;
+    let customer = world.customer_with("1000").await;
+    let others = [
+        Who::Nobody,
+        Who::Bearer("x".to_owned()),
+        customer.who.clone(),
+        stage.merchant.who.clone(),
+        world.operator.who.clone(),
+        stage.terminal.who.clone(),
+    ];
+    let mut dice = Dice(SEED);
+    let mut met = BTreeMap::<String, usize>::new();
+    for endpoint in Endpoint::ALL {
+        let call = endpoint.prepare(&stage).await.call;
+        for _ in 0..ROUNDS {
+            let fresh = endpoint.new_key(&stage);
+            let mut mutated = mutate(&mut dice, &call.clone().key(fresh), &others);
+            if dice.throw(8) == 0 {
+                mutated = mutate_again(&mut dice, &mutated, &others);
+            }
+            // What no HTTP client can send is not sent.
+            let Ok(answer) = world.api.try_send(&mutated).await else { continue };
+            is_well_formed(&mutated, &answer);
+            *met.entry(answer.code().unwrap_or_else(|| answer.status.to_string())).or_default() += 1;
+        }
+    }
+    world.check_books().await;
+    // The mutations reach behind the door: refusals of many kinds, and some that pass.
+    let kinds = ["invalid_request", "not_found", "method_not_allowed", "wrong_face", "idempotency_key_invalid", "201"];
+    for kind in kinds {
+        assert!(met.contains_key(kind), "{kind} was never met: {met:?}");
+    }
+    assert!(met.values().sum::<usize>() > Endpoint::ALL.len() * ROUNDS * 9 / 10, "{met:?}");
+}
+
+/// Every place in a JSON value that something stands at.
+fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
+    if let Value::Object(members) = value {
+        for (name, member) in members {
+            let at = format!("{at}/{name}");
+            pointers(member, &at, found);
+            found.push(at);
+        }
+    }
+}
+
+/// Signed events with anything in any place: each has its effect, or none, or is kept for a person.
+#[tokio::test]
+async fn mutated_events() {
+    let stage = Stage::set(World::alone("fuzz-events").await).await;
+    let world = &stage.world;
+    world.hold_deliveries().await;
+    let customer = world.customer().await;
+    let (waiting, paid) = (world.topup(&customer, "1000").await, world.paid_topup(&customer, "5000").await);
+    let _ = world.stripe("/next_refund_status", &json!({"status": "pending", "times": 1})).await;
+    let _ = world.api.settle(&paid.refund(world, "2000")).await.good();
+    let made = world.stripe(&format!("/payment_intents/{}/refund", paid.intent), &json!({"amount": 500})).await;
+    let dispute = world.stripe(&format!("/payment_intents/{}/dispute", paid.intent), &json!({"amount": 700})).await;
+    let id = |object: &Value| object["id"].as_str().expect("an id").to_owned();
+    let all = world.api.send(&Call::get("/dev/stripe/events", &Who::Nobody)).await.good().json();
+    let refund = all["events"].as_array().expect("events").iter().find(|event| event["type"] == "refund.created");
+    let events = [
+        world.paid_event(&waiting.id, &waiting.intent, 1000),
+        world.stripe_event("payment_intent.succeeded", &paid.intent).await,
+        refund.expect("a refund").clone(),
+        world.stripe_event("refund.created", &id(&made)).await,
+        world.stripe_event("charge.dispute.funds_withdrawn", &id(&dispute)).await,
+    ];
+    // What the bank and the dashboard have taken is known, and with it how much.
+    for event in &events[3..] {
+        assert_eq!(world.webhook(event).await.good().text("/status"), "applied");
+    }
+    let mut dice = Dice(SEED);
+    let mut met = BTreeMap::<String, usize>::new();
+    for round in 0..ROUNDS * 12 {
+        let mut event = events[dice.throw(events.len())].clone();
+        event["id"] = json!(format!("evt_fuzz_{round}"));
+        let mut places = Vec::new();
+        pointers(&event, "", &mut places);
+        // Another id is another dispute or refund, and money that is taken besides.
+        let is_intent = event["data"]["object"]["object"] == "payment_intent";
+        places.retain(|place| is_intent || place != "/data/object/id");
+        for _ in 0..=dice.throw(2) {
+            let place = &places[dice.throw(places.len())];
+            if let Some(there) = event.pointer_mut(place) {
+                *there = json!(format!("<{}>", dice.throw(VALUES.len())));
+            }
+        }
+        let text = VALUES
+            .iter()
+            .enumerate()
+            .fold(event.to_string(), |text, (at, value)| text.replace(&format!("\"<{at}>\""), value));
+        let answer = world.api.send(&signed(&text)).await;
+        let code = answer.code().unwrap_or_else(|| answer.text("/status"));
+        let expected = match answer.status {
+            200 => &["applied", "repeated", "behind", "foreign", "ignored"][..],
+            400 => &["invalid_request"],
+            503 => &["event_kept", "outcome_unknown"],
+            _ => &[],
+        };
+        assert!(expected.contains(&code.as_str()), "{text}: {answer:?}");
+        *met.entry(code).or_default() += 1;
+    }
+    world.check_books().await;
+    for kind in ["applied", "behind", "foreign", "ignored", "invalid_request", "event_kept"] {
+        assert!(met.contains_key(kind), "{kind} was never met: {met:?}");
+    }
+    // Once each, whatever came: what was paid, less what the bank and the dashboard took.
+    for event in &events {
+        let _ = world.webhook(event).await.good();
+    }
+    let wallet = world.wallet(&customer, "ECOPAY").await;
+    assert_eq!((&wallet["balance"], &wallet["held"]), (&json!("2800"), &json!("2000")), "{met:?}");
+    let books = world.check_books().await;
+    assert_eq!((books.entries_of("topup"), books.entries_of("clawback")), (2, 2), "{met:?}");
+}
+
+/// A second mutation, of the parts that are not the body: that may be JSON no more.
+fn mutate_again(dice: &mut Dice, call: &Call, others: &[Who]) -> Call {
+    match dice.throw(3) {
+        0 => call.clone().key(dice.pick(&["k", "", "\"\u{7f}\""])),
+        1 => call.clone().by(&others[dice.throw(others.len())]),
+        _ => call.clone().header("idempotency-key", new_key()),
+    }
+}
+
+/// Paths and queries of every read.
+#[tokio::test]
+async fn mutated_reads() {
+    let stage = Stage::set(World::new("fuzz-reads").await).await;
+    let (customer, payment) = stage.paid("100").await;
+    let (operator, id) = (&stage.world.operator.who, new_id());
+    let reads = [
+        Call::get("/v1/me/transactions", &customer.who),
+        Call::get(&format!("/v1/me/transactions/{id}"), &customer.who),
+        Call::get("/v1/me/operations/pay/k", &customer.who),
+        Call::get("/v1/merchant/payments", &stage.merchant.who),
+        Call::get(&format!("/v1/merchant/payments/{payment}"), &stage.merchant.who),
+        Call::get("/v1/admin/audit", operator),
+        Call::get(&format!("/v1/admin/customers/{}", customer.id), operator),
+        Call::get("/v1/admin/idempotency/readiness", operator),
+        Call::get(&format!("/v1/admin/grants/{id}"), operator),
+        Call::get("/v1/admin/attention", operator),
+        Call::get(&format!("/v1/admin/topups/{id}"), operator),
+        Call::get(&format!("/v1/admin/topups/{id}/refunds/{id}"), operator),
+        Call::get(&format!("/v1/me/topups/{id}"), &customer.who),
+        Call::get(&format!("/v1/terminal/cards/{id}"), &stage.terminal.who),
+        Call::get("/v1/terminal/totals", &stage.terminal.who),
+        Call::get("/v1/terminal/operations/card_pay/k", &stage.terminal.who),
+    ];
+    let mut dice = Dice(SEED);
+    let names = ["limit", "cursor", "date", "hours", "x", "limit", "cursor"];
+    let values = [
+        "",
+        "0",
+        "1",
+        "-1",
+        "100",
+        "2026-02-30",
+        "2026-11-21",
+        "99999999999999999999",
+        "AQ",
+        "%00",
+        "%F0%9F%92%B4",
+        "a&limit=2",
+    ];
+    let before = stage.world.books().await;
+    for read in &reads {
+        for _ in 0..ROUNDS {
+            let mut call = read.clone().at(format!("{}?{}={}", read.path, dice.pick(&names), dice.pick(&values)));
+            if dice.throw(3) == 0 {
+                let mut segments: Vec<&str> = read.path.split('/').collect();
+                let last = segments.len() - 1;
+                segments[last] = dice.pick(&SEGMENTS);
+                call = read.clone().at(segments.join("/"));
+            }
+            let answer = stage.world.api.send(&call).await;
+            is_well_formed(&call, &answer);
+        }
+    }
+    stage.world.books().await.unchanged_since(&before, "a read wrote something");
+}

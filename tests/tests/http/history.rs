@@ -1,0 +1,155 @@
+//! A customer's history while it is in two formats: each line once, newest first, whatever the size of a page; and
+//! each line under its own path.
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::ids::TransactionId;
+use ledger_core::migration::{Concern, Model, Stage};
+use ledger_core::time::Timestamp;
+use ledger_runtime::cursor::Cursor;
+use ledger_tests::http::books::{n, s, text};
+use ledger_tests::http::migrating::phase_of;
+use ledger_tests::http::{Call, Customer, Merchant, World};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+/// An instant of the legacy system, in milliseconds: 2023-11-14T22:13:20.000Z.
+const THEN: i64 = 1_700_000_000_000;
+/// How many lines the legacy system left.
+const THEIRS: usize = 9;
+/// How many the ledger has written.
+const OURS: usize = 4;
+
+/// A customer of the legacy system, with lines of its own and of the ledger's.
+struct Told {
+    world: World,
+    customer: Customer,
+    shop: Merchant,
+}
+
+impl Told {
+    async fn set(tenant: &str, stage: Stage) -> Self {
+        let world = World::migrating(tenant, phase_of(Model::GodRecord, Concern::History, stage)).await;
+        let shop = world.merchant().await;
+        let customer = world.legacy_customer(&[("balance", n(5000))], &[]).await;
+        let this = Self { world, customer, shop };
+        // Two by themselves, then many of one millisecond, some of the next one.
+        let lines =
+            [(-7, "grant"), (-1, "pay"), (0, "a"), (0, "b"), (0, "c"), (0, "d"), (0, "e"), (1, "pay"), (1, "refund")];
+        for (later, operation) in lines {
+            this.plant_line(THEN + later, operation).await;
+        }
+        // Opened, and three payments.
+        for _ in 1..OURS {
+            let _ = this.world.api.settle(&this.customer.pays(&this.shop, "10")).await.good();
+        }
+        this
+    }
+
+    async fn plant_line(&self, millis: i64, operation: &str) {
+        let own = [
+            ("amount", n(-5)),
+            ("memo", s(format!("{millis} {operation}"))),
+            // The legacy system had ids of its own, and kinds that the ledger never writes.
+            ("transaction_id", s(format!("L-{millis}"))),
+            ("tags", AttributeValue::Ss(vec!["a".to_owned()])),
+            ("nothing", AttributeValue::Null(true)),
+        ];
+        self.world.plant_of(&self.customer, &format!("history#{millis}#{operation}"), &own).await;
+    }
+
+    async fn page(&self, query: &str) -> Value {
+        let path = format!("/v1/me/transactions?{query}");
+        self.world.api.send(&Call::get(&path, &self.customer.who)).await.good().json()
+    }
+
+    /// All lines, so many at a time.
+    async fn paged(&self, limit: usize) -> Vec<Value> {
+        let (mut lines, mut query) = (Vec::new(), format!("limit={limit}"));
+        loop {
+            let page = self.page(&query).await;
+            let items = page["items"].as_array().expect("items");
+            lines.extend(items.iter().cloned());
+            let Some(cursor) = page.get("next_cursor") else { return lines };
+            assert_eq!(items.len(), limit, "a page that is followed by another is full");
+            query = format!("limit={limit}&cursor={}", cursor.as_str().expect("a cursor"));
+        }
+    }
+
+    fn by_id(&self, id: &str) -> Call {
+        Call::get(&format!("/v1/me/transactions/{id}"), &self.customer.who)
+    }
+
+    /// Each line once, newest first, at every size of a page; and alone.
+    async fn is_told(&self, why: &str, theirs: usize) -> Vec<Value> {
+        let whole = self.paged(100).await;
+        let ids: Vec<&str> = whole.iter().map(|line| line["transaction_id"].as_str().expect("an id")).collect();
+        assert!(ids.is_sorted_by(|a, b| a > b), "{why}: {ids:?}");
+        assert_eq!(whole.len(), theirs + OURS, "{why}: {whole:?}");
+        let memos: BTreeSet<&str> = whole.iter().filter_map(|line| line["memo"].as_str()).collect();
+        assert_eq!(memos.len(), theirs, "{why}: {memos:?}");
+        let instants: Vec<&str> = whole.iter().map(|line| line["created_at"].as_str().expect("an instant")).collect();
+        assert!(instants.is_sorted_by(|a, b| a >= b), "{why}: {instants:?}");
+        for limit in 1..=whole.len() {
+            assert_eq!(self.paged(limit).await, whole, "{why}: {limit} at a time");
+        }
+        for line in &whole {
+            let call = self.by_id(line["transaction_id"].as_str().expect("an id"));
+            assert_eq!(self.world.api.send(&call).await.good().json(), *line, "{why}");
+        }
+        whole
+    }
+}
+
+#[tokio::test]
+async fn a_history_in_two_formats_is_one_at_every_stage() {
+    for stage in [Stage::LegacyOnly, Stage::DualWrite, Stage::Backfilled, Stage::ReadNew] {
+        let tenant = format!("told-{}", stage.name().replace('_', "-"));
+        let told = Told::set(&tenant, stage).await;
+        let books = told.world.check_books().await;
+        let written = books.under("history#").filter(|(_, _, row)| !text(row, "transaction_id").starts_with("L-"));
+        assert_eq!(written.count(), OURS, "{tenant}: both formats are written");
+        let before = told.is_told(&tenant, THEIRS).await;
+        // As lines are referred to, one by one, nothing of what is told changes.
+        for name in
+            [format!("history#{}#c", THEN), format!("history#{}#pay", THEN - 1), format!("history#{}#refund", THEN + 1)]
+        {
+            told.world.plant_reference(&told.customer, &name).await;
+        }
+        assert_eq!(told.is_told(&format!("{tenant}, referred"), THEIRS).await, before);
+        let of_nobody = TransactionId::of_step(Uuid::nil(), "nobody", Timestamp::from_millis(THEN));
+        let _ = told.world.api.send(&told.by_id(&of_nobody.to_string())).await.problem(404, "not_found");
+    }
+}
+
+#[tokio::test]
+async fn a_history_that_has_left_the_legacy_format_is_read_from_the_other_alone() {
+    let told = Told::set("told-new-only", Stage::NewOnly).await;
+    for name in ["a", "b", "e"] {
+        told.world.plant_reference(&told.customer, &format!("history#{THEN}#{name}")).await;
+    }
+    let _ = told.is_told("new only", 3).await;
+    let _ = told.world.check_books().await;
+}
+
+#[tokio::test]
+async fn a_history_ends_where_the_legacy_one_does_not_begin() {
+    // What is under no instant has no place in it, and what is after a cursor of long ago is nothing.
+    let told = Told::set("told-odd", Stage::LegacyOnly).await;
+    for name in ["history#", "history#yesterday#pay", "history#pay"] {
+        told.world.plant_of(&told.customer, name, &[("amount", n(1))]).await;
+    }
+    let whole = told.is_told("odd", THEIRS).await;
+    let first = Timestamp::from_millis(5);
+    let long_ago = TransactionId::of_step(Uuid::nil(), "long ago", first);
+    let cursor = Cursor::after(long_ago.uuid());
+    let page = told.page(&format!("limit=5&cursor={cursor}")).await;
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(0), "{page}");
+    // Another customer of the tenant sees nothing of it.
+    let other = told.world.customer().await;
+    let own = told.world.api.send(&Call::get("/v1/me/transactions?limit=100", &other.who)).await.good().json();
+    assert_eq!(own["items"].as_array().map(Vec::len), Some(0), "{own}");
+    for line in &whole {
+        let path = format!("/v1/me/transactions/{}", line["transaction_id"].as_str().expect("an id"));
+        let _ = told.world.api.send(&Call::get(&path, &other.who)).await.problem(404, "not_found");
+    }
+}

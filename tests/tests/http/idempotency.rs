@@ -1,0 +1,426 @@
+//! What an idempotency key promises, for every endpoint that moves money or changes state: one effect,
+//! one answer, one request. Each endpoint has a stack of its own, and every row of it is compared.
+mod changed;
+mod look_ups;
+
+use futures::future::join_all;
+use ledger_core::ids::least_born_at;
+use ledger_core::ops::KeyPhase;
+use ledger_tests::http::endpoints::{Endpoint, Stage};
+use ledger_tests::http::world::new_key;
+use ledger_tests::http::{Call, Host, World};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const PARALLEL: usize = 32;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+macro_rules! endpoints {
+    ($($name:ident = $endpoint:ident,)*) => {
+        $(#[tokio::test]
+        async fn $name() {
+            Box::pin(every_promise(Endpoint::$endpoint)).await;
+        })*
+
+        mod stored_response_comes_first {
+            $(#[tokio::test]
+            async fn $name() {
+                Box::pin(super::changed::a_stored_response_comes_first(super::Endpoint::$endpoint)).await;
+            })*
+        }
+
+        /// An endpoint that is added has its test here, or this does not compile or pass.
+        #[test]
+        fn no_endpoint_is_left_out() {
+            assert_eq!([$(Endpoint::$endpoint),*], Endpoint::ALL);
+        }
+    };
+}
+
+endpoints! {
+    customer_payments = Pay,
+    customer_transfers = Transfer,
+    customer_payment_code = PaymentCode,
+    customer_profile = ProfilePatch,
+    customer_cards = CardPatch,
+    merchant_charges = Charge,
+    merchant_refunds = Refund,
+    admin_customers = CustomerOpen,
+    admin_customers_patch = CustomerPatch,
+    admin_merchants = MerchantOpen,
+    admin_merchants_patch = MerchantPatch,
+    admin_cards = CardIssue,
+    admin_cards_patch = CardAdminPatch,
+    admin_terminals = TerminalOpen,
+    admin_terminals_patch = TerminalPatch,
+    admin_terminals_enrolment = Enrolment,
+    admin_grants = Grant,
+    admin_grants_in_bulk = BulkGrant,
+    admin_adjustments = AdjustmentRequest,
+    admin_adjustments_approve = AdjustmentApprove,
+    admin_adjustments_reject = AdjustmentReject,
+    terminal_topup = CardTopup,
+    terminal_pay = CardPay,
+    terminal_refund = CardRefund,
+    terminal_reverse = CardReverse,
+    admin_attention_events_dismiss = EventDismiss,
+    admin_attention_operations_resolve = ParkedResolve,
+    admin_topups_decisions = DecisionRequest,
+    admin_topups_decisions_approve = DecisionApprove,
+    admin_settlements = SettlementOpen,
+    admin_settlements_resume = SettlementResume,
+    admin_settlements_resends = ResendRequest,
+    admin_settlements_resends_approve = ResendApprove,
+    admin_settlements_returns = ReturnRequest,
+    admin_settlements_returns_approve = ReturnApprove,
+    customer_topups = Topup,
+    admin_topups_refunds = TopupRefund,
+    merchant_charges_authorized = Authorize,
+    merchant_payments_capture = Capture,
+    merchant_payments_void = Void,
+    admin_reconciliation_runs = ReconciliationRequest,
+    admin_findings_adjustment = BreakAdjustment,
+    admin_migration_backfill = MigrationBackfill,
+    admin_migration_verify = MigrationVerify,
+    admin_migration_contract = MigrationContract,
+}
+
+async fn every_promise(endpoint: Endpoint) {
+    let host = Host::fresh();
+    let stage = Stage::set(World::with_terms(host.clone(), "mandatory", |_| {}).await).await;
+    // Stripe's events come in their own time, and would count as somebody's effect.
+    stage.world.hold_deliveries().await;
+    the_same_key_twice(endpoint, &stage).await;
+    the_same_key_in_parallel(endpoint, &stage).await;
+    keys_that_are_none(endpoint, &stage).await;
+    keys_by_their_age(endpoint, &stage).await;
+    a_field_that_there_is_not(endpoint, &stage).await;
+    a_name_twice_in_one_object(endpoint, &stage).await;
+    stage.world.check_books().await;
+    let world = World::with_terms(host, "optional", |terms| terms.key_phase = KeyPhase::Optional).await;
+    no_key_where_it_is_optional(endpoint, &Stage::set(world).await).await;
+}
+
+/// The second answer is the first one, byte for byte; another request is refused; nothing moves.
+async fn the_same_key_twice(endpoint: Endpoint, stage: &Stage) {
+    let prepared = endpoint.prepare(stage).await;
+    let (world, call) = (&stage.world, &prepared.call);
+    let before = world.books().await;
+    let first = world.api.settle(call).await;
+    assert_eq!((first.status, first.replayed()), (prepared.status, false), "{endpoint:?}: {first:?}");
+    let after = world.check_books().await;
+    assert_eq!(entries(&after) - entries(&before), prepared.entries, "{endpoint:?}");
+
+    let spelled_otherwise = call.clone().raw(format!(" {}\n", call.body.clone().unwrap_or_default()));
+    let quoted =
+        call.clone().keyless().header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    let quoted = if endpoint.is_terminals() {
+        call.clone()
+    } else {
+        quoted.header("idempotency-key", format!("\"{}\";v=1", call.key.as_deref().unwrap_or_default()))
+    };
+    for again in [call, &spelled_otherwise, &quoted] {
+        let answer = world.api.send(again).await;
+        assert!(answer.replayed(), "{endpoint:?}: {answer:?}");
+        assert_eq!(answer.stored(), first.stored(), "{endpoint:?}");
+    }
+    if let Some(other) = &prepared.other {
+        let _ = world.api.send(other).await.problem(422, "idempotency_key_fingerprint_mismatch");
+    }
+    world.books().await.unchanged_since(&after, "a repetition or another request moved something");
+}
+
+/// Many requests at once are one: the same effect as a single one, and one answer for all.
+async fn the_same_key_in_parallel(endpoint: Endpoint, stage: &Stage) {
+    let world = &stage.world;
+    let single = endpoint.prepare(stage).await;
+    let before = world.books().await;
+    let _ = world.api.settle(&single.call).await.good();
+    let effect_of_one = world.books().await.changes_since(&before);
+
+    let prepared = endpoint.prepare(stage).await;
+    let before = world.books().await;
+    let answers = join_all((0..PARALLEL).map(|_| world.api.settle(&prepared.call))).await;
+    let mut fresh = answers.iter().filter(|answer| !answer.replayed());
+    let (Some(first), None) = (fresh.next(), fresh.next()) else {
+        panic!("{endpoint:?}: one answer is the first: {answers:?}")
+    };
+    assert_eq!(first.status, prepared.status, "{endpoint:?}: {first:?}");
+    for answer in &answers {
+        assert_eq!(answer.stored(), first.stored(), "{endpoint:?}");
+    }
+    let effect_of_many = world.check_books().await.changes_since(&before);
+    assert_eq!(effect_of_many, effect_of_one, "{endpoint:?}");
+}
+
+/// Without a key, or with one that is malformed or ambiguous, nothing is done. The key in the body
+/// is a key.
+async fn keys_that_are_none(endpoint: Endpoint, stage: &Stage) {
+    let prepared = endpoint.prepare(stage).await;
+    let (world, call) = (&stage.world, &prepared.call);
+    let before = world.books().await;
+    let bare = call.clone().keyless();
+    let _ = world.api.send(&bare).await.problem(400, "idempotency_key_missing");
+
+    let key = endpoint.new_key(stage);
+    let long = "k".repeat(256);
+    for wrong in ["", long.as_str(), "a b", "a, b", "\"a\", \"b\"", "\"unfinished"] {
+        let _ = world.api.send(&call.clone().key(wrong)).await.problem(400, "idempotency_key_invalid");
+    }
+    for wrong in [json!("other"), json!(7), json!(null), json!("")] {
+        let _ = world.api.send(&in_body(call, wrong)).await.problem(400, "idempotency_key_invalid");
+    }
+    let twice = world.api.send(&call.clone().header("idempotency-key", key.clone())).await;
+    if endpoint.is_terminals() {
+        let _ = twice.problem(401, "signature_invalid");
+    } else {
+        let _ = twice.problem(400, "idempotency_key_invalid");
+    }
+    world.books().await.unchanged_since(&before, "a request without a good key moved something");
+
+    let first = world.api.settle(&in_body(&bare, json!(key))).await;
+    assert_eq!((first.status, first.replayed()), (prepared.status, false), "{endpoint:?}: {first:?}");
+    for again in [in_body(&bare, json!(key)), bare.clone().key(&*key), in_body(&bare, json!(key)).key(&*key)] {
+        let answer = world.api.send(&again).await;
+        assert_eq!((answer.stored(), answer.replayed()), (first.stored(), true), "{endpoint:?}");
+    }
+}
+
+/// A UUIDv7 says when it was born, and a terminal's key in which enrolment.
+async fn keys_by_their_age(endpoint: Endpoint, stage: &Stage) {
+    let prepared = endpoint.prepare(stage).await;
+    let (world, call) = (&stage.world, &prepared.call);
+    let before = world.books().await;
+    if endpoint.is_terminals() {
+        let (id, epoch) = (&stage.terminal.id, stage.terminal.credential.epoch);
+        let _ = world
+            .api
+            .send(&call.clone().key(format!("{id}-{}-1", epoch - 1)))
+            .await
+            .problem(410, "idempotency_key_expired");
+        let upper = id.to_uppercase();
+        for wrong in [
+            format!("{id}-{}-1", epoch + 1),
+            format!("{id}-{epoch}-01"),
+            format!("{id}-0{epoch}-1"),
+            format!("{id}-{epoch}-+1"),
+            format!("{upper}-{epoch}-1"),
+            new_key(),
+        ] {
+            let _ = world.api.send(&call.clone().key(wrong)).await.problem(400, "idempotency_key_invalid");
+        }
+    } else {
+        let now = world.app.now();
+        for age in [endpoint.window(), DAY * 90, DAY * 400, DAY * 4_000] {
+            let old = least_born_at(now.minus(age)).to_string();
+            for spelling in [old.clone(), old.clone(), old.to_uppercase(), format!("urn:uuid:{old}")] {
+                let _ = world.api.send(&call.clone().key(spelling)).await.problem(410, "idempotency_key_expired");
+            }
+        }
+        let early = call.clone().key(least_born_at(now.plus(Duration::from_secs(11 * 60))).to_string());
+        let answer = world.api.send(&early).await.problem(400, "idempotency_key_invalid");
+        assert!(answer.text("/server_time").ends_with('Z'), "{answer:?}");
+    }
+    world.books().await.unchanged_since(&before, "a key of another time moved something");
+}
+
+/// A field that the request does not have is named, and nothing is done.
+async fn a_field_that_there_is_not(endpoint: Endpoint, stage: &Stage) {
+    let prepared = endpoint.prepare(stage).await;
+    let before = stage.world.books().await;
+    let call = with_field(&prepared.call, "amuont", json!("s3cret"));
+    let answer = stage.world.api.send(&call).await.problem(400, "invalid_request");
+    assert_eq!(answer.text("/field"), "amuont");
+    assert!(!answer.body.contains("s3cret"), "{answer:?}");
+    stage.world.books().await.unchanged_since(&before, "a request with an unknown field moved something");
+    // It was not stored: the key is still good.
+    assert_eq!(stage.world.api.settle(&prepared.call).await.status, prepared.status, "{endpoint:?}");
+}
+
+/// A name that stands twice in an object of the body, at whatever depth, is named, and nothing is done.
+async fn a_name_twice_in_one_object(endpoint: Endpoint, stage: &Stage) {
+    let prepared = endpoint.prepare(stage).await;
+    let Some(body) = prepared.call.body.as_deref() else { return };
+    let mut body: Value = serde_json::from_str(body).expect("JSON");
+    if endpoint == Endpoint::Pay {
+        body["regional"] = json!({"aoba": "1"});
+    }
+    let before = stage.world.books().await;
+    for (text, name) in with_a_repeated_name(&body) {
+        let call = prepared.call.clone().raw(&text);
+        let answer = stage.world.api.send(&call).await.problem(400, "invalid_request");
+        assert!(answer.text("/field").ends_with(&name), "{text}: {answer:?}");
+    }
+    stage.world.books().await.unchanged_since(&before, "a request with a repeated name moved something");
+}
+
+/// The texts of a value in which one name of one object stands twice, with that name.
+fn with_a_repeated_name(value: &Value) -> Vec<(String, String)> {
+    match value {
+        Value::Object(members) => {
+            let text = |without: &str| {
+                let rest = members.iter().filter(|(name, _)| *name != without);
+                rest.map(|(name, value)| format!("{}:{value},", json!(name))).collect::<String>()
+            };
+            let mut texts = Vec::new();
+            for (name, value) in members {
+                let (rest, quoted) = (text(name), json!(name));
+                texts.push((format!("{{{rest}{quoted}:{value},{quoted}:{value}}}"), name.clone()));
+                let nested = with_a_repeated_name(value).into_iter();
+                texts.extend(nested.map(|(inner, name)| (format!("{{{rest}{quoted}:{inner}}}"), name)));
+            }
+            texts
+        }
+        Value::Array(elements) => {
+            let nested = elements.iter().flat_map(with_a_repeated_name);
+            nested.map(|(inner, name)| (format!("[{inner}]"), name)).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
+}
+
+/// A tenant that brings old clients: without a key a request is executed, every time.
+async fn no_key_where_it_is_optional(endpoint: Endpoint, stage: &Stage) {
+    for _ in 0..2 {
+        let prepared = endpoint.prepare(stage).await;
+        let answer = stage.world.api.send(&prepared.call.clone().keyless()).await;
+        assert_eq!((answer.status, answer.replayed()), (prepared.status, false), "{endpoint:?}: {answer:?}");
+    }
+    // With a key the promise is the same.
+    let prepared = endpoint.prepare(stage).await;
+    let first = stage.world.api.settle(&prepared.call).await.good();
+    let again = stage.world.api.send(&prepared.call).await;
+    assert_eq!((again.stored(), again.replayed()), (first.stored(), true), "{endpoint:?}");
+    stage.world.check_books().await;
+}
+
+/// A refusal by the rules of the ledger is an answer too.
+#[tokio::test]
+async fn refusals_are_replayed_byte_by_byte() {
+    let world = World::new("refusals").await;
+    let (merchant, rich, poor) =
+        (world.merchant().await, world.customer_with("49000").await, world.customer_with("10").await);
+    let terminal = world.terminal(&merchant).await;
+    let (card, full) = (world.card(None, "10").await, world.card(None, "19999").await);
+    let payment = world.api.settle(&rich.pays(&merchant, "100")).await.good().text("/payment_id");
+    let frozen = world.customer_with("10").await;
+    world.change(&format!("/v1/admin/customers/{}", frozen.id), &json!({"status": "frozen"})).await;
+    let closed = world.merchant().await;
+    world.change(&format!("/v1/admin/merchants/{}", closed.id), &json!({"status": "suspended"})).await;
+    let saver = world.customer().await;
+    let (topup, unpaid) = (world.paid_topup(&saver, "1000").await, world.topup(&saver, "1000").await);
+    let refusals: Vec<(Call, &str)> = vec![
+        (poor.pays(&merchant, "11"), "insufficient_balance"),
+        (poor.sends(&rich, "11"), "insufficient_balance"),
+        (poor.sends(&rich, "50001"), "cap_exceeded"),
+        (world.customer_with("2000").await.sends(&rich, "1101"), "cap_exceeded"),
+        (frozen.pays(&merchant, "1"), "account_frozen"),
+        (poor.pays(&closed, "1"), "wrong_state"),
+        (merchant.refunds(&payment, "101"), "over_refund"),
+        (terminal.does("pay", &card, &json!({"amount": "11"})), "insufficient_balance"),
+        (terminal.does("topup", &full, &json!({"amount": "2"})), "cap_exceeded"),
+        (terminal.does("topup", &full, &json!({"amount": "20001"})), "cap_exceeded"),
+        (rich.tops_up("1101"), "cap_exceeded"),
+        (topup.refund(&world, "1001"), "over_refund"),
+        (unpaid.refund(&world, "1"), "wrong_state"),
+    ];
+    let mut first = Vec::new();
+    for (call, code) in &refusals {
+        let answer = world.api.settle(call).await.problem(400, code);
+        assert!(!answer.replayed());
+        first.push(answer);
+    }
+    // What made them fail is mended: the answers under these keys stay.
+    world.adjust(&json!({"customer_id": poor.id}), "credit", "1000").await;
+    world.adjust(&json!({"customer_id": rich.id}), "debit", "40000").await;
+    world.adjust(&json!({"card_id": card}), "credit", "1000").await;
+    world.change(&format!("/v1/admin/customers/{}", frozen.id), &json!({"status": "active"})).await;
+    world.change(&format!("/v1/admin/merchants/{}", closed.id), &json!({"status": "active"})).await;
+    let before = world.check_books().await;
+    for ((call, _), first) in refusals.iter().zip(&first) {
+        for answer in join_all([world.api.settle(call), world.api.settle(call)]).await {
+            assert_eq!((answer.stored(), answer.replayed()), (first.stored(), true));
+        }
+        let other = with_field(call, "amount", json!("3"));
+        let _ = world.api.send(&other).await.problem(422, "idempotency_key_fingerprint_mismatch");
+    }
+    world.check_books().await.unchanged_since(&before, "a replayed refusal moved something");
+    // The same request under another key is a new one, and now succeeds.
+    for at in [0, 1, 4, 5, 7] {
+        let (call, _) = &refusals[at];
+        let key = if at == 7 { terminal.next_key() } else { new_key() };
+        let _ = world.api.settle(&call.clone().key(key)).await.good();
+    }
+    world.check_books().await;
+}
+
+/// What is not an answer of the ledger leaves the key usable.
+#[tokio::test]
+async fn what_is_not_stored_leaves_the_key_free() {
+    let world = World::new("not-stored").await;
+    let (merchant, customer) = (world.merchant().await, world.customer_with("100").await);
+    let good = customer.pays(&merchant, "60");
+    let missing = with_field(&good, "merchant_id", json!(ledger_tests::http::world::new_id()));
+    let before = world.books().await;
+    for _ in 0..2 {
+        let _ = world.api.send(&missing).await.problem(404, "not_found");
+        let _ = world.api.send(&with_field(&good, "amount", json!("0.5"))).await.problem(400, "invalid_request");
+    }
+    world.books().await.unchanged_since(&before, "an unstored refusal left something");
+    assert_eq!(world.api.settle(&good).await.status, 201);
+    // A key is its principal's and its operation's own: neither another customer nor another
+    // operation meets it.
+    let key = good.key.clone().unwrap_or_default();
+    let other = world.customer_with("100").await;
+    for call in [other.pays(&merchant, "60").key(&*key), customer.sends(&other, "40").key(&*key)] {
+        let answer = world.api.settle(&call).await.good();
+        assert!(!answer.replayed(), "{answer:?}");
+    }
+    let books = world.check_books().await;
+    assert_eq!((books.entries_of("pay"), books.entries_of("transfer")), (2, 1));
+}
+
+/// The staged rollout: the operator sees how many requests come without a key, and turns keys on.
+#[tokio::test]
+async fn from_optional_to_mandatory() {
+    let world = World::with_terms(Host::fresh(), "rollout", |terms| terms.key_phase = KeyPhase::Optional).await;
+    let (merchant, customer) = (world.merchant().await, world.customer_with("100").await);
+    let readiness = async || {
+        let call = Call::get("/v1/admin/idempotency/readiness", &world.operator.who);
+        world.api.send(&call).await.good().json()
+    };
+    let before = readiness().await;
+    assert_eq!((&before["phase"], &before["missing"], &before["ready"]), (&json!("optional"), &json!(0), &json!(true)));
+    let pay = customer.pays(&merchant, "1");
+    let _ = world.api.send(&pay.clone().keyless()).await.good();
+    let _ = world.api.send(&pay).await.good();
+    let after = readiness().await;
+    assert_eq!((&after["missing"], &after["ready"]), (&json!(1), &json!(false)), "{after}");
+    let requests = |view: &Value| view["requests"].as_u64().expect("a count");
+    assert_eq!(requests(&after) - requests(&before), 2);
+
+    let phase = |phase: &str| {
+        let path = "/v1/admin/idempotency/phase";
+        Call::new(reqwest::Method::PUT, path, &world.operator.who).json(&json!({"phase": phase}))
+    };
+    let _ = world.api.send(&phase("never")).await.problem(400, "invalid_request");
+    assert_eq!(world.api.send(&phase("mandatory")).await.good().text("/phase"), "mandatory");
+    let _ = world.api.send(&pay.clone().keyless()).await.problem(400, "idempotency_key_missing");
+    assert!(world.api.send(&pay).await.good().replayed());
+    assert_eq!(readiness().await["phase"], "mandatory");
+    assert_eq!(world.check_books().await.entries_of("pay"), 2);
+}
+
+fn entries(books: &ledger_tests::http::books::Books) -> usize {
+    books.under("TXN#").count()
+}
+
+fn with_field(call: &Call, field: &str, value: Value) -> Call {
+    let mut body: Value = serde_json::from_str(call.body.as_deref().unwrap_or("{}")).expect("a JSON body");
+    body[field] = value;
+    call.clone().json(&body)
+}
+
+fn in_body(call: &Call, key: Value) -> Call {
+    with_field(call, "idempotencyKey", key)
+}

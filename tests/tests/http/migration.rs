@@ -1,0 +1,209 @@
+//! A tenant leaves a legacy model over HTTP, as its operator does it: phase by phase, on evidence, with requests of
+//! every kind in each phase; back again from the middle; and to the end, where only split records are left.
+use ledger_core::migration::{Model, Phase};
+use ledger_tests::http::migrating::Migrating;
+use ledger_tests::http::world::new_key;
+use ledger_tests::http::{Call, Customer, Merchant, World};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// What a customer's own face says of everything that they have.
+async fn face(world: &World, customer: &Customer) -> [Value; 3] {
+    let get = async |path: &str| world.api.send(&Call::get(path, &customer.who)).await.good().json();
+    let mut wallet = get("/v1/me/balances").await;
+    for balance in wallet["balances"].as_array_mut().expect("balances") {
+        balance.as_object_mut().expect("a balance").remove("updated_at");
+    }
+    let mut profile = get("/v1/me").await;
+    profile.as_object_mut().expect("a profile").remove("updated_at");
+    [profile, wallet, get("/v1/me/transactions?limit=100").await]
+}
+
+fn number(text: &Value) -> i64 {
+    text.as_str().expect("a number").parse().expect("a whole number")
+}
+
+async fn money(world: &World, customer: &Customer, asset: &str) -> i64 {
+    number(&world.wallet(customer, asset).await["balance"])
+}
+
+async fn patch(world: &World, customer: &Customer, body: &Value) {
+    let _ = world.api.settle(&Call::patch("/v1/me", &customer.who, body).key(new_key())).await.good();
+}
+
+/// A request of every kind; afterwards the customer has 100 yen less and the other 100 more.
+async fn a_day(world: &World, merchant: &Merchant, customer: &Customer, other: &Customer, at: u8) {
+    let before = (money(world, customer, "ECOPAY").await, money(world, other, "ECOPAY").await);
+    let points = money(world, customer, "POINT").await;
+    // 500 are paid, 300 of them refunded: in proportion, five points come and three of them go.
+    let pay = json!({"merchant_id": merchant.id, "amount": "500"});
+    let paid = Call::post("/v1/me/payments", &customer.who, &pay).key(new_key());
+    let payment = world.api.settle(&paid).await.good();
+    let again = world.api.settle(&paid).await.good();
+    assert!(again.replayed() && again.stored() == payment.stored(), "phase {at}");
+    let _ = world.api.settle(&merchant.refunds(&payment.text("/payment_id"), "300")).await.good();
+    let _ = world.api.settle(&customer.sends(other, "100")).await.good();
+    // What is held comes back whole, what is captured in part.
+    let held = world.api.settle(&merchant.authorizes(&customer.code(world).await, "400")).await.good();
+    let _ = world.api.settle(&merchant.voids(&held.text("/payment_id"))).await.good();
+    // Nobody has more than they have.
+    let poor = customer.pays(merchant, "49000");
+    let short = world.api.settle(&poor).await.problem(400, "insufficient_balance");
+    let missing = 49_000 - (before.0 - 300);
+    assert_eq!(short.json()["balance_short"], json!(missing.to_string()), "phase {at}");
+    world.adjust(&json!({"customer_id": customer.id}), "credit", "200").await;
+    world.grant(customer, "POINT", "10").await;
+    world.grant(other, "REGIONAL#aoba", "7").await;
+    // What is cleared stays cleared, what is set stays set.
+    patch(world, customer, &json!({"phone": null, "email": format!("phase{at}@example.com")})).await;
+    patch(world, other, &json!({"phone": format!("+81-3-0000-{at:04}")})).await;
+    let freeze = |status: &str| json!({"status": status, "reason": "for a test"});
+    let path = format!("/v1/admin/customers/{}", customer.id);
+    world.change(&path, &freeze("frozen")).await;
+    let _ = world.api.settle(&customer.pays(merchant, "1")).await.problem(400, "account_frozen");
+    world.change(&path, &freeze("active")).await;
+    let after = (money(world, customer, "ECOPAY").await, money(world, other, "ECOPAY").await);
+    assert_eq!(after, (before.0 - 100, before.1 + 100), "phase {at}");
+    assert_eq!(money(world, customer, "POINT").await, points + 2 + 10, "phase {at}");
+    let profile = &face(world, customer).await[0];
+    assert_eq!(profile["email"], json!(format!("phase{at}@example.com")));
+    assert_eq!(profile.get("phone"), None, "phase {at}");
+}
+
+/// The whole way, with everybody's money at every step of it.
+async fn all_the_way(tenant: &str, model: Model) {
+    let migrating = Migrating::start(tenant, model, 9).await;
+    let (world, merchant) = (&migrating.world, &migrating.merchant);
+    let [one, two, quiet] = [migrating.customer(0).await, migrating.customer(1).await, migrating.customer(4).await];
+    let had = face(world, &quiet).await;
+    a_day(world, merchant, &one, &two, 0).await;
+    let mut opened = Vec::new();
+    for phase in migrating.phases() {
+        let seen = [face(world, &one).await, face(world, &two).await];
+        migrating.enter(phase).await;
+        // The environments that have not seen it yet, and those that have.
+        for (customer, seen) in [&one, &two].into_iter().zip(&seen) {
+            for (part, seen) in face(world, customer).await.iter().zip(seen) {
+                assert!(part == seen, "phase {phase}:\n{seen}\n{part}");
+            }
+        }
+        a_day(world, merchant, &one, &two, phase.number()).await;
+        migrating.settle();
+        a_day(world, merchant, &two, &one, phase.number()).await;
+        let new = world.customer_with("1000").await;
+        a_day(world, merchant, &new, &two, phase.number()).await;
+        opened.push(new);
+        let _ = world.check_books().await;
+    }
+    migrating.contract().await;
+    for customer in &opened {
+        assert_eq!(money(world, customer, "ECOPAY").await, 900);
+    }
+    a_day(world, merchant, &one, &two, 99).await;
+    let _ = world.check_books().await;
+    let now = face(world, &quiet).await;
+    assert_eq!((&now[0], &now[1]), (&had[0], &had[1]), "who did nothing has what they had");
+    left_behind(world, model).await;
+}
+
+/// After the contraction nothing is left in the legacy items but what the ledger never knew.
+async fn left_behind(world: &World, model: Model) {
+    let rows = world.books().await;
+    let mut records = 0;
+    for row in rows.rows.values() {
+        let text = |name: &str| row.get(name).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default();
+        let names: Vec<&str> = row.keys().map(String::as_str).filter(|name| !["uuid", "type"].contains(name)).collect();
+        if text("type") == "customer" {
+            records += 1;
+            assert!(names.iter().all(|name| ["fence_phase", "loyalty_tier"].contains(name)), "{names:?}");
+        }
+        if text("type") == "METRICS" && model == Model::HalfWay {
+            assert!(!names.iter().any(|name| name.starts_with("point") || name.starts_with("jcredit")), "{names:?}");
+        }
+        if text("type").starts_with("history#") {
+            assert!(row.contains_key("ttl"), "{}", text("type"));
+        }
+    }
+    assert!(records >= 9, "{records}");
+}
+
+#[tokio::test]
+async fn all_the_way_from_the_god_record() {
+    all_the_way("legacy-god", Model::GodRecord).await;
+}
+
+#[tokio::test]
+async fn all_the_way_from_half_way() {
+    all_the_way("legacy-half", Model::HalfWay).await;
+}
+
+#[tokio::test]
+async fn back_from_the_last_phase_to_the_first_and_there_again() {
+    let migrating = Migrating::start("legacy-back", Model::GodRecord, 4).await;
+    let (world, merchant) = (&migrating.world, &migrating.merchant);
+    let [one, two] = [migrating.customer(0).await, migrating.customer(1).await];
+    for phase in migrating.phases() {
+        migrating.enter(phase).await;
+    }
+    a_day(world, merchant, &one, &two, 28).await;
+    for phase in (0..28).rev() {
+        migrating.settle();
+        let _ = world.put_phase(phase).await.good();
+        a_day(world, merchant, &one, &two, phase).await;
+        let _ = world.check_books().await;
+    }
+    for phase in migrating.phases() {
+        migrating.enter(phase).await;
+        a_day(world, merchant, &two, &one, phase.number()).await;
+    }
+    migrating.contract().await;
+    let _ = world.check_books().await;
+}
+
+#[tokio::test]
+async fn a_phase_is_entered_on_evidence_only() {
+    let migrating = Migrating::start("legacy-evidence", Model::GodRecord, 3).await;
+    let world = &migrating.world;
+    let refused = async |number: u8, code: &str, what: &str| {
+        let detail = world.put_phase(number).await.problem(400, code).text("/detail");
+        assert!(detail.contains(what), "{detail}");
+    };
+    refused(2, "invalid_request", "one before or the one after").await;
+    refused(29, "invalid_request", "from 0 to 28").await;
+    let _ = world.put_phase(1).await.good();
+    refused(2, "wrong_state", "a moment ago").await;
+    migrating.settle();
+    refused(2, "wrong_state", "there has been none").await;
+    migrating.clean("backfill").await;
+    let _ = world.put_phase(2).await.good();
+    migrating.settle();
+    refused(3, "wrong_state", "there has been none").await;
+    migrating.clean("verify").await;
+    let _ = world.put_phase(1).await.good();
+    migrating.settle();
+    refused(2, "wrong_state", "under another setting").await;
+    migrating.clean("backfill").await;
+    let _ = world.put_phase(2).await.good();
+    migrating.settle();
+    refused(3, "wrong_state", "under another setting").await;
+    let detail = world.ask_for("contract", &json!({})).await.problem(400, "wrong_state").text("/detail");
+    assert!(detail.contains("last phase"), "{detail}");
+}
+
+#[tokio::test]
+async fn a_pass_goes_on_where_it_stopped() {
+    let migrating = Migrating::start("legacy-slices", Model::HalfWay, 30).await;
+    let world = &migrating.world;
+    let _ = world.put_phase(1).await.good();
+    migrating.settle();
+    let asked = world.ask_for("backfill", &json!({"customers_per_second": 5})).await.good();
+    assert_eq!(asked.json()["status"], "requested");
+    migrating.slice(Duration::from_millis(900)).await;
+    let pass = world.last_pass("backfill").await;
+    let seen = pass["customers"].as_i64().expect("a count");
+    assert!((5..30).contains(&seen) && pass["status"] == "running", "{pass}");
+    let pass = migrating.clean("backfill").await;
+    assert_eq!((&pass["customers"], &pass["changed"]), (&json!(30), &json!(30)));
+    assert_eq!(migrating.clean("backfill").await["changed"], json!(0), "again without effect");
+    assert_eq!(Phase::all(Model::HalfWay).count(), 25);
+}

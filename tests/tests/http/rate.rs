@@ -1,0 +1,356 @@
+//! Limits per tenant over HTTP, by a clock that stands where the test sets it: exactly so many requests of
+//! a window pass, whoever sends them and over however many environments, and nobody else's count.
+use futures::future::join_all;
+use ledger_core::rate::{RateWindow, RequestRate};
+use ledger_core::time::Timestamp;
+use ledger_local::credential::Credential;
+use ledger_local::stack::{Stack, StackConfig, Store};
+use ledger_runtime::clock::Clock;
+use ledger_runtime::metrics::{Counting, Metric};
+use ledger_tests::http::books::Books;
+use ledger_tests::http::stripe::{delivery, signature, signed};
+use ledger_tests::http::tap::{Fault, Tap};
+use ledger_tests::http::world::{new_id, new_key};
+use ledger_tests::http::{Answer, Api, Call, Host, Who, World, host};
+use reqwest::Method;
+use serde_json::json;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+const WRITE: &str = "TransactWriteItems";
+const CLIENTS: usize = 32;
+/// The tests' slow tenants: 20 requests of a window by leases of one, and the free one.
+const SLOW: u32 = 2;
+const SLOW_PASSES: usize = 21;
+
+/// A stack whose clock stands at so many milliseconds after the beginning of a window.
+struct Rig {
+    host: Arc<Host>,
+    tap: Tap,
+    counting: Arc<OnceLock<Counting>>,
+    start: Timestamp,
+    ahead_ms: Arc<AtomicU64>,
+}
+
+impl Rig {
+    fn new(hasty: bool) -> Self {
+        let (tap, counting, ahead_ms) = (Tap::default(), Arc::new(OnceLock::new()), Arc::new(AtomicU64::new(0)));
+        let start = RateWindow::of(Clock::system().now()).starts_at();
+        let (wire, counts, clock) = (tap.clone(), Arc::clone(&counting), clock(start, &ahead_ms));
+        let host = Host::with_app(move |backend| async move {
+            let (app, counting) =
+                wire.app((&backend.dynamodb_url, &backend.table), hasty, clock, &backend.stripe).await;
+            assert!(counts.set(counting.clone()).is_ok(), "mounted once");
+            (app, counting)
+        });
+        Self { host, tap, counting, start, ahead_ms }
+    }
+
+    /// A tenant on it that may make so many requests a second.
+    async fn tenant(&self, slug: &str, per_second: Option<u32>) -> World {
+        let rate = per_second.and_then(RequestRate::new);
+        World::with_terms(Arc::clone(&self.host), slug, |terms| terms.requests_per_second = rate).await
+    }
+
+    /// Sets the clock to a window, counted from the start, and so many milliseconds into it.
+    fn at(&self, window: u64, ms: u64) {
+        self.ahead_ms.store(window * 10_000 + ms, Ordering::SeqCst);
+    }
+
+    fn counted(&self, metric: Metric) -> u64 {
+        self.counting.get().expect("mounted").total(metric)
+    }
+
+    /// What has been leased of a tenant's window.
+    async fn leased(&self, world: &World, window: u64) -> Option<String> {
+        leased(&world.books().await, self.start.seconds() + 10 * i64::try_from(window).expect("a small number"))
+    }
+}
+
+fn clock(start: Timestamp, ahead_ms: &Arc<AtomicU64>) -> Clock {
+    let ahead = Arc::clone(ahead_ms);
+    Clock::from_fn(move || start.plus(Duration::from_millis(ahead.load(Ordering::SeqCst))))
+}
+
+fn leased(books: &Books, window_s: i64) -> Option<String> {
+    let row = books.row(&format!("{}#tenant#root", books.tenant), &format!("RATE#{window_s}"))?;
+    assert_eq!(row["ttl"].as_n().expect("a number"), &(window_s + 3_610).to_string());
+    Some(row["leased"].as_n().expect("a number").clone())
+}
+
+/// Sends every call once, from so many clients at a time.
+async fn all_at_once(api: &Api, calls: &[Call]) -> Vec<Answer> {
+    let clients = (0..CLIENTS.min(calls.len())).map(|client| async move {
+        let mut answers = Vec::new();
+        for (at, call) in calls.iter().enumerate().skip(client).step_by(CLIENTS) {
+            answers.push((at, api.send(call).await));
+        }
+        answers
+    });
+    let mut answers: Vec<_> = join_all(clients).await.into_iter().flatten().collect();
+    answers.sort_by_key(|(at, _)| *at);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// How many of the answers are none of the limiter's; the others are whole 429s.
+fn passed(answers: &[Answer]) -> usize {
+    let (limited, passed): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 429);
+    for answer in limited {
+        let _ = answer.clone().problem(429, "rate_limited");
+    }
+    passed.len()
+}
+
+fn balances(who: &Who) -> Call {
+    Call::get("/v1/me/balances", who)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn exactly_so_many_pass_and_the_others_leave_no_trace() {
+    let rig = Rig::new(false);
+    let (slow, other) = (rig.tenant("rate-slow", Some(SLOW)).await, rig.tenant("rate-other", None).await);
+    let (customer, merchant) = (slow.customer_with("1000").await, slow.merchant().await);
+    let busy = other.customer_with("1000").await;
+    rig.at(1, 3_250);
+    let payments: Vec<_> = (0..60).map(|_| customer.pays(&merchant, "10")).collect();
+    let others: Vec<_> = (0..200).map(|_| balances(&busy.who)).collect();
+    let (answers, theirs) = tokio::join!(all_at_once(&slow.api, &payments), all_at_once(&other.api, &others));
+    assert_eq!(passed(&answers), SLOW_PASSES);
+    assert!(theirs.iter().all(|answer| answer.status == 200), "another tenant's requests are not touched");
+    assert_eq!(rig.leased(&slow, 1).await.as_deref(), Some("20"));
+    assert_eq!(rig.counted(Metric::RateLimited), 60 - 21);
+    assert_eq!([Metric::RateLimitUnknown, Metric::TransactionConflict].map(|metric| rig.counted(metric)), [0, 0]);
+    for limited in answers.iter().filter(|answer| answer.status == 429) {
+        assert_eq!(limited.header("retry-after"), Some("7"), "{limited:?}");
+        assert_eq!(limited.json()["retry_after_ms"], 6_750, "{limited:?}");
+    }
+    let books = slow.check_books().await;
+    assert_eq!((books.entries_of("pay"), books.under("card_op_idem#pay#").count()), (SLOW_PASSES, SLOW_PASSES));
+
+    // Whoever was refused comes again with the same key, and is new to us.
+    let mut left: Vec<_> = payments
+        .iter()
+        .zip(&answers)
+        .filter(|(_, answer)| answer.status == 429)
+        .map(|(call, _)| call.clone())
+        .collect();
+    for (window, pass) in [(2, 21), (3, 18)] {
+        rig.at(window, 0);
+        let answers = all_at_once(&slow.api, &left).await;
+        assert_eq!(passed(&answers), pass, "window {window}");
+        assert!(answers.iter().all(|answer| answer.status == 429 || (answer.status == 201 && !answer.replayed())));
+        let refused = answers.iter().map(|answer| answer.status == 429);
+        left = left.into_iter().zip(refused).filter(|(_, refused)| *refused).map(|(call, _)| call).collect();
+    }
+    assert_eq!(slow.check_books().await.entries_of("pay"), 60);
+    rig.at(4, 0);
+    assert_eq!(slow.balance(&customer, "ECOPAY").await, "400");
+}
+
+#[tokio::test]
+async fn a_replay_counts_and_so_does_every_face() {
+    let rig = Rig::new(false);
+    let world = rig.tenant("rate-faces", Some(SLOW)).await;
+    let merchant = world.merchant().await;
+    let (customer, terminal) = (world.customer_with("1000").await, world.terminal(&merchant).await);
+    let card = world.card(None, "1000").await;
+    rig.at(1, 0);
+    let payment = customer.pays(&merchant, "10");
+    let pays = |_| terminal.does("pay", &card, &json!({"amount": "10"}));
+    let card_pays: Vec<Call> = (0..12).map(pays).collect();
+    for (at, expected) in [(0, false), (1, true), (2, true)] {
+        assert_eq!(world.api.send(&payment).await.good().replayed(), expected, "{at}");
+    }
+    let reads =
+        [("/v1/me/balances", &customer.who), ("/v1/merchant", &merchant.who), ("/v1/admin/audit", &world.operator.who)];
+    for (path, who) in reads {
+        for _ in 0..3 {
+            let _ = world.api.send(&Call::get(path, who)).await.good();
+        }
+    }
+    // 12 have passed: 9 are left, for whichever face.
+    let answers = all_at_once(&world.api, &card_pays).await;
+    assert_eq!(passed(&answers), 9);
+    let before = world.check_books().await;
+    let _ = world.api.send(&payment).await.problem(429, "rate_limited");
+    let refused = card_pays.iter().zip(&answers).find(|(_, answer)| answer.status == 429).expect("a refused one").0;
+    let _ = world.api.send(refused).await.problem(429, "rate_limited");
+    world.books().await.unchanged_since(&before, "a refused request left something");
+    rig.at(2, 0);
+    let settled = world.api.send(refused).await;
+    assert_eq!((settled.status, settled.replayed()), (201, false), "{settled:?}");
+    assert_eq!(world.check_books().await.entries_of("card_pay"), 10);
+}
+
+/// Two environments on one table, each with a memory of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_environments_share_one_budget() {
+    let rig = Rig::new(false);
+    let world = rig.tenant("rate-shared", Some(10)).await;
+    let customer = world.customer().await;
+    let clock = clock(rig.start, &rig.ahead_ms);
+    let store = Store::Endpoint(rig.host.stack().dynamodb_url().to_owned());
+    let table = rig.host.stack().table().to_owned();
+    let second = Stack::start_with(StackConfig { store, table, ..StackConfig::in_memory() }, |backend| async move {
+        let client = host::functions_client(&backend.dynamodb_url).await;
+        Ok(host::mounted(host::app((client, &backend.table), clock, &backend.stripe)))
+    });
+    let second = Box::pin(second).await.expect("a second environment");
+    let grant = world.grant_of("customer", &customer.id, None);
+    let token = second.issuer().issue(&grant, ledger_local::clock::epoch_s(), 3_600).expect("a token");
+    let other = Api::new(&second.url());
+
+    rig.at(1, 9_999);
+    let here: Vec<_> = (0..120).map(|_| balances(&customer.who)).collect();
+    let there: Vec<_> = (0..120).map(|_| balances(&Who::Bearer(token.clone()))).collect();
+    let (here, there) = tokio::join!(all_at_once(&world.api, &here), all_at_once(&other, &there));
+    // 100 of the budget, all of it used, and one for nothing in each.
+    assert_eq!(passed(&here) + passed(&there), 102, "{} and {}", passed(&here), passed(&there));
+    assert_eq!(rig.leased(&world, 1).await.as_deref(), Some("100"));
+    let _ = world.api.send(&balances(&customer.who)).await.problem(429, "rate_limited");
+    // What is used up is so for an environment that hears of it last, too.
+    rig.at(2, 0);
+    let calls: Vec<_> = (0..120).map(|_| balances(&customer.who)).collect();
+    assert_eq!(passed(&all_at_once(&world.api, &calls).await), 101);
+    let late = other.send(&balances(&Who::Bearer(token.clone()))).await;
+    assert_eq!(late.status, 200, "each environment has one for nothing: {late:?}");
+    let _ = other.send(&balances(&Who::Bearer(token))).await.problem(429, "rate_limited");
+    second.stop().await;
+}
+
+/// The store is away, throttles or is in conflict: that is no reason to refuse, and money moves as ever.
+#[tokio::test]
+async fn a_store_that_does_not_say_lets_pass() {
+    let rig = Rig::new(true);
+    let world = rig.tenant("rate-away", Some(SLOW)).await;
+    let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
+    let pay = async || world.api.send(&customer.pays(&merchant, "10")).await;
+    let leases = || {
+        let keys = rig.tap.take().into_iter().filter(|seen| seen.target == WRITE).map(|seen| seen.keys());
+        keys.filter(|keys| keys.len() == 1 && keys[0].1.starts_with("RATE#")).count()
+    };
+    rig.at(1, 0);
+    let _ = (leases(), pay().await.good());
+    for (ms, fault) in [(0, "ThrottlingError"), (1_000, "ProvisionedThroughputExceeded")] {
+        rig.at(1, ms);
+        rig.tap.next_writes([Some(Fault::Cancelled(0, fault))]);
+        let _ = (pay().await.good(), pay().await.good());
+    }
+    assert_eq!((leases(), rig.counted(Metric::RateLimitUnknown)), (2, 2), "a second's rest after each");
+    // A conflict of the lease's is tried again, and is none of money's.
+    rig.at(1, 2_000);
+    rig.tap.next_writes([Some(Fault::Cancelled(0, "TransactionConflict"))]);
+    let _ = pay().await.good();
+    assert_eq!((leases(), rig.counted(Metric::TransactionConflict)), (2, 0));
+
+    rig.tap.every_call(Some(Fault::Refused));
+    for (call, code) in [(balances(&customer.who), "unavailable"), (customer.pays(&merchant, "10"), "outcome_unknown")]
+    {
+        for _ in 0..20 {
+            let _ = world.api.send(&call).await.problem(503, code);
+        }
+    }
+    assert_eq!((rig.counted(Metric::RateLimitUnknown), rig.counted(Metric::RateLimited)), (3, 0));
+    rig.tap.every_call(None);
+    // It is back: what was leased before still counts.
+    rig.at(1, 3_000);
+    let calls: Vec<_> = (0..40).map(|_| balances(&customer.who)).collect();
+    assert_eq!(passed(&all_at_once(&world.api, &calls).await), 19);
+    assert_eq!(rig.leased(&world, 1).await.as_deref(), Some("20"));
+    assert_eq!(world.check_books().await.entries_of("pay"), 6);
+}
+
+/// Whoever is not verified uses up nobody's budget, and neither does what there is not.
+#[tokio::test]
+async fn the_unverified_do_not_count() {
+    let rig = Rig::new(false);
+    let world = rig.tenant("rate-forged", Some(SLOW)).await;
+    let merchant = world.merchant().await;
+    let (customer, terminal) = (world.customer().await, world.terminal(&merchant).await);
+    let card = world.card(None, "0").await;
+    rig.at(1, 0);
+    let Who::Bearer(token) = &customer.who else { panic!("customers have tokens") };
+    let (signed_part, _) = token.rsplit_once('.').expect("a JWT");
+    let stranger = Who::Bearer(format!("{signed_part}.{}", "A".repeat(86)));
+    let (private_key, _) = Credential::key_pair().expect("a key pair");
+    let imposter = Who::Terminal(Credential { private_key, ..terminal.credential.clone() });
+    let replaced = Who::Terminal(Credential { epoch: terminal.credential.epoch + 1, ..terminal.credential.clone() });
+    let event = world.paid_event(&new_id(), "pi_of_nobody", 300).to_string();
+    let unverified = [
+        (balances(&stranger), 401),
+        (balances(&Who::Nobody), 401),
+        (Call::get(&format!("/v1/terminal/cards/{card}"), &imposter), 401),
+        (Call::get(&format!("/v1/terminal/cards/{card}"), &replaced), 401),
+        (delivery(&event, &signature("whsec_of_nobody", rig.start.seconds(), &event)), 400),
+        (Call::get("/v1/me/nothing", &customer.who), 404),
+        (Call::new(Method::DELETE, "/v1/me/balances", &customer.who), 405),
+    ];
+    for (call, status) in &unverified {
+        for _ in 0..30 {
+            let answer = world.api.send(call).await;
+            assert_eq!(answer.status, *status, "{call:?}: {answer:?}");
+        }
+    }
+    assert_eq!(rig.leased(&world, 1).await, None);
+    let calls: Vec<_> = (0..30).map(|_| balances(&customer.who)).collect();
+    assert_eq!(passed(&all_at_once(&world.api, &calls).await), SLOW_PASSES);
+    // Whose budget is used up is told so by their own signature only.
+    for (call, status) in &unverified {
+        assert_eq!(world.api.send(call).await.status, *status, "{call:?}");
+    }
+    let card = Call::get(&format!("/v1/terminal/cards/{card}"), &terminal.who);
+    let _ = world.api.send(&card).await.problem(429, "rate_limited");
+}
+
+/// What Stripe says is heard whatever the tenant has used up: it would only say it again.
+#[tokio::test]
+async fn stripes_events_are_not_limited() {
+    let rig = Rig::new(false);
+    let world = rig.tenant("rate-stripe", Some(SLOW)).await;
+    world.hold_deliveries().await;
+    let topup = world.topup(&world.customer().await, "300").await;
+    rig.at(1, 0);
+    let calls: Vec<_> = (0..30).map(|_| Call::get("/v1/admin/audit", &world.operator.who)).collect();
+    assert_eq!(passed(&all_at_once(&world.api, &calls).await), SLOW_PASSES);
+    let event = signed(&world.paid_event(&topup.id, &topup.intent, 300).to_string());
+    assert_eq!(world.api.send(&event).await.good().text("/status"), "applied");
+    for _ in 0..30 {
+        assert_eq!(world.api.send(&event).await.good().text("/status"), "behind");
+    }
+}
+
+/// A tenant that is not set up is told that, however often it asks.
+#[tokio::test]
+async fn a_tenant_that_is_not_set_up_is_told_so() {
+    let rig = Rig::new(false);
+    let world = rig.tenant("rate-known", Some(SLOW)).await;
+    let mut grant = world.grant_of("customer", &new_id(), None);
+    "rate-nobody".clone_into(&mut grant.tenant);
+    let nobody = world.issue(&grant, ledger_local::clock::epoch_s(), 3_600);
+    let body = json!({"merchant_id": new_id(), "amount": "10"});
+    for _ in 0..50 {
+        let call = Call::post("/v1/me/payments", &nobody, &body).key(new_key());
+        let _ = world.api.send(&call).await.problem(403, "tenant_unknown");
+    }
+    assert_eq!(rig.counted(Metric::RateLimited), 0);
+}
+
+/// A lease is two write units, and one in so many requests: half as many more pass before the first.
+#[tokio::test]
+async fn a_lease_costs_two_units_for_a_fiftieth_of_the_budget() {
+    let rig = Rig::new(false);
+    let world = rig.tenant("rate-costs", Some(200)).await;
+    let customer = world.customer().await;
+    rig.tap.meter();
+    rig.at(1, 0);
+    let mut written = Vec::new();
+    for at in 0..105 {
+        let _ = rig.tap.take();
+        let _ = world.api.send(&balances(&customer.who)).await.good();
+        let writes = rig.tap.take().into_iter().filter(|seen| seen.target == WRITE);
+        written.extend(writes.map(|seen| (at, seen.keys().len(), seen.write_units.unwrap_or_default())));
+    }
+    let lease = |at: usize| (at, 1, "2.0".to_owned());
+    assert_eq!(written, [lease(20), lease(60), lease(100)]);
+}

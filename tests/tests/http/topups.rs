@@ -1,0 +1,327 @@
+//! Top-ups through Stripe, over HTTP: scenarios 1 and 7 of DOMAIN.md, what the customer sees of them, how
+//! they end without money, and what is refused before Stripe hears of it.
+use futures::future::join_all;
+use ledger_core::ids::Tenant;
+use ledger_runtime::clock::Clock;
+use ledger_runtime::topups::Recovered;
+use ledger_tests::cloud::gate;
+use ledger_tests::http::stripe::Topup;
+use ledger_tests::http::world::{new_id, new_key};
+use ledger_tests::http::{Call, Customer, Host, World, host};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// A stack of the test's own on which nothing is delivered but what the test delivers.
+async fn quiet(tenant: &str) -> (Arc<Host>, World) {
+    let host = Host::fresh();
+    let world = World::with_terms(Arc::clone(&host), tenant, |_| {}).await;
+    world.hold_deliveries().await;
+    (host, world)
+}
+
+/// What the recovery worker does so much later.
+async fn recover_after(host: &Host, world: &World, ahead: Duration) -> Recovered {
+    let (stack, system) = (host.stack(), Clock::system());
+    let clock = Clock::from_fn(move || system.now().plus(ahead));
+    let (app, _) =
+        host::app((host::functions_client(stack.dynamodb_url()).await, stack.table()), clock, stack.stripe());
+    let tenant = Tenant::parse(&world.tenant).expect("a slug");
+    gate::as_function("outbox", outbox::run_due(&app, &tenant)).await.expect("a whole run")
+}
+
+/// Balance, and what is reserved, in money.
+async fn money(world: &World, customer: &Customer) -> (String, String) {
+    let wallet = world.wallet(customer, "ECOPAY").await;
+    let reserved = wallet["reserved"].as_str().unwrap_or("0").to_owned();
+    (wallet["balance"].as_str().expect("a balance").to_owned(), reserved)
+}
+
+fn of(balance: &str, reserved: &str) -> (String, String) {
+    (balance.to_owned(), reserved.to_owned())
+}
+
+async fn own_view(world: &World, customer: &Customer, topup: &Topup) -> Value {
+    world.api.send(&Call::get(&format!("/v1/me/topups/{}", topup.id), &customer.who)).await.good().json()
+}
+
+/// Scenario 1: `payment_intent.succeeded` three times, and once more under another event's id.
+#[tokio::test]
+async fn an_event_three_times_and_another_of_the_same_fact() {
+    let (_host, world) = quiet("scenario-1").await;
+    let customer = world.customer().await;
+    let topup = world.topup(&customer, "10000").await;
+    let answer = topup.answer.json();
+    assert_eq!((&answer["status"], &answer["amount"]), (&json!("pending"), &json!("10000")), "{answer}");
+    assert!(topup.answer.text("/client_secret").starts_with(&format!("{}_secret_", topup.intent)), "{answer}");
+    assert_eq!(topup.answer.header("location"), Some(format!("/v1/me/topups/{}", topup.id).as_str()));
+    assert_eq!(money(&world, &customer).await, of("0", "10000"));
+    let view = own_view(&world, &customer, &topup).await;
+    assert_eq!((&view["status"], &view["points"]), (&json!("pending"), &json!("500")), "{view}");
+    assert!(view.get("client_secret").is_none(), "a secret is told once: {view}");
+
+    let _ = world.stripe(&format!("/payment_intents/{}/succeed", topup.intent), &json!({})).await;
+    let event = world.stripe_event("payment_intent.succeeded", &topup.intent).await;
+    let path = format!("/events/{}/deliver", event["id"].as_str().expect("an id"));
+    for options in [json!({"repeats": 2}), json!({"as_another_event": true})] {
+        let attempts = world.stripe(&path, &options).await;
+        let attempts = attempts["attempts"].as_array().expect("attempts");
+        assert!(attempts.iter().all(|attempt| attempt["status"] == 200), "{attempts:?}");
+    }
+    assert_eq!(money(&world, &customer).await, of("10000", "0"));
+    assert_eq!(world.balance(&customer, "POINT").await, "500");
+    let books = world.check_books().await;
+    assert_eq!(books.entries_of("topup"), 1);
+    assert_eq!(books.posted("stripe_clearing", "ECOPAY"), (-10_000).into());
+    assert_eq!(books.posted("points_issued", "POINT"), (-500).into());
+
+    let view = own_view(&world, &customer, &topup).await;
+    assert_eq!((&view["status"], &view["refundable"]), (&json!("succeeded"), &json!("10000")), "{view}");
+    let history = world.api.send(&Call::get("/v1/me/transactions", &customer.who)).await.good().json();
+    let [line] = history["items"].as_array().expect("items").as_slice() else { panic!("one line: {history}") };
+    assert_eq!((&line["operation"], &line["topup_id"]), (&json!("topup"), &json!(topup.id)), "{line}");
+    assert_eq!(line["changes"], json!({"ECOPAY": "10000", "POINT": "500"}), "{line}");
+    let one =
+        Call::get(&format!("/v1/me/transactions/{}", line["transaction_id"].as_str().expect("an id")), &customer.who);
+    assert_eq!(world.api.send(&one).await.good().text("/topup_id"), topup.id);
+    // The answer under the key is the one from before it was paid.
+    let again = world.api.send(&topup.call).await;
+    assert_eq!((again.stored(), again.replayed()), (topup.answer.stored(), true));
+    let key = topup.call.key.as_deref().expect("a key");
+    let found = world.api.send(&Call::get(&format!("/v1/me/operations/topup/{key}"), &customer.who)).await.good();
+    assert_eq!((found.text("/state"), found.json()["answer"].clone()), ("done".to_owned(), answer));
+}
+
+/// Scenario 7: cap 50,000, balance 45,000, two top-ups of 5,000 at once. Every round is the race anew.
+#[tokio::test]
+async fn two_topups_and_room_for_one() {
+    let (host, world) = quiet("scenario-7").await;
+    let merchant = world.merchant().await;
+    let mut waiting = Vec::new();
+    for round in 1..=5 {
+        let customer = world.customer_with("45000").await;
+        let calls = [customer.tops_up("5000"), customer.tops_up("5000")];
+        let mut answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+        answers.sort_by_key(|answer| answer.status);
+        let [made, refused] = <[_; 2]>::try_from(answers).expect("two answers");
+        assert_eq!(made.status, 201, "{made:?}");
+        let _ = refused.problem(400, "cap_exceeded");
+        assert_eq!(world.intents().await, round, "what is refused is not made at Stripe");
+        assert_eq!(money(&world, &customer).await, of("45000", "5000"));
+        waiting.push((customer, made.text("/topup_id")));
+    }
+    let (customer, topup) = &waiting[0];
+    let _ = world.api.settle(&customer.tops_up("50")).await.problem(400, "cap_exceeded");
+    // What is reserved is room, not money: nobody else may use it, and what is there can be spent.
+    let friend = world.customer_with("100").await;
+    let _ = world.api.settle(&friend.sends(customer, "100")).await.problem(400, "cap_exceeded");
+    let _ = world.api.settle(&customer.pays(&merchant, "45001")).await.problem(400, "insufficient_balance");
+    let _ = world.api.settle(&customer.pays(&merchant, "100")).await.good();
+    let _ = world.api.settle(&friend.sends(customer, "100")).await.good();
+    world.check_books().await;
+
+    // Nobody pays. Only what Stripe confirms gives the room back.
+    let cancel = json!({"kind": "connection_lost_before", "path_prefix": "/v1/payment_intents", "times": 100});
+    let _ = world.stripe("/faults", &cancel).await;
+    assert_eq!(recover_after(&host, &world, HOUR * 2).await.checked, waiting.len());
+    for (customer, _) in &waiting {
+        assert_eq!(money(&world, customer).await, of("45000", "5000"));
+    }
+    let clear = Call::new(reqwest::Method::DELETE, "/dev/stripe/faults", &ledger_tests::http::Who::Nobody);
+    let _ = world.api.send(&clear).await.good();
+    assert_eq!(recover_after(&host, &world, HOUR * 2).await.checked, 0, "not before its next time");
+    assert_eq!(recover_after(&host, &world, HOUR * 3).await.checked, waiting.len());
+    for (customer, topup) in &waiting {
+        assert_eq!(money(&world, customer).await, of("45000", "0"));
+        assert_eq!(world.topup_view(topup).await["status"], "canceled");
+    }
+    assert_eq!(recover_after(&host, &world, HOUR * 9).await, Recovered::default());
+    let next = world.paid_topup(customer, "5000").await;
+    assert_ne!(next.id, *topup);
+    assert_eq!(money(&world, customer).await, of("50000", "0"));
+    world.check_books().await;
+}
+
+/// The worker wants to cancel what was paid: Stripe says so, and it is credited. The event comes later.
+#[tokio::test]
+async fn paid_and_nobody_heard_of_it() {
+    let (host, world) = quiet("unheard").await;
+    let customer = world.customer().await;
+    let topup = world.topup(&customer, "3000").await;
+    let _ = world.stripe(&format!("/payment_intents/{}/succeed", topup.intent), &json!({})).await;
+    assert_eq!(recover_after(&host, &world, HOUR * 2).await.checked, 1);
+    assert_eq!(money(&world, &customer).await, of("3000", "0"));
+    let before = world.check_books().await;
+    assert_eq!(world.deliver("payment_intent.succeeded", &topup.intent).await, 200);
+    assert_eq!(world.deliver("payment_intent.created", &topup.intent).await, 200);
+    world.books().await.unchanged_since(&before, "an event behind our record moved something");
+}
+
+/// A bank's refusal ends nothing, a cancellation does.
+#[tokio::test]
+async fn a_failed_attempt_and_a_cancellation() {
+    let (_host, world) = quiet("declined").await;
+    let customer = world.customer().await;
+    let topup = world.topup(&customer, "1000").await;
+    let canceled = world.topup(&customer, "2000").await;
+    assert_eq!(money(&world, &customer).await, of("0", "3000"));
+    let _ = world.stripe(&format!("/payment_intents/{}/fail", topup.intent), &json!({})).await;
+    assert_eq!(world.deliver("payment_intent.payment_failed", &topup.intent).await, 200);
+    assert_eq!(money(&world, &customer).await, of("0", "3000"));
+    assert_eq!(world.topup_view(&topup.id).await["status"], "pending");
+
+    let _ = world.stripe(&format!("/payment_intents/{}/cancel", canceled.intent), &json!({})).await;
+    assert_eq!(world.deliver("payment_intent.canceled", &canceled.intent).await, 200);
+    assert_eq!(money(&world, &customer).await, of("0", "1000"));
+    assert_eq!(world.deliver("payment_intent.canceled", &canceled.intent).await, 200);
+    assert_eq!(world.topup_view(&canceled.id).await["status"], "canceled");
+
+    world.pay(&topup).await;
+    assert_eq!(money(&world, &customer).await, of("1000", "0"));
+    // A top-up without money cannot be refunded, and one is not had again under its key.
+    let _ = world.api.settle(&canceled.refund(&world, "1")).await.problem(400, "wrong_state");
+    let again = world.api.send(&canceled.call).await;
+    assert_eq!((again.stored(), again.replayed()), (canceled.answer.stored(), true));
+    world.check_books().await;
+}
+
+/// Simulator, gateway and webhook by themselves, as on a laptop; also for a frozen wallet, whose
+/// money comes in all the same.
+#[tokio::test]
+async fn it_comes_by_itself() {
+    let world = World::new("by-itself").await;
+    let (customer, frozen) = (world.customer().await, world.customer().await);
+    let (topup, other) = (world.topup(&customer, "1000").await, world.topup(&frozen, "1019").await);
+    world.change(&format!("/v1/admin/customers/{}", frozen.id), &json!({"status": "frozen", "reason": "lost"})).await;
+    for topup in [&topup, &other] {
+        let _ = world.stripe(&format!("/payment_intents/{}/succeed", topup.intent), &json!({})).await;
+        world.until_topup(&topup.id, "succeeded").await;
+    }
+    assert_eq!(money(&world, &frozen).await, of("1019", "0"));
+    assert_eq!(world.balance(&frozen, "POINT").await, "50", "five in a hundred, rounded down");
+    world.check_books().await;
+}
+
+/// What is no top-up of a whole number of yen, above the cap, or not offered, never reaches Stripe.
+#[tokio::test]
+async fn what_is_refused_is_never_made_at_stripe() {
+    let (_host, world) = quiet("refused").await;
+    let customer = world.customer().await;
+    let before = world.books().await;
+    for amount in ["0", "-1", "0.5", "100.50", "1e3", "1000000000000000", "99999999999999999999999", "", "many"] {
+        let answer = world.api.send(&customer.tops_up(amount)).await.problem(400, "invalid_request");
+        assert_eq!(answer.text("/field"), "amount", "{amount}");
+    }
+    for wrong in
+        [json!({}), json!({"amount": "100", "customer_id": new_id()}), json!({"amount": "100", "asset": "POINT"})]
+    {
+        let call = customer.tops_up("100").json(&wrong);
+        let _ = world.api.send(&call).await.problem(400, "invalid_request");
+    }
+    world.books().await.unchanged_since(&before, "a request that makes no sense was kept");
+    let above = customer.tops_up("50001");
+    let refused = world.api.settle(&above).await.problem(400, "cap_exceeded");
+    let again = world.api.send(&above).await;
+    assert_eq!((again.stored(), again.replayed()), (refused.stored(), true));
+    assert_eq!(money(&world, &customer).await, of("0", "0"));
+    // A token for somebody who has no wallet.
+    let id = new_id();
+    let nobody = Customer { who: world.token("customer", &id, None).await, id };
+    let _ = world.api.settle(&nobody.tops_up("100")).await.problem(404, "not_found");
+    assert_eq!(world.intents().await, 0);
+    world.check_books().await;
+}
+
+/// Stripe's own refusal is the answer, the room is free again, and the key is bound to it.
+#[tokio::test]
+async fn stripe_refuses() {
+    let (_host, world) = quiet("psp-refuses").await;
+    let customer = world.customer_with("49990").await;
+    let small = customer.tops_up("10");
+    let refused = world.api.settle(&small).await.problem(400, "psp_refused");
+    assert_eq!(refused.text("/psp_code"), "amount_too_small");
+    assert_eq!(money(&world, &customer).await, of("49990", "0"));
+    let again = world.api.send(&small).await;
+    assert_eq!((again.stored(), again.replayed()), (refused.stored(), true));
+    let _ =
+        world.api.send(&small.clone().field("amount", "50")).await.problem(422, "idempotency_key_fingerprint_mismatch");
+    assert_eq!(world.intents().await, 0);
+    let key = small.key.as_deref().expect("a key");
+    let found = world.api.send(&Call::get(&format!("/v1/me/operations/topup/{key}"), &customer.who)).await.good();
+    assert_eq!((found.text("/state"), found.json()["status"].clone()), ("done".to_owned(), json!(400)));
+    assert_eq!(world.check_books().await.entries_of("topup"), 0);
+}
+
+/// Stripe takes its time: whoever comes with the key meanwhile waits, gets the same answer, and after five
+/// seconds is asked to come again.
+#[tokio::test]
+async fn whoever_comes_meanwhile_waits() {
+    let (_host, world) = quiet("meanwhile").await;
+    let customer = world.customer().await;
+    let fault = |kind: &str| json!({"kind": kind, "method": "POST", "path_prefix": "/v1/payment_intents"});
+    let mut slow = fault("latency");
+    slow["latency_ms"] = json!(1500);
+    let _ = world.stripe("/faults", &slow).await;
+    let call = customer.tops_up("1000");
+    let answers = join_all((0..8).map(|_| world.api.send(&call))).await;
+    assert_eq!(answers.iter().filter(|answer| !answer.replayed()).count(), 1, "{answers:?}");
+    assert!(answers.iter().all(|answer| answer.stored() == answers[0].stored() && answer.status == 201), "{answers:?}");
+
+    let _ = world.stripe("/faults", &fault("held")).await;
+    let call = customer.tops_up("2000");
+    let second = async {
+        while money(&world, &customer).await != of("0", "3000") {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let other = call.clone().field("amount", "2001");
+        let _ = world.api.send(&other).await.problem(422, "idempotency_key_fingerprint_mismatch");
+        let told = world.api.send(&call).await.problem(409, "idempotency_key_in_use");
+        assert!(told.json()["retry_after_ms"].as_u64().is_some_and(|ms| ms > 0), "{told:?}");
+        let _ = world.stripe("/faults/release", &json!({})).await;
+    };
+    let (first, ()) = tokio::join!(world.api.send(&call), second);
+    assert_eq!((first.status, first.replayed()), (201, false), "{first:?}");
+    let again = world.api.send(&call).await;
+    assert_eq!((again.stored(), again.replayed()), (first.stored(), true));
+    assert_eq!(world.intents().await, 2);
+    world.check_books().await;
+}
+
+#[tokio::test]
+async fn a_tenant_that_offers_none() {
+    let world = World::with_terms(Host::fresh(), "not-offered", |terms| terms.topup = None).await;
+    let customer = world.customer().await;
+    let before = world.books().await;
+    let answer = world.api.send(&customer.tops_up("100")).await.problem(400, "invalid_request");
+    assert!(answer.text("/detail").contains("not offered"), "{answer:?}");
+    world.books().await.unchanged_since(&before, "what is not offered left something");
+    assert_eq!(world.intents().await, 0);
+}
+
+/// Only the customer and the operator see a top-up, and only the operator refunds one.
+#[tokio::test]
+async fn whose_it_is() {
+    let (_host, world) = quiet("whose").await;
+    let (customer, neighbour, merchant) = (world.customer().await, world.customer().await, world.merchant().await);
+    let topup = world.paid_topup(&customer, "1000").await;
+    let path = format!("/v1/me/topups/{}", topup.id);
+    let _ = world.api.send(&Call::get(&path, &neighbour.who)).await.problem(404, "not_found");
+    for who in [&merchant.who, &world.operator.who] {
+        let _ = world.api.send(&Call::get(&path, who)).await.problem(403, "wrong_face");
+        let _ = world.api.send(&customer.tops_up("100").by(who)).await.problem(403, "wrong_face");
+    }
+    let (refund, admin) = (topup.refund(&world, "100"), format!("/v1/admin/topups/{}", topup.id));
+    for who in [&customer.who, &neighbour.who, &merchant.who] {
+        let _ = world.api.send(&refund.clone().by(who)).await.problem(403, "wrong_face");
+        let _ = world.api.send(&Call::get(&admin, who)).await.problem(403, "wrong_face");
+        let _ = world.api.send(&Call::get("/v1/admin/attention", who)).await.problem(403, "wrong_face");
+    }
+    // A key is its principal's own: the neighbour's request under it is another request.
+    let key = topup.call.key.clone().expect("a key");
+    let theirs = world.api.settle(&neighbour.tops_up("1000").key(key)).await.good();
+    assert!(!theirs.replayed() && theirs.text("/topup_id") != topup.id, "{theirs:?}");
+    assert_eq!(world.api.settle(&refund.key(new_key())).await.status, 201);
+    world.check_books().await;
+}

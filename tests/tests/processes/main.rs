@@ -1,0 +1,5 @@
+//! Processes of the operating system: `kill -9`, and the functions' binaries behind a Lambda Runtime API.
+
+mod lambda;
+mod payments_kill;
+mod topup_kill;

@@ -1,0 +1,305 @@
+//! The audit trail: every act, attempt and answer is on record; what is recorded is sealed once, whoever dies
+//! where; and whatever is changed or taken away afterwards is found and named.
+use aws_sdk_dynamodb::types::AttributeValue;
+use futures::future::{join, join_all};
+use ledger_core::ids::Tenant;
+use ledger_core::sealing::Fault as Wrong;
+use ledger_core::time::UtcDay;
+use ledger_local::audit_command::{self, Place, VerifyCommand};
+use ledger_local::stack::TABLE_DEFAULT;
+use ledger_runtime::problem::Problem;
+use ledger_runtime::sealing::{OVERDUE_AFTER, Sealed, Verified, Verify, verify};
+use ledger_tests::cloud::gate;
+use ledger_tests::http::books::{Books, Row, opt_text, text};
+use ledger_tests::http::endpoints::{Endpoint, Stage};
+use ledger_tests::http::event_tap::EventTap;
+use ledger_tests::http::psp_tap::Mishap;
+use ledger_tests::http::tap::Fault;
+use ledger_tests::http::topup_rig::{Actor, LEASE_OVER, Rig, until};
+use ledger_tests::http::{Call, Host, World};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// What makes up the trail.
+const RECORDS: [&str; 3] = ["TXN#", "AUDIT#", "TRAIL#"];
+
+async fn seal(actor: &Actor, tenant: &str) -> Result<Sealed, Problem> {
+    let tenant = Tenant::parse(tenant).expect("a slug");
+    gate::as_function("jobs", jobs::seal_trail(&actor.app, &tenant)).await
+}
+
+/// Verifies a tenant's whole trail, so long from here.
+async fn verified_in(world: &World, later: Duration, head: Option<&str>) -> Verified {
+    let tenant = Tenant::parse(&world.tenant).expect("a slug");
+    let shards = gate::as_test(world.app.terms(&tenant)).await.expect("terms").due_shards;
+    let (from, to, now) = (UtcDay::MIN, UtcDay::MAX, world.app.now().plus(later));
+    let asked = Verify { tenant, from, to, head: head.map(str::to_owned), shards, now };
+    gate::as_test(verify(world.app.dynamo(), &asked)).await.expect("the store is there")
+}
+
+async fn verified(world: &World) -> Verified {
+    verified_in(world, Duration::ZERO, None).await
+}
+
+/// Every record of the trail.
+fn records(books: &Books) -> Vec<(String, String)> {
+    let under = RECORDS.into_iter().flat_map(|prefix| books.under(prefix));
+    under.map(|(pk, sk, _)| (pk.to_owned(), sk.to_owned())).collect()
+}
+
+/// Payments, acts and a top-up, all published.
+async fn busy(rig: &Rig, name: &str) -> World {
+    let scene = rig.scene(name).await;
+    let (merchant, customer) = join(scene.world.merchant(), scene.world.customer_with("1000")).await;
+    let _ = scene.paid().await;
+    for _ in 0..3 {
+        let _ = scene.world.api.settle(&customer.pays(&merchant, "10")).await.good();
+    }
+    let _ = scene.world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
+    scene.world
+}
+
+/// All that is recorded is sealed, each record once, and nothing is wrong with it.
+async fn all_is_sealed(world: &World, name: &str) {
+    let found = verified_in(world, OVERDUE_AFTER * 2, None).await;
+    assert_eq!(found.findings, [], "{name}");
+    let books = world.books().await;
+    let all = records(&books);
+    assert_eq!(found.records, all.len() as u64, "{name}");
+    for (pk, sk) in all {
+        let row = books.row(&pk, &sk).expect("a row");
+        assert!(opt_text(row, "sealed").is_some() && !row.contains_key("due_pk"), "{name}: {pk} {sk} {row:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_act_of_the_staff_is_on_record() {
+    let stage = Stage::set(World::with_terms(Host::fresh(), "acts", |_| {}).await).await;
+    let acts = async || stage.world.books().await.under("AUDIT#").count();
+    let mut looked_at = 0;
+    for endpoint in Endpoint::ALL {
+        let prepared = endpoint.prepare(&stage).await;
+        let is_act = prepared.call.path.starts_with("/v1/admin/");
+        let before = acts().await;
+        let _ = stage.world.api.settle(&prepared.call).await.good();
+        assert_eq!(acts().await - before, usize::from(is_act), "{endpoint:?}");
+        looked_at += usize::from(is_act);
+    }
+    assert!(looked_at > 10, "{looked_at}");
+    // And it says who, what, when and why, by day.
+    let staff = &stage.world.operator;
+    let today = stage.world.app.now().utc_day();
+    let page = stage.world.api.send(&Call::get(&format!("/v1/admin/audit?day={today}&limit=100"), &staff.who)).await;
+    let page = page.good().json();
+    let acts = page["items"].as_array().expect("items");
+    assert!(acts.iter().all(|act| act["actor"].as_str().is_some_and(|actor| actor.starts_with("staff:"))), "{page}");
+    assert!(acts.iter().any(|act| act["reason"].is_string()), "{page}");
+    let long_ago = Call::get("/v1/admin/audit?day=2020-01-01", &staff.who);
+    assert_eq!(stage.world.api.send(&long_ago).await.good().json()["items"], json!([]));
+    // Whatever it is, it is kept.
+    let books = stage.world.books().await;
+    for (pk, sk) in records(&books) {
+        assert!(!books.row(&pk, &sk).expect("a row").contains_key("ttl"), "{pk} {sk} would be deleted");
+    }
+}
+
+/// The records of a top-up, as the operator is shown them.
+async fn trail_of(world: &World, resource: &str) -> Vec<Value> {
+    let call = Call::get(&format!("/v1/admin/audit?resource={resource}"), &world.operator.who);
+    world.api.send(&call).await.good().json()["items"].as_array().expect("items").clone()
+}
+
+/// What was done, and what was heard, in words.
+fn told(step: &Value) -> String {
+    let heard = step["heard"].as_array().cloned().unwrap_or_default();
+    let heard: Vec<&str> = heard.iter().filter_map(|heard| heard["outcome"].as_str()).collect();
+    let states = step["states"].as_object().cloned().unwrap_or_default();
+    let states: Vec<String> = states.iter().map(|(of, state)| format!("{of}={}", state.as_str().unwrap())).collect();
+    let parts = [step["action"].as_str().unwrap(), step["attempt"].as_str().unwrap_or("-")];
+    format!("{} {} {}", parts.join(" "), heard.join(","), states.join(",")).trim_end().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_attempt_and_each_answer_of_a_topup_is_on_record() {
+    let rig = Rig::new().await;
+    let (scene, client, worker) = (rig.scene("attempts").await, rig.actor().await, rig.actor().await);
+    client.psp.next_sends([Some(Mishap::LostBefore), Some(Mishap::LostAfter)]);
+    let call = scene.topup();
+    assert_eq!(client.send(&call).await.status, 503);
+    worker.clock.ahead(LEASE_OVER);
+    assert_eq!(worker.recover(&scene).await.expect("a whole run").completed, 1);
+    scene.pay();
+    worker.deliver_all(&scene, &scene.events()).await;
+    let id = client.settle(&call).await.good().text("/topup_id");
+    let trail = trail_of(&scene.world, &format!("topup:{id}")).await;
+    let words: Vec<String> = trail.iter().map(told).collect();
+    assert_eq!(
+        words,
+        [
+            "topup.claimed 1  claim=IN_FLIGHT,topup=requested",
+            "topup.sent_again 2 unknown",
+            "topup.answered - unknown",
+            "topup.taken_over 1  claim=IN_FLIGHT",
+            "topup.answered - done claim=COMPLETED,topup=pending",
+            "topup.told - told topup=succeeded",
+            "topup -",
+        ]
+    );
+    assert_eq!(trail[0]["actor"], json!(format!("customer:{}", scene.customer.id)));
+    assert_eq!(trail[3]["reason"], "lease_over");
+    let times: Vec<&str> = trail.iter().map(|step| step["created_at"].as_str().expect("a time")).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    // Nothing of a person, and no secret, is in it.
+    let text = json!(trail).to_string();
+    assert!(!text.contains("_secret_") && !text.contains('@'), "{text}");
+    let unknown = Call::get("/v1/admin/audit?resource=wallet:1", &scene.world.operator.who);
+    let _ = scene.world.api.send(&unknown).await.problem(400, "invalid_request");
+    let _ = scene.world.check_books().await;
+}
+
+/// A sealing worker dies at one of its writes; another takes the trail over in time.
+async fn cell(rig: &Rig, write: usize, fault: Fault) {
+    let name = format!("seal-{write}-{}", if matches!(fault, Fault::Held) { "before" } else { "after" });
+    let (world, victim, rescuer) = (busy(rig, &name).await, rig.victim().await, rig.actor().await);
+    let is_after = matches!(fault, Fault::AnswerLost);
+    victim.tap.next_writes((0..write).map(|_| None).chain([Some(fault)]));
+    let (actor, tenant) = (victim.clone(), world.tenant.clone());
+    let running = tokio::spawn(async move { seal(&actor, &tenant).await });
+    victim.met().await;
+    if is_after {
+        let done = async || {
+            let books = world.books().await;
+            let sealing = books.row(&format!("{}#tenant#root", world.tenant), "SEALING").cloned();
+            let (segments, free) = (books.under("SEAL#").count(), victim.app.now().rfc3339());
+            sealing.is_some_and(|row| segments >= write.min(1) && (write < 2 || *text(&row, "lease_until") <= *free))
+        };
+        until("the write is done", done).await;
+    }
+    running.abort();
+    // Whatever there is by now holds together.
+    assert_eq!(verified(&world).await.findings, [], "{name}");
+    rescuer.clock.ahead(LEASE_OVER);
+    let _ = seal(&rescuer, &world.tenant).await.expect("a whole run");
+    all_is_sealed(&world, &name).await;
+    let again = seal(&rescuer, &world.tenant).await.expect("a whole run");
+    assert_eq!((again.records, again.segments), (0, 0), "{name}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_dies_at_any_write_the_chain_holds_together() {
+    let rig = Rig::new().await;
+    let cells = (0..3).flat_map(|write| [(write, Fault::Held), (write, Fault::AnswerLost)]);
+    let _ = join_all(cells.map(|(write, fault)| cell(&rig, write, fault))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_who_seal_at_once_seal_each_record_once() {
+    let rig = Rig::new().await;
+    let (world, one, two) = (busy(&rig, "two-seal").await, rig.actor().await, rig.actor().await);
+    let (by_one, by_two) = join(seal(&one, &world.tenant), seal(&two, &world.tenant)).await;
+    let sealed = by_one.expect("a whole run").records + by_two.expect("a whole run").records;
+    assert_eq!(sealed, records(&world.books().await).len());
+    all_is_sealed(&world, "two at once").await;
+    // A publication that was late puts its mark back; the next run takes it off.
+    let books = world.books().await;
+    let (_, sk, row) = books.under("TXN#").next().expect("an entry");
+    let mark = AttributeValue::S(format!("{}#due#seal#0", world.tenant));
+    let id = AttributeValue::S(sk.trim_start_matches("TXN#").to_owned());
+    world.plant(with(&with(row, "due_pk", mark), "due_sk", id)).await;
+    one.clock.ahead(LEASE_OVER);
+    assert_eq!(seal(&one, &world.tenant).await.expect("a whole run").records, 0);
+    all_is_sealed(&world, "a late mark").await;
+}
+
+/// What is found wrong, in words.
+async fn wrong(world: &World) -> BTreeSet<(&'static str, String)> {
+    verified(world).await.findings.iter().map(|found| (found.fault.name(), found.key.sk().to_owned())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn planted_edits_and_gaps_are_found_and_named() {
+    let rig = Rig::new().await;
+    let (world, worker) = (busy(&rig, "planted").await, rig.actor().await);
+    let overdue = verified_in(&world, OVERDUE_AFTER * 2, None).await.findings;
+    assert!(!overdue.is_empty() && overdue.iter().all(|found| found.fault == Wrong::Unsealed), "{overdue:?}");
+    let _ = seal(&worker, &world.tenant).await.expect("a whole run");
+    let _ = world.api.settle(&Call::get("/v1/admin/audit/seals", &world.operator.who)).await.good();
+    world.grant(&world.customer().await, "POINT", "5").await;
+    let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
+    worker.clock.ahead(LEASE_OVER);
+    let _ = seal(&worker, &world.tenant).await.expect("a whole run");
+    all_is_sealed(&world, "planted").await;
+
+    let books = world.books().await;
+    let first = |prefix: &'static str| books.under(prefix).map(|(_, _, row)| row.clone()).next().expect("a row");
+    let s = |text: &str| AttributeValue::S(text.to_owned());
+    for (row, attribute, value) in [
+        (first("TXN#"), "actor", s("staff:somebody")),
+        (first("TXN#"), "postings", AttributeValue::L(Vec::new())),
+        (first("AUDIT#"), "reason", s("another")),
+        (first("AUDIT#"), "more", AttributeValue::Null(true)),
+        (first("TRAIL#"), "created_at", s("2026-11-21T03:00:00.000Z")),
+        (first("TRAIL#"), "sealed", s("2026-11-21/9")),
+        (first("SEAL#"), "records", AttributeValue::L(Vec::new())),
+        (first("SEALED#"), "records", AttributeValue::N("1".to_owned())),
+    ] {
+        world.plant(with(&row, attribute, value)).await;
+        let found = wrong(&world).await;
+        assert!(found.contains(&("edited", text(&row, "type").to_owned())), "{attribute}: {found:?}");
+        world.plant(row).await;
+        assert_eq!(wrong(&world).await, BTreeSet::new());
+    }
+    for prefix in ["TXN#", "AUDIT#", "TRAIL#", "SEAL#", "SEALING"] {
+        let row = first(prefix);
+        remove(&world, &row).await;
+        let found = wrong(&world).await;
+        assert!(found.contains(&("missing", text(&row, "type").to_owned())), "{prefix}: {found:?}");
+        world.plant(row).await;
+    }
+    assert_eq!(wrong(&world).await, BTreeSet::new());
+}
+
+fn with(row: &Row, attribute: &str, value: AttributeValue) -> Row {
+    let mut row = row.clone();
+    let _ = row.insert(attribute.to_owned(), value);
+    row
+}
+
+/// Takes a row away, past the ledger.
+#[expect(clippy::disallowed_methods, reason = "what the ledger never does must be done past it")]
+async fn remove(world: &World, row: &Row) {
+    let delete = world.table().delete_item().table_name(world.table_name());
+    let key = |name: &str| row[name].clone();
+    let _ = delete.key("uuid", key("uuid")).key("type", key("type")).send().await.expect("the row goes");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_says_what_the_endpoint_shows() {
+    let host = Host::fresh();
+    let (url, table) = (host.stack().dynamodb_url().to_owned(), host.stack().table().to_owned());
+    let world = World::with_terms(host, "commanded", |_| {}).await;
+    let (merchant, customer) = join(world.merchant(), world.customer_with("100")).await;
+    let _ = world.api.settle(&customer.pays(&merchant, "10")).await.good();
+    let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
+    let sealed = world.seal().await.expect("a whole run");
+    let seals = world.api.send(&Call::get("/v1/admin/audit/seals", &world.operator.who)).await.good().json();
+    assert_eq!(seals["segments"], json!(sealed.segments));
+    let head = seals["last"]["hash"].as_str().expect("a hash").to_owned();
+    let command = |head: Option<&str>, from: Option<&str>| VerifyCommand {
+        slug: "commanded".to_owned(),
+        from: from.map(str::to_owned),
+        to: None,
+        head: head.map(str::to_owned),
+        place: Place::Table { name: table.clone(), endpoint_url: Some(url.clone()) },
+    };
+    let (said, whole) = audit_command::run(&command(Some(&head), None)).await.expect("a whole run");
+    assert!(whole && said.contains(&head) && said.ends_with("nothing is wrong"), "{said}");
+    let (said, whole) = audit_command::run(&command(Some(&"0".repeat(64)), None)).await.expect("a whole run");
+    assert!(!whole && said.starts_with("other_head chain commanded#tenant#root SEALING"), "{said}");
+    let (said, whole) = audit_command::run(&command(None, Some("2999-01-01"))).await.expect("a whole run");
+    assert!(whole && said.contains("0 segments, 0 records"), "{said}");
+    assert!(audit_command::run(&command(None, Some("yesterday"))).await.is_err());
+    let no_table = Place::File { data: "/nowhere/ledger.db".into(), table: TABLE_DEFAULT.to_owned() };
+    assert!(audit_command::run(&VerifyCommand { place: no_table, ..command(None, None) }).await.is_err());
+}

@@ -1,0 +1,114 @@
+//! Ten thousand payments and refunds to three merchants by concurrent clients, while whoever credits and whoever
+//! publishes crashes after any number of steps: merchants' balances are what the journal says, and every entry
+//! is told, none that was not committed, each account's in order.
+use futures::future::join_all;
+use ledger_runtime::worker::Due;
+use ledger_tests::chance::{Dice, killed_after};
+use ledger_tests::cloud::gate;
+use ledger_tests::http::books::opt_text;
+use ledger_tests::http::event_tap::EventTap;
+use ledger_tests::http::topup_rig::{Actor, LEASE_OVER, Rig, Scene};
+use ledger_tests::http::{Call, Customer, Merchant};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const CLIENTS: usize = 16;
+/// Of each client; every third one is given back, a part of it or all.
+const PAYMENTS: usize = 470;
+const MERCHANTS: usize = 3;
+/// How far a worker gets at most before it dies, in steps between which it waits for somebody.
+const STEPS_MAX: u64 = 40;
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// What a client did: what each merchant is owed by it.
+async fn shops(teller: Actor, customer: Customer, merchants: Arc<Vec<Merchant>>, client: usize) -> Vec<i64> {
+    let mut owed = vec![0; merchants.len()];
+    for number in 0..PAYMENTS {
+        let at = (number + client) % merchants.len();
+        let yen = 1 + i64::try_from(number * 7 % 9).expect("small");
+        let paid = teller.settle(&customer.pays(&merchants[at], &yen.to_string())).await.good();
+        owed[at] += yen;
+        if number % 3 == 0 {
+            let back = if number % 2 == 0 { yen } else { 1 };
+            let refund = merchants[at].refunds(&paid.text("/payment_id"), &back.to_string());
+            let _ = teller.settle(&refund).await.good();
+            owed[at] -= back;
+        }
+    }
+    owed
+}
+
+/// Who credits and publishes until the clients are done, and dies all the time.
+async fn dies(scene: Arc<Scene>, tap: EventTap, seed: u64, over: Arc<AtomicBool>) -> [u32; 2] {
+    let (worker, mut dice, mut crashes) = (scene.rig.actor().await, Dice::new(seed), [0, 0]);
+    for life in 1.. {
+        if over.load(Ordering::SeqCst) {
+            break;
+        }
+        // Past the lease of whoever died before.
+        worker.clock.ahead(LEASE_OVER * life);
+        let ended = killed_after(1 + dice.below(STEPS_MAX), credit(&worker, &scene)).await;
+        crashes[0] += u32::from(!ended);
+        // Reads every account that has something to tell from its beginning on: not each time.
+        if dice.below(4) == 0 {
+            let ended = killed_after(1 + dice.below(STEPS_MAX), scene.world.publish(&tap, Vec::new())).await;
+            crashes[1] += u32::from(!ended);
+        }
+        tokio::time::sleep(Duration::from_millis(dice.below(400))).await;
+    }
+    crashes
+}
+
+async fn credit(worker: &Actor, scene: &Scene) {
+    let due = Due::everything(scene.tenant.clone());
+    let _ = gate::as_function("crediting", crediting::run_due(&worker.app, &due)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_payments_and_refunds_while_workers_die() {
+    let rig = Rig::new().await;
+    let (scene, teller, tap) = (Arc::new(rig.scene("crowd").await), rig.actor().await, EventTap::default());
+    let customers = join_all((0..CLIENTS).map(|_| scene.world.customer_with("10000"))).await;
+    let merchants = Arc::new(join_all((0..MERCHANTS).map(|_| scene.world.merchant())).await);
+    let over = Arc::new(AtomicBool::new(false));
+
+    let workers = [3, 5].map(|seed| tokio::spawn(dies(Arc::clone(&scene), tap.clone(), seed, Arc::clone(&over))));
+    let clients = customers.into_iter().enumerate();
+    let clients =
+        clients.map(|(at, customer)| tokio::spawn(shops(teller.clone(), customer, Arc::clone(&merchants), at)));
+    let owed: Vec<_> = join_all(clients).await.into_iter().map(|owed| owed.expect("a client is done")).collect();
+    over.store(true, Ordering::SeqCst);
+    let crashes = join_all(workers).await.into_iter().map(|crashes| crashes.expect("a worker is done"));
+    let [credits, publishes] = crashes.fold([0, 0], |sum, of_one| [sum[0] + of_one[0], sum[1] + of_one[1]]);
+    println!("who credits died {credits} times, who publishes {publishes} times");
+    assert!(credits > 20 && publishes > 10, "{credits} and {publishes} crashes");
+
+    let last = rig.actor().await;
+    last.clock.ahead(A_YEAR);
+    credit(&last, &scene).await;
+    while scene.world.publish(&tap, Vec::new()).await.expect("a whole run").published > 0 {}
+
+    let books = scene.world.check_books().await;
+    assert_eq!(books.entries_of("pay"), CLIENTS * PAYMENTS);
+    let refunds = CLIENTS * PAYMENTS.div_ceil(3);
+    assert!(books.under("REFUND#").count() == refunds && CLIENTS * PAYMENTS + refunds >= 10_000, "{refunds} refunds");
+    for (at, merchant) in merchants.iter().enumerate() {
+        let owed: i64 = owed.iter().map(|of_client| of_client[at]).sum();
+        assert_eq!(books.posted(&format!("merchant:{}", merchant.id), "ECOPAY"), owed.into());
+        let seen = teller.settle(&Call::get("/v1/merchant/balances", &merchant.who)).await.good().json();
+        let ecopay = seen["balances"].as_array().into_iter().flatten().find(|balance| balance["asset"] == "ECOPAY");
+        let ecopay = ecopay.unwrap_or_else(|| panic!("no balance: {seen}"));
+        assert_eq!((&ecopay["credited"], &ecopay["uncredited"]), (&owed.to_string().into(), &"0".into()));
+    }
+    let mut journal = BTreeMap::<String, Vec<String>>::new();
+    for (pk, sk, row) in books.under("TXN#") {
+        let mark = opt_text(row, "due_pk").unwrap_or_default();
+        assert!(!mark.contains("#due#publish#"), "{pk} {sk} is still to be told");
+        let account = pk.split_once('#').expect("a tenant").1.replacen('#', ":", 1);
+        journal.entry(format!("crowd#{account}")).or_default().push(sk.trim_start_matches("TXN#").to_owned());
+    }
+    assert_eq!(tap.first_deliveries(), journal);
+    assert_eq!(tap.letters(), Vec::<serde_json::Value>::new());
+}

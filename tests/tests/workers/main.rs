@@ -1,0 +1,8 @@
+//! What happens without a request: crediting, publishing, settlement, reconciliation, sealing, interrupted top-ups.
+
+mod audit_trail;
+mod books_crowd;
+mod publishing;
+mod reconciliation;
+mod settlement;
+mod topup_faults;

@@ -1,0 +1,129 @@
+//! Every journal entry that was committed is told at least once, nothing else is, each account's in order, and
+//! the marks go in the end: whatever crashes, is lost or runs at the same time, and whatever cannot be told.
+mod crashes;
+mod order;
+mod poison;
+mod quiet;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::dynamo::{Item, Value};
+use ledger_tests::http::books::{Books, Row, n, opt_text, s, text};
+use ledger_tests::http::event_tap::EventTap;
+use ledger_tests::http::world::new_id;
+use ledger_tests::http::{Customer, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// The transactions of each group by their ids, in the order in which they are to be told first.
+type Told = BTreeMap<String, Vec<String>>;
+
+/// What the journal has to tell.
+fn journal(books: &Books) -> Told {
+    let mut told = Told::new();
+    for (pk, sk, _) in books.under("TXN#") {
+        let (tenant, account) = pk.split_once('#').expect("a tenant");
+        let group = format!("{tenant}#{}", account.replacen('#', ":", 1));
+        told.entry(group).or_default().push(sk.trim_start_matches("TXN#").to_owned());
+    }
+    told
+}
+
+/// How many entries are still to be told.
+fn due(books: &Books) -> usize {
+    let is_due = |row: &Row| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#publish#"));
+    // What has been told is due to be sealed.
+    let told = |row: &Row| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
+    assert!(books.under("TXN#").all(|(_, _, row)| is_due(row) || told(row) || !row.contains_key("due_pk")));
+    books.under("TXN#").filter(|(_, _, row)| is_due(row)).count()
+}
+
+/// All of the journal was told, nothing else, in order, and nothing is left to do.
+async fn check(world: &World, tap: &EventTap) {
+    let books = world.books().await;
+    assert_eq!(tap.first_deliveries(), journal(&books));
+    assert_eq!(due(&books), 0);
+}
+
+/// Publishes until a run ends well, as ticks do.
+async fn settle(world: &World, tap: &EventTap) {
+    for _ in 0..5 {
+        if world.publish(tap, Vec::new()).await.is_ok() {
+            return;
+        }
+    }
+    panic!("no run ends well");
+}
+
+/// What the stream tells of an entry, as far as it matters.
+fn heard(pk: &str, sk: &str) -> Item {
+    Item::from([("uuid".to_owned(), Value::s(pk)), ("type".to_owned(), Value::s(sk))])
+}
+
+/// An id that was minted so long ago.
+fn minted(ago: Duration, world: &World) -> Uuid {
+    let at = world.app.now().minus(ago);
+    let millis = u64::try_from(at.millis()).expect("our times");
+    // The last bytes of an id are random.
+    let random = Uuid::parse_str(&new_id()).expect("an id").into_bytes();
+    let random: [u8; 10] = random[6..].try_into().expect("ten bytes");
+    uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
+}
+
+/// An entry of an account's that is still to be told, as it would stand in the table.
+fn entry(world: &World, customer: &str, id: Uuid, shard: u32) -> Row {
+    let side = |account: String, delta: &str| {
+        AttributeValue::M(Row::from([
+            ("account".to_owned(), s(account)),
+            ("asset".to_owned(), s("POINT")),
+            ("delta".to_owned(), n(delta)),
+        ]))
+    };
+    let postings = vec![side(format!("customer:{customer}"), "1"), side("points_issued".to_owned(), "-1")];
+    let texts = [
+        ("uuid", format!("{}#customer#{customer}", world.tenant)),
+        ("type", format!("TXN#{id}")),
+        ("transaction_id", id.to_string()),
+        ("operation", "grant".to_owned()),
+        ("idempotency_key", "k-secret".to_owned()),
+        ("memo", "for Hanako".to_owned()),
+        ("created_at", world.app.now().rfc3339()),
+        ("due_pk", format!("{}#due#publish#{shard}", world.tenant)),
+        ("due_sk", id.to_string()),
+    ];
+    let mut row: Row = texts.into_iter().map(|(name, text)| (name.to_owned(), s(text))).collect();
+    row.insert("postings".to_owned(), AttributeValue::L(postings));
+    row
+}
+
+/// The rows of the journal as they stand.
+fn rows(books: &Books) -> Vec<Row> {
+    books.under("TXN#").map(|(_, _, row)| row.clone()).collect()
+}
+
+/// Customers with money, and the merchant whom they pay so often each.
+async fn payers(world: &World, customers: usize, payments: usize) -> Vec<Customer> {
+    let merchant = world.merchant().await;
+    let mut payers = Vec::new();
+    for _ in 0..customers {
+        let customer = world.customer_with("1000").await;
+        for _ in 0..payments {
+            let _ = world.api.settle(&customer.pays(&merchant, "10")).await.good();
+        }
+        payers.push(customer);
+    }
+    payers
+}
+
+/// The ids of all deliveries, repetitions among them.
+fn ids(tap: &EventTap) -> Vec<String> {
+    tap.delivered().into_iter().map(|delivery| delivery.id).collect()
+}
+
+fn distinct(tap: &EventTap) -> BTreeSet<String> {
+    ids(tap).into_iter().collect()
+}
+
+fn id_of(row: &Row) -> String {
+    text(row, "transaction_id").to_owned()
+}

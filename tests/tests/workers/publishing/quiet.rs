@@ -1,0 +1,81 @@
+//! Where nothing goes wrong: everything that moves value is told once, and a receiver's balances are the
+//! ledger's, however often an event comes.
+
+use super::{check, distinct, ids, settle};
+use ledger_core::ids::Tenant;
+use ledger_runtime::metrics::Metric;
+use ledger_runtime::publishing::Published;
+use ledger_runtime::readback::{MetricSource, Sum};
+use ledger_tests::http::World;
+use ledger_tests::http::endpoints::{Endpoint, Stage};
+use ledger_tests::http::event_tap::EventTap;
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+#[path = "../../../../crates/ledger-local/examples/consumer/book.rs"]
+mod book;
+
+/// A world in which everything has happened once that a face can ask for.
+async fn busy(tenant: &str) -> World {
+    let world = World::alone(tenant).await;
+    // What is delivered, and when, must not be a matter of chance.
+    world.hold_deliveries().await;
+    let stage = Stage::set(world).await;
+    for endpoint in Endpoint::ALL {
+        let prepared = endpoint.prepare(&stage).await;
+        let _ = stage.world.api.settle(&prepared.call).await;
+    }
+    let customer = stage.world.customer().await;
+    let topup = stage.world.paid_topup(&customer, "1000").await;
+    let _ = stage.world.api.settle(&topup.refund(&stage.world, "100")).await.good();
+    stage.world
+}
+
+#[tokio::test]
+async fn everything_is_told_once() {
+    let (world, tap) = (busy("quiet").await, EventTap::default());
+    let done = world.publish(&tap, Vec::new()).await.expect("the store is there");
+    let told = ids(&tap);
+    assert!(told.len() > 30, "{}", told.len());
+    assert_eq!(done, Published { published: told.len(), ..Published::default() });
+    assert_eq!(distinct(&tap).len(), told.len(), "each once");
+    check(&world, &tap).await;
+    assert_eq!(world.publish(&tap, Vec::new()).await, Ok(Published::default()));
+    assert_eq!(ids(&tap), told);
+    // What it changes of an entry is its mark.
+    let _ = world.check_books().await;
+    let (now, hour) = (world.app.now(), Duration::from_secs(3600));
+    let tenant = Tenant::parse(&world.tenant).expect("a slug");
+    for (metric, counted) in [(Metric::OutboxLag, told.len()), (Metric::OldestUnpublished, 2)] {
+        let asked = Sum { metric, tenant: tenant.clone(), operation: None, since: now.minus(hour), until: now };
+        assert_eq!(world.counting.sum(&asked).await, Ok(u64::try_from(counted).expect("a count")), "{metric:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_receiver_that_knows_repetitions_has_the_ledgers_balances() {
+    let (world, tap) = (busy("receiver").await, EventTap::default());
+    settle(&world, &tap).await;
+    let mut book = book::Book::default();
+    let events: Vec<String> = tap.delivered().into_iter().map(|delivery| delivery.body).collect();
+    // Again at once, and all of them again in the end.
+    let again = events.iter().flat_map(|event| [event, event]).chain(&events);
+    let new = again.filter(|event| book.take(event).expect("an event")).count();
+    assert_eq!((new, book.transactions()), (events.len(), events.len()));
+    let books = world.check_books().await;
+    for ((account, asset), balance) in book.balances() {
+        assert_eq!(*balance, books.posted(account, asset), "{account} {asset}");
+    }
+    let mut sums = BTreeMap::<&str, Decimal>::new();
+    for ((_, asset), balance) in book.balances() {
+        *sums.entry(asset).or_default() += balance;
+    }
+    assert!(sums.len() > 1 && sums.values().all(Decimal::is_zero), "{sums:?}");
+    // What is none of these is not taken.
+    let mut other: Value = serde_json::from_str(&events[0]).expect("JSON");
+    other["type"] = json!("ecopay.ledger.transaction.v2");
+    assert!(book.take(&other.to_string()).is_err() && book.take("{}").is_err());
+    assert_eq!(book.transactions(), events.len());
+}

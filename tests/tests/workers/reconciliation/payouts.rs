@@ -1,0 +1,51 @@
+//! What Stripe has paid out is compared with the settlements that it paid.
+
+use crate::reconciliation::planted::{all, found, remove, roots, with};
+use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_runtime::settlement::Ended;
+use ledger_tests::http::settling::Settling;
+use serde_json::{Value, json};
+
+async fn reported(shop: &Settling) -> Value {
+    let report = shop.world.reconciled().await;
+    assert_eq!(report["provider"], "listed", "{report}");
+    report
+}
+
+#[tokio::test]
+async fn payouts_and_settlements_are_compared_both_ways() {
+    let shop = Settling::by_stripe("payouts-compared").await;
+    shop.take("3000").await;
+    shop.credit().await;
+    let at = shop.close().await;
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+    assert_eq!(reported(&shop).await["status"], "clean");
+    let subject = format!("settlement:{}", at.id);
+    let books = shop.world.books().await;
+    let pk = format!("{}#merchant#{}", shop.world.tenant, at.merchant);
+    let row = books.row(&pk, &format!("SETTLEMENT#{}", at.id)).expect("a settlement");
+
+    // Ours says that nothing was paid.
+    with(&shop.world, row, |row| {
+        row.insert("state".to_owned(), AttributeValue::S("undone".to_owned()));
+    })
+    .await;
+    let report = reported(&shop).await;
+    assert!(all(&report, |_| true).is_superset(&found("payout_differs", &subject)), "{report}");
+
+    // Ours knows of no such settlement.
+    remove(&shop.world, row).await;
+    let report = reported(&shop).await;
+    assert!(all(&report, |_| true).is_superset(&found("payout_differs", &subject)), "{report}");
+    shop.world.plant(row.clone()).await;
+    assert_eq!(reported(&shop).await["status"], "clean");
+
+    // Stripe's payout failed, and the event that says so never came.
+    let payout = shop.payouts()[0]["id"].as_str().expect("an id").to_owned();
+    let _ = shop.world.stripe(&format!("/payouts/{payout}/fail"), &json!({})).await;
+    let report = reported(&shop).await;
+    assert_eq!(roots(&report), found("payout_missing", &subject), "{report}");
+    assert_eq!(shop.world.deliver("payout.failed", &payout).await, 200);
+    assert_eq!(reported(&shop).await["status"], "clean");
+    shop.world.check_books().await;
+}

@@ -1,0 +1,239 @@
+//! Stripe at its worst: answers that are lost, failures that it replays for ever under a key, and
+//! refusals, for good and for now.
+
+use crate::topup_faults::audit::{Does, all_is_well, nothing_in_flight, one_answer, wallet};
+use crate::topup_faults::matrix::{Crash, run};
+use ledger_local::stripe::{Fault, FaultKind};
+use ledger_runtime::app::App;
+use ledger_runtime::config::Config;
+use ledger_runtime::metrics::Metric;
+use ledger_runtime::topups::Recovered;
+use ledger_tests::cloud::gate;
+use ledger_tests::http::Call;
+use ledger_tests::http::psp_tap::Mishap;
+use ledger_tests::http::topup_rig::{LEASE_OVER, POINTS, Rig, Scene, YEN};
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn of(does: Does, kind: FaultKind) -> Fault {
+    let path = match does {
+        Does::Topup => "/v1/payment_intents",
+        Does::Refund => "/v1/refunds",
+    };
+    Fault::once(kind).on("POST", path)
+}
+
+/// The epochs of the keys that were sent, in their order.
+fn epochs(keys: &[String]) -> Vec<&str> {
+    keys.iter().map(|key| key.rsplit('-').next().expect("an epoch")).collect()
+}
+
+/// Stripe failed after the effect and replays the failure: the object is found by its metadata.
+#[tokio::test]
+async fn a_failure_that_is_replayed_after_the_effect_is_looked_through() {
+    for does in Does::BOTH {
+        let rig = Rig::new().await;
+        let scene = rig.scene("replayed-after").await;
+        let (call, client) = (does.prepare(&scene).await, rig.actor().await);
+        rig.simulator.inject(of(does, FaultKind::ErrorAfter));
+        let answer = client.send(&call).await.good();
+        assert_eq!((client.psp.sends(), client.psp.looks()), (1, 1));
+        all_is_well(&scene, does, &call, &client, Some(&answer)).await;
+    }
+}
+
+/// Stripe failed before the effect and replays the failure: nothing is believed for fifteen minutes, then
+/// the absence is proven and the next key is used; and so once more.
+#[tokio::test]
+async fn a_failure_that_is_replayed_before_the_effect_ends_in_the_next_epoch() {
+    for does in Does::BOTH {
+        let rig = Rig::new().await;
+        let scene = rig.scene("replayed-before").await;
+        let (call, client, worker) = (does.prepare(&scene).await, rig.actor().await, rig.actor().await);
+        rig.simulator.inject(of(does, FaultKind::ErrorBefore));
+        let _ = client.send(&call).await.problem(503, "outcome_unknown");
+        let recover = async |after: Duration| {
+            worker.clock.ahead(after);
+            let _ = worker.recover(&scene).await.expect("the store is there");
+        };
+        for after in [LEASE_OVER, MINUTE * 5, MINUTE * 9 + SECOND * 55, MINUTE * 14 + SECOND * 55] {
+            recover(after).await;
+            assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (0, Some("IN_FLIGHT")), "{after:?}");
+        }
+        assert!(epochs(&worker.psp.keys()).iter().all(|epoch| *epoch == "1"), "{:?}", worker.psp.keys());
+        // The pauses between its runs have grown by then.
+        recover(MINUTE * 30).await;
+        assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (0, Some("FAILED_RETRY")));
+        rig.simulator.inject(of(does, FaultKind::ErrorBefore));
+        recover(MINUTE * 31).await;
+        assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (0, Some("IN_FLIGHT")));
+        recover(MINUTE * 50).await;
+        assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (0, Some("FAILED_RETRY")));
+        recover(MINUTE * 52).await;
+        assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (1, Some("COMPLETED")));
+        let keys = worker.psp.keys();
+        let mut sent = epochs(&keys);
+        sent.dedup();
+        assert_eq!(sent, ["1", "2", "3"]);
+        client.clock.ahead(MINUTE * 52);
+        all_is_well(&scene, does, &call, &client, None).await;
+    }
+}
+
+/// A worker that learns nothing comes again later, and later each time; the client need not wait for it.
+#[tokio::test]
+async fn a_worker_that_learns_nothing_lets_go() {
+    for does in Does::BOTH {
+        let rig = Rig::new().await;
+        let scene = rig.scene("lets-go").await;
+        let (call, client, worker) = (does.prepare(&scene).await, rig.actor().await, rig.actor().await);
+        for actor in [&client, &worker] {
+            actor.psp.next_sends([Some(Mishap::LostBefore), Some(Mishap::LostBefore)]);
+        }
+        let _ = client.send(&call).await.problem(503, "outcome_unknown");
+        worker.clock.ahead(LEASE_OVER);
+        assert_eq!(worker.recover(&scene).await.expect("the store is there").waiting, 1);
+        assert_eq!((worker.psp.sends(), scene.marker(&call).await.as_deref()), (2, Some("IN_FLIGHT")));
+        assert_eq!(worker.recover(&scene).await.expect("the store is there").waiting, 0, "not yet");
+        client.clock.ahead(LEASE_OVER);
+        let answer = client.send(&call).await.good();
+        all_is_well(&scene, does, &call, &client, Some(&answer)).await;
+    }
+}
+
+/// Answers that are lost before and after the effect, once and twice: the key makes one object of it.
+#[tokio::test]
+async fn lost_answers_are_sent_again_under_the_same_key() {
+    use Mishap::{LostAfter, LostBefore};
+    let rig = Rig::new().await;
+    let losses: [&[Mishap]; 5] =
+        [&[LostBefore], &[LostAfter], &[LostBefore, LostBefore], &[LostAfter, LostAfter], &[LostBefore, LostAfter]];
+    let cells = Does::BOTH.into_iter().flat_map(|does| losses.map(|lost| (does, lost)));
+    run(cells.collect(), 4, async |at, (does, lost): (Does, &[Mishap])| {
+        let scene = rig.scene(&format!("lost-{at}")).await;
+        let (call, client) = (does.prepare(&scene).await, rig.actor().await);
+        client.psp.next_sends(lost.iter().copied().map(Some));
+        let first = client.send(&call).await;
+        if lost.len() == 1 {
+            assert_eq!(first.status, 201, "{first:?}");
+        } else {
+            let _ = first.clone().problem(503, "outcome_unknown");
+            assert_eq!(client.counted(Metric::PspUnknown), 1);
+        }
+        assert_eq!(client.psp.sends(), 2);
+        client.clock.ahead(LEASE_OVER);
+        all_is_well(&scene, does, &call, &client, Some(&first).filter(|first| first.status == 201)).await;
+        let mut keys = client.psp.keys();
+        keys.dedup();
+        assert_eq!(keys.len(), 1, "{keys:?}");
+    })
+    .await;
+}
+
+/// A request that Stripe refuses for good: the refusal is the answer, and what was reserved is free.
+#[tokio::test]
+async fn a_refusal_for_good_is_the_answer() {
+    let rig = Rig::new().await;
+    // Right away; and after a sending whose outcome was not known, when it is looked for first.
+    let cells: [&[Option<Mishap>]; 2] = [&[], &[Some(Mishap::LostBefore)]];
+    run(cells.to_vec(), 2, async |at, before: &[Option<Mishap>]| {
+        let scene = rig.scene(&format!("refused-{at}")).await;
+        let (call, client) = (scene.topup_of("10"), rig.actor().await);
+        client.psp.next_sends(before.iter().copied());
+        let refused = client.send(&call).await.problem(400, "psp_refused");
+        assert_eq!(refused.text("/psp_code"), "amount_too_small");
+        assert_eq!((client.psp.looks(), scene.intents().len()), (before.len(), 0));
+        refused_for_good(&scene, &call, "0", "0").await;
+        one_answer(&call, &client, &refused).await;
+        client.clock.ahead(DAY - MINUTE);
+        one_answer(&call, &client, &refused).await;
+        assert_eq!(client.psp.sends(), 1 + before.len());
+    })
+    .await;
+}
+
+/// The same of a refund: somebody refunded the payment at the dashboard before.
+#[tokio::test]
+async fn a_refund_that_is_refused_for_good_gives_the_money_back() {
+    let rig = Rig::new().await;
+    let scene = rig.scene("refund-refused").await;
+    let (topup, client) = (scene.paid().await, rig.actor().await);
+    let intent = scene.intents()[0]["id"].as_str().expect("an id").to_owned();
+    rig.simulator.refund_payment(&intent, None, None).expect("it was paid");
+    let call = scene.refund(&topup);
+    let refused = client.send(&call).await.problem(400, "psp_refused");
+    assert_eq!(refused.text("/psp_code"), "charge_already_refunded");
+    refused_for_good(&scene, &call, YEN, POINTS).await;
+    one_answer(&call, &client, &refused).await;
+    assert_eq!(client.psp.sends(), 1);
+}
+
+async fn refused_for_good(scene: &Scene, call: &Call, yen: &str, points: &str) {
+    assert_eq!(scene.marker(call).await.as_deref(), Some("FAILED_TERMINAL"));
+    assert_eq!(scene.wallet("ECOPAY").await, wallet(yen, "0", "0"));
+    assert_eq!(scene.wallet("POINT").await, wallet(points, "0", "0"));
+    nothing_in_flight(&scene.world.check_books().await);
+}
+
+/// Stripe does not know our key: nobody's fault but ours, so nothing is given up and nothing given back.
+/// After five refusals a person must look, and once the key is right the operation goes on.
+#[tokio::test]
+async fn a_wrong_api_key_is_parked_after_five_refusals() {
+    let rig = Rig::new().await;
+    run(Does::BOTH.to_vec(), 2, async |at, does: Does| {
+        let scene = rig.scene(&format!("wrong-key-{at}")).await;
+        let call = does.prepare(&scene).await;
+        let [client, worker] = [rig.actor_with_a_wrong_key().await, rig.actor_with_a_wrong_key().await];
+        let set_aside = match does {
+            Does::Topup => wallet("0", "0", YEN),
+            Does::Refund => wallet("0", YEN, "0"),
+        };
+        let _ = client.send(&call).await.problem(503, "outcome_unknown");
+        for (refusals, after) in [31, 120, 300, 700].into_iter().enumerate() {
+            assert_eq!(scene.marker(&call).await.as_deref(), Some("FAILED_RETRY"), "after {} refusals", refusals + 1);
+            assert_eq!(scene.wallet("ECOPAY").await, set_aside);
+            worker.clock.ahead(SECOND * after);
+            let _ = worker.recover(&scene).await.expect("the store is there");
+        }
+        assert_eq!(scene.marker(&call).await.as_deref(), Some("PARKED"));
+        assert_eq!(scene.wallet("ECOPAY").await, set_aside);
+        assert_eq!((client.counted(Metric::PspRefused), worker.counted(Metric::PspRefused)), (1, 4));
+        assert_eq!((worker.counted(Metric::OperationParked), does.made(&scene)), (1, 0));
+        let listed = scene.world.attention().await;
+        assert_eq!(
+            (&listed["operations"][0]["why"], &listed["operations"][0]["attempts"]),
+            (&"attempts".into(), &5.into())
+        );
+        let right = rig.actor().await;
+        right.clock.ahead(SECOND * 1700);
+        let _ = crate::topup_faults::people::resolve(&scene, &right, &listed["operations"][0], "retry").await.good();
+        let _ = right.recover(&scene).await.expect("the store is there");
+        assert_eq!(scene.marker(&call).await.as_deref(), Some("COMPLETED"));
+        all_is_well(&scene, does, &call, &right, None).await;
+    })
+    .await;
+}
+
+/// A deployment may come before its Stripe account: a worker without a provider has nothing to do, and says
+/// so. But claims that wait for one are not left alone in silence.
+#[tokio::test]
+async fn a_worker_without_a_provider() {
+    let rig = Rig::new().await;
+    let scene = rig.scene("no-provider").await;
+    let (victim, worker) = (rig.victim().await, rig.actor().await);
+    let ledger = worker.app.ledger().clone();
+    let without = App::new(ledger, Config::of_table(scene.world.table_name()));
+    let run = || gate::as_function("outbox", outbox::run_due(&without, &scene.tenant));
+    let run_due = async || run().await.map_err(|problem| problem.code());
+    assert_eq!(run_due().await, Ok(Recovered::default()));
+    let call = Does::Topup.prepare(&scene).await;
+    Crash::BeforeSend.strike(&victim, &scene, &call).await;
+    assert_eq!(run_due().await, Err("internal"));
+    worker.clock.ahead(LEASE_OVER);
+    assert_eq!(worker.recover(&scene).await.expect("the store is there").completed, 1);
+    assert_eq!(run_due().await, Ok(Recovered::default()));
+    all_is_well(&scene, Does::Topup, &call, &worker, None).await;
+}

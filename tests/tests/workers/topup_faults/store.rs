@@ -1,0 +1,65 @@
+//! The store goes away after Stripe has done its part: the client is told what is known, and whoever
+//! recovers does the rest once.
+
+use crate::topup_faults::audit::{Does, all_is_well};
+use crate::topup_faults::matrix::{AT_ONCE, run};
+use ledger_tests::http::psp_tap::Mishap;
+use ledger_tests::http::tap::Fault;
+use ledger_tests::http::topup_rig::{LEASE_OVER, Rig};
+
+/// What the store does.
+#[derive(Clone, Copy, Debug)]
+enum Away {
+    /// Nobody is there, for reads as well.
+    Down,
+    /// The completing write never arrives.
+    WriteRefused,
+    /// It is throttled.
+    Throttled,
+    /// It arrives, and its answer is lost.
+    AnswerCut,
+}
+
+/// Who recovers.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    Client,
+    Worker,
+    Webhook,
+}
+
+#[tokio::test]
+async fn the_store_goes_away_after_stripe_has_done_its_part() {
+    let rig = Rig::new().await;
+    let mut cells = Vec::new();
+    for does in Does::BOTH {
+        for away in [Away::Down, Away::WriteRefused, Away::Throttled, Away::AnswerCut] {
+            cells.extend([By::Client, By::Worker, By::Webhook].map(|by| (does, away, by)));
+        }
+    }
+    run(cells, AT_ONCE, async |at, (does, away, by): (Does, Away, By)| {
+        let scene = rig.scene(&format!("away-{at}")).await;
+        let (call, victim, other) = (does.prepare(&scene).await, rig.victim().await, rig.actor().await);
+        victim.psp.next_sends([Some(Mishap::HeldAfter)]);
+        let asking = victim.spawn(&call);
+        victim.psp.held(1).await;
+        match away {
+            Away::Down => victim.tap.every_call(Some(Fault::Refused)),
+            Away::WriteRefused => victim.tap.next_writes([Some(Fault::Refused)]),
+            Away::Throttled => victim.tap.next_writes([Some(Fault::Error(400, "ThrottlingException"))]),
+            Away::AnswerCut => victim.tap.next_writes([Some(Fault::AnswerCut)]),
+        }
+        victim.psp.release();
+        let told = asking.await.expect("an answer").problem(503, "outcome_unknown");
+        assert!(told.json()["retry_after_ms"].is_u64(), "{told:?}");
+        other.clock.ahead(LEASE_OVER);
+        match by {
+            By::Client => drop(other.settle(&call).await.good()),
+            By::Worker => drop(other.recover(&scene).await.expect("the store is there")),
+            By::Webhook => other.deliver_all(&scene, &scene.events()).await,
+        }
+        assert_eq!(scene.marker(&call).await.as_deref(), Some("COMPLETED"));
+        all_is_well(&scene, does, &call, &other, None).await;
+    })
+    .await;
+}
