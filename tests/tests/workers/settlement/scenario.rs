@@ -8,7 +8,7 @@ use ledger_tests::http::settling::Settling;
 use serde_json::json;
 
 /// The file of scenario 6, made by hand from the format's description.
-const KEPT: &[u8] = include_bytes!("../../settlement/scenario-6.txt");
+const KEPT: &[u8] = include_bytes!("../../../settlement/scenario-6.txt");
 /// Where the settlement's reference stands in it.
 const REFERENCE: std::ops::Range<usize> = 122 + 91..122 + 111;
 
