@@ -8,6 +8,7 @@ mod expiry;
 mod faults;
 mod frozen;
 mod fuzz;
+mod gate;
 mod history;
 mod holds;
 mod idempotency;
