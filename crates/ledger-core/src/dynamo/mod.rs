@@ -1,9 +1,11 @@
 //! DynamoDB's values and expressions as plain data: nothing here knows the SDK.
 
+mod attributes;
 mod condition;
 mod update;
 mod value;
 
+pub use attributes::Attributes;
 pub(crate) use condition::Names;
 pub use condition::{Cmp, Condition, Operand};
 pub use update::Update;
