@@ -1,7 +1,7 @@
 //! The right of one worker to work on something, as an item holds it: a lease for a time, with a fencing token
 //! that grows with each holder. Whoever has lost the token writes nothing, however long it slept.
 
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::time::Timestamp;
 use crate::transaction::Clause;
@@ -25,8 +25,8 @@ impl Holder {
     /// # Errors
     /// [`ItemError`] if they do not look as we write them.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let lease_until = read::parsed(item, UNTIL, Timestamp::parse)?;
-        Ok(Self { fence: read::int(item, FENCE)?, lease_until })
+        let lease_until = item.timestamp(UNTIL)?;
+        Ok(Self { fence: item.int(FENCE)?, lease_until })
     }
 
     /// The item's attributes, as the first one to hold it writes them.

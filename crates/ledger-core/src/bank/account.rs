@@ -1,7 +1,7 @@
 //! A bank account, and who pays from one: each part checked, none of it printed.
 
 use super::{Kana, KanaError};
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::personal::Masked;
 
 /// What kind of account it is.
@@ -147,17 +147,16 @@ impl BankAccount {
     }
 
     fn read_held_by(item: &Item, longest: usize) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let parts = BankParts {
-            bank_code: read::text(item, "bank_code")?,
-            bank_name: read::opt_text(item, "bank_name")?,
-            branch_code: read::text(item, "branch_code")?,
-            branch_name: read::opt_text(item, "branch_name")?,
-            kind: AccountKind::parse(read::text(item, "account_type")?).ok_or_else(|| wrong("account_type"))?,
-            number: read::text(item, "account_number")?,
-            holder: read::text(item, "account_holder")?,
+            bank_code: item.text("bank_code")?,
+            bank_name: item.opt_text("bank_name")?,
+            branch_code: item.text("branch_code")?,
+            branch_name: item.opt_text("branch_name")?,
+            kind: item.named("account_type", AccountKind::parse)?,
+            number: item.text("account_number")?,
+            holder: item.text("account_holder")?,
         };
-        Self::held_by(&parts, longest).map_err(|_| wrong("account"))
+        Self::held_by(&parts, longest).map_err(|_| ItemError::invalid("account"))
     }
 
     /// Its attributes.
@@ -203,9 +202,8 @@ impl Sender {
     /// # Errors
     /// [`ItemError`] if it does not look as [`Sender::item`] writes it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = ItemError::invalid("sender_code");
         Ok(Self {
-            code: digits("sender_code", read::text(item, "sender_code")?, 10).map_err(|_| wrong)?,
+            code: item.parsed("sender_code", |code| digits("sender_code", code, 10))?,
             account: BankAccount::read_held_by(item, SENDER)?,
         })
     }

@@ -12,7 +12,7 @@ pub use letter::DeadLetter;
 pub use marks::{MARKS_MAX, published};
 
 use crate::account::{self, Account, Posting};
-use crate::dynamo::{Item, ItemError, read};
+use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{Tenant, TransactionId, parse_uuid};
 use crate::keys::Key;
 use crate::ops::journal::JournalEntry;
@@ -111,8 +111,8 @@ fn data(tenant: &Tenant, entry: &JournalEntry, item: &Item) -> Result<Value, Ite
     tell("created_at", json!(entry.created_at.rfc3339()));
     tell("postings", entry.postings.iter().map(posting).collect());
     for name in LINKS {
-        if item.contains_key(name) {
-            tell(name, json!(read::parsed(item, name, parse_uuid)?.to_string()));
+        if let Some(id) = item.opt_parsed(name, parse_uuid)? {
+            tell(name, json!(id.to_string()));
         }
     }
     Ok(Value::Object(data))

@@ -1,6 +1,6 @@
 //! Corrections of a balance: counted on its item, so that what one run saw is corrected once.
 
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{Clause, TransactItem};
@@ -48,11 +48,7 @@ impl SeenCorrections {
     }
 
     fn read(item: &Item, count: &str, last_at: &str) -> Result<Self, ItemError> {
-        let is_counted = item.contains_key(count);
-        Ok(Self {
-            count: if is_counted { read::int(item, count)? } else { 0 },
-            last_at: item.get(last_at).map(|_| read::parsed(item, last_at, Timestamp::parse)).transpose()?,
-        })
+        Ok(Self { count: item.opt_int(count)?.unwrap_or_default(), last_at: item.opt_timestamp(last_at)? })
     }
 
     /// The balance has had no other correction: the count is as it was seen, and so is the instant, which is all that

@@ -2,7 +2,7 @@
 
 use super::{CURRENT_FINGERPRINT, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, Phase, Window};
 use crate::account::Account;
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::keys::{self, Key, attr};
@@ -224,19 +224,19 @@ impl Marker {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let state = match read::text(item, "state")? {
+        let state = match item.text("state")? {
             COMPLETED | FAILED_TERMINAL => MarkerState::Completed {
                 fingerprint: read_fingerprint(item)?,
                 answer: Answer {
-                    status: u16::try_from(read::int(item, "status")?).map_err(|_| ItemError::invalid("status"))?,
-                    content_type: read::text(item, "content_type")?.to_owned(),
-                    location: read::opt_string(item, "location")?,
-                    body: read::text(item, "body")?.to_owned(),
+                    status: item.int("status")?,
+                    content_type: item.string("content_type")?,
+                    location: item.opt_string("location")?,
+                    body: item.string("body")?,
                 },
-                journal: match read::opt_text(item, "entry_id")? {
+                journal: match item.opt_text("entry_id")? {
                     Some(_) => Some(JournalLink {
-                        home: read::parsed(item, "entry_home", Account::parse)?,
-                        id: read::parsed(item, "entry_id", TransactionId::parse)?,
+                        home: item.parsed("entry_home", Account::parse)?,
+                        id: item.parsed("entry_id", TransactionId::parse)?,
                     }),
                     None => None,
                 },
@@ -244,12 +244,11 @@ impl Marker {
             REVERSED => MarkerState::Reversed,
             _ => MarkerState::InFlight(Box::new(Flight::read(item)?)),
         };
-        let operation = Operation::parse(read::text(item, "operation")?);
         Ok(Self {
             state,
-            processed_at: read::parsed(item, "processed_at", Timestamp::parse)?,
-            ttl: read::opt_int(item, attr::TTL)?,
-            window: Window::of(operation.ok_or_else(|| ItemError::invalid("operation"))?),
+            processed_at: item.timestamp("processed_at")?,
+            ttl: item.opt_int(attr::TTL)?,
+            window: Window::of(item.named("operation", Operation::parse)?),
         })
     }
 
@@ -267,8 +266,5 @@ impl Marker {
 
 /// What binds a stored marker to its request.
 pub(super) fn read_fingerprint(item: &Item) -> Result<Fingerprint, ItemError> {
-    Ok(Fingerprint {
-        version: u32::try_from(read::int(item, "fp_v")?).unwrap_or(0),
-        digest: read::text(item, "fp")?.to_owned(),
-    })
+    Ok(Fingerprint { version: u32::try_from(item.int::<i64>("fp_v")?).unwrap_or(0), digest: item.string("fp")? })
 }

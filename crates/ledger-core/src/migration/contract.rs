@@ -4,7 +4,7 @@ use super::plan::Concern;
 use super::record::{self, FENCE, REGIONAL, Truth};
 use super::setting::Migration;
 use super::snapshot::{Change, Snapshot, Whose};
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, at, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value, at};
 use crate::keys::{Key, attr, sk};
 use crate::money::Asset;
 use crate::time::Timestamp;
@@ -35,7 +35,7 @@ pub enum Contraction {
 /// [`ItemError`] if the God Record does not say where a concern stands as we write it.
 pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Result<Contraction, ItemError> {
     let Some(god) = seen.record(whose) else { return Ok(Contraction::Done) };
-    let Some(fence) = read::opt_int(god, FENCE)? else { return Ok(Contraction::NotCopied(Concern::Profile)) };
+    let Some(fence) = god.opt_int::<i64>(FENCE)? else { return Ok(Contraction::NotCopied(Concern::Profile)) };
     if fence > migration.fence.number() {
         return Ok(Contraction::Fenced);
     }

@@ -5,7 +5,7 @@ use super::plan::Stage;
 use super::record::REGIONAL;
 use super::snapshot::Change;
 use crate::account::Account;
-use crate::dynamo::{AttributeKind, Item, ItemError, Value, read};
+use crate::dynamo::{AttributeKind, Attributes, Item, ItemError, Value};
 use crate::ids::TransactionId;
 use crate::keys::{Key, attr, sk};
 use crate::money::{Asset, Delta};
@@ -126,7 +126,7 @@ fn amounts(item: &Item) -> Vec<(String, Option<Result<Delta, ItemError>>)> {
             amounts.push((name.to_owned(), amount(asset, name, value)));
         }
     }
-    match read::opt_map(item, REGIONAL) {
+    match item.opt_map(REGIONAL) {
         Ok(currencies) => {
             for (currency, value) in currencies.into_iter().flatten() {
                 let name = format!("{REGIONAL}.{currency}");
@@ -153,7 +153,7 @@ fn legacy_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
 
 /// The key of a tenant's item.
 pub(super) fn key_of(item: &Item) -> Option<Key> {
-    let (pk, sk) = (read::key_text(item, attr::PK)?, read::key_text(item, attr::SK)?);
+    let (pk, sk) = (item.key_text(attr::PK)?, item.key_text(attr::SK)?);
     Key::stored(&crate::keys::tenant_of(pk)?, pk, sk)
 }
 
@@ -164,18 +164,18 @@ pub(super) fn key_of(item: &Item) -> Option<Key> {
 /// # Errors
 /// [`ItemError`] if an entry or a reference does not look as we write it.
 pub fn merged(items: Vec<Item>) -> Result<Vec<Item>, ItemError> {
-    let is_legacy = |item: &Item| read::key_text(item, attr::SK).is_some_and(|sk| sk.starts_with(sk::HISTORY));
+    let is_legacy = |item: &Item| item.key_text(attr::SK).is_some_and(|sk| sk.starts_with(sk::HISTORY));
     let (legacy, mut merged): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_legacy);
     let mut told = BTreeSet::new();
     for item in &merged {
-        if let Some(named) = read::opt_string(item, LEGACY_SK)? {
-            told.insert((read::text(item, attr::PK)?.to_owned(), named));
+        if let Some(named) = item.opt_string(LEGACY_SK)? {
+            told.insert((item.string(attr::PK)?, named));
         }
     }
-    let text = |item: &Item, key: &str| read::key_text(item, key).unwrap_or_default().to_owned();
+    let text = |item: &Item, key: &str| item.key_text(key).unwrap_or_default().to_owned();
     let is_told = |item: &Item| told.contains(&(text(item, attr::PK), text(item, attr::SK)));
     let untold = legacy.into_iter().filter(|item| !is_told(item));
-    let is_ours = |item: &Item| read::key_text(item, attr::SK).is_some_and(|name| is_ours(item, name));
+    let is_ours = |item: &Item| item.key_text(attr::SK).is_some_and(|name| is_ours(item, name));
     merged.extend(untold.filter_map(|item| match reference(&item) {
         Some((_, reference)) => Some(reference),
         // One of ours, whose entry has been written since entries were read.
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(line.changes.iter().map(Delta::text).collect::<Vec<_>>(), ["-500"]);
         assert_eq!(key.sk(), format!("TXNREF#{}", line.id));
         // The legacy system may have had ids of its own, of whatever form.
-        let kept = read::map(&made, "legacy").unwrap();
+        let kept = made.map("legacy").unwrap();
         assert_eq!(kept["transaction_id"], Value::s("A-17"));
         assert!(is_of_legacy(&made) && told_by(&legacy) == [key] && tells(&made, &legacy));
         let uuid = item(ID, "history#1700000000000#pay", &[("transaction_id", OTHER)]);
@@ -244,7 +244,7 @@ mod tests {
         let legacy_sk = format!("history#1700000000000#pay#{OTHER}");
         let legacy = |customer| item(customer, &legacy_sk, &[("transaction_id", OTHER)]);
         let entry = item(ID, &format!("TXN#{OTHER}"), &[("transaction_id", OTHER), (LEGACY_SK, &legacy_sk)]);
-        let text = |item: &Item, name: &str| read::text(item, name).unwrap().to_owned();
+        let text = |item: &Item, name: &str| item.text(name).unwrap().to_owned();
         let of = |items: &[Item]| {
             let merged = merged(items.to_vec()).unwrap();
             merged.iter().map(|item| (text(item, attr::PK), text(item, attr::SK))).collect::<BTreeSet<_>>()

@@ -5,7 +5,7 @@
 //! above the last instant of the page before, and on until its instants are all over that the page may need.
 
 use super::history::{merged, millis_of};
-use crate::dynamo::{Item, ItemError, read};
+use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{TransactionId, born_at, parse_uuid};
 use crate::keys::sk;
 use uuid::Uuid;
@@ -37,7 +37,7 @@ pub fn newest(
 ) -> Result<Option<Vec<Item>>, ItemError> {
     let mut lines = Vec::new();
     for item in merged(items)? {
-        lines.push((read::parsed(&item, "transaction_id", parse_uuid)?, item));
+        lines.push((item.parsed("transaction_id", parse_uuid)?, item));
     }
     lines.retain(|(id, _)| after.is_none_or(|after| *id < after));
     lines.sort_by(|(a, _), (b, _)| b.cmp(a));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn id(item: &Item) -> Uuid {
-        read::parsed(item, "transaction_id", parse_uuid).unwrap()
+        item.parsed("transaction_id", parse_uuid).unwrap()
     }
 
     fn paged(rows: &Rows, limit: usize, step: usize) -> Vec<Uuid> {

@@ -7,7 +7,7 @@ use super::plan::{Concern, Stage};
 use super::record::Truth;
 use super::setting::Migration;
 use super::snapshot::{Snapshot, Whose};
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::TransactionId;
 use crate::keys::{Key, Partition, attr};
 use std::collections::BTreeSet;
@@ -110,7 +110,7 @@ pub fn told_by(item: &Item) -> Vec<Key> {
     if let Some((reference, _)) = reference(item) {
         return vec![reference];
     }
-    let id = read::parsed(item, "transaction_id", TransactionId::parse).ok();
+    let id = item.parsed("transaction_id", TransactionId::parse).ok();
     let partition = || key_of(item).map(|key| key.partition());
     let both = |(id, partition): (TransactionId, Partition)| vec![partition.entry(id), partition.entry_reference(id)];
     id.zip(partition()).map(both).unwrap_or_default()
@@ -119,7 +119,7 @@ pub fn told_by(item: &Item) -> Vec<Key> {
 /// Whether what was found under one of those keys stands for a legacy history item.
 #[must_use]
 pub fn tells(found: &Item, of: &Item) -> bool {
-    match (read::text(found, LEGACY_SK), read::text(of, attr::SK)) {
+    match (found.text(LEGACY_SK), of.text(attr::SK)) {
         (Ok(named), Ok(name)) => named == name,
         (Err(_), _) | (_, Err(_)) => false,
     }

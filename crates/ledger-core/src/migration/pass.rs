@@ -4,7 +4,7 @@
 use super::moving::{Evidence, PassResult};
 use super::plan::Concern;
 use super::setting::Migration;
-use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, CustomerId, StaffId, Tenant};
 use crate::keys::{self, Key, attr};
@@ -235,26 +235,24 @@ impl Pass {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let count = |name: &str| Ok(read::opt_int(item, name)?.unwrap_or_default());
-        let small = |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| wrong(name));
         Ok(Self {
-            kind: PassKind::parse(read::text(item, "kind")?).ok_or_else(|| wrong("kind"))?,
-            state: PassState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
-            fence: read::int(item, "setting")?,
-            phase: u8::try_from(read::int(item, "phase")?).map_err(|_| wrong("phase"))?,
-            requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            finished_at: read::opt_parsed(item, "finished_at", Timestamp::parse)?,
-            per_second: small("per_second")?,
+            kind: item.named("kind", PassKind::parse)?,
+            state: item.named("state", PassState::parse)?,
+            fence: item.int("setting")?,
+            phase: item.int("phase")?,
+            requested_by: item.parsed("requested_by", StaffId::parse)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            finished_at: item.opt_timestamp("finished_at")?,
+            per_second: item.int("per_second")?,
             holder: Holder::read(item)?,
-            after: match read::opt_map(item, "after")? {
-                Some(key) => Some(stored_key(key)?.ok_or_else(|| wrong("after"))?),
+            after: match item.opt_map("after")? {
+                Some(key) => Some(stored_key(key)?.ok_or_else(|| ItemError::invalid("after"))?),
                 None => None,
             },
             tally: PassTally {
-                customers: count("customers")?,
-                changed: count("changed")?,
-                left: count("left")?,
+                customers: item.opt_int("customers")?.unwrap_or_default(),
+                changed: item.opt_int("changed")?.unwrap_or_default(),
+                left: item.opt_int("left")?.unwrap_or_default(),
                 concerns: concerns(item)?,
                 examples: examples(item)?,
             },
@@ -325,29 +323,19 @@ impl Pass {
 }
 
 fn concerns(item: &Item) -> Result<BTreeMap<Concern, i64>, ItemError> {
-    let Some(counts) = read::opt_map(item, "concerns")? else { return Ok(BTreeMap::new()) };
+    let Some(counts) = item.opt_map("concerns")? else { return Ok(BTreeMap::new()) };
     let count = |name: &String| {
-        let concern = Concern::parse(name).ok_or_else(|| wrong("concerns"))?;
-        Ok((concern, read::int(counts, name)?))
+        let concern = Concern::parse(name).ok_or_else(|| ItemError::invalid("concerns"))?;
+        Ok((concern, counts.int(name)?))
     };
     counts.keys().map(count).collect()
 }
 
 fn examples(item: &Item) -> Result<Vec<(CustomerId, String)>, ItemError> {
-    let example = |value: &Value| match value {
-        Value::M(map) => {
-            Ok((read::parsed(map, "customer_id", CustomerId::parse)?, read::text(map, "what")?.to_owned()))
-        }
-        Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => Err(wrong("examples")),
-    };
-    read::list(item, "examples")?.iter().map(example).collect()
+    item.maps("examples", |map| Ok((map.parsed("customer_id", CustomerId::parse)?, map.string("what")?)))
 }
 
 fn stored_key(key: &Item) -> Result<Option<Key>, ItemError> {
-    let (pk, sk) = (read::text(key, "pk")?, read::text(key, "sk")?);
+    let (pk, sk) = (key.text("pk")?, key.text("sk")?);
     Ok(keys::tenant_of(pk).and_then(|tenant| Key::stored(&tenant, pk, sk)))
-}
-
-fn wrong(attribute: &str) -> ItemError {
-    ItemError::invalid(attribute)
 }

@@ -3,7 +3,7 @@
 use super::counterpart::Counterpart;
 use super::plan::{Concern, Stage};
 use super::setting::{Fence, Migration};
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::CustomerId;
 use crate::keys::attr;
@@ -67,8 +67,7 @@ impl Truth {
     /// # Errors
     /// [`ItemError`] if it does not say so as we write it.
     pub fn read(record: &Item, concern: Concern) -> Result<Option<Self>, ItemError> {
-        let parse = |name: &str| Self::ALL.into_iter().find(|truth| truth.name() == name).ok_or(());
-        read::opt_parsed(record, &attribute(concern), parse)
+        record.opt_named(&attribute(concern), |name| Self::ALL.into_iter().find(|truth| truth.name() == name))
     }
 
     pub(super) fn value(self) -> Value {
@@ -110,7 +109,7 @@ impl GodRecord {
     fn stale_of(&self, old: Option<&Item>) -> Result<Option<Stale>, ItemError> {
         let not_adopted = Stale::NotAdopted(self.customer);
         let Some(old) = old else { return Ok(Some(not_adopted)) };
-        let Some(fence) = read::opt_int(old, FENCE)? else { return Ok(Some(not_adopted)) };
+        let Some(fence) = old.opt_int::<i64>(FENCE)? else { return Ok(Some(not_adopted)) };
         if fence > self.fence.number() {
             return Ok(Some(Stale::Fenced));
         }

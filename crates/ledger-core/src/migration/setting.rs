@@ -1,7 +1,7 @@
 //! Where a tenant's migration stands, as the tenant's configuration keeps it.
 
 use super::plan::{Concern, Model, Phase};
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::Tenant;
 use crate::keys::Shards;
 use crate::money::AssetSpec;
@@ -68,9 +68,9 @@ impl Layout {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it: a layout that is not understood must not be guessed.
     pub fn read(config: &Item) -> Result<Self, ItemError> {
-        let Some(stored) = read::opt_map(config, ATTRIBUTE)? else { return Ok(Self::Split) };
+        let Some(stored) = config.opt_map(ATTRIBUTE)? else { return Ok(Self::Split) };
         if stored.contains_key("contracted_at") {
-            return read::parsed(stored, "contracted_at", Timestamp::parse).map(|_| Self::Split);
+            return stored.timestamp("contracted_at").map(|_| Self::Split);
         }
         Migration::read(stored, &TenantTerms::read(config)?).map(Self::Migrating)
     }
@@ -89,15 +89,14 @@ impl Migration {
     }
 
     fn read(stored: &Item, terms: &TenantTerms) -> Result<Self, ItemError> {
-        let model = Model::parse(read::text(stored, "model")?).ok_or_else(|| wrong("model"))?;
-        let number = u8::try_from(read::int(stored, "phase")?).map_err(|_| wrong("phase"))?;
-        let phase = Phase::new(model, number).map_err(|_| wrong("phase"))?;
-        let fence = Fence(read::int(stored, "fence")?);
+        let model = stored.named("model", Model::parse)?;
+        let phase = stored.checked_int("phase", |number| Phase::new(model, number).ok())?;
+        let fence = Fence(stored.int("fence")?);
         if fence < Fence::FIRST {
-            return Err(wrong("fence"));
+            return Err(ItemError::invalid("fence"));
         }
-        let since = read::parsed(stored, "since", Timestamp::parse)?;
-        let contracting = read::opt_flag(stored, "contracting")?.unwrap_or_default();
+        let since = stored.timestamp("since")?;
+        let contracting = stored.flag("contracting")?;
         Ok(Self { contracting, ..Self::of(phase, fence, since, terms) })
     }
 
@@ -142,8 +141,4 @@ pub fn open_tenant(
     let mut configuration = terms.item();
     configuration.extend(Migration::first(model, terms, now).config());
     tenant::first_configuration(id, configuration, now)
-}
-
-fn wrong(attribute: &str) -> ItemError {
-    ItemError::invalid(attribute)
 }

@@ -4,7 +4,7 @@ use super::counterpart::Counterpart;
 use super::plan::Concern;
 use super::record::{FENCE, Truth};
 use super::setting::Migration;
-use crate::dynamo::{Item, ItemError, read};
+use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{CustomerId, Tenant};
 use crate::keys::{Key, Partition};
 use crate::transaction::TransactItem;
@@ -120,6 +120,6 @@ impl Snapshot {
     }
 
     pub(super) fn fence(&self, whose: &Whose) -> Result<Option<i64>, ItemError> {
-        self.record(whose).map_or(Ok(None), |record| read::opt_int(record, FENCE))
+        self.record(whose).map_or(Ok(None), |record| record.opt_int(FENCE))
     }
 }

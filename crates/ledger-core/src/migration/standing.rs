@@ -5,7 +5,7 @@ use super::counterpart::Counterpart;
 use super::plan::Concern;
 use super::record::{FENCE, REGIONAL, Truth};
 use crate::account::Account;
-use crate::dynamo::{Item, ItemError, read};
+use crate::dynamo::{Attributes, Item, ItemError};
 use crate::keys::{Key, metrics_of};
 use crate::money::Asset;
 
@@ -55,7 +55,7 @@ impl Standing {
 
 /// Assets of which a God Record may hold a balance. One of a regional currency that it does not name it has none of.
 fn assets(record: &Item) -> Result<impl Iterator<Item = Asset>, ItemError> {
-    let regional = read::opt_map(record, REGIONAL)?.into_iter().flatten();
+    let regional = record.opt_map(REGIONAL)?.into_iter().flatten();
     let regional = regional.filter_map(|(name, _)| Asset::parse(&format!("REGIONAL#{name}")).ok());
     Ok([Asset::Ecopay, Asset::Point, Asset::Jcredit].into_iter().chain(regional))
 }

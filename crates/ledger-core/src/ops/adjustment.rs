@@ -1,7 +1,7 @@
 //! The stored form of an adjustment, and who may be adjusted.
 
 use crate::account::Account;
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::forms::SeenCorrections;
 use crate::ids::{AdjustmentId, FindingId, RunId, StaffId};
 use crate::keys::attr;
@@ -119,7 +119,7 @@ impl Answered {
         Ok(Self {
             run: RunId::parse(run).map_err(|_| wrong())?,
             finding: FindingId::parse(finding).map_err(|_| wrong())?,
-            compared_at: read::parsed(item, "compared_at", Timestamp::parse)?,
+            compared_at: item.timestamp("compared_at")?,
             seen: SeenCorrections::kept(item)?,
         })
     }
@@ -137,17 +137,16 @@ impl Adjustment {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let asset = read::parsed(item, "asset", Asset::parse)?;
+        let asset = item.parsed("asset", Asset::parse)?;
         Ok(Self {
-            id: read::parsed(item, "adjustment_id", AdjustmentId::parse)?,
-            account: read::parsed(item, "account", Account::parse)?,
-            delta: Delta::from_stored(asset, read::number(item, "delta")?).map_err(|_| wrong("delta"))?,
-            reason: ReasonCode::parse(read::text(item, "reason_code")?).ok_or_else(|| wrong("reason_code"))?,
-            requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
-            state: read::text(item, "state")?.to_owned(),
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            finding: match read::opt_text(item, "finding")? {
+            id: item.parsed("adjustment_id", AdjustmentId::parse)?,
+            account: item.parsed("account", Account::parse)?,
+            delta: item.delta("delta", asset)?,
+            reason: item.named("reason_code", ReasonCode::parse)?,
+            requested_by: item.parsed("requested_by", StaffId::parse)?,
+            state: item.string("state")?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            finding: match item.opt_text("finding")? {
                 Some(finding) => Some(Answered::read(item, finding)?),
                 None => None,
             },

@@ -3,7 +3,7 @@
 
 use super::audit::Act;
 use super::{Context, PlanRefusal, TenantTerms, grant};
-use crate::dynamo::{AttributeKind, Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{AttributeKind, Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::idempotency::{IdempotencyKey, KeyError, Window};
 use crate::ids::{Actor, CustomerId, JobId, StaffId, Tenant};
@@ -153,23 +153,17 @@ impl GrantJob {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let count = |attribute: &str| usize::try_from(read::int(item, attribute)?).map_err(|_| wrong(attribute));
-        let customers = read::list(item, "customers")?.iter().map(|value| match value {
-            Value::S(id) => CustomerId::parse(id).map_err(|_| wrong("customers")),
-            Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => Err(wrong("customers")),
-        });
         Ok(Self {
-            id: read::parsed(item, "job_id", JobId::parse)?,
-            staff: read::parsed(item, "staff_id", StaffId::parse)?,
-            customers: customers.collect::<Result<_, _>>()?,
-            asset: read::parsed(item, "asset", Asset::parse)?,
-            amount: stored_text(read::number(item, "amount")?).map_err(|_| wrong("amount"))?,
-            reason: read::parsed(item, "reason", |text| FreeText::parse(text, 140))?,
-            done: count("done")?,
-            failed: count("failed")?,
-            failures: read::list(item, "failures")?.iter().map(FailedGrant::read).collect::<Result<_, _>>()?,
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            id: item.parsed("job_id", JobId::parse)?,
+            staff: item.parsed("staff_id", StaffId::parse)?,
+            customers: item.texts("customers", CustomerId::parse)?,
+            asset: item.parsed("asset", Asset::parse)?,
+            amount: item.parsed_number("amount", stored_text)?,
+            reason: item.parsed("reason", |text| FreeText::parse(text, 140))?,
+            done: item.int("done")?,
+            failed: item.int("failed")?,
+            failures: item.list("failures")?.iter().map(FailedGrant::read).collect::<Result<_, _>>()?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
         })
     }
 
@@ -254,10 +248,7 @@ impl GrantJob {
 impl FailedGrant {
     fn read(value: &Value) -> Result<Self, ItemError> {
         let Value::M(item) = value else { return Err(ItemError::wrong_type("failures", AttributeKind::Map)) };
-        Ok(Self {
-            customer: read::parsed(item, "customer_id", CustomerId::parse)?,
-            reason: read::text(item, "reason")?.to_owned(),
-        })
+        Ok(Self { customer: item.parsed("customer_id", CustomerId::parse)?, reason: item.string("reason")? })
     }
 
     fn value(&self) -> Value {

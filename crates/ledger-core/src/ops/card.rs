@@ -3,7 +3,7 @@
 use super::audit::Act;
 use super::profile::{Status, set_frozen};
 use super::{Context, PlanRefusal};
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, CardId, CustomerId, Tenant};
@@ -51,15 +51,13 @@ impl CardRecord {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
         Ok(Self {
-            id: read::parsed(item, "card_id", CardId::parse)?,
-            owner: read::opt_parsed(item, "owner", CustomerId::parse)?,
-            balance: Balance::from_stored(Asset::Ecopay, read::number(item, attr::BALANCE)?)
-                .map_err(|_| wrong(attr::BALANCE))?,
-            state: read::text(item, "state")?.to_owned(),
+            id: item.parsed("card_id", CardId::parse)?,
+            owner: item.opt_parsed("owner", CustomerId::parse)?,
+            balance: item.balance(attr::BALANCE, Asset::Ecopay)?,
+            state: item.string("state")?,
             frozen: item.contains_key(attr::FROZEN) || item.contains_key(attr::FROZEN_BY_OWNER),
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
         })
     }
 

@@ -5,7 +5,7 @@ mod sweep;
 
 pub use sweep::{move_sweep, sweep_after};
 
-use crate::dynamo::{Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, PaymentId, RefundId, Tenant};
 use crate::keys::{self, Key, Partition, attr};
@@ -40,27 +40,25 @@ impl Uncredited {
     /// # Errors
     /// [`ItemError`] if it is due and does not look as we write it.
     pub fn read(tenant: &Tenant, item: &Item) -> Result<Option<Self>, ItemError> {
-        let mark = read::opt_text(item, attr::DUE_PK)?.and_then(|mark| keys::credit_mark(tenant, mark));
+        let mark = item.opt_text(attr::DUE_PK)?.and_then(|mark| keys::credit_mark(tenant, mark));
         let Some((merchant, shard)) = mark else { return Ok(None) };
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        if read::parsed(item, "merchant_id", MerchantId::parse)? != merchant {
-            return Err(wrong("merchant_id"));
+        if item.parsed("merchant_id", MerchantId::parse)? != merchant {
+            return Err(ItemError::invalid("merchant_id"));
         }
-        let is_refund = item.contains_key("refund_id");
         let since = if item.contains_key(attr::UPDATED_AT) { attr::UPDATED_AT } else { attr::CREATED_AT };
         let record = Self {
             tenant: tenant.clone(),
             merchant,
-            payment: read::parsed(item, "payment_id", PaymentId::parse)?,
-            refund: if is_refund { Some(read::parsed(item, "refund_id", RefundId::parse)?) } else { None },
+            payment: item.parsed("payment_id", PaymentId::parse)?,
+            refund: item.opt_parsed("refund_id", RefundId::parse)?,
             delta: merchant_delta(item)?,
             shard,
-            since: read::parsed(item, since, Timestamp::parse)?,
+            since: item.timestamp(since)?,
         };
         // What is flagged must be what was read.
         let key = record.key();
-        if read::text(item, attr::PK)? != key.pk() || read::text(item, attr::SK)? != key.sk() {
-            return Err(wrong(attr::PK));
+        if item.text(attr::PK)? != key.pk() || item.text(attr::SK)? != key.sk() {
+            return Err(ItemError::invalid(attr::PK));
         }
         Ok(Some(record))
     }
@@ -109,13 +107,12 @@ impl ProjectedRecord for Uncredited {
 /// # Errors
 /// [`ItemError`] if it does not look as we write it.
 pub fn merchant_delta(item: &Item) -> Result<Vec<Delta>, ItemError> {
-    let wrong = || ItemError::invalid(DELTA);
-    let changes = read::map(item, DELTA)?;
-    let change = |(asset, delta): (&String, &Value)| {
-        let Value::N(number) = delta else { return Err(wrong()) };
-        Delta::from_stored(Asset::parse(asset).map_err(|_| wrong())?, number).map_err(|_| wrong())
-    };
-    changes.iter().map(change).collect()
+    // Every record that is credited says what it changes.
+    item.map(DELTA)?;
+    item.numbers(DELTA, |asset, number| {
+        let asset = Asset::parse(asset).map_err(|_| ItemError::invalid(DELTA))?;
+        Delta::from_stored(asset, number).map_err(|_| ItemError::invalid(DELTA))
+    })
 }
 
 /// Whether a record's amounts stand in its merchant's balances.
@@ -139,7 +136,7 @@ impl Crediting {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        Ok(Self { holder: Holder::read(item)?, version: read::int(item, "version")? })
+        Ok(Self { holder: Holder::read(item)?, version: item.int("version")? })
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::PlanRefusal;
 use crate::account::{Account, Posting, TenantAccount};
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{CustomerId, Tenant};
@@ -41,14 +41,10 @@ pub(crate) struct ComingBack {
 
 impl SeenBalance {
     fn read(asset: &Asset, item: &Item) -> Result<Self, ItemError> {
-        let part = |name: &str, number: &str| {
-            Balance::from_stored(asset.clone(), number).map_err(|_| ItemError::invalid(name))
-        };
-        let optional = |name: &str| part(name, read::opt_number(item, name)?.unwrap_or("0"));
         Ok(Self {
-            available: part(attr::BALANCE, read::number(item, attr::BALANCE)?)?,
-            held: optional(attr::HELD)?,
-            owed: optional(attr::OWED)?,
+            available: item.balance(attr::BALANCE, asset.clone())?,
+            held: item.balance_or_zero(attr::HELD, asset.clone())?,
+            owed: item.balance_or_zero(attr::OWED, asset.clone())?,
         })
     }
 }

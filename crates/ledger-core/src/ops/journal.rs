@@ -2,7 +2,7 @@
 
 use super::hold::PAYMENT_STATUS;
 use crate::account::{Account, Bucket, Posting};
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{PaymentId, RefundId, TransactionId};
 use crate::keys::attr;
 use crate::money::{Asset, Delta};
@@ -55,12 +55,12 @@ impl JournalEntry {
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
-            id: read::parsed(item, "transaction_id", TransactionId::parse)?,
-            operation: read::text(item, "operation")?.to_owned(),
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            postings: read::list(item, "postings")?.iter().map(posting).collect::<Result<_, _>>()?,
-            payment_id: read::opt_parsed(item, "payment_id", PaymentId::parse)?,
-            refund_id: read::opt_parsed(item, "refund_id", RefundId::parse)?,
+            id: item.parsed("transaction_id", TransactionId::parse)?,
+            operation: item.string("operation")?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            postings: item.maps("postings", posting)?,
+            payment_id: item.opt_parsed("payment_id", PaymentId::parse)?,
+            refund_id: item.opt_parsed("refund_id", RefundId::parse)?,
         })
     }
 }
@@ -71,55 +71,40 @@ impl HistoryLine {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item, party: Option<Account>) -> Result<Self, ItemError> {
-        let changes = match read::opt_map(item, "changes")? {
-            Some(changes) => changes
-                .iter()
-                .map(|(asset, delta)| match delta {
-                    Value::N(number) => parse_delta(asset, number),
-                    Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => Err(wrong("changes")),
-                })
-                .collect::<Result<_, _>>()?,
-            None => {
-                let postings: Vec<Posting> =
-                    read::list(item, "postings")?.iter().map(posting).collect::<Result<_, _>>()?;
-                // What the party could spend more or less: what is held shows when it is put aside.
-                let own = postings.iter().filter(|p| Some(p.account) == party && p.bucket == Bucket::Available);
-                crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))
-                    .map_err(|_| wrong("postings"))?
-                    .into_values()
-                    .collect()
-            }
+        let changes = if item.contains_key("changes") {
+            item.numbers("changes", change)?
+        } else {
+            let postings = item.maps("postings", posting)?;
+            // What the party could spend more or less: what is held shows when it is put aside.
+            let own = postings.iter().filter(|p| Some(p.account) == party && p.bucket == Bucket::Available);
+            crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))
+                .map_err(|_| ItemError::invalid("postings"))?
+                .into_values()
+                .collect()
         };
-        let text = |attribute: &str| read::opt_string(item, attribute);
         Ok(Self {
-            id: read::parsed(item, "transaction_id", TransactionId::parse)?,
-            operation: read::text(item, "operation")?.to_owned(),
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            id: item.parsed("transaction_id", TransactionId::parse)?,
+            operation: item.string("operation")?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
             changes,
-            merchant_id: text("merchant_id")?,
-            payment_id: text("payment_id")?,
-            payment_status: text(PAYMENT_STATUS)?,
-            topup_id: text("topup_id")?,
-            memo: text("memo")?,
+            merchant_id: item.opt_string("merchant_id")?,
+            payment_id: item.opt_string("payment_id")?,
+            payment_status: item.opt_string(PAYMENT_STATUS)?,
+            topup_id: item.opt_string("topup_id")?,
+            memo: item.opt_string("memo")?,
         })
     }
 }
 
-fn posting(value: &Value) -> Result<Posting, ItemError> {
-    let Value::M(map) = value else { return Err(wrong("postings")) };
-    let account = read::parsed(map, "account", Account::parse)?;
-    let bucket = match read::opt_text(map, "bucket")? {
-        Some(name) => Bucket::parse(name).ok_or_else(|| wrong("bucket"))?,
-        None => Bucket::Available,
-    };
-    Ok(Posting { account, bucket, delta: parse_delta(read::text(map, "asset")?, read::number(map, "delta")?)? })
+fn posting(item: &Item) -> Result<Posting, ItemError> {
+    Ok(Posting {
+        account: item.parsed("account", Account::parse)?,
+        bucket: item.opt_named("bucket", Bucket::parse)?.unwrap_or(Bucket::Available),
+        delta: item.delta("delta", item.parsed("asset", Asset::parse)?)?,
+    })
 }
 
-fn parse_delta(asset: &str, number: &str) -> Result<Delta, ItemError> {
-    let asset = Asset::parse(asset).map_err(|_| wrong("asset"))?;
-    Delta::from_stored(asset, number).map_err(|_| wrong("delta"))
-}
-
-fn wrong(attribute: &str) -> ItemError {
-    ItemError::invalid(attribute)
+fn change(asset: &str, number: &str) -> Result<Delta, ItemError> {
+    let asset = Asset::parse(asset).map_err(|_| ItemError::invalid("asset"))?;
+    Delta::from_stored(asset, number).map_err(|_| ItemError::invalid("delta"))
 }

@@ -2,7 +2,7 @@
 
 use super::audit::Act;
 use super::{Context, PlanRefusal};
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, MerchantId, Tenant};
 use crate::keys::{self, Partition, Shards, attr};
@@ -19,7 +19,7 @@ const PAYOUT: &str = "payout";
 /// # Errors
 /// [`ItemError`] if it does not look as we write it.
 pub fn destination(profile: &Item) -> Result<Option<Destination>, ItemError> {
-    read::opt_map(profile, PAYOUT)?.map(Destination::read).transpose()
+    profile.opt_map(PAYOUT)?.map(Destination::read).transpose()
 }
 
 /// Whether a merchant may take payments.

@@ -3,7 +3,7 @@
 
 use super::{MerchantTerms, PaymentState, TenantTerms};
 use crate::account::Account;
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::{MerchantId, PaymentId, Tenant, TransactionId};
 use crate::keys::{self, Work, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta, Rate};
@@ -80,11 +80,6 @@ pub(super) fn scale_of(total: &Amount, terms: &TenantTerms) -> Option<u32> {
     }
 }
 
-fn scale(item: &Item) -> Result<Option<u32>, ItemError> {
-    let wrong = |_| ItemError::invalid(SCALE);
-    item.get(SCALE).map(|_| u32::try_from(read::int(item, SCALE)?).map_err(wrong)).transpose()
-}
-
 impl PaymentRecord {
     /// The asset of the total and its decimals, for amounts of this payment that a request names. The tenant may
     /// no longer run the asset. A record without a scale has the present terms' one, and at least as many decimals as
@@ -156,57 +151,27 @@ impl PaymentRecord {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let amount = |attribute: &str, asset: Asset| -> Result<Option<Amount>, ItemError> {
-            let Some(number) = read::opt_number(item, attribute)? else {
-                return Ok(None);
-            };
-            let balance = Balance::from_stored(asset, number).map_err(|_| wrong(attribute))?;
-            balance.as_amount().map(Some).ok_or_else(|| wrong(attribute))
-        };
-        let by_suffix = |prefix: &str| -> Result<Vec<(Asset, String)>, ItemError> {
-            item.keys()
-                .filter_map(|name| name.strip_prefix(prefix).map(|suffix| (name, suffix)))
-                .map(|(name, suffix)| {
-                    Ok((Asset::from_attribute_suffix(suffix).map_err(|_| wrong(name))?, name.clone()))
-                })
-                .collect()
-        };
-        let amounts = |prefix: &str| -> Result<BTreeMap<Asset, Amount>, ItemError> {
-            let amounts = by_suffix(prefix)?.into_iter();
-            amounts
-                .map(|(asset, name)| Ok((asset.clone(), amount(&name, asset)?.ok_or_else(|| wrong(&name))?)))
-                .collect()
-        };
-        let instant = |attribute: &str| -> Result<Option<Timestamp>, ItemError> {
-            read::opt_parsed(item, attribute, Timestamp::parse)
-        };
-        let mut refundable = BTreeMap::new();
-        for (asset, name) in by_suffix("refundable_")? {
-            let left = Balance::from_stored(asset.clone(), read::number(item, &name)?).map_err(|_| wrong(&name))?;
-            refundable.insert(asset, left);
-        }
-        let asset = read::parsed(item, "asset", Asset::parse)?;
+        let refundable = item.by_asset("refundable_", Item::balance)?;
+        let asset = item.parsed("asset", Asset::parse)?;
         Ok(Self {
-            id: read::parsed(item, "payment_id", PaymentId::parse)?,
-            transaction_id: read::parsed(item, "transaction_id", TransactionId::parse)?,
-            payer: read::parsed(item, "payer", Account::parse)?,
-            merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
-            total: amount("total", asset)?.ok_or_else(|| wrong("total"))?,
-            scale: scale(item)?,
-            authorized: amounts("authorized_")?,
-            expires_at: instant(EXPIRES_AT)?,
-            captured_at: instant(CAPTURED_AT)?,
-            captured: amounts("captured_")?,
+            id: item.parsed("payment_id", PaymentId::parse)?,
+            transaction_id: item.parsed("transaction_id", TransactionId::parse)?,
+            payer: item.parsed("payer", Account::parse)?,
+            merchant: item.parsed("merchant_id", MerchantId::parse)?,
+            total: item.opt_amount("total", asset)?.ok_or_else(|| ItemError::invalid("total"))?,
+            scale: item.opt_int(SCALE)?,
+            authorized: item.by_asset("authorized_", Item::amount)?,
+            expires_at: item.opt_timestamp(EXPIRES_AT)?,
+            captured_at: item.opt_timestamp(CAPTURED_AT)?,
+            captured: item.by_asset("captured_", Item::amount)?,
             refundable,
-            points_earned: amount("points_earned", Asset::Point)?,
-            points_taken_back: Balance::from_stored(Asset::Point, read::number(item, "points_taken_back")?)
-                .map_err(|_| wrong("points_taken_back"))?,
-            co2_rate: Rate::from_stored(read::number(item, "co2_rate")?).map_err(|_| wrong("co2_rate"))?,
-            co2: Co2Kg::from_stored(read::number(item, "co2")?).map_err(|_| wrong("co2"))?,
-            state: PaymentState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            memo: read::opt_string(item, "memo")?,
+            points_earned: item.opt_amount("points_earned", Asset::Point)?,
+            points_taken_back: item.balance("points_taken_back", Asset::Point)?,
+            co2_rate: item.rate("co2_rate")?,
+            co2: item.parsed_number("co2", Co2Kg::from_stored)?,
+            state: item.named("state", PaymentState::parse)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            memo: item.opt_string("memo")?,
         })
     }
 }

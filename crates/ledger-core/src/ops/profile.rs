@@ -2,7 +2,7 @@
 
 use super::audit::Act;
 use super::{Context, PlanRefusal};
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms::{Patch, patch_text};
 use crate::ids::{Actor, CustomerId, Tenant};
@@ -95,10 +95,10 @@ impl WalletView {
     /// # Errors
     /// [`ItemError`] if they do not look as we write them.
     pub fn read(profile: &Item, balances: &[Item]) -> Result<Self, ItemError> {
-        let assets = balances.iter().map(|item| {
-            read::parsed(item, attr::SK, |key| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default()))
-        });
-        Ok(Self { accounts: read::int(profile, "accounts")?, assets: assets.collect::<Result<_, _>>()? })
+        let assets = balances
+            .iter()
+            .map(|item| item.parsed(attr::SK, |key| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default())));
+        Ok(Self { accounts: profile.int("accounts")?, assets: assets.collect::<Result<_, _>>()? })
     }
 }
 

@@ -4,7 +4,7 @@
 use super::audit::Act;
 use super::profile::Status;
 use super::{Context, PlanRefusal};
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, MerchantId, Tenant, TerminalId};
@@ -71,14 +71,13 @@ impl TerminalRecord {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
         Ok(Self {
-            id: read::parsed(item, "terminal_id", TerminalId::parse)?,
-            merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
-            status: Status::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
-            epoch: u32::try_from(read::int(item, "epoch")?).map_err(|_| wrong("epoch"))?,
-            public_key: read::opt_string(item, "public_key")?,
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            id: item.parsed("terminal_id", TerminalId::parse)?,
+            merchant: item.parsed("merchant_id", MerchantId::parse)?,
+            status: item.named("state", Status::parse)?,
+            epoch: item.int("epoch")?,
+            public_key: item.opt_string("public_key")?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
         })
     }
 }
@@ -116,8 +115,8 @@ impl EnrolmentCode {
     /// # Errors
     /// [`ItemError`] if the slot does not look as we write it.
     pub fn was_answered(&self, slot: &Item, record: &TerminalRecord, public_key: &str) -> Result<bool, ItemError> {
-        Ok(read::opt_text(slot, "token_hash")? == Some(&self.hash())
-            && read::opt_text(slot, "state")? == Some("used")
+        Ok(slot.opt_text("token_hash")? == Some(&self.hash())
+            && slot.opt_text("state")? == Some("used")
             && record.public_key.as_deref() == Some(public_key))
     }
 

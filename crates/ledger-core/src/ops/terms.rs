@@ -1,9 +1,9 @@
 //! What a tenant and a merchant have agreed: read from their records through a cache.
 
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::MerchantId;
 use crate::keys::Shards;
-use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use crate::money::{Amount, Asset, AssetSpec, Rate};
 use crate::ops::settlement::SettlementTerms;
 use crate::rate::RequestRate;
 use std::collections::BTreeMap;
@@ -145,6 +145,10 @@ impl SpentPoints {
             Self::Forgive => "forgive",
         }
     }
+
+    fn parse(name: &str) -> Option<Self> {
+        [Self::Deduct, Self::Forgive].into_iter().find(|policy| policy.name() == name)
+    }
 }
 
 impl TenantTerms {
@@ -171,35 +175,31 @@ impl TenantTerms {
     /// # Errors
     /// [`ItemError`] if it does not look as [`TenantTerms::item`] writes it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let rate = |attribute: &str| Rate::from_stored(read::number(item, attribute)?).map_err(|_| wrong(attribute));
         let mut assets = BTreeMap::new();
-        for (name, terms) in read::map(item, "assets")? {
+        for (name, terms) in item.map("assets")? {
             let Value::M(terms) = terms else {
-                return Err(wrong("assets"));
+                return Err(ItemError::invalid("assets"));
             };
-            let asset = Asset::parse(name).map_err(|_| wrong("assets"))?;
+            let asset = Asset::parse(name).map_err(|_| ItemError::invalid("assets"))?;
             assets.insert(asset.clone(), AssetTerms::read(asset, terms)?);
         }
         Ok(Self {
-            key_phase: KeyPhase::parse(read::text(item, "key_phase")?).ok_or_else(|| wrong("key_phase"))?,
+            key_phase: item.named("key_phase", KeyPhase::parse)?,
             assets,
             co2: Co2Terms {
-                rate: rate("co2_rate")?,
-                source: read::text(item, "co2_source")?.to_owned(),
-                version: read::text(item, "co2_version")?.to_owned(),
+                rate: item.rate("co2_rate")?,
+                source: item.string("co2_source")?,
+                version: item.string("co2_version")?,
             },
-            points_rate: rate("points_rate")?,
-            card_cap: stored_amount(Asset::Ecopay, read::number(item, "card_cap")?).ok_or_else(|| wrong("card_cap"))?,
-            card_bonus_rate: rate("card_bonus_rate")?,
-            spent_points: read::parsed(item, "spent_points", |name| {
-                [SpentPoints::Deduct, SpentPoints::Forgive].into_iter().find(|policy| policy.name() == name).ok_or(())
-            })?,
-            due_shards: shards(item, "due_shards")?,
-            topup: read::opt_map(item, "topup")?.map(TopupTerms::read).transpose()?,
-            requests_per_second: item.get(REQUESTS).map(|_| request_rate(item)).transpose()?,
-            hold_hours: item.get(HOLD).map(|_| hold_hours(item)).transpose()?,
-            settlement: read::opt_map(item, "settlement")?.map(SettlementTerms::read).transpose()?,
+            points_rate: item.rate("points_rate")?,
+            card_cap: item.amount("card_cap", Asset::Ecopay)?,
+            card_bonus_rate: item.rate("card_bonus_rate")?,
+            spent_points: item.named("spent_points", SpentPoints::parse)?,
+            due_shards: item.checked_int("due_shards", Shards::new)?,
+            topup: item.opt_map("topup")?.map(TopupTerms::read).transpose()?,
+            requests_per_second: item.opt_checked_int(REQUESTS, RequestRate::new)?,
+            hold_hours: item.opt_checked_int(HOLD, HoldHours::new)?,
+            settlement: item.opt_map("settlement")?.map(SettlementTerms::read).transpose()?,
         })
     }
 
@@ -237,12 +237,8 @@ impl TenantTerms {
 
 impl TopupTerms {
     fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let seconds = u64::try_from(read::int(item, "abandoned_after_s")?).map_err(|_| wrong("abandoned_after_s"))?;
-        Ok(Self {
-            points_rate: Rate::from_stored(read::number(item, "points_rate")?).map_err(|_| wrong("points_rate"))?,
-            abandoned_after: Duration::from_secs(seconds),
-        })
+        let seconds = item.int("abandoned_after_s")?;
+        Ok(Self { points_rate: item.rate("points_rate")?, abandoned_after: Duration::from_secs(seconds) })
     }
 
     pub(super) fn item(&self) -> Item {
@@ -256,20 +252,18 @@ impl TopupTerms {
 
 impl AssetTerms {
     fn read(asset: Asset, item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
         let spec = match asset {
             Asset::Ecopay => AssetSpec::ECOPAY,
             Asset::Point => AssetSpec::POINT,
             Asset::Jcredit => AssetSpec::JCREDIT,
-            Asset::Regional(key) => u32::try_from(read::int(item, "scale")?)
-                .ok()
-                .and_then(|scale| AssetSpec::regional(key, scale))
-                .ok_or_else(|| wrong("scale"))?,
+            Asset::Regional(key) => item.checked_int("scale", |scale| AssetSpec::regional(key, scale))?,
         };
-        let cap = read::opt_number(item, "cap")?;
-        let cap = cap.map(|cap| stored_amount(spec.asset().clone(), cap).ok_or_else(|| wrong("cap")));
-        let flag = |name: &str| Ok::<_, ItemError>(read::opt_flag(item, name)? == Some(true));
-        Ok(Self { cap: cap.transpose()?, transferable: flag("transferable")?, spendable: flag("spendable")?, spec })
+        Ok(Self {
+            cap: item.opt_amount("cap", spec.asset().clone())?,
+            transferable: item.flag("transferable")?,
+            spendable: item.flag("spendable")?,
+            spec,
+        })
     }
 
     fn item(&self) -> Item {
@@ -305,29 +299,10 @@ impl MerchantTerms {
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
-            id: read::parsed(item, "merchant_id", MerchantId::parse)?,
-            name: read::text(item, "name")?.to_owned(),
-            open: read::text(item, "status")? == "active",
-            shards: shards(item, "shards")?,
+            id: item.parsed("merchant_id", MerchantId::parse)?,
+            name: item.string("name")?,
+            open: item.text("status")? == "active",
+            shards: item.checked_int("shards", Shards::new)?,
         })
     }
-}
-
-pub(super) fn stored_amount(asset: Asset, number: &str) -> Option<Amount> {
-    Balance::from_stored(asset, number).ok()?.as_amount()
-}
-
-fn request_rate(item: &Item) -> Result<RequestRate, ItemError> {
-    u32::try_from(read::int(item, REQUESTS)?)
-        .ok()
-        .and_then(RequestRate::new)
-        .ok_or_else(|| ItemError::invalid(REQUESTS))
-}
-
-fn hold_hours(item: &Item) -> Result<HoldHours, ItemError> {
-    u32::try_from(read::int(item, HOLD)?).ok().and_then(HoldHours::new).ok_or_else(|| ItemError::invalid(HOLD))
-}
-
-pub(super) fn shards(item: &Item, attribute: &str) -> Result<Shards, ItemError> {
-    u32::try_from(read::int(item, attribute)?).ok().and_then(Shards::new).ok_or_else(|| ItemError::invalid(attribute))
 }

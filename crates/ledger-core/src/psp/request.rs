@@ -2,7 +2,7 @@
 //! what the request is for, never from who sends it or how often.
 
 use super::object::{PspId, tag};
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::{MerchantId, RefundId, SettlementId, Tenant, TopupId};
 use crate::money::Amount;
 use std::fmt;
@@ -26,9 +26,9 @@ impl PspTerms {
     /// [`ItemError`] if they do not look as [`PspTerms::item`] writes them.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
-            ledger: read::text(item, "ledger")?.to_owned(),
-            livemode: read::opt_flag(item, "livemode")? == Some(true),
-            account: read::opt_string(item, "account")?,
+            ledger: item.string("ledger")?,
+            livemode: item.flag("livemode")?,
+            account: item.opt_string("account")?,
         })
     }
 

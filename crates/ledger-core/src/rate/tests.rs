@@ -2,7 +2,7 @@
 //! the budget, whatever the order in which they come.
 
 use super::*;
-use crate::dynamo::{Item, read};
+use crate::dynamo::{Attributes, Item};
 use crate::transaction::RenderedAction;
 
 fn at(text: &str) -> Timestamp {
@@ -103,7 +103,7 @@ fn leased(item: Option<&Item>, rate: RequestRate, window: RateWindow) -> Option<
     }
     let rendered = action.render().unwrap();
     assert_eq!(rendered.action, RenderedAction::Update(key(window), "ADD #leased :chunk SET #ttl = :ttl".to_owned()));
-    let before = item.map_or(0, |item| read::int(item, "leased").unwrap());
+    let before = item.map_or(0, |item| item.int::<i64>("leased").unwrap());
     let Some(Value::N(chunk)) = rendered.values.get(":chunk") else { panic!("a number") };
     Some(Item::from([("leased".to_owned(), Value::int(before.saturating_add(chunk.parse().unwrap())))]))
 }
@@ -151,7 +151,7 @@ fn environments_never_get_more_than_the_budget() {
                 }
             }
         }
-        let sum = item.as_ref().map_or(0, |item| read::int(item, "leased").unwrap());
+        let sum = item.as_ref().map_or(0, |item| item.int::<i64>("leased").unwrap());
         assert_eq!(sum, i64::from(leases * rate.chunk()));
         assert!(sum <= rate.budget().into() && leases <= CHUNKS_MAX, "round {round}: {sum} of {rate:?}");
         let free = u32::try_from(environments.len()).unwrap() * rate.free();

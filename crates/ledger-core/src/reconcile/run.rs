@@ -6,7 +6,7 @@ mod found;
 pub use found::FoundBreak;
 
 use super::{BreakKind, Finding};
-use crate::dynamo::{Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, FindingId, RunId, StaffId, Tenant, TransactionId};
 use crate::keys::{self, Work, attr};
@@ -152,32 +152,27 @@ impl Run {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let instant = |name: &str| read::opt_parsed(item, name, Timestamp::parse);
-        let count = |name: &str| Ok(read::opt_int(item, name)?.unwrap_or_default());
-        let mut breaks = BTreeMap::new();
-        for (name, value) in read::opt_map(item, "breaks")?.into_iter().flatten() {
-            let kind = BreakKind::parse(name).ok_or_else(|| wrong("breaks"))?;
-            let Value::N(number) = value else { return Err(wrong("breaks")) };
-            breaks.insert(kind, number.parse().map_err(|_| wrong("breaks"))?);
-        }
+        let breaks = item.numbers("breaks", |kind, number| {
+            let kind = BreakKind::parse(kind).ok_or_else(|| ItemError::invalid("breaks"))?;
+            Ok((kind, number.parse().map_err(|_| ItemError::invalid("breaks"))?))
+        })?;
         Ok(Self {
-            id: read::parsed(item, "run_id", RunId::parse)?,
-            state: RunState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
-            requested_by: read::opt_parsed(item, "requested_by", StaffId::parse)?,
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            id: item.parsed("run_id", RunId::parse)?,
+            state: item.named("state", RunState::parse)?,
+            requested_by: item.opt_parsed("requested_by", StaffId::parse)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
             holder: Holder::read(item)?,
-            began_at: instant("began_at")?,
-            finished_at: instant("finished_at")?,
+            began_at: item.opt_timestamp("began_at")?,
+            finished_at: item.opt_timestamp("finished_at")?,
             tally: Tally {
-                items: count("items")?,
-                units: count("units")?,
-                suspects: count("suspects")?,
+                items: item.opt_int("items")?.unwrap_or_default(),
+                units: item.opt_int("units")?.unwrap_or_default(),
+                suspects: item.opt_int("suspects")?.unwrap_or_default(),
                 breaks,
-                unsettled: count("unsettled")?,
-                stored: count("stored")?,
-                provider: read::opt_string(item, "provider")?.unwrap_or_default(),
-                file: read::opt_string(item, "file")?,
+                unsettled: item.opt_int("unsettled")?.unwrap_or_default(),
+                stored: item.opt_int("stored")?.unwrap_or_default(),
+                provider: item.opt_string("provider")?.unwrap_or_default(),
+                file: item.opt_string("file")?,
             },
         })
     }

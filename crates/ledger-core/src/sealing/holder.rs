@@ -2,7 +2,7 @@
 //! token writes nothing.
 
 use super::segment::{Link, Sealable, SealedDay, Segment};
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, attr};
@@ -67,9 +67,9 @@ impl Sealing {
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             holder: Holder::read(item)?,
-            segments: read::int(item, "segments")?,
-            last: read::opt_map(item, "last")?.map(Link::read).transpose()?,
-            acts_until: read::parsed(item, "acts_until", Timestamp::parse)?,
+            segments: item.int("segments")?,
+            last: item.opt_map("last")?.map(Link::read).transpose()?,
+            acts_until: item.timestamp("acts_until")?,
         })
     }
 }

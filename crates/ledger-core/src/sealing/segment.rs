@@ -1,7 +1,7 @@
 //! Segments of the chain, the links between them, and the records that they list.
 
 use super::canonical;
-use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, Key, attr};
@@ -66,7 +66,7 @@ pub fn is_sealed(item: &Item) -> bool {
 /// # Errors
 /// [`ItemError`] if the stamp is no string.
 pub fn segment_of(item: &Item) -> Result<Option<&str>, ItemError> {
-    read::opt_text(item, STAMP)
+    item.opt_text(STAMP)
 }
 
 /// Removes the marks of records that have been sealed: a late publication may have put one back.
@@ -98,12 +98,7 @@ impl Link {
     }
 
     pub(super) fn read(item: &Item) -> Result<Self, ItemError> {
-        let number = u32::try_from(read::int(item, "number")?);
-        Ok(Self {
-            day: read::parsed(item, "day", UtcDay::parse)?,
-            number: number.map_err(|_| ItemError::invalid("number"))?,
-            hash: read::text(item, HASH)?.to_owned(),
-        })
+        Ok(Self { day: item.parsed("day", UtcDay::parse)?, number: item.int("number")?, hash: item.string(HASH)? })
     }
 }
 
@@ -120,12 +115,12 @@ impl Sealable {
     /// # Errors
     /// [`ItemError`] if nobody can tell of which day it is.
     pub fn read(tenant: &Tenant, item: &Item) -> Result<Option<Self>, ItemError> {
-        let key = Key::stored(tenant, read::text(item, attr::PK)?, read::text(item, attr::SK)?);
+        let key = Key::stored(tenant, item.text(attr::PK)?, item.text(attr::SK)?);
         let Some(key) = key.filter(|key| key.recorded().is_some()) else { return Ok(None) };
         if is_sealed(item) {
             return Ok(None);
         }
-        let at = match read::opt_parsed(item, attr::CREATED_AT, Timestamp::parse)? {
+        let at = match item.opt_timestamp(attr::CREATED_AT)? {
             Some(written) => written,
             None => key.born().ok_or_else(|| ItemError::missing(attr::CREATED_AT))?,
         };
@@ -177,21 +172,19 @@ impl Segment {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(tenant: &Tenant, item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let record = |value: &Value| {
-            let Value::M(map) = value else { return Err(wrong("records")) };
-            let key = Key::stored(tenant, read::text(map, "pk")?, read::text(map, "sk")?);
-            Ok((key.ok_or_else(|| wrong("records"))?, read::text(map, HASH)?.to_owned()))
+        let record = |map: &Item| {
+            let key = Key::stored(tenant, map.text("pk")?, map.text("sk")?);
+            Ok((key.ok_or_else(|| ItemError::invalid("records"))?, map.string(HASH)?))
         };
         let segment = Self {
             link: Link::read(item)?,
-            after: read::opt_map(item, "after")?.map(Link::read).transpose()?,
-            sealed_at: read::parsed(item, "sealed_at", Timestamp::parse)?,
-            records: read::list(item, "records")?.iter().map(record).collect::<Result<_, _>>()?,
+            after: item.opt_map("after")?.map(Link::read).transpose()?,
+            sealed_at: item.timestamp("sealed_at")?,
+            records: item.maps("records", record)?,
         };
         let key = keys::seal(tenant, segment.link.day, segment.link.number);
-        if read::text(item, attr::PK)? != key.pk() || read::text(item, attr::SK)? != key.sk() {
-            return Err(wrong(attr::SK));
+        if item.text(attr::PK)? != key.pk() || item.text(attr::SK)? != key.sk() {
+            return Err(ItemError::invalid(attr::SK));
         }
         Ok(segment)
     }
@@ -237,8 +230,6 @@ impl SealedDay {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let records = u32::try_from(read::int(item, "records")?);
-        let records = records.map_err(|_| ItemError::invalid("records"))?;
-        Ok(Self { last: Link::read(item)?, records })
+        Ok(Self { last: Link::read(item)?, records: item.int("records")? })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::segment::STAMP;
 use super::*;
-use crate::dynamo::{Item, Value};
+use crate::dynamo::{Attributes, Item, Value};
 use crate::ids::Tenant;
 use crate::keys::{self, Key, attr};
 use crate::lease::Holder;
@@ -43,7 +43,7 @@ fn record(number: u32, day: u32) -> Item {
 }
 
 fn key_of(item: &Item) -> Key {
-    let text = |name: &str| crate::dynamo::read::text(item, name).unwrap();
+    let text = |name: &str| item.text(name).unwrap();
     Key::stored(&tenant(), text(attr::PK), text(attr::SK)).unwrap()
 }
 
@@ -177,7 +177,7 @@ fn a_day_that_goes_with_everything_in_it_shows() {
     let mut rows = whole.clone();
     rows.retain(|key, item| {
         let of_day = |text: &str| text.contains("2026-11-21");
-        !of_day(key.sk()) && !crate::dynamo::read::opt_text(item, STAMP).unwrap().is_some_and(of_day)
+        !of_day(key.sk()) && !item.opt_text(STAMP).unwrap().is_some_and(of_day)
     });
     assert_eq!(whole.len() - rows.len(), 6);
     let found = all(&rows);

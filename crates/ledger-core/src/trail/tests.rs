@@ -1,5 +1,5 @@
 use super::*;
-use crate::dynamo::{Condition, Update, read};
+use crate::dynamo::{Attributes, Condition, Update};
 use crate::ids::{CustomerId, TopupId, TransactionId};
 use crate::transaction::{Clause, MAX_ITEMS, RenderedAction};
 
@@ -65,8 +65,8 @@ fn every_state_that_is_written_is_told() {
     let item = last(&recorded);
     let states = [("claim", "FAILED_RETRY"), ("topup", "pending")];
     let states = states.map(|(of, state)| (of.to_owned(), Value::s(state)));
-    assert_eq!(read::opt_map(&item, "states").unwrap(), Some(&Item::from(states)));
-    assert_eq!(read::text(&item, attr::DUE_PK), Ok("demo#due#seal#0"));
+    assert_eq!(item.opt_map("states").unwrap(), Some(&Item::from(states)));
+    assert_eq!(item.text(attr::DUE_PK), Ok("demo#due#seal#0"));
     assert!(!item.contains_key(attr::TTL));
 }
 
@@ -78,9 +78,9 @@ fn beside_an_entry_only_what_it_does_not_say() {
     assert_eq!(whole.clone().recorded(record()).unwrap(), whole);
     let heard = record().heard(&[Heard::Refused("card_declined".to_owned()), Heard::Absent]);
     let item = last(&whole.recorded(heard).unwrap());
-    let heard = read::list(&item, "heard").unwrap();
+    let heard = item.list("heard").unwrap();
     let Some(Value::M(refused)) = heard.first() else { panic!("{heard:?}") };
-    assert_eq!((heard.len(), read::text(refused, "code")), (2, Ok("card_declined")));
+    assert_eq!((heard.len(), refused.text("code")), (2, Ok("card_declined")));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn why_it_turned_back_is_told() {
     let settlement = keys::audit(&tenant(), crate::ids::AuditId::parse(ID).unwrap());
     items.push(writing(Role::Settlement, settlement, Update::new().set("turned_back", "why", Value::s("kyc_refused"))));
     let item = last(&Transaction::unkeyed(items).unwrap().recorded(record()).unwrap());
-    assert_eq!(read::text(&item, "why"), Ok("kyc_refused"));
+    assert_eq!(item.text("why"), Ok("kyc_refused"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! An operation in flight as it stands in the table: the marker that takes its key, and reading it back.
 
 use super::{Flight, Parked, Phase};
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::idempotency::marker::read_fingerprint;
 use crate::idempotency::{Claim, IdempotencyKey};
@@ -9,7 +9,6 @@ use crate::ids::{Principal, Tenant, TopupId, parse_uuid};
 use crate::keys::{self, Shards, Work, attr};
 use crate::operation::Operation;
 use crate::psp::{PspRequest, Step};
-use crate::time::Timestamp;
 use crate::transaction::{JournalLink, Role, TransactItem};
 
 impl Flight {
@@ -52,38 +51,31 @@ impl Flight {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let count = |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| wrong(name));
-        let at = |name: &str| read::parsed(item, name, Timestamp::parse);
-        let named = |name: &str| read::text(item, name);
-        let (tenant, _) = named(attr::PK)?.split_once('#').ok_or_else(|| wrong(attr::PK))?;
+        let (tenant, _) = item.text(attr::PK)?.split_once('#').ok_or_else(|| ItemError::invalid(attr::PK))?;
         Ok(Self {
-            tenant: Tenant::parse(tenant).map_err(|_| wrong(attr::PK))?,
-            principal: read::parsed(item, "principal", Principal::parse)?,
-            operation: Operation::parse(named("operation")?).ok_or_else(|| wrong("operation"))?,
-            key: read::parsed(item, "idempotency_key", IdempotencyKey::parse)?,
+            tenant: Tenant::parse(tenant).map_err(|_| ItemError::invalid(attr::PK))?,
+            principal: item.parsed("principal", Principal::parse)?,
+            operation: item.named("operation", Operation::parse)?,
+            key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
             fingerprint: read_fingerprint(item)?,
-            resource: read::parsed(item, "resource", parse_uuid)?,
-            topup: read::parsed(item, "topup_id", TopupId::parse)?,
+            resource: item.parsed("resource", parse_uuid)?,
+            topup: item.parsed("topup_id", TopupId::parse)?,
             request: PspRequest {
-                step: Step::parse(named("psp_step")?).ok_or_else(|| wrong("psp_step"))?,
-                path: named("psp_path")?.to_owned(),
-                body: named("psp_body")?.to_owned(),
-                account: read::opt_string(item, "psp_account")?,
+                step: item.named("psp_step", Step::parse)?,
+                path: item.string("psp_path")?,
+                body: item.string("psp_body")?,
+                account: item.opt_string("psp_account")?,
             },
-            phase: Phase::parse(named("state")?).ok_or_else(|| wrong("state"))?,
-            fence: count("fence")?,
-            lease_until: at("lease_until")?,
-            taken_at: at("taken_at")?,
-            epoch: count("epoch")?,
-            first_sent_at: at("first_sent_at")?,
-            attempts: count("attempts")?,
-            claimed_at: at("claimed_at")?,
-            parked: match read::opt_text(item, "parked")? {
-                Some(why) => Some(Parked::ALL.into_iter().find(|p| p.name() == why).ok_or_else(|| wrong("parked"))?),
-                None => None,
-            },
-            shards: Shards::new(count("shards")?).ok_or_else(|| wrong("shards"))?,
+            phase: item.named("state", Phase::parse)?,
+            fence: item.int("fence")?,
+            lease_until: item.timestamp("lease_until")?,
+            taken_at: item.timestamp("taken_at")?,
+            epoch: item.int("epoch")?,
+            first_sent_at: item.timestamp("first_sent_at")?,
+            attempts: item.int("attempts")?,
+            claimed_at: item.timestamp("claimed_at")?,
+            parked: item.opt_named("parked", |name| Parked::ALL.into_iter().find(|why| why.name() == name))?,
+            shards: item.checked_int("shards", Shards::new)?,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Where a tenant's next sweep over its merchants begins. A sweep has a bounded time; what it does not reach,
 //! the next one begins with. It decides nothing about money: two sweeps at once may both visit a merchant.
 
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, Tenant};
 use crate::keys::{self, attr};
@@ -15,10 +15,7 @@ const AFTER: &str = "after";
 /// # Errors
 /// [`ItemError`] if the item does not look as [`move_sweep`] writes it.
 pub fn sweep_after(item: Option<&Item>) -> Result<Option<MerchantId>, ItemError> {
-    match item {
-        Some(item) if item.contains_key(AFTER) => read::parsed(item, AFTER, MerchantId::parse).map(Some),
-        Some(_) | None => Ok(None),
-    }
+    item.map_or(Ok(None), |item| item.opt_parsed(AFTER, MerchantId::parse))
 }
 
 /// Moves the place where the next sweep begins, from where it was read. `None` if it does not change. Fails with

@@ -5,7 +5,7 @@ use super::destination::Destination;
 use super::record::{Settlement, SettlementState};
 use super::{resend, returned};
 use crate::account::TenantAccount;
-use crate::dynamo::{Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
@@ -90,12 +90,12 @@ impl Asked {
     pub fn read(wish: Wish, item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             wish,
-            id: read::parsed(item, wish.id_attribute(), PayoutRequestId::parse)?,
-            merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
-            settlement: read::parsed(item, "settlement_id", SettlementId::parse)?,
-            requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
-            state: read::text(item, "state")?.to_owned(),
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            id: item.parsed(wish.id_attribute(), PayoutRequestId::parse)?,
+            merchant: item.parsed("merchant_id", MerchantId::parse)?,
+            settlement: item.parsed("settlement_id", SettlementId::parse)?,
+            requested_by: item.parsed("requested_by", StaffId::parse)?,
+            state: item.string("state")?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
         })
     }
 

@@ -4,7 +4,7 @@
 
 use super::record::{Settlement, came_back_attribute, refunded_attribute, taken_attribute};
 use super::returned::RETURNED_ID;
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, PaymentId, RefundId, SettlementId, Tenant};
 use crate::keys::{self, Key, Work, attr};
@@ -43,9 +43,9 @@ impl Settleable {
     /// # Errors
     /// [`ItemError`] if it is none.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let payment = || read::parsed(item, "payment_id", PaymentId::parse);
-        let returned = read::opt_parsed(item, RETURNED_ID, SettlementId::parse)?;
-        let source = match (returned, read::opt_parsed(item, "refund_id", RefundId::parse)?) {
+        let payment = || item.parsed("payment_id", PaymentId::parse);
+        let returned = item.opt_parsed(RETURNED_ID, SettlementId::parse)?;
+        let source = match (returned, item.opt_parsed("refund_id", RefundId::parse)?) {
             (Some(settlement), _) => Source::Returned(settlement),
             (None, Some(refund)) => Source::Refund(payment()?, refund),
             (None, None) => Source::Payment(payment()?),
@@ -182,11 +182,7 @@ pub fn give_back(
 /// # Errors
 /// [`ItemError`] if it does not look as we write it.
 pub fn read_batch(item: &Item) -> Result<Vec<Settleable>, ItemError> {
-    let record = |value: &Value| match value {
-        Value::M(record) => Settleable::read(record),
-        Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => Err(ItemError::invalid("records")),
-    };
-    read::list(item, "records")?.iter().map(record).collect()
+    item.maps("records", Settleable::read)
 }
 
 /// The totals with records more, or less.

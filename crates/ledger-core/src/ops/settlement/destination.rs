@@ -1,7 +1,7 @@
 //! Where a merchant is paid.
 
 use crate::bank::BankAccount;
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::psp::PspId;
 
 /// Where a merchant is paid.
@@ -22,10 +22,10 @@ impl Destination {
     /// # Errors
     /// [`ItemError`] if it does not look as [`Destination::item`] writes it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        match read::text(item, "kind")? {
+        match item.text("kind")? {
             "bank" => BankAccount::read(item).map(Self::Bank),
             "stripe" => {
-                let external_account = read::parsed(item, "external_account", |id| PspId::parse(id).ok_or(()))?;
+                let external_account = item.named("external_account", PspId::parse)?;
                 Ok(Self::Stripe { external_account })
             }
             _ => Err(ItemError::invalid("kind")),

@@ -2,7 +2,7 @@
 //! the yen by itself, in the merchant's favour.
 
 use crate::bank::Sender;
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::money::{Amount, AssetSpec, Balance, MoneyError, Rate};
 
 /// What a tenant has agreed with its merchants.
@@ -69,12 +69,10 @@ impl SettlementTerms {
     /// # Errors
     /// [`ItemError`] if they do not look as [`SettlementTerms::item`] writes them.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let rate = |name: &str| Rate::from_stored(read::number(item, name)?).map_err(|_| wrong(name));
         Ok(Self {
-            fee_rate: rate("fee_rate")?,
-            tax_rate: rate("tax_rate")?,
-            sender: read::opt_map(item, "sender")?.map(Sender::read).transpose()?,
+            fee_rate: item.rate("fee_rate")?,
+            tax_rate: item.rate("tax_rate")?,
+            sender: item.opt_map("sender")?.map(Sender::read).transpose()?,
         })
     }
 

@@ -3,7 +3,7 @@
 use super::destination::Destination;
 use super::fees::SettlementTerms;
 use super::record::{AssetTotals, Settlement, SettlementState, quantities, quantities_value};
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, MerchantId, SettlementId, StaffId, Tenant};
 use crate::keys::{self, attr};
@@ -51,7 +51,7 @@ impl Settling {
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
         let Some(item) = item else { return Ok(Self::default()) };
-        let open = read::opt_parsed(item, "open", SettlementId::parse)?;
+        let open = item.opt_parsed("open", SettlementId::parse)?;
         Ok(Self { open, carry: quantities(item, "carry")? })
     }
 }

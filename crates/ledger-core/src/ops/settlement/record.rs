@@ -4,12 +4,11 @@ use super::destination::Destination;
 use super::fees::SettlementTerms;
 use super::resend::{self, RESEND_ID, RESENT_AT};
 use super::sending::Sending;
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
 use crate::keys::{self, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
-use crate::ops::terms::{shards, stored_amount};
 use crate::psp::PspTerms;
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Role, TransactItem};
@@ -198,6 +197,10 @@ impl TurnedBack {
             Self::StepFailed => "step_failed",
         }
     }
+
+    fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
 }
 
 impl AssetTotals {
@@ -227,50 +230,36 @@ impl Settlement {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let map = |name: &str| read::map(item, name);
-        let count = |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| wrong(name));
-        let yen = |name: &str| match read::opt_number(item, name)? {
-            Some("0") | None => Ok(None),
-            Some(number) => stored_amount(Asset::Ecopay, number).map(Some).ok_or_else(|| wrong(name)),
-        };
-        let instant = |name: &str| read::opt_parsed(item, name, Timestamp::parse);
-        let back = read::opt_text(item, "turned_back")?;
         Ok(Self {
-            id: read::parsed(item, "settlement_id", SettlementId::parse)?,
-            merchant: read::parsed(item, "merchant_id", MerchantId::parse)?,
-            state: SettlementState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
-            turned_back: match back {
-                Some(name) => {
-                    Some(TurnedBack::ALL.into_iter().find(|b| b.name() == name).ok_or_else(|| wrong("turned_back"))?)
-                }
-                None => None,
-            },
-            stuck_at: instant("stuck_at")?,
-            requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            pay_on: read::parsed(item, "pay_on", BusinessDate::parse)?,
-            destination: Destination::read(map("destination")?)?,
-            terms: SettlementTerms::read(map("terms")?)?,
-            psp: read::opt_map(item, "psp")?.map(PspTerms::read).transpose()?,
-            records: count("records")?,
-            batches: count("batches")?,
+            id: item.parsed("settlement_id", SettlementId::parse)?,
+            merchant: item.parsed("merchant_id", MerchantId::parse)?,
+            state: item.named("state", SettlementState::parse)?,
+            turned_back: item.opt_named("turned_back", TurnedBack::parse)?,
+            stuck_at: item.opt_timestamp("stuck_at")?,
+            requested_by: item.parsed("requested_by", StaffId::parse)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            pay_on: item.parsed("pay_on", BusinessDate::parse)?,
+            destination: Destination::read(item.map("destination")?)?,
+            terms: SettlementTerms::read(item.map("terms")?)?,
+            psp: item.opt_map("psp")?.map(PspTerms::read).transpose()?,
+            records: item.int("records")?,
+            batches: item.int("batches")?,
             totals: totals(item)?,
             put_aside: quantities(item, "put_aside")?,
-            held_at: instant("held_at")?,
-            net: yen("net")?,
-            fee: yen("fee")?,
-            tax: yen("tax")?,
-            payable: yen("payable")?,
+            held_at: item.opt_timestamp("held_at")?,
+            net: yen(item, "net")?,
+            fee: yen(item, "fee")?,
+            tax: yen(item, "tax")?,
+            payable: yen(item, "payable")?,
             sending: Sending::read(item)?,
-            paid_at: instant("paid_at")?,
-            payout_reference: read::opt_string(item, "payout_reference")?,
-            returned_at: instant("returned_at")?,
-            resend: read::opt_parsed(item, RESEND_ID, PayoutRequestId::parse)?,
-            resent_at: instant(RESENT_AT)?,
-            runs: count("runs")?,
-            shards: shards(item, "shards")?,
-            due_shards: shards(item, "due_shards")?,
+            paid_at: item.opt_timestamp("paid_at")?,
+            payout_reference: item.opt_string("payout_reference")?,
+            returned_at: item.opt_timestamp("returned_at")?,
+            resend: item.opt_parsed(RESEND_ID, PayoutRequestId::parse)?,
+            resent_at: item.opt_timestamp(RESENT_AT)?,
+            runs: item.int("runs")?,
+            shards: item.checked_int("shards", Shards::new)?,
+            due_shards: item.checked_int("due_shards", Shards::new)?,
         })
     }
 
@@ -364,7 +353,6 @@ const TOTALS: [(&str, Sum); 3] = [
 ];
 
 fn totals(item: &Item) -> Result<BTreeMap<Asset, AssetTotals>, ItemError> {
-    let wrong = |attribute: &str| ItemError::invalid(attribute);
     let mut totals = BTreeMap::<Asset, AssetTotals>::new();
     for (asset, carried) in quantities(item, "carried_in")? {
         totals.entry(asset.clone()).or_insert_with(|| AssetTotals::zero(&asset)).carried_in = carried;
@@ -372,8 +360,8 @@ fn totals(item: &Item) -> Result<BTreeMap<Asset, AssetTotals>, ItemError> {
     for (name, value) in item {
         let found = TOTALS.into_iter().find_map(|(prefix, part)| Some((part, name.strip_prefix(prefix)?)));
         let Some((part, suffix)) = found else { continue };
-        let asset = Asset::from_attribute_suffix(suffix).map_err(|_| wrong(name))?;
-        let sum = number(&asset, value).ok_or_else(|| wrong(name))?;
+        let asset = Asset::from_attribute_suffix(suffix).map_err(|_| ItemError::invalid(name))?;
+        let sum = number(&asset, value).ok_or_else(|| ItemError::invalid(name))?;
         let of_asset = totals.entry(asset.clone()).or_insert_with(|| AssetTotals::zero(&asset));
         *part(of_asset) = sum;
     }
@@ -387,15 +375,18 @@ fn number(asset: &Asset, value: &Value) -> Option<Balance> {
     }
 }
 
+/// Yen that a settlement comes to; `None` if they are zero or not yet computed.
+fn yen(item: &Item, name: &str) -> Result<Option<Amount>, ItemError> {
+    if item.opt_number(name)? == Some("0") { Ok(None) } else { item.opt_amount(name, Asset::Ecopay) }
+}
+
 /// A map of quantities by asset; an empty one if the attribute is not there.
 pub(super) fn quantities(item: &Item, name: &str) -> Result<BTreeMap<Asset, Balance>, ItemError> {
-    let wrong = || ItemError::invalid(name);
-    let Some(map) = read::opt_map(item, name)? else { return Ok(BTreeMap::new()) };
-    let quantity = |(asset, value): (&String, &Value)| {
-        let asset = Asset::parse(asset).map_err(|_| wrong())?;
-        Ok((asset.clone(), number(&asset, value).ok_or_else(wrong)?))
-    };
-    map.iter().map(quantity).collect()
+    item.numbers(name, |asset, number| {
+        let asset = Asset::parse(asset).map_err(|_| ItemError::invalid(name))?;
+        let quantity = Balance::from_stored(asset.clone(), number).map_err(|_| ItemError::invalid(name))?;
+        Ok((asset, quantity))
+    })
 }
 
 /// Quantities as they are stored; what is nothing is left out.

@@ -5,7 +5,7 @@
 
 use super::destination::Destination;
 use super::record::Settlement;
-use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::idempotency::RESEND_WITHIN;
 use crate::ids::Tenant;
@@ -43,16 +43,15 @@ impl Sending {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub(super) fn read(item: &Item) -> Result<Option<Self>, ItemError> {
-        if read::opt_number(item, "payout_epoch")?.is_none() || read::opt_text(item, "paying_at")?.is_none() {
+        if item.opt_number("payout_epoch")?.is_none() || item.opt_text("paying_at")?.is_none() {
             return Ok(None);
         }
-        let count = |name: &str| u32::try_from(read::int(item, name)?).map_err(|_| ItemError::invalid(name));
         Ok(Some(Self {
-            since: read::parsed(item, "paying_at", Timestamp::parse)?,
-            epoch: count("payout_epoch")?,
-            epoch_at: read::parsed(item, "payout_epoch_at", Timestamp::parse)?,
-            sends: count("payout_sends")?,
-            sent_at: read::opt_parsed(item, "payout_sent_at", Timestamp::parse)?,
+            since: item.timestamp("paying_at")?,
+            epoch: item.int("payout_epoch")?,
+            epoch_at: item.timestamp("payout_epoch_at")?,
+            sends: item.int("payout_sends")?,
+            sent_at: item.opt_timestamp("payout_sent_at")?,
         }))
     }
 

@@ -2,7 +2,7 @@ use super::record::SettlementState as S;
 use super::saga::{STEPS, WAIT};
 use super::*;
 use crate::bank::{AccountKind, BankAccount, BankParts, Sender, SenderParts};
-use crate::dynamo::{Item, Value, read};
+use crate::dynamo::{Attributes, Item, Value};
 use crate::ids::{MerchantId, SettlementId, StaffId, Tenant};
 use crate::keys::Shards;
 use crate::money::{Asset, Balance, Rate, RegionalKey};
@@ -99,12 +99,12 @@ fn postings(transaction: &Transaction) -> Vec<String> {
         RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => None,
     });
     let Some(Value::L(list)) = entry else { return Vec::new() };
-    let text = |item: &Item, name: &str| read::opt_text(item, name).unwrap().unwrap_or_default().to_owned();
+    let text = |item: &Item, name: &str| item.opt_text(name).unwrap().unwrap_or_default().to_owned();
     let line = |posting: &Value| {
         let Value::M(item) = posting else { return String::new() };
         let account = text(item, "account");
         let account = account.split(':').next().unwrap();
-        let delta = read::number(item, "delta").unwrap();
+        let delta = item.number("delta").unwrap();
         format!("{account} {} {} {delta}", text(item, "bucket"), text(item, "asset"))
     };
     list.iter().map(line).collect()

@@ -3,7 +3,7 @@
 use super::record::TopupRecord;
 use super::refund_record::TopupRefund;
 use super::{refused, seen};
-use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::idempotency::{Answer, Flight, Phase};
 use crate::ids::{Actor, Tenant};
@@ -72,13 +72,12 @@ impl KeptEvent {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
         Ok(Self {
-            id: EventId::parse(read::text(item, "event")?).ok_or_else(|| wrong("event"))?,
-            kind: read::text(item, "kind")?.to_owned(),
-            why: read::text(item, "why")?.to_owned(),
-            object: read::opt_string(item, "object")?,
-            received_at: read::parsed(item, "received_at", Timestamp::parse)?,
+            id: item.named("event", EventId::parse)?,
+            kind: item.string("kind")?,
+            why: item.string("why")?,
+            object: item.opt_string("object")?,
+            received_at: item.timestamp("received_at")?,
         })
     }
 }

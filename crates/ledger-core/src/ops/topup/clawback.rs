@@ -3,11 +3,11 @@
 //! rest is what it owes, and stands on the tenant's account `disputes`, never on a balance below zero. What comes back
 //! to the wallet pays that first (`ops/debt.rs`), so the order of such events does not matter.
 
-use super::record::{TopupRecord, psp_id};
+use super::record::TopupRecord;
 use super::route::{Effect, View};
 use super::seen;
 use crate::account::{Account, Posting, TenantAccount};
-use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Tenant, TransactionId};
@@ -16,7 +16,6 @@ use crate::money::{Amount, Asset, AssetSpec, Balance};
 use crate::operation::Operation;
 use crate::ops::debt;
 use crate::ops::earned::TakenBack;
-use crate::ops::terms::stored_amount;
 use crate::ops::{PlanRefusal, SeenBalance};
 use crate::psp::PspId;
 use crate::time::Timestamp;
@@ -121,25 +120,17 @@ impl Clawback {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let state = ClawbackState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?;
-        let maybe = |asset, name: &str| match read::opt_number(item, name)? {
-            Some(number) => stored_amount(asset, number).map(Some).ok_or_else(|| wrong(name)),
-            None => Ok(None),
-        };
+        let state = item.named("state", ClawbackState::parse)?;
         Ok(Self {
-            id: psp_id(item, "psp_id")?.ok_or_else(|| wrong("psp_id"))?,
-            amount: stored_amount(Asset::Ecopay, read::number(item, "amount")?).ok_or_else(|| wrong("amount"))?,
+            id: item.opt_named("psp_id", PspId::parse)?.ok_or_else(|| ItemError::invalid("psp_id"))?,
+            amount: item.amount("amount", Asset::Ecopay)?,
             state,
-            round: match item.get(ROUND) {
-                Some(_) => u32::try_from(read::int(item, ROUND)?).map_err(|_| wrong(ROUND))?,
-                None => state.first_round(),
-            },
-            lowered: maybe(Asset::Ecopay, LOWERED)?,
+            round: item.opt_int(ROUND)?.unwrap_or_else(|| state.first_round()),
+            lowered: item.opt_amount(LOWERED, Asset::Ecopay)?,
             points: ForPoints {
-                points: maybe(Asset::Point, POINTS)?,
-                kept: maybe(Asset::Ecopay, KEPT)?,
-                settled: maybe(Asset::Point, SETTLED)?,
+                points: item.opt_amount(POINTS, Asset::Point)?,
+                kept: item.opt_amount(KEPT, Asset::Ecopay)?,
+                settled: item.opt_amount(SETTLED, Asset::Point)?,
             },
         })
     }

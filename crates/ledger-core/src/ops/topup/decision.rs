@@ -7,7 +7,7 @@ use super::decision_effect::{self, Effect};
 use super::route::View;
 use super::seen;
 use crate::account::Account;
-use crate::dynamo::{Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::idempotency::{Answer, Flight, Phase};
@@ -95,14 +95,14 @@ impl TopupDecision {
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
-            id: read::parsed(item, "decision_id", DecisionId::parse)?,
-            topup: read::parsed(item, "topup_id", TopupId::parse)?,
-            refund: read::opt_parsed(item, "refund_id", RefundId::parse)?,
-            way: Way::parse(read::text(item, "way")?).ok_or_else(|| ItemError::invalid("way"))?,
-            object: read::opt_string(item, "object")?,
-            requested_by: read::parsed(item, "requested_by", StaffId::parse)?,
-            state: read::text(item, "state")?.to_owned(),
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
+            id: item.parsed("decision_id", DecisionId::parse)?,
+            topup: item.parsed("topup_id", TopupId::parse)?,
+            refund: item.opt_parsed("refund_id", RefundId::parse)?,
+            way: item.named("way", Way::parse)?,
+            object: item.opt_string("object")?,
+            requested_by: item.parsed("requested_by", StaffId::parse)?,
+            state: item.string("state")?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
         })
     }
 

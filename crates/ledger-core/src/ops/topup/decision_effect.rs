@@ -6,13 +6,13 @@ use super::refund_record::{RefundState, RefundStep, TopupRefund};
 use super::route::{self, Routed, View};
 use super::{refund, seen};
 use crate::account::{Account, Posting, TenantAccount};
-use crate::dynamo::{Condition, Item, ItemError, Update, Value, read};
+use crate::dynamo::{Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::idempotency::Phase;
 use crate::ids::Tenant;
 use crate::keys::{self, attr};
-use crate::money::{Amount, Asset, AssetSpec, Delta};
+use crate::money::{Amount, AssetSpec};
 use crate::ops::{Context, PlanRefusal};
 use crate::psp::{Fact, IntentStatus, PaymentIntent, PspMoney, PspRefund, RefundStatus};
 use crate::time::Timestamp;
@@ -323,13 +323,6 @@ fn unseen_decision(given_up: Option<&Amount>) -> Clause {
         Some(amount) => seen(GIVEN_UP, "seen_given_up", Value::N(amount.text())),
         None => Clause { condition: Condition::absent(GIVEN_UP), failure: Failure::StalePlan },
     }
-}
-
-/// A signed quantity of yen that an item has on `suspense`; absent if it has none.
-pub(super) fn on_suspense(item: &Item) -> Result<Option<Delta>, ItemError> {
-    let number = read::opt_number(item, SUSPENSE)?;
-    let delta = number.map(|number| Delta::from_stored(Asset::Ecopay, number));
-    delta.transpose().map_err(|_| ItemError::invalid(SUSPENSE))
 }
 
 fn invalid(why: &'static str) -> PlanRefusal {

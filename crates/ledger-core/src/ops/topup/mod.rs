@@ -25,17 +25,11 @@ pub use route::{Effect, Oddity, Routed, View};
 
 use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;
-use crate::idempotency::IdempotencyKey;
 use crate::transaction::Clause;
 
 /// The record is as it was read.
 fn seen(attribute: &'static str, name: &'static str, value: Value) -> Clause {
     Clause { condition: Condition::compare(attribute, Cmp::Eq, name, value), failure: Failure::StalePlan }
-}
-
-/// A record's key, as it was claimed.
-fn key_of(item: &crate::dynamo::Item) -> Result<IdempotencyKey, crate::dynamo::ItemError> {
-    crate::dynamo::read::parsed(item, "idempotency_key", IdempotencyKey::parse)
 }
 
 #[cfg(test)]

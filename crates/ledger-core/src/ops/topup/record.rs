@@ -1,15 +1,14 @@
 //! The `TOPUP` item: what was asked for, where it stands, and what of it may still be refunded.
 
-use super::{decision_effect, key_of};
+use super::decision_effect;
 use crate::account::Account;
-use crate::dynamo::{Item, ItemError, Update, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::idempotency::{Claim, IdempotencyKey};
 use crate::ids::{CustomerId, Principal, Tenant, TopupId};
 use crate::keys::{self, Key, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
 use crate::operation::Operation;
 use crate::ops::debt::ComingBack;
-use crate::ops::terms::{shards, stored_amount};
 use crate::psp::{PspId, PspKey, PspRequest, Step};
 use crate::time::Timestamp;
 use std::fmt;
@@ -140,39 +139,25 @@ impl TopupRecord {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let amount = |asset, name: &str| stored_amount(asset, read::number(item, name)?).ok_or_else(|| wrong(name));
-        let sum = |asset: Asset, name: &str| {
-            Balance::from_stored(asset, read::opt_number(item, name)?.unwrap_or("0")).map_err(|_| wrong(name))
-        };
         Ok(Self {
-            id: read::parsed(item, "topup_id", TopupId::parse)?,
-            customer: read::parsed(item, "customer_id", CustomerId::parse)?,
-            charge: amount(Asset::Ecopay, "charge")?,
-            points: match read::opt_number(item, "points")? {
-                Some(_) => Some(amount(Asset::Point, "points")?),
-                None => None,
-            },
-            state: TopupState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
-            intent: psp_id(item, "payment_intent")?,
-            livemode: read::opt_flag(item, "livemode")? == Some(true),
-            account: read::opt_string(item, "psp_account")?,
-            refundable: sum(Asset::Ecopay, "refundable")?,
-            points_taken_back: sum(Asset::Point, "points_taken_back")?,
-            owed: sum(Asset::Ecopay, "owed")?,
-            suspense: decision_effect::on_suspense(item)?,
-            given_up: match read::opt_number(item, decision_effect::GIVEN_UP)? {
-                Some(_) => Some(amount(Asset::Ecopay, decision_effect::GIVEN_UP)?),
-                None => None,
-            },
-            cancel_epoch: match read::opt_int(item, "cancel_epoch")? {
-                Some(epoch) => u32::try_from(epoch).map_err(|_| wrong("cancel_epoch"))?,
-                None => 1,
-            },
-            key: key_of(item)?,
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            expires_at: read::parsed(item, "expires_at", Timestamp::parse)?,
-            shards: shards(item, "shards")?,
+            id: item.parsed("topup_id", TopupId::parse)?,
+            customer: item.parsed("customer_id", CustomerId::parse)?,
+            charge: item.amount("charge", Asset::Ecopay)?,
+            points: item.opt_amount("points", Asset::Point)?,
+            state: item.named("state", TopupState::parse)?,
+            intent: item.opt_named("payment_intent", PspId::parse)?,
+            livemode: item.flag("livemode")?,
+            account: item.opt_string("psp_account")?,
+            refundable: item.balance_or_zero("refundable", Asset::Ecopay)?,
+            points_taken_back: item.balance_or_zero("points_taken_back", Asset::Point)?,
+            owed: item.balance_or_zero("owed", Asset::Ecopay)?,
+            suspense: item.opt_delta(decision_effect::SUSPENSE, Asset::Ecopay)?,
+            given_up: item.opt_amount(decision_effect::GIVEN_UP, Asset::Ecopay)?,
+            cancel_epoch: item.opt_int("cancel_epoch")?.unwrap_or(1),
+            key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            expires_at: item.timestamp("expires_at")?,
+            shards: item.checked_int("shards", Shards::new)?,
         })
     }
 
@@ -216,9 +201,4 @@ impl TopupRecord {
     fn due_partition(&self, tenant: &Tenant) -> String {
         keys::due_partition(tenant, Work::PspCheck, keys::shard_of(self.id.uuid(), self.shards))
     }
-}
-
-/// The provider's id of an object, if the attribute is there.
-pub(super) fn psp_id(item: &Item, attribute: &str) -> Result<Option<PspId>, ItemError> {
-    read::opt_parsed(item, attribute, |text| PspId::parse(text).ok_or(()))
 }

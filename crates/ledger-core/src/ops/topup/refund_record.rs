@@ -1,14 +1,12 @@
 //! A refund of a top-up to the card, `REFUND#<id>` in the top-up's partition.
 
-use super::record::psp_id;
-use super::{decision_effect, key_of};
-use crate::dynamo::{Item, ItemError, Update, Value, read};
+use super::decision_effect;
+use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::idempotency::{Claim, IdempotencyKey};
 use crate::ids::{Principal, RefundId, Tenant, TopupId, TransactionId};
 use crate::keys::{self, Key, Shards, Work, attr};
 use crate::money::{Amount, Asset, Delta};
 use crate::operation::Operation;
-use crate::ops::terms::{shards, stored_amount};
 use crate::psp::PspId;
 use crate::time::Timestamp;
 use std::fmt;
@@ -127,29 +125,23 @@ impl TopupRefund {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let amount = |asset, name: &str| stored_amount(asset, read::number(item, name)?).ok_or_else(|| wrong(name));
-        let maybe = |asset, name: &str| match read::opt_number(item, name)? {
-            Some(_) => amount(asset, name).map(Some),
-            None => Ok(None),
-        };
         Ok(Self {
-            id: read::parsed(item, "refund_id", RefundId::parse)?,
-            topup: read::parsed(item, "topup_id", TopupId::parse)?,
-            amount: amount(Asset::Ecopay, "amount")?,
-            paid: amount(Asset::Ecopay, "paid")?,
-            kept: maybe(Asset::Ecopay, "kept")?,
-            points: maybe(Asset::Point, "points")?,
-            settled: maybe(Asset::Point, "settled")?,
-            suspense: decision_effect::on_suspense(item)?,
+            id: item.parsed("refund_id", RefundId::parse)?,
+            topup: item.parsed("topup_id", TopupId::parse)?,
+            amount: item.amount("amount", Asset::Ecopay)?,
+            paid: item.amount("paid", Asset::Ecopay)?,
+            kept: item.opt_amount("kept", Asset::Ecopay)?,
+            points: item.opt_amount("points", Asset::Point)?,
+            settled: item.opt_amount("settled", Asset::Point)?,
+            suspense: item.opt_delta(decision_effect::SUSPENSE, Asset::Ecopay)?,
             written_off: item.contains_key(decision_effect::WRITTEN_OFF),
-            given_up: maybe(Asset::Ecopay, decision_effect::GIVEN_UP)?,
-            state: RefundState::parse(read::text(item, "state")?).ok_or_else(|| wrong("state"))?,
-            psp_refund: psp_id(item, "psp_refund")?,
-            principal: read::parsed(item, "principal", Principal::parse)?,
-            key: key_of(item)?,
-            created_at: read::parsed(item, attr::CREATED_AT, Timestamp::parse)?,
-            shards: shards(item, "shards")?,
+            given_up: item.opt_amount(decision_effect::GIVEN_UP, Asset::Ecopay)?,
+            state: item.named("state", RefundState::parse)?,
+            psp_refund: item.opt_named("psp_refund", PspId::parse)?,
+            principal: item.parsed("principal", Principal::parse)?,
+            key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            shards: item.checked_int("shards", Shards::new)?,
         })
     }
 

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::dynamo::Item;
-use crate::idempotency::{CanonicalRequest, Claim, Fields, Window};
+use crate::idempotency::{CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use crate::ids::{Actor, AuditId, CustomerId, Principal, RefundId, StaffId, Tenant, TransactionId};
 use crate::keys::Shards;
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};

@@ -1,8 +1,8 @@
 //! Balances and settlements.
 
-use super::{Observation, Observations, StoredItem, named, num, nums, wrong};
+use super::{Observation, Observations, StoredItem, num, nums};
 use crate::account::Account;
-use crate::dynamo::{Item, ItemError, read};
+use crate::dynamo::{Attributes, Item, ItemError};
 use crate::forms::SeenCorrections;
 use crate::ids::{CardId, CustomerId, MerchantId, SettlementId};
 use crate::keys::{attr, sk};
@@ -22,20 +22,20 @@ use crate::time::Timestamp;
 /// A customer's or a merchant's balance of an asset. A merchant's may be below zero: refunds take what is not
 /// there any more.
 pub(super) fn balance(at: &StoredItem<'_>) -> Observations {
-    let asset = Asset::parse(at.after(sk::BALANCE)).map_err(|_| wrong(attr::SK))?;
+    let asset = Asset::parse(at.after(sk::BALANCE)).map_err(|_| ItemError::invalid(attr::SK))?;
     let account = match at.kind {
-        "customer" => Account::Customer(CustomerId::parse(at.id).map_err(|_| wrong(attr::PK))?),
-        _ => Account::Merchant(MerchantId::parse(at.id).map_err(|_| wrong(attr::PK))?),
+        "customer" => Account::Customer(CustomerId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))?),
+        _ => Account::Merchant(MerchantId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))?),
     };
     Ok(vec![stored(at, account, asset, BalanceItem::Own, at.item)])
 }
 
 /// A stored-value card.
 pub(super) fn card(at: &StoredItem<'_>) -> Observations {
-    let account = Account::Card(CardId::parse(at.id).map_err(|_| wrong(attr::PK))?);
+    let account = Account::Card(CardId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))?);
     let mut observed = vec![stored(at, account, Asset::Ecopay, BalanceItem::Own, at.item)];
     // Its balance counts in every state.
-    if let Err(error) = named(at.item, "state", |state| (state == CARD_ACTIVE).then_some(())) {
+    if let Err(error) = at.item.named("state", |state| (state == CARD_ACTIVE).then_some(())) {
         observed.push(at.unreadable(&error));
     }
     Ok(observed)
@@ -65,7 +65,7 @@ fn stored(at: &StoredItem<'_>, account: Account, asset: Asset, item: BalanceItem
 
 fn amounts(account: Account, item: &Item) -> Result<BalanceAmounts, ItemError> {
     if !item.contains_key(attr::BALANCE) {
-        return Err(wrong(attr::BALANCE));
+        return Err(ItemError::invalid(attr::BALANCE));
     }
     let corrections = SeenCorrections::of_balance(item)?;
     let is_customer = matches!(account, Account::Customer(_));
@@ -77,7 +77,7 @@ fn amounts(account: Account, item: &Item) -> Result<BalanceAmounts, ItemError> {
         exposure: is_customer.then(|| num(item, attr::EXPOSURE)).transpose()?,
         corrections: corrections.count,
         corrected_at: corrections.last_at.map(Timestamp::millis),
-        updated_at: read::parsed(item, attr::UPDATED_AT, Timestamp::parse)?.millis(),
+        updated_at: item.timestamp(attr::UPDATED_AT)?.millis(),
     })
 }
 
@@ -119,11 +119,11 @@ pub(super) fn settlement(at: &StoredItem<'_>) -> Observations {
 
 /// What came back of a settlement that was paid: its entry gave it to the merchant, and another settlement takes it.
 pub(super) fn returned(at: &StoredItem<'_>) -> Observations {
-    let merchant = MerchantId::parse(at.id).map_err(|_| wrong(attr::PK))?;
-    let of = read::parsed(at.item, RETURNED_ID, SettlementId::parse)?;
+    let merchant = MerchantId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))?;
+    let of = at.item.parsed(RETURNED_ID, SettlementId::parse)?;
     at.check_key(RETURNED_ID, of, at.after(sk::RETURNED))?;
     let delta = nums(&merchant_delta(at.item)?);
-    let Some(settlement) = read::opt_parsed(at.item, "settlement_id", SettlementId::parse)? else {
+    let Some(settlement) = at.item.opt_parsed("settlement_id", SettlementId::parse)? else {
         return Ok(Vec::new());
     };
     let stamp = SettlementFact::Stamp(Stamp { merchant, delta, came_back: true });

@@ -1,9 +1,9 @@
 //! Entries, and the items that name one: references, markers, events, adjustments.
 
 use super::kind::ADJUSTMENT;
-use super::{Observation, Observations, StoredItem, digest, named, nums, opt_named, wrong};
+use super::{Observation, Observations, StoredItem, digest, nums};
 use crate::account::{self, Account, Bucket, TenantAccount};
-use crate::dynamo::{ItemError, read};
+use crate::dynamo::{Attributes, ItemError};
 use crate::idempotency::{IdempotencyKey, Phase, StoredState, Window};
 use crate::ids::{AdjustmentId, SettlementId, TopupId, TransactionId};
 use crate::keys::{attr, sk};
@@ -34,11 +34,11 @@ struct ReadEntry {
 pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
     let entry = JournalEntry::read(at.item)?;
     at.check_key("transaction_id", entry.id, at.after(sk::TXN))?;
-    let home = Account::parse(&at.owner()).map_err(|_| wrong(attr::PK))?;
-    let (principal, key) = (read::text(at.item, "principal")?, read::text(at.item, "idempotency_key")?);
-    let operation = named(at.item, "operation", Operation::parse)?;
+    let home = Account::parse(&at.owner()).map_err(|_| ItemError::invalid(attr::PK))?;
+    let (principal, key) = (at.item.text("principal")?, at.item.text("idempotency_key")?);
+    let operation = at.item.named("operation", Operation::parse)?;
     // It says what the payment became by it. Nothing is computed from it, but people are shown it.
-    opt_named(at.item, PAYMENT_STATUS, PaymentState::parse)?;
+    at.item.opt_named(PAYMENT_STATUS, PaymentState::parse)?;
     let millis = entry.created_at.millis();
     let of = ReadEntry { entry, home, operation, millis };
     let entry = &of.entry;
@@ -60,7 +60,7 @@ pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
     observed.extend(posted(at, &of)?);
     observed.extend(debt(at, &of)?);
     observed.extend(of_records(at, &of)?);
-    let is_due = read::opt_text(at.item, attr::DUE_PK)?.is_some_and(|mark| mark.contains("#due#publish#"));
+    let is_due = at.item.opt_text(attr::DUE_PK)?.is_some_and(|mark| mark.contains("#due#publish#"));
     if is_due && at.is_late(entry.created_at, at.limits.event) {
         let late = at.finding(BreakKind::EventUnsent, format!("transaction:{}", entry.id)).expected("told as an event");
         observed.push(at.broken(late.found(format!("due since {}", entry.created_at)).by([at.owner()])));
@@ -75,7 +75,8 @@ fn debt(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
         Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => return Ok(Vec::new()),
     }
     let own = of.entry.postings.iter().filter(|p| p.account == Account::Tenant(TenantAccount::Disputes));
-    let sums = account::net(own.map(|p| (p.delta.asset().clone(), &p.delta))).map_err(|_| wrong("postings"))?;
+    let sums =
+        account::net(own.map(|p| (p.delta.asset().clone(), &p.delta))).map_err(|_| ItemError::invalid("postings"))?;
     let debts = sums.into_iter().map(|(asset, delta)| {
         let fact = AccountFact::Debt { delta: Num(delta.inverse().value()), at: of.millis };
         at.of_account(of.home, asset, fact)
@@ -115,8 +116,8 @@ fn posted(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
         Account::Tenant(_) => false,
     });
     let part = own.map(|p| ((p.account, p.delta.asset().clone(), p.bucket), &p.delta));
-    let sums = account::net(part).map_err(|_| wrong("postings"))?;
-    let topup = read::opt_parsed(at.item, "topup_id", TopupId::parse)?;
+    let sums = account::net(part).map_err(|_| ItemError::invalid("postings"))?;
+    let topup = at.item.opt_parsed("topup_id", TopupId::parse)?;
     let mut observed = Vec::new();
     for ((account, asset, bucket), delta) in sums {
         let (held, delta) = (bucket == Bucket::Held, Num(delta.value()));
@@ -148,20 +149,20 @@ fn of_records(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
         }
         None => {}
     }
-    let topup = read::opt_parsed(at.item, "topup_id", TopupId::parse)?;
-    let decision = opt_named(at.item, DECIDED, EntryDecision::parse)?;
+    let topup = at.item.opt_parsed("topup_id", TopupId::parse)?;
+    let decision = at.item.opt_named(DECIDED, EntryDecision::parse)?;
     if let Some(topup) = topup {
         let on_suspense = entry.postings.iter().filter(|p| p.account == Account::Tenant(TenantAccount::Suspense));
         let on_suspense = nums(on_suspense.map(|posting| &posting.delta));
-        let step = TopupStep::of(operation, decision, entry.refund_id, opt_named(at.item, "psp_id", PspId::parse)?);
+        let step = TopupStep::of(operation, decision, entry.refund_id, at.item.opt_named("psp_id", PspId::parse)?);
         let suspense = on_suspense.get(&Asset::Ecopay).copied().unwrap_or_default();
         let fact = TopupFact::Entry(TopupEntry { entry: id, home, step, suspense });
         observed.push(at.fact(GroupFact::Topup(topup, fact)));
     }
     let settlement = if by_settlement {
-        Some(read::parsed(at.item, "settlement_id", SettlementId::parse)?)
+        Some(at.item.parsed("settlement_id", SettlementId::parse)?)
     } else {
-        read::opt_parsed(at.item, "settlement_id", SettlementId::parse)?
+        at.item.opt_parsed("settlement_id", SettlementId::parse)?
     };
     if let Some(settlement) = settlement {
         let held = entry.postings.iter().filter(|posting| posting.bucket == Bucket::Held);
@@ -178,25 +179,25 @@ pub(super) fn reference(at: &StoredItem<'_>) -> Observations {
     if is_of_legacy(at.item) {
         return Ok(Vec::new());
     }
-    let id = read::parsed(at.item, "transaction_id", TransactionId::parse)?;
+    let id = at.item.parsed("transaction_id", TransactionId::parse)?;
     at.check_key("transaction_id", id, at.after(sk::TXNREF))?;
-    let operation = named(at.item, "operation", Operation::parse)?;
-    let (principal, key) = (read::text(at.item, "principal")?, read::text(at.item, "idempotency_key")?);
+    let operation = at.item.named("operation", Operation::parse)?;
+    let (principal, key) = (at.item.text("principal")?, at.item.text("idempotency_key")?);
     let claim = Some(EntryClaim { operation, key: digest(principal, operation.name(), key) });
-    let home = Some(read::parsed(at.item, "home", Account::parse)?);
+    let home = Some(at.item.parsed("home", Account::parse)?);
     Ok(vec![at.fact(GroupFact::Entry(id, EntryFact::Reference { by: at.owner(), home, claim }))])
 }
 
 /// An idempotency marker: the entry that it names, and whether it has been in flight for too long.
 pub(super) fn marker(at: &StoredItem<'_>) -> Observations {
-    let operation = named(at.item, "operation", Operation::parse)?;
+    let operation = at.item.named("operation", Operation::parse)?;
     at.check_key("operation", operation, at.marked_operation().unwrap_or_default())?;
     let mut observed = reference_by(at, &at.shown(), "entry_id", "entry_home")?;
-    match named(at.item, "state", StoredState::parse)? {
+    match at.item.named("state", StoredState::parse)? {
         StoredState::InFlight(Phase::InFlight | Phase::FailedRetry) => {
             let due = at.due_at()?;
             if at.is_late(due, at.limits.claim) {
-                let resource = read::opt_text(at.item, "topup_id")?.unwrap_or_default();
+                let resource = at.item.opt_text("topup_id")?.unwrap_or_default();
                 let stuck = at.finding(BreakKind::ClaimStuck, at.shown()).by([format!("topup:{resource}")]);
                 observed.push(at.broken(stuck.expected("an answer").found(format!("in flight, due since {due}"))));
             }
@@ -217,19 +218,19 @@ pub(super) fn event(at: &StoredItem<'_>) -> Observations {
 
 /// An adjustment. One that was approved names its entry.
 pub(super) fn adjustment(at: &StoredItem<'_>) -> Observations {
-    let id = read::parsed(at.item, "adjustment_id", AdjustmentId::parse)?;
+    let id = at.item.parsed("adjustment_id", AdjustmentId::parse)?;
     at.check_key("adjustment_id", id, at.after(ADJUSTMENT))?;
     let observed = reference_by(at, &format!("adjustment:{id}"), "transaction_id", "account")?;
-    match named(at.item, "state", AdjustmentState::parse)? {
-        AdjustmentState::Approved if observed.is_empty() => Err(wrong("transaction_id")),
+    match at.item.named("state", AdjustmentState::parse)? {
+        AdjustmentState::Approved if observed.is_empty() => Err(ItemError::invalid("transaction_id")),
         AdjustmentState::Approved => Ok(observed),
         AdjustmentState::Pending | AdjustmentState::Rejected if observed.is_empty() => Ok(observed),
-        AdjustmentState::Pending | AdjustmentState::Rejected => Err(wrong("state")),
+        AdjustmentState::Pending | AdjustmentState::Rejected => Err(ItemError::invalid("state")),
     }
 }
 
 fn reference_by(at: &StoredItem<'_>, by: &str, id: &str, home: &str) -> Result<Vec<Observation>, ItemError> {
-    let Some(entry) = read::opt_parsed(at.item, id, TransactionId::parse)? else { return Ok(Vec::new()) };
-    let home = read::opt_parsed(at.item, home, Account::parse)?;
+    let Some(entry) = at.item.opt_parsed(id, TransactionId::parse)? else { return Ok(Vec::new()) };
+    let home = at.item.opt_parsed(home, Account::parse)?;
     Ok(vec![at.fact(GroupFact::Entry(entry, EntryFact::Reference { by: by.to_owned(), home, claim: None }))])
 }

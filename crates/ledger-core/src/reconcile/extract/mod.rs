@@ -13,7 +13,7 @@ use super::breaks::{BreakKind, Finding};
 use super::fact::{AccountFact, Fact, GroupFact, KeyDigest};
 use super::num::{Num, Nums};
 use crate::account::Account;
-use crate::dynamo::{Item, ItemError, read};
+use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{Tenant, parse_uuid};
 use crate::keys::{self, Key, attr};
 use crate::money::{Asset, Delta};
@@ -69,8 +69,8 @@ type Observations = Result<Vec<Observation>, ItemError>;
 /// if the key names no tenant: such an item is in nobody's books.
 #[must_use]
 pub fn of_item(item: &Item, now: Timestamp, limits: Limits) -> Vec<Observation> {
-    let pk = read::key_text(item, attr::PK).unwrap_or_default();
-    let sk = read::key_text(item, attr::SK).unwrap_or_default();
+    let pk = item.key_text(attr::PK).unwrap_or_default();
+    let sk = item.key_text(attr::SK).unwrap_or_default();
     let Some(tenant) = keys::tenant_of(pk) else { return Vec::new() };
     let Some(key) = Key::stored(&tenant, pk, sk) else { return Vec::new() };
     let mut parts = pk.splitn(3, '#').skip(1);
@@ -146,7 +146,7 @@ impl StoredItem<'_> {
 
     /// Refuses an item whose attribute names another than its key does: its facts would be of another group.
     fn check_key(&self, attribute: &str, written: impl ToString, in_key: &str) -> Result<(), ItemError> {
-        if written.to_string() == in_key { Ok(()) } else { Err(wrong(attribute)) }
+        if written.to_string() == in_key { Ok(()) } else { Err(ItemError::invalid(attribute)) }
     }
 
     /// The sort key after its prefix.
@@ -173,7 +173,7 @@ impl StoredItem<'_> {
     }
 
     fn since(&self, attribute: &str) -> Result<Timestamp, ItemError> {
-        read::parsed(self.item, attribute, Timestamp::parse)
+        self.item.timestamp(attribute)
     }
 
     fn is_late(&self, since: Timestamp, limit: Duration) -> bool {
@@ -182,22 +182,16 @@ impl StoredItem<'_> {
 
     /// The instant from which on marked work is due.
     fn due_at(&self) -> Result<Timestamp, ItemError> {
-        let due = read::text(self.item, attr::DUE_SK)?;
-        let (instant, _) = due.split_once('#').ok_or_else(|| wrong(attr::DUE_SK))?;
-        Timestamp::parse(instant).map_err(|_| wrong(attr::DUE_SK))
+        let due = self.item.text(attr::DUE_SK)?;
+        let (instant, _) = due.split_once('#').ok_or_else(|| ItemError::invalid(attr::DUE_SK))?;
+        Timestamp::parse(instant).map_err(|_| ItemError::invalid(attr::DUE_SK))
     }
 }
 
 /// A number; zero if it is not there.
 fn num(item: &Item, attribute: &str) -> Result<Num, ItemError> {
-    match read::opt_number(item, attribute)? {
-        None => Ok(Num::ZERO),
-        Some(number) => Num::parse(number).ok_or_else(|| wrong(attribute)),
-    }
-}
-
-fn wrong(attribute: &str) -> ItemError {
-    ItemError::invalid(attribute)
+    let number = item.opt_parsed_number(attribute, |number| Num::parse(number).ok_or(()))?;
+    Ok(number.unwrap_or(Num::ZERO))
 }
 
 /// The digest of an operation's idempotency key: a client may write anything into the key, so it is not kept.
@@ -205,16 +199,6 @@ fn digest(principal: &str, operation: &str, key: &str) -> KeyDigest {
     let digest: [u8; 32] = Sha256::digest(format!("{principal}/{operation}/{key}")).into();
     let [half @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = digest;
     KeyDigest::new(half)
-}
-
-/// A value by its name, where the name is one that we write.
-fn named<T>(item: &Item, attribute: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, ItemError> {
-    read::parsed(item, attribute, |name| parse(name).ok_or(()))
-}
-
-/// The same of an attribute that may be absent.
-fn opt_named<T>(item: &Item, attribute: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, ItemError> {
-    read::opt_parsed(item, attribute, |name| parse(name).ok_or(()))
 }
 
 fn nums<'a>(deltas: impl IntoIterator<Item = &'a Delta>) -> Nums {

@@ -1,8 +1,8 @@
 //! Payments, their refunds, and what is held for them.
 
-use super::{Observation, Observations, StoredItem, by_asset, named, num, nums, wrong};
+use super::{Observation, Observations, StoredItem, by_asset, num, nums};
 use crate::account::Account;
-use crate::dynamo::{ItemError, read};
+use crate::dynamo::{Attributes, ItemError};
 use crate::ids::{MerchantId, PaymentId, RefundId, SettlementId, TransactionId};
 use crate::keys::{self, attr, sk};
 use crate::money::{Amount, Asset, Balance, Delta};
@@ -41,14 +41,14 @@ pub(super) fn payment(at: &StoredItem<'_>) -> Observations {
 
 /// A refund of a payment, or a reversal.
 pub(super) fn refund(at: &StoredItem<'_>) -> Observations {
-    let payment = read::parsed(at.item, "payment_id", PaymentId::parse)?;
-    let id = read::parsed(at.item, "refund_id", RefundId::parse)?;
+    let payment = at.item.parsed("payment_id", PaymentId::parse)?;
+    let id = at.item.parsed("refund_id", RefundId::parse)?;
     at.check_key("payment_id", payment, at.id)?;
     at.check_key("refund_id", id, at.after(sk::REFUND))?;
-    let entry = read::parsed(at.item, "transaction_id", TransactionId::parse)?;
-    let merchant = read::parsed(at.item, "merchant_id", MerchantId::parse)?;
+    let entry = at.item.parsed("transaction_id", TransactionId::parse)?;
+    let merchant = at.item.parsed("merchant_id", MerchantId::parse)?;
     let deltas = merchant_delta(at.item)?;
-    let kind = named(at.item, "kind", ReturnKind::parse)?;
+    let kind = at.item.named("kind", ReturnKind::parse)?;
     let record = RecordedReturn { id, kind, entry, delta: nums(&deltas) };
     let reference = EntryFact::Reference { by: format!("payment:{payment}"), home: None, claim: None };
     let mut observed = vec![
@@ -61,15 +61,15 @@ pub(super) fn refund(at: &StoredItem<'_>) -> Observations {
 
 /// What is or was held for a payment.
 pub(super) fn hold(at: &StoredItem<'_>) -> Observations {
-    let payment = read::parsed(at.item, "payment_id", PaymentId::parse)?;
+    let payment = at.item.parsed("payment_id", PaymentId::parse)?;
     at.check_key("payment_id", payment, at.id)?;
-    let payer = read::parsed(at.item, "payer", Account::parse)?;
-    let state = named(at.item, "state", PaymentState::parse)?;
+    let payer = at.item.parsed("payer", Account::parse)?;
+    let state = at.item.named("state", PaymentState::parse)?;
     let mut held = Nums::new();
     let mut observed = Vec::new();
     for name in at.item.keys() {
         let Some(suffix) = name.strip_prefix("held_") else { continue };
-        let asset = Asset::from_attribute_suffix(suffix).map_err(|_| wrong(name))?;
+        let asset = Asset::from_attribute_suffix(suffix).map_err(|_| ItemError::invalid(name))?;
         let amount = num(at.item, name)?;
         if is_held(state) {
             let fact = AccountFact::Hold { amount, by: format!("payment:{payment}") };
@@ -119,7 +119,7 @@ fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[De
     } else if let Some(late) = outstanding(at, subject, merchant)? {
         observed.push(late);
     }
-    if let Some(settlement) = read::opt_parsed(at.item, "settlement_id", SettlementId::parse)? {
+    if let Some(settlement) = at.item.opt_parsed("settlement_id", SettlementId::parse)? {
         let stamp = Stamp { merchant, delta: nums(deltas), came_back: false };
         observed.push(at.fact(GroupFact::Settlement(settlement, SettlementFact::Stamp(stamp))));
     }
@@ -129,7 +129,7 @@ fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[De
 /// A record that its worker does not find, or has not found for too long.
 fn outstanding(at: &StoredItem<'_>, subject: &str, merchant: MerchantId) -> Result<Option<Observation>, ItemError> {
     let since = at.since(if at.item.contains_key(attr::UPDATED_AT) { attr::UPDATED_AT } else { attr::CREATED_AT })?;
-    let mark = read::opt_text(at.item, attr::DUE_PK)?.and_then(|mark| keys::credit_mark(&at.tenant, mark));
+    let mark = at.item.opt_text(attr::DUE_PK)?.and_then(|mark| keys::credit_mark(&at.tenant, mark));
     let found = match mark {
         Some((whose, _)) if whose == merchant && !at.is_late(since, at.limits.credit) => return Ok(None),
         Some((whose, _)) if whose == merchant => format!("due since {since}"),

@@ -1,7 +1,7 @@
 //! Top-ups, their refunds, what the payment provider took by itself, and its own objects.
 
 use super::{Observations, StoredItem};
-use crate::dynamo::read;
+use crate::dynamo::Attributes;
 use crate::ids::{Tenant, TopupId};
 use crate::keys::sk;
 use crate::money::{Amount, Asset, Delta};
@@ -67,7 +67,7 @@ pub(super) fn refund(at: &StoredItem<'_>) -> Observations {
 /// Money of a top-up that the payment provider took by itself.
 pub(super) fn clawback(at: &StoredItem<'_>) -> Observations {
     let clawback = Clawback::read(at.item)?;
-    let topup = read::parsed(at.item, "topup_id", TopupId::parse)?;
+    let topup = at.item.parsed("topup_id", TopupId::parse)?;
     at.check_key("topup_id", topup, at.id)?;
     at.check_key("psp_id", &clawback.id, at.after(sk::CLAWBACK))?;
     let (lowered, settled) = match clawback.state {

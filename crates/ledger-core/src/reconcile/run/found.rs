@@ -1,7 +1,7 @@
 //! A break as a run stores it, `BREAK#<run>#<id>` in the tenant's partition.
 
 use crate::account::Account;
-use crate::dynamo::{Item, ItemError, Value, read};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::forms::SeenCorrections;
 use crate::ids::{AdjustmentId, FindingId};
 use crate::money::{Asset, Delta};
@@ -62,30 +62,23 @@ impl FoundBreak {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let wrong = |attribute: &str| ItemError::invalid(attribute);
-        let asset = read::opt_parsed(item, "asset", Asset::parse)?;
-        let evidence = read::list(item, "evidence")?.iter().map(|id| match id {
-            Value::S(id) => Ok(id.clone()),
-            Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => Err(wrong("evidence")),
-        });
-        let proposed = match (read::opt_number(item, "proposed")?, &asset) {
-            (Some(number), Some(asset)) => {
-                Some(Delta::from_stored(asset.clone(), number).map_err(|_| wrong("proposed"))?)
-            }
-            (Some(_), None) => return Err(wrong("asset")),
-            (None, _) => None,
+        let asset = item.opt_parsed("asset", Asset::parse)?;
+        let proposed = match &asset {
+            Some(asset) => item.opt_delta("proposed", asset.clone())?,
+            None if item.opt_number("proposed")?.is_some() => return Err(ItemError::invalid("asset")),
+            None => None,
         };
         Ok(Self {
-            id: read::parsed(item, "finding_id", FindingId::parse)?,
-            kind: BreakKind::parse(read::text(item, "kind")?).ok_or_else(|| wrong("kind"))?,
-            subject: read::text(item, "subject")?.to_owned(),
-            expected: read::text(item, "expected")?.to_owned(),
-            found: read::text(item, "found")?.to_owned(),
-            evidence: evidence.collect::<Result<_, _>>()?,
-            follows: read::opt_string(item, "follows")?,
+            id: item.parsed("finding_id", FindingId::parse)?,
+            kind: item.named("kind", BreakKind::parse)?,
+            subject: item.string("subject")?,
+            expected: item.string("expected")?,
+            found: item.string("found")?,
+            evidence: item.texts("evidence", str::parse)?,
+            follows: item.opt_string("follows")?,
             proposed,
             seen: SeenCorrections::kept(item)?,
-            adjustment: read::opt_parsed(item, "adjustment_id", AdjustmentId::parse)?,
+            adjustment: item.opt_parsed("adjustment_id", AdjustmentId::parse)?,
             asset,
         })
     }

@@ -2,6 +2,7 @@
 //! another.
 
 use super::*;
+use crate::dynamo::Attributes;
 use crate::ids::TransactionId;
 use crate::keys::Partition;
 use crate::migration::reference;
@@ -183,7 +184,7 @@ fn what_happened_before_the_books_names_no_entry() {
     ] {
         named.insert(name.to_owned(), value);
     }
-    let id = TransactionId::parse(crate::dynamo::read::text(&named, "transaction_id").unwrap()).unwrap();
+    let id = TransactionId::parse(named.text("transaction_id").unwrap()).unwrap();
     let facts = facts(&[named]);
     let [fact] = &facts[..] else { panic!("{facts:?}") };
     assert_eq!(fact.group().subject, Subject::Entry(id));
