@@ -1,7 +1,7 @@
 //! When a worker of the local stack runs: at its ticks, but not while there is nothing to do.
 
 use crate::engine::Activity;
-use ledger_core::dynamo::read;
+use ledger_core::dynamo::Attributes;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::attr;
 use ledger_core::reads::Query;
@@ -91,7 +91,7 @@ async fn next_due(app: &App, tenant: &Tenant, reads: &[DueRead]) -> Result<Optio
         for shard in 0..shards.count() {
             let query = read_due(tenant, shard, Timestamp::from_millis(i64::MAX)).limit(1);
             for row in app.dynamo().query(&query).await? {
-                let begins = read::text(&row, attr::DUE_SK)?.split('#').next().unwrap_or_default();
+                let begins = row.text(attr::DUE_SK)?.split('#').next().unwrap_or_default();
                 // What has no instant is due now.
                 let at = Timestamp::parse(begins).unwrap_or(app.now());
                 first = Some(first.map_or(at, |first| first.min(at)));

@@ -2,7 +2,7 @@
 //! wrong is said with the field's name.
 
 use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
-use ledger_core::dynamo::read;
+use ledger_core::dynamo::Attributes;
 use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
 use ledger_core::ops::settlement::SettlementTerms;
@@ -183,7 +183,7 @@ fn sender(file: &SenderFile) -> Result<Sender, TermsError> {
 fn sender_file(sender: &Sender) -> SenderFile {
     let item = sender.item();
     // Its own attributes are all strings.
-    let text = |name: &str| read::opt_string(&item, name).ok().flatten();
+    let text = |name: &str| item.opt_string(name).ok().flatten();
     let known = |name: &str| text(name).unwrap_or_default();
     SenderFile {
         account_holder: known("account_holder"),

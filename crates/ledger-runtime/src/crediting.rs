@@ -19,7 +19,7 @@ use crate::worker::Due;
 use futures::future::join_all;
 use held::Held;
 use http::StatusCode;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{self, Partition, attr};
 use ledger_core::operation::Operation;
@@ -150,7 +150,7 @@ impl Run<'_> {
             loop {
                 let list = reads::merchants(self.tenant).after(after.map(|id| id.to_string())).limit(PAGE);
                 let page = self.app.dynamo().query(&list).await?;
-                let merchants = page.iter().map(|item| read::parsed(item, attr::OWNER_SK, MerchantId::parse));
+                let merchants = page.iter().map(|item| item.parsed(attr::OWNER_SK, MerchantId::parse));
                 let mut merchants: Vec<MerchantId> = merchants.collect::<Result<_, _>>()?;
                 after = merchants.last().copied();
                 let is_last = page.len() < PAGE || until.is_some_and(|until| after >= Some(until));
@@ -258,7 +258,7 @@ fn readable(tenant: &Tenant, item: &Item, fault: &mut Option<Problem>) -> Option
     match Uncredited::read(tenant, item) {
         Ok(record) => record,
         Err(error) => {
-            let key = read::key_text(item, attr::SK).unwrap_or_default();
+            let key = item.key_text(attr::SK).unwrap_or_default();
             tracing::error!(%tenant, key, %error, "a record cannot be credited");
             *fault = Some(Problem::internal());
             None

@@ -21,7 +21,7 @@ use crate::metrics::Metric;
 use crate::problem::Problem;
 use futures::stream::{self, StreamExt};
 use home::Home;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::events::{DeadLetter, Event, MARKS_MAX, Unpublishable, published};
 use ledger_core::ids::{Tenant, TransactionId, least_born_at};
 use ledger_core::keys::{self, Key, Shards, attr};
@@ -310,13 +310,13 @@ impl Publisher {
 
 /// The key of an item of a tenant's.
 fn key_of(tenant: &Tenant, item: &Item) -> Option<Key> {
-    let text = |name: &str| read::key_text(item, name);
+    let text = |name: &str| item.key_text(name);
     Key::stored(tenant, text(attr::PK)?, text(attr::SK)?)
 }
 
 /// Whether an item carries the mark of what is to be published.
 fn is_due(tenant: &Tenant, item: &Item) -> bool {
-    read::key_text(item, attr::DUE_PK).is_some_and(|mark| keys::publish_mark(tenant, mark))
+    item.key_text(attr::DUE_PK).is_some_and(|mark| keys::publish_mark(tenant, mark))
 }
 
 /// From which id on an account is read, whose oldest known entry is this one.

@@ -8,7 +8,7 @@ use crate::request;
 use crate::views::{HistoryView, OperationView, Page, SettlementView};
 use futures::future::try_join_all;
 use ledger_core::account::Account;
-use ledger_core::dynamo::{Item, ItemError, read};
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::idempotency::{IdempotencyKey, MarkerState, Phase, Window};
 use ledger_core::ids::{MerchantId, SettlementId, Tenant, TransactionId, parse_uuid};
 use ledger_core::keys::{self, Partition, Shards, attr};
@@ -194,7 +194,7 @@ impl App {
 fn cut(items: Vec<Item>, limit: usize, id_attribute: &str) -> Result<(Vec<Item>, Option<String>), ItemError> {
     let mut items = items
         .into_iter()
-        .map(|item| Ok((read::parsed(&item, id_attribute, parse_uuid)?, item)))
+        .map(|item| Ok((item.parsed(id_attribute, parse_uuid)?, item)))
         .collect::<Result<Vec<_>, ItemError>>()?;
     items.sort_by(|(a, _), (b, _)| b.cmp(a));
     let more = items.len() > limit;

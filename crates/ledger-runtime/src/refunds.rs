@@ -6,7 +6,7 @@ use crate::debts::PayerDebts;
 use crate::execute::PlanError;
 use crate::request::AmountText;
 use ledger_core::account::Account;
-use ledger_core::dynamo::read;
+use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::{CardId, CustomerId, MerchantId, PaymentId, Tenant, TerminalId};
 use ledger_core::keys::{self, Partition, attr};
@@ -81,6 +81,6 @@ impl RefundRequest<'_> {
     async fn points(&self, app: &App, customer: CustomerId) -> Result<Balance, PlanError> {
         let key = Partition::customer(self.tenant, customer).balance(&Asset::Point);
         let item = app.dynamo().get(&key).await?.ok_or(PlanError::Missing)?;
-        Balance::from_stored(Asset::Point, read::number(&item, attr::BALANCE)?).map_err(PlanError::Money)
+        Balance::from_stored(Asset::Point, item.number(attr::BALANCE)?).map_err(PlanError::Money)
     }
 }

@@ -4,7 +4,7 @@
 use crate::app::App;
 use crate::problem::Problem;
 use ledger_core::account::Account;
-use ledger_core::dynamo::{Item, ItemError, read};
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, least_born_at};
 use ledger_core::keys::{self, Partition, attr, sk};
 use ledger_core::ops::PaymentRecord;
@@ -107,7 +107,7 @@ impl App {
             Resource::Payment(id) => self.dynamo().query(&reads::payment_items(tenant, id)).await?,
             Resource::Topup(id) => self.dynamo().query(&reads::topup_items(tenant, id)).await?,
         };
-        let is_step = |item: &Item| read::key_text(item, attr::SK).is_some_and(|key| key.starts_with(sk::TRAIL));
+        let is_step = |item: &Item| item.key_text(attr::SK).is_some_and(|key| key.starts_with(sk::TRAIL));
         let span = span(&records)?;
         let mut found: Vec<Item> = records.into_iter().filter(is_step).collect();
         if steps_only {
@@ -122,15 +122,15 @@ impl App {
             }
             let id = resource.id().to_string();
             for entry in entries {
-                if read::opt_text(&entry, resource.link())? == Some(&id) {
+                if entry.opt_text(resource.link())? == Some(&id) {
                     found.push(entry);
                 }
             }
         }
         let mut ordered = Vec::with_capacity(found.len());
         for item in found {
-            let created_at = read::opt_string(&item, attr::CREATED_AT)?;
-            ordered.push(((created_at, read::key_text(&item, attr::SK).map(str::to_owned)), item));
+            let created_at = item.opt_string(attr::CREATED_AT)?;
+            ordered.push(((created_at, item.key_text(attr::SK).map(str::to_owned)), item));
         }
         ordered.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(ordered.into_iter().map(|(_, item)| item).collect())
@@ -156,7 +156,7 @@ fn span(records: &[Item]) -> Result<Option<(Timestamp, Timestamp)>, ItemError> {
     let mut times = Vec::new();
     for item in records {
         for name in [attr::CREATED_AT, attr::UPDATED_AT] {
-            times.extend(read::opt_parsed(item, name, Timestamp::parse)?);
+            times.extend(item.opt_timestamp(name)?);
         }
     }
     Ok(times.iter().min().copied().zip(times.iter().max().copied()))

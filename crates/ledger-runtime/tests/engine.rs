@@ -5,7 +5,7 @@
 
 use dynoxide::Database;
 use ledger_core::account::{Account, Posting};
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms;
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{Actor, CustomerId, MerchantId, Principal, Tenant, TransactionId};
@@ -123,7 +123,7 @@ fn plan(amount: &Amount, cx: Context) -> Result<Planned<TransactionId>, PlanErro
 async fn balances(ledger: &Ledger) -> (String, String) {
     let key = |id| Partition::customer(&tenant(), customer(id)).balance(&Asset::Ecopay);
     let items = ledger.dynamo().get_together(&[key(PAYER), key(PAYEE)]).await.unwrap();
-    let of = |at: usize| read::number(items[at].as_ref().unwrap(), "balance").unwrap().to_owned();
+    let of = |at: usize| items[at].as_ref().unwrap().number("balance").unwrap().to_owned();
     (of(0), of(1))
 }
 
@@ -173,7 +173,7 @@ async fn pages_of_a_partition_and_of_an_index() {
     let (ledger, _) = engine(&items).await;
     let list = async |query: Query| -> Vec<String> {
         let found = ledger.dynamo().query(&query).await.unwrap();
-        found.iter().map(|item| read::text(item, "type").unwrap().to_owned()).collect()
+        found.iter().map(|item| item.text("type").unwrap().to_owned()).collect()
     };
     let partition = Partition::customer(&tenant(), customer(PAYER));
     let entries = || reads::account_entries(&partition);

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::account::Account;
+use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::{CanonicalRequest, Claim, Fields};
 use ledger_core::ids::{AdjustmentId, CardId, CustomerId};
 use ledger_core::keys;
@@ -126,9 +127,9 @@ pub(crate) async fn get(
     PathId(id): PathId<AdjustmentId>,
 ) -> Result<Json<AdjustmentView>, Problem> {
     let item = app.dynamo().get(&keys::adjustment(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
-    let text = |name| ledger_core::dynamo::read::opt_string(&item, name);
     let view = AdjustmentView::from(&Adjustment::read(&item)?);
-    Ok(Json(AdjustmentView { transaction_id: text("transaction_id")?, decided_at: text("decided_at")?, ..view }))
+    let transaction_id = item.opt_string("transaction_id")?;
+    Ok(Json(AdjustmentView { transaction_id, decided_at: item.opt_string("decided_at")?, ..view }))
 }
 
 /// Approves an adjustment, which posts it. The requester cannot.

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::dynamo::{AttributeKind, Item, ItemError, Value, read};
+use ledger_core::dynamo::{AttributeKind, Attributes, Item, ItemError, Value};
 use ledger_core::keys::attr;
 use ledger_core::sealing::{Link, SealedDay, segment_of};
 use ledger_core::time::UtcDay;
@@ -173,31 +173,29 @@ impl HeadView {
 
 impl AuditView {
     fn of_act(item: &Item) -> Result<Self, ItemError> {
-        let optional = |attribute: &str| read::opt_string(item, attribute);
         Ok(Self {
             kind: "act",
-            audit_id: Some(read::text(item, "audit_id")?.to_owned()),
+            audit_id: Some(item.string("audit_id")?),
             transaction_id: None,
-            actor: read::text(item, "actor")?.to_owned(),
+            actor: item.string("actor")?,
             principal: None,
-            action: read::text(item, "action")?.to_owned(),
-            subject: Some(read::text(item, "subject")?.to_owned()),
-            reason: optional("reason")?,
-            details: read::opt_map(item, "details")?.map(texts).unwrap_or_default(),
+            action: item.string("action")?,
+            subject: Some(item.string("subject")?),
+            reason: item.opt_string("reason")?,
+            details: item.opt_map("details")?.map(texts).unwrap_or_default(),
             attempt: None,
             heard: Vec::new(),
             states: BTreeMap::new(),
-            created_at: read::text(item, attr::CREATED_AT)?.to_owned(),
+            created_at: item.string(attr::CREATED_AT)?,
             sealed: segment_of(item)?.map(str::to_owned),
         })
     }
 
     fn of_resource(item: &Item) -> Result<Self, ItemError> {
-        let optional = |attribute: &str| read::opt_string(item, attribute);
-        let (operation, what) = (read::text(item, "operation")?, optional("what")?);
+        let (operation, what) = (item.text("operation")?, item.opt_string("what")?);
         let mut details = texts(item);
         details.retain(|name, _| !NO_DETAIL.contains(&name.as_str()));
-        let heard = read::list(item, "heard")?.iter().map(|heard| match heard {
+        let heard = item.list("heard")?.iter().map(|heard| match heard {
             Value::M(map) => Ok(texts(map)),
             Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => {
                 Err(ItemError::wrong_type("heard", AttributeKind::Map))
@@ -206,17 +204,17 @@ impl AuditView {
         Ok(Self {
             kind: if what.is_some() { "step" } else { "entry" },
             audit_id: None,
-            transaction_id: optional("transaction_id")?,
-            actor: read::text(item, "actor")?.to_owned(),
-            principal: optional("principal")?,
+            transaction_id: item.opt_string("transaction_id")?,
+            actor: item.string("actor")?,
+            principal: item.opt_string("principal")?,
             action: what.map_or_else(|| operation.to_owned(), |what| format!("{operation}.{what}")),
             subject: None,
-            reason: optional("why")?.or(optional("reason")?),
+            reason: item.opt_string("why")?.or(item.opt_string("reason")?),
             details,
-            attempt: read::opt_number(item, "attempt")?.map(str::to_owned),
+            attempt: item.opt_number("attempt")?.map(str::to_owned),
             heard: heard.collect::<Result<_, _>>()?,
-            states: read::opt_map(item, "states")?.map(texts).unwrap_or_default(),
-            created_at: read::text(item, attr::CREATED_AT)?.to_owned(),
+            states: item.opt_map("states")?.map(texts).unwrap_or_default(),
+            created_at: item.string(attr::CREATED_AT)?,
             sealed: segment_of(item)?.map(str::to_owned),
         })
     }

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::dynamo::read;
+use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::{CanonicalRequest, Claim, Fields, PlannedCall};
 use ledger_core::ids::{CustomerId, RefundId, TopupId};
 use ledger_core::keys::{self, Partition, attr};
@@ -126,5 +126,5 @@ async fn read_topup(app: &App, claim: &Claim, id: TopupId) -> Result<TopupRecord
 async fn points(app: &App, claim: &Claim, customer: CustomerId) -> Result<Balance, PlanError> {
     let key = Partition::customer(&claim.tenant, customer).balance(&Asset::Point);
     let item = app.dynamo().get(&key).await?.ok_or(PlanError::Missing)?;
-    Balance::from_stored(Asset::Point, read::number(&item, attr::BALANCE)?).map_err(PlanError::Money)
+    Balance::from_stored(Asset::Point, item.number(attr::BALANCE)?).map_err(PlanError::Money)
 }

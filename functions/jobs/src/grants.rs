@@ -3,7 +3,7 @@
 //! not certain is passed over and comes again, and no job waits for another.
 
 use futures::future::join_all;
-use ledger_core::dynamo::read;
+use ledger_core::dynamo::Attributes;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields, MarkerState, Window};
 use ledger_core::ids::{Actor, CustomerId, JobId, Principal, Tenant};
@@ -108,10 +108,10 @@ async fn due(app: &App, tenant: &Tenant, shards: Shards) -> Result<Vec<Turn>, Pr
             let query = unfinished.clone().after(after.take());
             let items = app.dynamo().query(&query).await?;
             for item in &items {
-                jobs.push(Turn { id: read::parsed(item, "job_id", JobId::parse)?, passed_over: 0 });
+                jobs.push(Turn { id: item.parsed("job_id", JobId::parse)?, passed_over: 0 });
             }
             match items.last() {
-                Some(last) if items.len() >= BATCH => after = Some(read::text(last, attr::DUE_SK)?.to_owned()),
+                Some(last) if items.len() >= BATCH => after = Some(last.string(attr::DUE_SK)?),
                 Some(_) | None => break,
             }
         }

@@ -2,7 +2,7 @@
 //! back once, under a key that is made of the payment; a capture or a void that comes first wins.
 
 use futures::future::join_all;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::Admission;
 use ledger_core::ids::{PaymentId, Tenant};
 use ledger_core::keys::{self, attr};
@@ -46,7 +46,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
                 }
             }
             match items.last() {
-                Some(last) if items.len() >= BATCH => after = Some(read::text(last, attr::DUE_SK)?.to_owned()),
+                Some(last) if items.len() >= BATCH => after = Some(last.string(attr::DUE_SK)?),
                 Some(_) | None => break,
             }
         }
@@ -56,7 +56,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
 
 /// Whether this run gave it back.
 async fn expire(app: &App, tenant: &Tenant, terms: &TenantTerms, listed: &Item) -> Result<bool, Problem> {
-    let id = read::parsed(listed, "payment_id", PaymentId::parse)?;
+    let id = listed.parsed("payment_id", PaymentId::parse)?;
     let payment = async || -> Result<PaymentRecord, Problem> {
         let item = app.dynamo().get(&keys::payment(tenant, id)).await?.ok_or_else(Problem::not_found)?;
         Ok(PaymentRecord::read(&item)?)

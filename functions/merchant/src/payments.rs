@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::dynamo::{Item, ItemError, read};
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::PaymentId;
 use ledger_core::keys::{self, attr};
 use ledger_core::money::stored_text;
@@ -69,16 +69,15 @@ pub(crate) async fn get(
 
 impl RecordView {
     fn read(item: &Item) -> Result<Self, ItemError> {
-        let text = |attribute: &str| read::text(item, attribute).map(str::to_owned);
         Ok(Self {
-            kind: read::opt_text(item, "kind")?.unwrap_or("payment").to_owned(),
-            payment_id: text("payment_id")?,
-            refund_id: read::opt_string(item, "refund_id")?,
-            transaction_id: text("transaction_id")?,
-            asset: text("asset")?,
-            amount: stored_text(read::number(item, "total")?).map_err(|_| ItemError::invalid("total"))?,
-            status: read::opt_string(item, "state")?,
-            created_at: text(attr::CREATED_AT)?,
+            kind: item.opt_text("kind")?.unwrap_or("payment").to_owned(),
+            payment_id: item.string("payment_id")?,
+            refund_id: item.opt_string("refund_id")?,
+            transaction_id: item.string("transaction_id")?,
+            asset: item.string("asset")?,
+            amount: item.parsed_number("total", stored_text)?,
+            status: item.opt_string("state")?,
+            created_at: item.string(attr::CREATED_AT)?,
         })
     }
 }

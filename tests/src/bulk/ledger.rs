@@ -3,7 +3,7 @@
 use super::EACH;
 use crate::model::Model;
 use ledger_core::account::Account;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TransactionId};
 use ledger_core::keys::{Partition, Shards};
@@ -158,7 +158,7 @@ impl Ledger {
         let (of, cx) = (self.merchants[merchant].clone(), self.cx());
         let Account::Customer(payer) = payment.payer else { panic!("a customer paid") };
         let points = self.model.get(&Partition::customer(&self.tenant, payer).balance(&Asset::Point));
-        let points = points.map_or("0", |item| read::number(item, "balance").expect("a balance")).to_owned();
+        let points = points.map_or("0", |item| item.number("balance").expect("a balance")).to_owned();
         let points = ledger_core::money::Balance::from_stored(Asset::Point, &points).expect("a number");
         let command = ops::refund::Refund {
             tenant: &self.tenant,

@@ -9,6 +9,7 @@ use super::{
     build_settlement, build_topup, build_trail,
 };
 use ledger_core::account::{Account, Posting, TenantAccount};
+use ledger_core::dynamo::Attributes;
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
 use ledger_core::idempotency::{Answer, Claim, Marker};
@@ -158,7 +159,7 @@ fn make(
                 Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => None,
             };
             let points = points.map(|item| {
-                let number = ledger_core::dynamo::read::number(item, attr::BALANCE).unwrap();
+                let number = item.number(attr::BALANCE).unwrap();
                 Balance::from_stored(Asset::Point, number).unwrap()
             });
             let amount = amount.as_ref().map(|amount| world.amount(amount)).transpose()?;

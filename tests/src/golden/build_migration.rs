@@ -4,7 +4,7 @@
 use super::build::{Made, NoPlan};
 use super::command_migration::MigrationDoes;
 use super::decode::{self, World};
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::keys::attr;
 use ledger_core::migration::{
     Adoption, Concern, Contraction, Copying, Layout, Migration, Snapshot, Whose, adopt, contract, copy, expire_history,
@@ -48,7 +48,7 @@ pub(super) fn make(world: &World, does: &MigrationDoes) -> Result<Made, NoPlan> 
         }
         MigrationDoes::ExpireHistory {} => {
             let of_history =
-                |item: &&Item| read::opt_text(item, attr::SK).unwrap().is_some_and(|name| name.starts_with("history#"));
+                |item: &&Item| item.opt_text(attr::SK).unwrap().is_some_and(|name| name.starts_with("history#"));
             let items: Vec<Item> = world.items().filter(of_history).cloned().collect();
             Ok(expire_history(&items, now).map_or(Made::Nothing, Made::Change))
         }

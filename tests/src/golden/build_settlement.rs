@@ -5,6 +5,7 @@ use super::build::{Made, NoPlan};
 use super::command::PspJson;
 use super::decode::{self, World};
 use ledger_core::account::TenantAccount;
+use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId};
 use ledger_core::keys::{self, Partition, attr};
@@ -199,7 +200,7 @@ impl World {
     fn settleable(&self, merchant: MerchantId) -> Vec<Settleable> {
         let mark = format!("{}#due#settle#{merchant}#", self.tenant);
         let is_due = |item: &&ledger_core::dynamo::Item| {
-            ledger_core::dynamo::read::opt_text(item, attr::DUE_PK).unwrap().is_some_and(|due| due.starts_with(&mark))
+            item.opt_text(attr::DUE_PK).unwrap().is_some_and(|due| due.starts_with(&mark))
         };
         self.items().filter(is_due).map(|item| Settleable::read(item).unwrap()).collect()
     }

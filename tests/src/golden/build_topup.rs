@@ -4,7 +4,7 @@
 use super::build::{Made, NoPlan};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, PspJson};
 use super::decode::{self, World};
-use ledger_core::dynamo::read;
+use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::{
     Answer, Claim, EventClaim, Flight, IdempotencyKey, Marker, MarkerState, Parked, PlannedCall,
 };
@@ -278,7 +278,7 @@ pub(super) fn flight_at(world: &World, key: &Key) -> Option<Flight> {
 
 fn balance(world: &World, topup: &TopupRecord, asset: Asset) -> Option<Balance> {
     let item = world.get(&Partition::customer(&world.tenant, topup.customer).balance(&asset))?;
-    Some(Balance::from_stored(asset, read::number(item, attr::BALANCE).unwrap()).unwrap())
+    Some(Balance::from_stored(asset, item.number(attr::BALANCE).unwrap()).unwrap())
 }
 
 pub(super) fn psp_terms(psp: &PspJson) -> PspTerms {

@@ -5,7 +5,7 @@ use super::build::{Made, NoPlan};
 use super::build_topup::{self, Records};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, Money, PspJson};
 use super::decode::World;
-use ledger_core::dynamo::Item;
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::events;
 use ledger_core::idempotency::{Answer, Claim, EventClaim, Flight};
 use ledger_core::keys::{self, Key, Shards, attr};
@@ -178,7 +178,7 @@ fn seal(world: &World, does: &TrailDoes) -> Made {
 }
 
 fn mark(item: &Item) -> Option<&str> {
-    ledger_core::dynamo::read::opt_text(item, attr::DUE_PK).unwrap()
+    item.opt_text(attr::DUE_PK).unwrap()
 }
 
 fn object(fact: &FactJson) -> PspId {

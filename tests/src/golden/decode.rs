@@ -7,7 +7,7 @@ use super::written;
 use crate::engine::{Contents, primary_key};
 use crate::wire;
 use ledger_core::account::Account;
-use ledger_core::dynamo::Item;
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::Patch;
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId};
@@ -119,7 +119,7 @@ impl World {
     /// The keys of what had been read, of those items that are meant.
     #[must_use]
     pub fn keys_of(&self, meant: impl Fn(&Item) -> bool) -> Vec<Key> {
-        let text = |item: &Item, name| ledger_core::dynamo::read::text(item, name).unwrap().to_owned();
+        let text = |item: &Item, name| item.text(name).unwrap().to_owned();
         let key = |item: &Item| Key::stored(&self.tenant, &text(item, "uuid"), &text(item, "type")).unwrap();
         self.read.values().filter(|item| meant(item)).map(key).collect()
     }

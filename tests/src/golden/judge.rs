@@ -9,7 +9,7 @@ use super::written::Written;
 use crate::engine::{Contents, Embedded, Engine};
 use crate::{layout, names, wire};
 use ledger_core::account::{Account, Bucket};
-use ledger_core::dynamo::{Item, Value, read};
+use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::idempotency::{Claim, KeyVerdict, Marker};
 use ledger_core::ops::crediting::{is_credited, merchant_delta};
 use ledger_core::ops::journal::JournalEntry;
@@ -143,7 +143,7 @@ pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
             let parts: Vec<&str> = pk.split('#').collect();
             let account = format!("{}:{}", parts[1], parts[2]);
             if (parts[1], sk.as_str()) == ("card", "card") {
-                let text = read::opt_number(item, "balance").unwrap();
+                let text = item.opt_number("balance").unwrap();
                 sums.insert((account, "ECOPAY".to_owned()), text.map_or(Decimal::ZERO, |text| text.parse().unwrap()));
             }
         }
@@ -238,8 +238,8 @@ pub fn merchant_work(before: &Contents, after: &Contents) -> Sums {
     let mut sums = Sums::new();
     let new = |key: &(String, String)| !before.get(key).is_some_and(|item| item.contains_key("merchant_delta"));
     for item in after.iter().filter(|(key, _)| new(key)).map(|(_, item)| item) {
-        let Some(delta) = read::opt_map(item, "merchant_delta").unwrap() else { continue };
-        let merchant = format!("merchant:{}", read::text(item, "merchant_id").unwrap());
+        let Some(delta) = item.opt_map("merchant_delta").unwrap() else { continue };
+        let merchant = format!("merchant:{}", item.text("merchant_id").unwrap());
         for (asset, change) in delta {
             *sums.entry((merchant.clone(), asset.clone())).or_default() += number(change);
         }
@@ -319,12 +319,12 @@ fn credited(before: &Contents, after: &Contents) -> (Sums, Sums) {
         let old = before.get(&(pk.clone(), sk.clone()));
         if let (Some((_, merchant)), Some(asset)) = (pk.split_once("#merchant#"), sk.strip_prefix("BALANCE#")) {
             let number =
-                |item: &Item| read::opt_number(item, "balance").unwrap().map_or(Decimal::ZERO, |n| n.parse().unwrap());
+                |item: &Item| item.opt_number("balance").unwrap().map_or(Decimal::ZERO, |n| n.parse().unwrap());
             let key = (format!("merchant:{merchant}"), asset.to_owned());
             gained.insert(key, number(item) - old.map_or(Decimal::ZERO, number));
         }
         if is_credited(item) && !old.is_some_and(is_credited) {
-            let merchant = format!("merchant:{}", read::text(item, "merchant_id").unwrap());
+            let merchant = format!("merchant:{}", item.text("merchant_id").unwrap());
             for delta in merchant_delta(item).unwrap() {
                 *flagged.entry((merchant.clone(), delta.asset().to_string())).or_default() += delta.value();
             }
@@ -346,7 +346,7 @@ fn merchant_changes(before: &Contents, after: &Contents) -> Sums {
         let old = before.get(&(pk.clone(), sk.clone()));
         for (attribute, name) in [("balance", asset.to_owned()), ("held", held(asset))] {
             let number =
-                |item: &Item| read::opt_number(item, attribute).unwrap().map_or(Decimal::ZERO, |n| n.parse().unwrap());
+                |item: &Item| item.opt_number(attribute).unwrap().map_or(Decimal::ZERO, |n| n.parse().unwrap());
             changes.insert((format!("merchant:{merchant}"), name), number(item) - old.map_or(Decimal::ZERO, number));
         }
     }

@@ -2,7 +2,7 @@
 //! of a migration. None of the core's own reading of it is used.
 
 use crate::engine::Contents;
-use ledger_core::dynamo::{Item, Value, read};
+use ledger_core::dynamo::{Attributes, Item, Value};
 use rust_decimal::Decimal;
 
 /// A balance with its parts.
@@ -34,7 +34,7 @@ pub(super) fn balances(contents: &Contents) -> Vec<(String, String, Balance)> {
                 other => panic!("not a truth: {other}"),
             }
         } else if sk == "customer" && item.contains_key("fence_phase") {
-            let regional = read::opt_map(item, "regional").unwrap().into_iter().flatten();
+            let regional = item.opt_map("regional").unwrap().into_iter().flatten();
             let regional = regional.map(|(key, _)| format!("REGIONAL#{key}"));
             for asset in ["ECOPAY", "POINT", "JCREDIT"].map(str::to_owned).into_iter().chain(regional) {
                 match (truth(item, &asset), legacy(contents, pk, item, &asset)) {
@@ -60,11 +60,11 @@ fn truth<'a>(record: &'a Item, asset: &str) -> &'a str {
         _ => "regional",
     };
     let silent = if record.contains_key("fence_phase") { "split" } else { "legacy" };
-    read::opt_text(record, &format!("truth_{concern}")).unwrap().unwrap_or(silent)
+    record.opt_text(&format!("truth_{concern}")).unwrap().unwrap_or(silent)
 }
 
 fn split(item: &Item) -> Balance {
-    let number = |name: &str| read::opt_number(item, name).unwrap().map_or(Decimal::ZERO, |text| text.parse().unwrap());
+    let number = |name: &str| item.opt_number(name).unwrap().map_or(Decimal::ZERO, |text| text.parse().unwrap());
     Balance {
         balance: number("balance"),
         held: number("held"),
@@ -85,7 +85,7 @@ fn legacy(contents: &Contents, pk: &str, record: &Item, asset: &str) -> Option<B
         }
         regional => {
             let key = regional.strip_prefix("REGIONAL#").unwrap();
-            (format!("regional_{key}"), read::opt_map(record, "regional").unwrap().and_then(|map| map.get(key)))
+            (format!("regional_{key}"), record.opt_map("regional").unwrap().and_then(|map| map.get(key)))
         }
     };
     parts(record, &word, sum)
@@ -93,7 +93,7 @@ fn legacy(contents: &Contents, pk: &str, record: &Item, asset: &str) -> Option<B
 
 fn parts(item: &Item, word: &str, sum: Option<&Value>) -> Option<Balance> {
     let number = |name: &str| {
-        let text = read::opt_number(item, &format!("{word}_{name}")).unwrap();
+        let text = item.opt_number(&format!("{word}_{name}")).unwrap();
         text.map_or(Decimal::ZERO, |text| text.parse().unwrap())
     };
     let Value::N(balance) = sum? else { panic!("not a number: {sum:?}") };
@@ -109,6 +109,6 @@ fn parts(item: &Item, word: &str, sum: Option<&Value>) -> Option<Balance> {
 fn is_half_way(contents: &Contents, pk: &str) -> bool {
     let (tenant, _) = pk.split_once('#').unwrap();
     let config = contents.get(&(format!("{tenant}#tenant#root"), "CONFIG".to_owned()));
-    let migration = config.and_then(|config| read::opt_map(config, "migration").unwrap());
-    migration.and_then(|migration| read::opt_text(migration, "model").unwrap()) == Some("half_way")
+    let migration = config.and_then(|config| config.opt_map("migration").unwrap());
+    migration.and_then(|migration| migration.opt_text("model").unwrap()) == Some("half_way")
 }

@@ -2,7 +2,7 @@
 //! found breaks, and the examples that are kept beside the schemas.
 
 use boon::{Compiler, SchemaIndex, Schemas};
-use ledger_core::dynamo::{Value, read};
+use ledger_core::dynamo::{Attributes, Value};
 use ledger_core::events::{Announcement, Event, RECONCILIATION_BREAK_SCHEMA, SCHEMA};
 use ledger_core::ids::{RunId, Tenant};
 use ledger_core::keys::{Key, attr, sk};
@@ -77,7 +77,7 @@ fn entries() -> Vec<(String, Key, ledger_core::dynamo::Item)> {
         let vector = vector::Vector::read(&id, &text);
         let put = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
         for item in put.chain(&vector.given.state).map(wire::item_from_json) {
-            let (pk, sort) = (read::text(&item, attr::PK).unwrap(), read::text(&item, attr::SK).unwrap());
+            let (pk, sort) = (item.text(attr::PK).unwrap(), item.text(attr::SK).unwrap());
             if sort.starts_with(sk::TXN) {
                 let tenant = ledger_core::keys::tenant_of(pk).unwrap();
                 found.push((id.clone(), Key::stored(&tenant, pk, sort).unwrap(), item));

@@ -10,4 +10,4 @@ pub(crate) use condition::Names;
 pub use condition::{Cmp, Condition, Operand};
 pub use update::Update;
 pub(crate) use value::put_at;
-pub use value::{AttributeKind, Item, ItemError, ItemFault, STEP, Value, at, read};
+pub use value::{AttributeKind, Item, ItemError, ItemFault, STEP, Value, at};

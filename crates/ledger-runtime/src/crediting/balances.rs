@@ -8,7 +8,7 @@
 use crate::app::App;
 use crate::problem::Problem;
 use futures::future::{try_join, try_join_all};
-use ledger_core::dynamo::{Item, ItemError, read};
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{Key, Partition, attr, sk};
 use ledger_core::money::{Asset, Balance, Delta};
@@ -100,7 +100,7 @@ impl App {
                     return Err(Problem::busy());
                 }
                 match page.last() {
-                    Some(last) if page.len() >= PAGE => after = Some(read::text(last, attr::DUE_SK)?.to_owned()),
+                    Some(last) if page.len() >= PAGE => after = Some(last.string(attr::DUE_SK)?),
                     Some(_) | None => break,
                 }
             }
@@ -177,12 +177,9 @@ fn sums(snapshot: &Snapshot) -> Result<BTreeMap<Asset, MerchantBalance>, ItemErr
     let mut sums = BTreeMap::new();
     for item in &snapshot.balances {
         let asset = asset_of(item)?;
-        let number = |attribute: &str| {
-            let number = read::opt_number(item, attribute)?.unwrap_or("0");
-            Balance::from_stored(asset.clone(), number).map_err(|_| ItemError::invalid(attribute))
-        };
-        let held = number(attr::HELD)?;
-        let credited = number(attr::BALANCE)?.checked_plus(&held).map_err(|_| too_large())?;
+        let held = item.balance_or_zero(attr::HELD, asset.clone())?;
+        let credited = item.balance_or_zero(attr::BALANCE, asset.clone())?;
+        let credited = credited.checked_plus(&held).map_err(|_| too_large())?;
         sums.insert(asset.clone(), MerchantBalance { credited, held, uncredited: Balance::zero(asset) });
     }
     for delta in snapshot.uncredited.iter().flat_map(|candidate| &candidate.delta) {
@@ -195,7 +192,7 @@ fn sums(snapshot: &Snapshot) -> Result<BTreeMap<Asset, MerchantBalance>, ItemErr
 }
 
 fn asset_of(balance: &Item) -> Result<Asset, ItemError> {
-    read::parsed(balance, attr::SK, |key| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default()))
+    balance.parsed(attr::SK, |key| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default()))
 }
 
 fn too_large() -> ItemError {

@@ -4,7 +4,7 @@ use super::{OfMerchant, readable, unbuilt, unmarked};
 use crate::app::App;
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
-use ledger_core::dynamo::read;
+use ledger_core::dynamo::Attributes;
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{Key, Shards, attr};
 use ledger_core::operation::Operation;
@@ -75,7 +75,7 @@ impl Work {
                 reads::records_to_credit(&self.tenant, self.merchant, *shard).after(self.after.take()).limit(PAGE);
             let page = app.dynamo().query(&query).await?;
             match page.last() {
-                Some(last) if page.len() >= PAGE => self.after = Some(read::text(last, attr::DUE_SK)?.to_owned()),
+                Some(last) if page.len() >= PAGE => self.after = Some(last.string(attr::DUE_SK)?),
                 Some(_) | None => {
                     let _ = self.shards.pop();
                 }

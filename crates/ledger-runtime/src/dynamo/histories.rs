@@ -4,7 +4,7 @@
 use super::Dynamo;
 use super::reads::ReadError;
 use futures::future::try_join_all;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::TransactionId;
 use ledger_core::keys::{Partition, attr};
 use ledger_core::migration::{Concern, Layout, legacy_after, legacy_of, newest, reference};
@@ -74,7 +74,7 @@ impl Dynamo {
             let query = reads::legacy_history(partition).newest_first().after(after).limit(step);
             let some = self.query_readable(&query).await?;
             let last = some.last().filter(|_| some.len() == step);
-            let read_to = last.and_then(|last| read::key_text(&last.item, attr::SK).map(str::to_owned));
+            let read_to = last.and_then(|last| last.item.key_text(attr::SK).map(str::to_owned));
             // What the ledger never wrote may have attributes of any kind.
             items.extend(some.into_iter().map(|readable| readable.item));
             match newest(items.clone(), line, wanted, read_to.as_deref())? {

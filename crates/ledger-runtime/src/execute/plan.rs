@@ -2,7 +2,7 @@
 
 use crate::dynamo::ReadError;
 use crate::problem::Problem;
-use ledger_core::dynamo::{Item, ItemError, read};
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::failure::Failure;
 use ledger_core::keys::attr;
 use ledger_core::money::{Balance, MoneyError};
@@ -153,7 +153,7 @@ fn shortfall(transaction: &Transaction, rejection: &Rejection) -> Option<Balance
     let item = transaction.items().get(rejection.position)?;
     let asset = item.postings().next()?.delta.asset().clone();
     let needed = item.failure_on(rejection.old.as_ref())?.condition.at_least(attr::BALANCE)?;
-    let held = rejection.old.as_ref().map_or(Ok(None), |old| read::opt_number(old, attr::BALANCE)).ok()?.unwrap_or("0");
+    let held = rejection.old.as_ref().map_or(Ok(None), |old| old.opt_number(attr::BALANCE)).ok()?.unwrap_or("0");
     let held = Balance::from_stored(asset.clone(), held).ok()?;
     let short = Balance::from_stored(asset, needed).ok()?.checked_sub(&held).ok()?;
     short.as_amount().map(|_| short)

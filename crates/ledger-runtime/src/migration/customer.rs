@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::dynamo::{BringError, ReadError};
-use ledger_core::dynamo::Item;
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::keys::Partition;
 use ledger_core::migration::{
     Concern, Contraction, Copying, Difference, Migration, PassKind, Truth, Whose, contract, copy, expire_history,
@@ -218,5 +218,5 @@ impl Rows {
 }
 
 fn sort_key(item: &Item) -> Option<String> {
-    ledger_core::dynamo::read::key_text(item, ledger_core::keys::attr::SK).map(str::to_owned)
+    item.key_text(ledger_core::keys::attr::SK).map(str::to_owned)
 }

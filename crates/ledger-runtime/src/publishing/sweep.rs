@@ -4,12 +4,11 @@ use super::Publisher;
 use crate::dynamo::{Dynamo, ReadError, Readable};
 use crate::metrics::Metric;
 use futures::future::try_join_all;
-use ledger_core::dynamo::read;
+use ledger_core::dynamo::Attributes;
 use ledger_core::ids::{Tenant, parse_uuid};
 use ledger_core::keys::{Shards, attr};
 use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
-use ledger_core::time::Timestamp;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -65,7 +64,7 @@ impl Shard {
         let page = self.query.clone().after(self.after.clone());
         let rows = dynamo.query_readable(&page).await?;
         self.over = rows.len() < PAGE;
-        if let Some(last) = rows.last().and_then(|row| read::key_text(&row.item, attr::DUE_SK)) {
+        if let Some(last) = rows.last().and_then(|row| row.item.key_text(attr::DUE_SK)) {
             self.after = Some(last.to_owned());
         }
         Ok(rows)
@@ -77,7 +76,7 @@ impl Publisher {
     /// would not end.
     pub(super) fn measure_oldest(&self, tenant: &Tenant, rows: &[Readable]) {
         let now = self.ledger.clock().now();
-        let written = |row: &Readable| read::parsed(&row.item, attr::CREATED_AT, Timestamp::parse).ok();
+        let written = |row: &Readable| row.item.timestamp(attr::CREATED_AT).ok();
         let oldest = rows.iter().filter_map(written).map(|at| now.since(at)).max().unwrap_or(Duration::ZERO);
         self.ledger.metrics().measure(Metric::OldestUnpublished, tenant, Operation::Publish, oldest);
     }

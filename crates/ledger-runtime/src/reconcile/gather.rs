@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::psp::{Lookup, PspObject, Sighting};
 use http::StatusCode;
 use ledger_core::account::Account;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TopupId, TransactionId};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::money::Asset;
@@ -87,7 +87,7 @@ impl<'a> Gather<'a> {
         let references = self.pages(&reads::history_references(&partition, None)).await?;
         wanted.extend(references.iter().filter_map(|reference| self.of.entry_of(reference)));
         let markers = self.pages(&reads::topup_markers(&partition)).await?;
-        let topups = markers.iter().filter_map(|marker| read::parsed(marker, "topup_id", TopupId::parse).ok());
+        let topups = markers.iter().filter_map(|marker| marker.parsed("topup_id", TopupId::parse).ok());
         wanted.extend(topups.map(|topup| keys::topup(tenant, topup)));
         for id in self.evidence {
             wanted.extend(self.named(id, "payment", PaymentId::parse).map(|id| keys::hold(tenant, id)));
@@ -130,7 +130,7 @@ impl<'a> Gather<'a> {
         for id_of in self.evidence {
             if let Some(payment) = self.named(id_of, "payment", PaymentId::parse) {
                 let record = self.of.get(&keys::payment(self.of.tenant, payment)).await?;
-                let payer = record.and_then(|record| read::parsed(&record, "payer", Account::parse).ok());
+                let payer = record.and_then(|record| record.parsed("payer", Account::parse).ok());
                 let home = payer.and_then(|payer| Partition::account(self.of.tenant, payer));
                 wanted.extend(home.map(|home| home.entry(id)));
             }
@@ -142,11 +142,10 @@ impl<'a> Gather<'a> {
     async fn payment(&mut self, id: PaymentId) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         self.all_of(&reads::payment_items(tenant, id)).await?;
-        let payers = self.items.values().filter_map(|item| read::parsed(item, "payer", Account::parse).ok());
+        let payers = self.items.values().filter_map(|item| item.parsed("payer", Account::parse).ok());
         let named = self.evidence.iter().filter_map(|home| Account::parse(home).ok());
         let homes: Vec<Partition> = payers.chain(named).filter_map(|home| Partition::account(tenant, home)).collect();
-        let entries =
-            self.items.values().filter_map(|item| read::parsed(item, "transaction_id", TransactionId::parse).ok());
+        let entries = self.items.values().filter_map(|item| item.parsed("transaction_id", TransactionId::parse).ok());
         let told = self.evidence.iter().filter_map(|id| self.named(id, "transaction", TransactionId::parse));
         let entries: BTreeSet<TransactionId> = entries.chain(told).collect();
         let wanted = homes.iter().flat_map(|home| entries.iter().map(|entry| home.entry(*entry)));
@@ -273,7 +272,7 @@ impl<'a> Gather<'a> {
 
     fn take(&mut self, items: Vec<Item>) -> Result<(), Stopped> {
         for item in items {
-            let text = |name| read::key_text(&item, name).unwrap_or_default().to_owned();
+            let text = |name| item.key_text(name).unwrap_or_default().to_owned();
             self.items.insert((text(attr::PK), text(attr::SK)), item);
         }
         if self.items.len() > ITEMS_MAX { Err(Stopped::Unsettled) } else { Ok(()) }
@@ -317,19 +316,19 @@ impl Reconciler<'_> {
     }
 
     fn key_of(&self, item: &Item) -> Option<Key> {
-        Key::stored(self.tenant, read::key_text(item, attr::PK)?, read::key_text(item, attr::SK)?)
+        Key::stored(self.tenant, item.key_text(attr::PK)?, item.key_text(attr::SK)?)
     }
 
     /// The entry that a reference names.
     fn entry_of(&self, reference: &Item) -> Option<Key> {
-        let home = read::parsed(reference, "home", Account::parse).ok()?;
-        let id = read::parsed(reference, "transaction_id", TransactionId::parse).ok()?;
+        let home = reference.parsed("home", Account::parse).ok()?;
+        let id = reference.parsed("transaction_id", TransactionId::parse).ok()?;
         Some(Partition::account(self.tenant, home)?.entry(id))
     }
 
     /// What holds, where an entry belongs to a payment.
     fn held_by(&self, entry: &Item) -> Option<Key> {
-        let payment = read::parsed(entry, "payment_id", PaymentId::parse).ok()?;
+        let payment = entry.parsed("payment_id", PaymentId::parse).ok()?;
         entry.contains_key("payment_status").then(|| keys::hold(self.tenant, payment))
     }
 }
@@ -337,5 +336,5 @@ impl Reconciler<'_> {
 /// A text by which another item is found. If the attribute has another type, `of_item` gives a break; here it leads to
 /// no item.
 fn opt_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
-    read::opt_text(item, name).ok().flatten()
+    item.opt_text(name).ok().flatten()
 }

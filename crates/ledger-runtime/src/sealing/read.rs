@@ -4,7 +4,7 @@
 use crate::app::App;
 use crate::dynamo::{Dynamo, ReadError};
 use crate::problem::Problem;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{Key, Shards, attr};
 use ledger_core::reads;
@@ -53,7 +53,7 @@ impl Listed {
         };
         let sort_key = query.sort_attribute();
         let rows = app.dynamo().query_readable(&query.after(self.after.take()).limit(PAGE)).await?;
-        match rows.last().and_then(|row| read::key_text(&row.item, sort_key)) {
+        match rows.last().and_then(|row| row.item.key_text(sort_key)) {
             Some(last) if rows.len() >= PAGE => self.after = Some(last.to_owned()),
             Some(_) | None => {
                 let _ = self.sources.pop();
@@ -95,5 +95,5 @@ pub(super) async fn records(dynamo: &Dynamo, keys: &[Key]) -> Result<Vec<Result<
 
 /// The key of an item of a tenant's.
 pub(super) fn key_of(tenant: &Tenant, item: &Item) -> Option<Key> {
-    Key::stored(tenant, read::key_text(item, attr::PK)?, read::key_text(item, attr::SK)?)
+    Key::stored(tenant, item.key_text(attr::PK)?, item.key_text(attr::SK)?)
 }

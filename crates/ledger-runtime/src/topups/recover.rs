@@ -11,7 +11,7 @@ use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::{Lookup, PspObject, Sent, Sighting};
 use http::StatusCode;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
 use ledger_core::ids::{RefundId, Tenant, TopupId};
 use ledger_core::keys::{Shards, attr, sk};
@@ -163,9 +163,9 @@ impl Desk {
     }
 
     async fn check(&self, tenant: &Tenant, listed: &Item) -> Result<(), Problem> {
-        let topup = read::parsed(listed, "topup_id", TopupId::parse)?;
-        let is_refund = read::text(listed, attr::SK)?.starts_with(sk::REFUND);
-        let refund = if is_refund { Some(read::parsed(listed, "refund_id", RefundId::parse)?) } else { None };
+        let topup = listed.parsed("topup_id", TopupId::parse)?;
+        let is_refund = listed.text(attr::SK)?.starts_with(sk::REFUND);
+        let refund = if is_refund { Some(listed.parsed("refund_id", RefundId::parse)?) } else { None };
         let wanted = Wanted { topup, refund, clawback: None };
         let Some(records) = self.records(tenant, &wanted).await? else { return Ok(()) };
         let tags = Tags { tenant: tenant.clone(), topup, refund };

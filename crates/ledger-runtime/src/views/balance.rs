@@ -1,6 +1,6 @@
 //! Balances and a customer's aggregates as the faces show them.
 
-use ledger_core::dynamo::{Item, ItemError, read};
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::keys::{attr, sk};
 use ledger_core::money::{Asset, Balance, stored_text};
 use serde::Serialize;
@@ -49,22 +49,14 @@ impl BalanceView {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let asset =
-            read::parsed(item, attr::SK, |key| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default()))?;
-        let quantity = |attribute: &str| -> Result<String, ItemError> {
-            Balance::from_stored(asset.clone(), read::number(item, attribute)?)
-                .map(|balance| balance.text())
-                .map_err(|_| ItemError::invalid(attribute))
-        };
-        let optional = |attribute: &str| item.contains_key(attribute).then(|| quantity(attribute)).transpose();
-        let (reserved, owed) = (optional(attr::RESERVED)?, optional(attr::OWED)?);
+        let asset = item.parsed(attr::SK, |key| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default()))?;
         Ok(Self {
-            balance: quantity(attr::BALANCE)?,
-            held: quantity(attr::HELD)?,
-            reserved: reserved.filter(|reserved| reserved != "0"),
-            owed: owed.filter(|owed| owed != "0"),
+            balance: item.balance(attr::BALANCE, asset.clone())?.text(),
+            held: item.balance(attr::HELD, asset.clone())?.text(),
+            reserved: not_zero(item.opt_balance(attr::RESERVED, asset.clone())?),
+            owed: not_zero(item.opt_balance(attr::OWED, asset.clone())?),
             frozen: item.contains_key(attr::FROZEN),
-            updated_at: read::text(item, attr::UPDATED_AT)?.to_owned(),
+            updated_at: item.string(attr::UPDATED_AT)?,
             asset: asset.to_string(),
         })
     }
@@ -76,16 +68,22 @@ impl MetricsView {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
-        let number = |attribute: &str| {
-            let stored = item.map_or(Ok(None), |item| read::opt_number(item, attribute))?;
-            stored_text(stored.unwrap_or("0")).map_err(|_| ItemError::invalid(attribute))
-        };
+        let nothing = Item::new();
+        let item = item.unwrap_or(&nothing);
         Ok(Self {
-            co2_kg: number("co2_total")?,
-            payments: number("payments")?,
-            paid_total: number("paid_total")?,
-            refunds: number("refunds")?,
-            refunded_total: number("refunded_total")?,
+            co2_kg: text_or_zero(item, "co2_total")?,
+            payments: text_or_zero(item, "payments")?,
+            paid_total: text_or_zero(item, "paid_total")?,
+            refunds: text_or_zero(item, "refunds")?,
+            refunded_total: text_or_zero(item, "refunded_total")?,
         })
     }
+}
+
+fn not_zero(balance: Option<Balance>) -> Option<String> {
+    balance.map(|balance| balance.text()).filter(|text| text != "0")
+}
+
+fn text_or_zero(item: &Item, name: &str) -> Result<String, ItemError> {
+    Ok(item.opt_parsed_number(name, stored_text)?.unwrap_or_else(|| "0".to_owned()))
 }

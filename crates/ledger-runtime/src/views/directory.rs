@@ -1,6 +1,6 @@
 //! Customers, merchants, cards and terminals as the faces show them.
 
-use ledger_core::dynamo::{Item, ItemError, read};
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::keys::attr;
 use ledger_core::ops::MerchantTerms;
 use ledger_core::ops::card::{CardReceipt, CardRecord};
@@ -93,15 +93,14 @@ impl CustomerView {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let text = |attribute: &str| read::text(item, attribute).map(str::to_owned);
         Ok(Self {
-            customer_id: text("customer_id")?,
-            name: text("name")?,
-            email: read::opt_string(item, "email")?,
-            phone: read::opt_string(item, "phone")?,
-            status: text("status")?,
-            created_at: text(attr::CREATED_AT)?,
-            updated_at: text(attr::UPDATED_AT)?,
+            customer_id: item.string("customer_id")?,
+            name: item.string("name")?,
+            email: item.opt_string("email")?,
+            phone: item.opt_string("phone")?,
+            status: item.string("status")?,
+            created_at: item.string(attr::CREATED_AT)?,
+            updated_at: item.string(attr::UPDATED_AT)?,
         })
     }
 }
@@ -112,15 +111,14 @@ impl MerchantView {
     /// # Errors
     /// [`ItemError`] if it does not look as we write it.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let text = |attribute: &str| read::text(item, attribute).map(str::to_owned);
         Ok(Self {
-            merchant_id: text("merchant_id")?,
-            name: text("name")?,
-            status: text("status")?,
+            merchant_id: item.string("merchant_id")?,
+            name: item.string("name")?,
+            status: item.string("status")?,
             shards: MerchantTerms::read(item)?.shards.count(),
             payout_destination: merchant::destination(item)?.map(|destination| destination.shown()),
-            created_at: text(attr::CREATED_AT)?,
-            updated_at: text(attr::UPDATED_AT)?,
+            created_at: item.string(attr::CREATED_AT)?,
+            updated_at: item.string(attr::UPDATED_AT)?,
         })
     }
 }

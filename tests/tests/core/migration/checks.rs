@@ -4,7 +4,7 @@ use crate::migration::ops::Coin;
 use crate::migration::scene::{Broken, Scene, Store, broken, sum, unstamped};
 use crate::migration::world::World;
 use ledger_core::account::{Account, Bucket};
-use ledger_core::dynamo::{Item, Value, read};
+use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::ids::CustomerId;
 use ledger_core::keys::{self, Key, Partition, attr, sk};
 use ledger_core::migration::{Counterpart, LEGACY_SK, LegacyItem, Migration, Snapshot, Truth, merged, parity};
@@ -119,9 +119,7 @@ pub(crate) fn everything<S: Store>(world: &World<S>, scene: &Scene) -> Result<()
 /// Of a customer whom the ledger has, the balance is the sum of the postings.
 fn books<S: Store>(world: &World<S>, scene: &Scene, all: &[Item]) -> Result<(), Broken> {
     let mut posted: BTreeMap<(CustomerId, String, &str), Decimal> = BTreeMap::new();
-    for item in
-        all.iter().filter(|item| read::opt_text(item, attr::SK).unwrap().is_some_and(|sk| sk.starts_with(sk::TXN)))
-    {
+    for item in all.iter().filter(|item| item.opt_text(attr::SK).unwrap().is_some_and(|sk| sk.starts_with(sk::TXN))) {
         let entry = JournalEntry::read(item).map_err(|error| Broken { check: "books", what: error.to_string() })?;
         if !ledger_core::account::unbalanced(&entry.postings).is_ok_and(|assets| assets.is_empty()) {
             return broken("books", format!("unbalanced: {entry:?}"));
@@ -170,29 +168,27 @@ fn history<S: Store>(
 ) -> Result<(), Broken> {
     let partition = Partition::customer(&scene.tenant, who);
     let is_line = |sk: &str| [sk::TXN, sk::TXNREF, sk::HISTORY].iter().any(|prefix| sk.starts_with(prefix));
-    let of = |item: &Item| read::opt_text(item, attr::PK).unwrap().map(str::to_owned);
+    let of = |item: &Item| item.opt_text(attr::PK).unwrap().map(str::to_owned);
     let lines = |items: &mut dyn Iterator<Item = Item>| -> Vec<Item> {
         items
             .filter(|item| of(item).as_deref() == Some(partition.as_str()))
-            .filter(|item| read::opt_text(item, attr::SK).unwrap().is_some_and(is_line))
+            .filter(|item| item.opt_text(attr::SK).unwrap().is_some_and(is_line))
             .collect()
     };
     let expected = lines(&mut world.expected.iter().map(|(_, item)| item.clone()));
     let merged = merged(lines(&mut all.iter().cloned())).unwrap();
     let facts: BTreeSet<String> =
-        merged.iter().filter_map(|item| read::opt_text(item, "transaction_id").unwrap()).map(str::to_owned).collect();
+        merged.iter().filter_map(|item| item.opt_text("transaction_id").unwrap()).map(str::to_owned).collect();
     if facts.len() != merged.len() {
         return broken("history", format!("a fact twice: {merged:?}"));
     }
-    let opened =
-        merged.iter().filter(|item| read::opt_text(item, "operation").unwrap() == Some("opening_balance")).count();
+    let opened = merged.iter().filter(|item| item.opt_text("operation").unwrap() == Some("opening_balance")).count();
     let count = expected.len() + foreign + opened;
     if merged.len() != count || opened > 1 {
         return broken("history", format!("{} facts, but {count}: {merged:?}", merged.len()));
     }
-    let missing = expected
-        .iter()
-        .find(|line| read::opt_text(line, "transaction_id").unwrap().is_none_or(|id| !facts.contains(id)));
+    let missing =
+        expected.iter().find(|line| line.opt_text("transaction_id").unwrap().is_none_or(|id| !facts.contains(id)));
     missing.map_or(Ok(()), |line| broken("history", format!("without {line:?}")))
 }
 

@@ -1,7 +1,7 @@
 //! Requests, and the transactions that the builders make of them.
 
 use crate::migration::scene::Scene;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::Patch;
 use ledger_core::idempotency::{
     Answer, CanonicalRequest, Claim, EventClaim, Fields, Flight, IdempotencyKey, Marker, MarkerState, Window,
@@ -172,9 +172,9 @@ impl Request {
             }
             Op::Refund { part, .. } => {
                 let (payment, merchant, part) = (payment()?, merchant(), part.map(yen));
-                let points = read[1].as_ref().map(|item| {
-                    Balance::from_stored(Asset::Point, read::number(item, keys::attr::BALANCE).unwrap()).unwrap()
-                });
+                let points = read[1]
+                    .as_ref()
+                    .map(|item| Balance::from_stored(Asset::Point, item.number(keys::attr::BALANCE).unwrap()).unwrap());
                 let command = ops::refund::Refund {
                     wallet: &ops::SeenWallet::default(),
                     tenant,

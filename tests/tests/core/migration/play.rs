@@ -5,7 +5,7 @@ use crate::migration::checks;
 use crate::migration::ops::{Change, Coin, Op, Request};
 use crate::migration::scene::{Broken, Person, Scene, Store, broken, customer};
 use crate::migration::world::{Job, Told, World};
-use ledger_core::dynamo::read;
+use ledger_core::dynamo::Attributes;
 use ledger_core::ids::CustomerId;
 use ledger_core::keys::Partition;
 use ledger_core::migration::{Concern, Model as Legacy, reference};
@@ -225,7 +225,7 @@ impl<S: Store> Play<S> {
         let who = self.who();
         let partition = Partition::customer(&self.scene.tenant, who);
         let all = self.world.store.all();
-        let own = all.iter().filter(|item| read::opt_text(item, "uuid").unwrap() == Some(partition.as_str()));
+        let own = all.iter().filter(|item| item.opt_text("uuid").unwrap() == Some(partition.as_str()));
         if let Some((_, made)) = own.filter_map(reference).next() {
             self.world.store.put_raw(&wire::item_to_json(&made));
         }

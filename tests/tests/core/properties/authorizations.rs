@@ -4,7 +4,7 @@
 
 use crate::properties::world::*;
 use ledger_core::account::{Account, Bucket, TenantAccount};
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::failure::Failure;
 use ledger_core::ids::Principal;
 use ledger_core::keys::{Partition, attr};
@@ -247,7 +247,7 @@ fn entries(contents: &Contents) -> Vec<JournalEntry> {
 
 /// What is available and what is held, by asset; nothing held is absent.
 fn sums(contents: &Contents) -> (BTreeMap<String, Decimal>, BTreeMap<String, Decimal>) {
-    let number = |item: &Item, name: &str| -> Decimal { read::number(item, name).unwrap().parse().unwrap() };
+    let number = |item: &Item, name: &str| -> Decimal { item.number(name).unwrap().parse().unwrap() };
     let wallets = contents.iter().filter_map(|((_, sk), item)| Some((sk.strip_prefix("BALANCE#")?, item)));
     let (mut available, mut held) = (BTreeMap::new(), BTreeMap::new());
     for (asset, item) in wallets {

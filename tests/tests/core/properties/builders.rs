@@ -3,7 +3,7 @@
 
 use crate::properties::world::*;
 use ledger_core::account::{self, Account, Posting};
-use ledger_core::dynamo::Item;
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::Marker;
 use ledger_core::ids::{Actor, AdjustmentId, JobId, Principal, TransactionId};
 use ledger_core::keys::{Partition, Shards};
@@ -268,7 +268,7 @@ fn check(transaction: &Transaction) {
     assert_eq!(by(&moves), by(&posted), "balances move by what is posted");
     // The marker finds its entry again.
     let marker: Item = put(&items[0]).unwrap();
-    let id = ledger_core::dynamo::read::parsed(&marker, "entry_id", TransactionId::parse).unwrap();
+    let id = marker.parsed("entry_id", TransactionId::parse).unwrap();
     assert_eq!(id, entry.id);
 }
 

@@ -3,7 +3,7 @@
 
 use crate::properties::world::*;
 use ledger_core::account::{self, Account, Bucket, Posting, TenantAccount};
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms;
 use ledger_core::ids::{Principal, TransactionId};
 use ledger_core::keys::{Partition, Shards};
@@ -124,7 +124,7 @@ fn entry(item: &TransactItem, number: u128) -> Option<Entry> {
 }
 
 fn number(item: &Item, name: &str) -> Decimal {
-    read::opt_number(item, name).unwrap().map_or(Decimal::ZERO, |text| text.parse().unwrap())
+    item.opt_number(name).unwrap().map_or(Decimal::ZERO, |text| text.parse().unwrap())
 }
 
 fn wallet(contents: &Contents) -> &Item {

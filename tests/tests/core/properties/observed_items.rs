@@ -3,7 +3,7 @@
 
 use super::cases;
 use super::stored_types::records;
-use ledger_core::dynamo::{Item, Value, read};
+use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::keys::attr;
 use ledger_core::reconcile::{BreakKind, Fact, FactCount, Groups, ItemKind, Limits, Observation, Scope, of_item};
 use ledger_core::time::Timestamp;
@@ -48,13 +48,13 @@ fn is_unreadable(item: &Item) -> bool {
 }
 
 fn shown(item: &Item) -> String {
-    let key = |name| read::key_text(item, name).unwrap_or_default();
+    let key = |name| item.key_text(name).unwrap_or_default();
     format!("{} {}", key(attr::PK), key(attr::SK))
 }
 
 fn kind_of(item: &Item) -> ItemKind {
-    let partition = read::key_text(item, attr::PK).and_then(|pk| pk.split('#').nth(1)).unwrap_or_default();
-    let kind = ItemKind::of(partition, read::key_text(item, attr::SK).unwrap_or_default());
+    let partition = item.key_text(attr::PK).and_then(|pk| pk.split('#').nth(1)).unwrap_or_default();
+    let kind = ItemKind::of(partition, item.key_text(attr::SK).unwrap_or_default());
     kind.unwrap_or_else(|| panic!("{} is of no known kind", shown(item)))
 }
 

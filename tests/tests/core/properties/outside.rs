@@ -3,7 +3,7 @@
 
 use crate::properties::world::*;
 use ledger_core::account::Account;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Claim, EventClaim, Flight, Marker, MarkerState};
 use ledger_core::ids::{Principal, RefundId, TopupId};
@@ -122,7 +122,7 @@ impl Desk {
 
     fn balance(&self, asset: Asset) -> Balance {
         let item = self.get(&Partition::customer(&tenant(), customer(0xa)).balance(&asset)).unwrap();
-        Balance::from_stored(asset, read::number(&item, "balance").unwrap()).unwrap()
+        Balance::from_stored(asset, item.number("balance").unwrap()).unwrap()
     }
 
     /// Asks for our refund once; whether it was claimed.
@@ -212,8 +212,7 @@ impl Desk {
         }
         for (asset, before) in [(Asset::Ecopay, money), (Asset::Point, spare)] {
             let item = self.get(&Partition::customer(&tenant(), customer(0xa)).balance(&asset)).unwrap();
-            let number =
-                |name: &str| -> Decimal { read::opt_number(&item, name).unwrap().unwrap_or("0").parse().unwrap() };
+            let number = |name: &str| -> Decimal { item.opt_number(name).unwrap().unwrap_or("0").parse().unwrap() };
             let [balance, held, reserved] = ["balance", "held", "reserved"].map(number);
             assert!([balance, held, reserved].iter().all(|part| *part >= Decimal::ZERO), "{asset} below zero");
             assert_eq!(number("exposure"), balance + held + reserved, "{asset} against the cap");
@@ -328,8 +327,8 @@ proptest! {
         }
         prop_assert_eq!(desk.posted("stripe_clearing"), story.at_the_provider(paid_out(&desk)));
         let reserved = desk.get(&Partition::customer(&tenant(), customer(0xa)).balance(&Asset::Ecopay)).unwrap();
-        prop_assert_eq!(read::opt_number(&reserved, "reserved").unwrap(), Some("0"), "no headroom stays reserved");
-        prop_assert_eq!(read::opt_number(&reserved, "held").unwrap().unwrap_or("0"), "0", "nothing stays held");
+        prop_assert_eq!(reserved.opt_number("reserved").unwrap(), Some("0"), "no headroom stays reserved");
+        prop_assert_eq!(reserved.opt_number("held").unwrap().unwrap_or("0"), "0", "nothing stays held");
         // And again: nothing at all changes.
         let before = desk.table.contents();
         for fact in facts.iter().rev() {

@@ -2,7 +2,7 @@
 //! than was paid, everything settled in the end, and no balance below zero on the way.
 
 use crate::properties::world::*;
-use ledger_core::dynamo::{Item, read};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::failure::Failure;
 use ledger_core::ids::Principal;
 use ledger_core::keys::{Partition, attr};
@@ -124,14 +124,14 @@ fn entries(contents: &Contents) -> Vec<JournalEntry> {
 fn balances(contents: &Contents) -> BTreeMap<String, Decimal> {
     let of = |((_, sk), item): (&(String, String), &Item)| {
         let asset = sk.strip_prefix("BALANCE#")?;
-        Some((asset.to_owned(), read::number(item, attr::BALANCE).unwrap().parse().unwrap()))
+        Some((asset.to_owned(), item.number(attr::BALANCE).unwrap().parse().unwrap()))
     };
     contents.iter().filter_map(of).collect()
 }
 
 fn metrics(contents: &Contents, attribute: &str) -> Decimal {
     let (_, item) = contents.iter().find(|((_, sk), _)| sk == "METRICS").unwrap();
-    read::number(item, attribute).unwrap().parse().unwrap()
+    item.number(attribute).unwrap().parse().unwrap()
 }
 
 fn opened(terms: &TenantTerms, split: Split, spare_points: u64) -> Shop {

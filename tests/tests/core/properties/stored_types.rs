@@ -1,7 +1,7 @@
 //! An attribute of a wrong type is never read as an absent one: every stored record of the golden vectors, with each of
 //! its attributes replaced by a value of every other type, through every reader that understands the record.
 
-use ledger_core::dynamo::{Item, ItemError, ItemFault, Value, read};
+use ledger_core::dynamo::{Attributes, Item, ItemError, ItemFault, Value};
 use ledger_core::idempotency::Marker;
 use ledger_core::keys::{attr, tenant_of};
 use ledger_core::lease::Holder;
@@ -38,7 +38,7 @@ fn shown<T: Debug>(read: Result<T, ItemError>) -> Result<String, ItemError> {
 /// A reader that takes the record's tenant.
 macro_rules! of_tenant {
     ($read:path) => {
-        |item| match read::key_text(item, attr::PK).and_then(tenant_of) {
+        |item| match item.key_text(attr::PK).and_then(tenant_of) {
             Some(tenant) => shown($read(&tenant, item)),
             None => Err(ItemError::missing(attr::PK)),
         }
@@ -190,11 +190,11 @@ pub(crate) fn records() -> Vec<Item> {
     let mut records = BTreeMap::new();
     let mut take = |item: &Json| {
         let item = wire::item_from_json(item);
-        let Some(key) = read::key_text(&item, attr::SK) else { return };
-        let kind = read::key_text(&item, attr::PK).and_then(|pk| pk.split('#').nth(1)).unwrap_or_default();
+        let Some(key) = item.key_text(attr::SK) else { return };
+        let kind = item.key_text(attr::PK).and_then(|pk| pk.split('#').nth(1)).unwrap_or_default();
         let record = format!("{kind} {}", key.split('#').next().unwrap_or_default());
         let attributes: Vec<String> = paths(&item).iter().map(|path| path.join(".")).collect();
-        let state = read::opt_text(&item, "state").ok().flatten().unwrap_or_default().to_owned();
+        let state = item.opt_text("state").ok().flatten().unwrap_or_default().to_owned();
         records.entry((record, attributes, state)).or_insert(item);
     };
     for (id, text) in vector::VERSIONS.into_iter().flat_map(vector::files) {

@@ -2,7 +2,7 @@
 //! fact, without clock, network and randomness.
 
 use crate::topup_orders::story::{Story, Told, What};
-use ledger_core::dynamo::{Item, Value, read};
+use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{
     Answer, CanonicalRequest, Claim, EventClaim, Fields, Flight, IdempotencyKey, Marker, MarkerState, PlannedCall,
@@ -141,7 +141,7 @@ impl Desk {
         let claim = self.claim(Principal::Staff(staff), Operation::TopupRefund, &key);
         let record = self.topup(model, topup).unwrap();
         let points = model.get(&Partition::customer(&self.tenant, self.customer).balance(&Asset::Point));
-        let points = Balance::from_stored(Asset::Point, read::number(points.unwrap(), attr::BALANCE).unwrap()).unwrap();
+        let points = Balance::from_stored(Asset::Point, points.unwrap().number(attr::BALANCE).unwrap()).unwrap();
         let command = RefundTopup {
             actor: Actor::Staff(staff),
             topup: &record,
