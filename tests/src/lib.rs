@@ -11,6 +11,7 @@ pub mod cloud;
 pub mod documents;
 pub mod engine;
 pub mod golden;
+pub mod holders;
 #[cfg(feature = "stack")]
 pub mod http;
 #[cfg(feature = "stack")]

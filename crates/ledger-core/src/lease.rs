@@ -1,21 +1,25 @@
-//! The right of one worker to work on something, as an item holds it: a lease for a time, with a fencing token
-//! that grows with each holder. Whoever has lost the token writes nothing, however long it slept.
+//! The right of one worker to change a record: a lease for a time, with a fencing token that grows with each holder.
+//! A worker that has lost the token writes nothing, however long it slept.
 
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
+use crate::keys::Key;
 use crate::time::Timestamp;
-use crate::transaction::Clause;
+use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
+use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 const FENCE: &str = "fence";
 const UNTIL: &str = "lease_until";
+/// The token of an item's first holder.
+const FIRST: i64 = 1;
 
-/// Who has an item, as it was seen.
+/// The last holder of a record, as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The token of whoever took it last.
+    /// Its fencing token.
     pub fence: i64,
-    /// Until when that one is taken to be alive.
+    /// Until when it is taken to be alive.
     pub lease_until: Timestamp,
 }
 
@@ -29,35 +33,152 @@ impl Holder {
         Ok(Self { fence: item.int(FENCE)?, lease_until })
     }
 
-    /// The item's attributes, as the first one to hold it writes them.
+    /// The attributes of an item that this one creates.
     pub(crate) fn attributes(self) -> [(String, Value); 2] {
         [(FENCE.to_owned(), Value::int(self.fence)), (UNTIL.to_owned(), Value::s(self.lease_until))]
     }
 
-    /// Whoever comes after this one; `None` while this one is alive.
-    pub(crate) fn next(self, length: Duration, now: Timestamp) -> Option<Self> {
-        let next = Self { fence: self.fence.saturating_add(1), lease_until: now.plus(length) };
-        (self.lease_until <= now).then_some(next)
-    }
-
-    /// Takes the item in this one's name.
+    /// An update by which this one becomes the holder.
     pub(crate) fn taken(self, update: Update) -> Update {
-        alive(update.set(FENCE, "to_fence", Value::int(self.fence)), self.lease_until)
+        update.set(FENCE, "to_fence", Value::int(self.fence)).set(UNTIL, "lease_until", Value::s(self.lease_until))
     }
 
-    /// The item is as it was seen: of two that take it at once, one fails.
+    /// No other worker has taken the item since.
+    pub(crate) fn is_last(self) -> Clause {
+        has_fence(self.fence, Failure::StalePlan)
+    }
+
+    /// The item is as it was read: of two that take it at once, one fails.
     pub(crate) fn as_seen(self) -> [Clause; 2] {
         let lease = Condition::compare(UNTIL, Cmp::Eq, "seen_lease", Value::s(self.lease_until));
-        [held(self.fence), Clause { condition: lease, failure: Failure::StalePlan }]
+        [self.is_last(), Clause { condition: lease, failure: Failure::StalePlan }]
     }
 }
 
-/// Nobody has a later token.
-pub(crate) fn held(fence: i64) -> Clause {
-    Clause { condition: Condition::compare(FENCE, Cmp::Eq, "fence", Value::int(fence)), failure: Failure::StalePlan }
+/// A kind of record that one worker at a time may change.
+pub trait Leasable {
+    /// How long a holder may be silent before another takes the record over. Each of its writes begins it anew.
+    const LEASE: Duration;
+    /// What the record's item is in a transaction.
+    const ROLE: Role;
 }
 
-/// Says until when the holder is alive.
-pub(crate) fn alive(update: Update, until: Timestamp) -> Update {
-    update.set(UNTIL, "lease_until", Value::s(until))
+/// A record and the right to change it, as long as no other worker has a later token. It comes from taking the
+/// record alone, and only it makes the changes that need the right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leased<T> {
+    record: T,
+    key: Key,
+    fence: i64,
+}
+
+impl<T> Deref for Leased<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.record
+    }
+}
+
+impl<T> DerefMut for Leased<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.record
+    }
+}
+
+impl<T: Leasable> Leased<T> {
+    /// A record that a transaction of the caller's creates, with the first token: without that, it has no right.
+    pub(crate) fn begun(record: T, key: Key) -> Self {
+        Self { record, key, fence: FIRST }
+    }
+
+    /// Creates the record's item and takes it. Of two that create it at once one fails with `StalePlan`.
+    pub(crate) fn create(
+        record: T,
+        key: Key,
+        mut attributes: Item,
+        now: Timestamp,
+    ) -> Result<(Self, Transaction), BuildError> {
+        let holder = Holder { fence: FIRST, lease_until: now.plus(T::LEASE) };
+        attributes.extend(holder.attributes());
+        let put = TransactItem::put_new(T::ROLE, key.clone(), attributes, Failure::StalePlan);
+        Ok((Self::begun(record, key), Transaction::unkeyed(vec![put])?))
+    }
+
+    /// Takes a record as it was read, `None` while its holder's lease lasts. `change` makes of the next holder the
+    /// record and the update that it is taken by; `guard` is what must be as it was read besides the holder. Of two
+    /// that take it at once one fails with `StalePlan`.
+    ///
+    /// # Errors
+    /// [`BuildError::Unfenced`] if the update does not make the next holder the item's.
+    pub(crate) fn take(
+        key: Key,
+        seen: Holder,
+        guard: Vec<Clause>,
+        now: Timestamp,
+        change: impl FnOnce(Holder) -> (T, Update),
+    ) -> Result<Option<(Self, Transaction)>, BuildError> {
+        if now < seen.lease_until {
+            return Ok(None);
+        }
+        let holder = Holder { fence: seen.fence.saturating_add(1), lease_until: now.plus(T::LEASE) };
+        let (record, update) = change(holder);
+        for (attribute, value) in holder.attributes() {
+            if update.set_to(&attribute) != Some(&value) {
+                return Err(BuildError::Unfenced(T::ROLE));
+            }
+        }
+        let [fence, lease] = seen.as_seen();
+        let clauses = [vec![fence], guard, vec![lease]].concat();
+        let item = TransactItem::update(T::ROLE, key.clone(), update, clauses);
+        Ok(Some((Self { record, key, fence: holder.fence }, Transaction::unkeyed(vec![item])?)))
+    }
+
+    /// The fencing token.
+    #[must_use]
+    pub fn fence(&self) -> i64 {
+        self.fence
+    }
+
+    /// The record.
+    #[must_use]
+    pub fn into_record(self) -> T {
+        self.record
+    }
+
+    /// The record as this holder has changed it.
+    #[must_use]
+    pub(crate) fn with(&self, record: T) -> Self {
+        Self { record, key: self.key.clone(), fence: self.fence }
+    }
+
+    /// An update of a holder that goes on: its lease begins anew.
+    pub(crate) fn renewed(now: Timestamp) -> Update {
+        Update::new().set(UNTIL, "lease_until", Value::s(now.plus(T::LEASE)))
+    }
+
+    /// An update of a holder that is done: another may take the record at once.
+    pub(crate) fn released(now: Timestamp) -> Update {
+        Update::new().set(UNTIL, "lease_until", Value::s(now))
+    }
+
+    /// A change that is written if no other worker has taken the record since.
+    pub(crate) fn change(&self, update: Update) -> TransactItem {
+        self.change_if(update, Vec::new())
+    }
+
+    /// The same, under further conditions.
+    pub(crate) fn change_if(&self, update: Update, guard: Vec<Clause>) -> TransactItem {
+        let clauses = [vec![self.held(Failure::StalePlan)], guard].concat();
+        TransactItem::update(T::ROLE, self.key.clone(), update, clauses)
+    }
+
+    /// No other worker has taken the record since.
+    pub(crate) fn held(&self, failure: Failure) -> Clause {
+        has_fence(self.fence, failure)
+    }
+}
+
+fn has_fence(fence: i64, failure: Failure) -> Clause {
+    Clause { condition: Condition::compare(FENCE, Cmp::Eq, "fence", Value::int(fence)), failure }
 }

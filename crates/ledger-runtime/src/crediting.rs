@@ -8,8 +8,10 @@
 
 mod balances;
 mod held;
+mod take;
 
 pub use balances::MerchantBalance;
+pub(crate) use take::{release, take};
 
 use crate::app::App;
 use crate::execute::WriteOutcome;
@@ -21,11 +23,10 @@ use held::Held;
 use http::StatusCode;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, Partition, attr};
+use ledger_core::keys::{self, attr};
 use ledger_core::operation::Operation;
-use ledger_core::ops::crediting::{Crediting, Lease, Uncredited, move_sweep, sweep_after};
+use ledger_core::ops::crediting::{Uncredited, move_sweep, sweep_after};
 use ledger_core::reads;
-use ledger_core::retry;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{BuildError, ProjectedRecord};
 use serde::Serialize;
@@ -41,7 +42,7 @@ const PAGE: usize = 100;
 const RUN: Duration = Duration::from_secs(40);
 /// How often a run that was woken by records tries again to take a merchant that another has: about a second
 /// in all. A tick does not wait, for the next one comes in a minute.
-const TAKE_RETRIES: u32 = 4;
+const TAKE_TRIES: u32 = 5;
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -209,39 +210,16 @@ impl Run<'_> {
         if !work.any(self.app).await? {
             return Ok(work.into_done());
         }
-        let Some(lease) = self.take(merchant).await? else {
+        let tries = if self.is_sweep { 1 } else { TAKE_TRIES };
+        let Some(held) = take(self.app, (self.tenant, merchant, Operation::Crediting), tries).await? else {
             return Ok(OfMerchant { left: true, ..work.into_done() });
         };
-        let held = Held { app: self.app, tenant: self.tenant, lease: &lease, until: self.ends_at() };
+        let held = Held { app: self.app, tenant: self.tenant, merchant: &held, until: self.ends_at() };
         let credited = held.credit(&mut work).await;
-        // Whatever happened, nobody need wait for a lease that nobody uses.
-        let released = held.release().await;
+        // Also after a fault: no other worker is to wait for a lease that is not used.
+        let released = release(self.app, (self.tenant, Operation::Crediting), held.merchant).await;
         credited.and(released)?;
         Ok(work.into_done())
-    }
-
-    /// The merchant, if nobody has it.
-    async fn take(&self, merchant: MerchantId) -> Result<Option<Lease>, Problem> {
-        let (ledger, key) = (self.app.ledger(), Partition::merchant(self.tenant, merchant).crediting());
-        let retries = if self.is_sweep { 0 } else { TAKE_RETRIES };
-        let mut tries = 0;
-        loop {
-            let seen = self.app.dynamo().get(&key).await?.as_ref().map(Crediting::read).transpose()?;
-            let taken = Lease::take(self.tenant, merchant, seen.as_ref(), self.app.now());
-            if let Some((lease, transaction)) = taken.map_err(|error| unbuilt(self.app, self.tenant, &error))? {
-                match ledger.attempt(self.tenant, Operation::Crediting, &transaction).await? {
-                    WriteOutcome::Applied => return Ok(Some(lease)),
-                    // Another was first.
-                    WriteOutcome::Rejected(_) => {}
-                    WriteOutcome::MarkerExists(_) => return Err(unmarked(self.app, self.tenant)),
-                }
-            }
-            if tries >= retries {
-                return Ok(None);
-            }
-            tokio::time::sleep(retry::backoff(tries, ledger.entropy().jitter())).await;
-            tries = tries.saturating_add(1);
-        }
     }
 
     fn is_over(&self) -> bool {

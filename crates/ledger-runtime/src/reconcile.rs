@@ -26,6 +26,7 @@ use http::StatusCode;
 use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
 use ledger_core::keys;
+use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
 use ledger_core::reads;
 use ledger_core::reconcile::run::{self, BREAKS_MAX, Run, RunState, Tally};
@@ -193,7 +194,7 @@ impl Reconciler<'_> {
             return Ok(None);
         }
         let mut tally = Tally::default();
-        let ended = if run.holder.fence > BEGINS_MAX {
+        let ended = if run.fence() > BEGINS_MAX {
             tracing::error!(tenant = %self.tenant, run = %run.id, "a run was begun too often");
             Err(Problem::internal())
         } else {
@@ -208,7 +209,7 @@ impl Reconciler<'_> {
         tally.file = self.report(&run, (state, &tally), &findings).await;
         // Before it is over: whoever dies in between is followed by somebody who counts again.
         told::count(self.app.metrics(), self.tenant, &run.id, &tally.breaks);
-        let finish = run.finish(self.tenant, state, &tally, self.app.now());
+        let finish = run.finish(state, &tally, self.app.now());
         let (run, finish) = finish.map_err(|error| self.unbuilt(&error))?;
         if !self.write(&finish).await? {
             return Ok(None);
@@ -220,9 +221,9 @@ impl Reconciler<'_> {
         Ok(Some(run))
     }
 
-    async fn reconcile(&self, run: &Run, tally: &mut Tally) -> Result<Vec<Finding>, Problem> {
+    async fn reconcile(&self, run: &Leased<Run>, tally: &mut Tally) -> Result<Vec<Finding>, Problem> {
         let now = self.app.now();
-        let name = format!("reconciliation-{}-{}", run.id, run.holder.fence);
+        let name = format!("reconciliation-{}-{}", run.id, run.fence());
         let spill = Spill::new(&self.settings.directory, &name, Divided::Table, self.settings.parts);
         let mut spill = spill.map_err(|error| unkept(&error))?;
         let mut scope = Scope { began_at: now, at_one_moment: false, listed: None };
@@ -293,16 +294,16 @@ impl Reconciler<'_> {
     }
 
     /// Says how far the run has come, now and then. Whoever has lost it stops.
-    async fn tell(&self, run: &Run, tally: &Tally, last: &mut Instant) -> Result<(), Problem> {
+    async fn tell(&self, run: &Leased<Run>, tally: &Tally, last: &mut Instant) -> Result<(), Problem> {
         if last.elapsed() < TOLD {
             return Ok(());
         }
         *last = Instant::now();
-        let told = run.progress(self.tenant, tally, self.app.now()).map_err(|error| self.unbuilt(&error))?;
+        let told = run.progress(tally, self.app.now()).map_err(|error| self.unbuilt(&error))?;
         if self.write(&told).await? { Ok(()) } else { Err(Problem::busy()) }
     }
 
-    async fn store(&self, run: &Run, tally: &mut Tally, findings: &[Finding]) -> Result<(), Problem> {
+    async fn store(&self, run: &Leased<Run>, tally: &mut Tally, findings: &[Finding]) -> Result<(), Problem> {
         let stored = findings.get(..self.settings.stored_max).unwrap_or(findings);
         let mut first = 0_usize;
         for some in stored.chunks(BREAKS_MAX) {
@@ -332,11 +333,7 @@ impl Reconciler<'_> {
 
     /// Whether a change of the run was written: not if somebody else has it by now.
     async fn write(&self, transaction: &Transaction) -> Result<bool, Problem> {
-        match self.app.ledger().apply(self.tenant, Operation::Reconcile, transaction).await {
-            Ok(()) => Ok(true),
-            Err(error) if error.failure() == Some(Failure::StalePlan) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        self.app.ledger().apply_as_read(self.tenant, Operation::Reconcile, transaction).await
     }
 
     fn unbuilt(&self, error: &BuildError) -> Problem {

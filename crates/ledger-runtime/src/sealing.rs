@@ -16,8 +16,9 @@ use crate::metrics::Metric;
 use crate::problem::Problem;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Shards};
+use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
-use ledger_core::sealing::{Lease, RECORDS_MAX, Sealable, SealedDay, Sealing, Setback, unmark};
+use ledger_core::sealing::{RECORDS_MAX, Sealable, SealedDay, Sealing, Setback, Trail, unmark};
 use ledger_core::time::{Timestamp, UtcDay};
 use ledger_core::transaction::{BuildError, Transaction};
 use serde::Serialize;
@@ -79,8 +80,8 @@ impl Run<'_> {
         if found.is_empty() {
             return Ok(());
         }
-        let taken = self.built(Lease::take(self.tenant, seen.as_ref(), began))?;
-        let Some((mut lease, take)) = taken else {
+        let taken = self.built(Trail::take(self.tenant, seen.as_ref(), began))?;
+        let Some((mut trail, take)) = taken else {
             self.done.left = true;
             return Ok(());
         };
@@ -95,7 +96,7 @@ impl Run<'_> {
         }
         while !found.is_empty() && !self.is_over() && !self.done.left {
             for (day, records) in std::mem::take(&mut found) {
-                lease = self.seal_day(lease, day, records).await?;
+                trail = self.seal_day(trail, day, records).await?;
             }
             if !self.done.left {
                 found = self.next(&mut listed).await?;
@@ -107,7 +108,7 @@ impl Run<'_> {
         // Whatever was listed and has not been sealed is listed again.
         let is_done = found.is_empty() && self.fault.is_none() && !self.is_short;
         let until = if is_done { began.minus(MARGIN).max(acts_until) } else { acts_until };
-        let release = self.built(lease.release(until, self.app.now()))?;
+        let release = self.built(trail.release(until, self.app.now()))?;
         self.write(&release).await.map(|_| ())
     }
 
@@ -137,18 +138,23 @@ impl Run<'_> {
     }
 
     /// Seals records of one day, as many a segment as fit.
-    async fn seal_day(&mut self, mut lease: Lease, day: UtcDay, mut records: Vec<Sealable>) -> Result<Lease, Problem> {
+    async fn seal_day(
+        &mut self,
+        mut trail: Leased<Trail>,
+        day: UtcDay,
+        mut records: Vec<Sealable>,
+    ) -> Result<Leased<Trail>, Problem> {
         while !records.is_empty() && !self.is_over() && !self.done.left {
             let sealed = self.app.dynamo().get(&keys::sealed_day(self.tenant, day)).await?;
             let sealed = sealed.as_ref().map(SealedDay::read).transpose()?;
-            let batch = self.built(lease.batch(day, sealed.as_ref(), &records, self.app.now()))?;
+            let batch = self.built(trail.batch(day, sealed.as_ref(), &records, self.app.now()))?;
             let Some(batch) = batch else { break };
             let rejection = match self.write(batch.transaction()).await? {
                 WriteOutcome::Applied => {
                     self.done.records = self.done.records.saturating_add(batch.records());
                     self.done.segments = self.done.segments.saturating_add(1);
                     records.drain(..batch.records());
-                    lease = batch.into_next();
+                    trail = batch.into_next();
                     continue;
                 }
                 WriteOutcome::Rejected(rejection) => rejection,
@@ -177,7 +183,7 @@ impl Run<'_> {
             });
         }
         self.is_short |= !records.is_empty();
-        Ok(lease)
+        Ok(trail)
     }
 
     async fn write(&self, transaction: &Transaction) -> Result<WriteOutcome, Problem> {

@@ -4,7 +4,6 @@
 
 use futures::future::join_all;
 use ledger_core::dynamo::Attributes;
-use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields, MarkerState, Window};
 use ledger_core::ids::{Actor, CustomerId, JobId, Principal, Tenant};
 use ledger_core::keys::{self, Shards, attr};
@@ -147,12 +146,11 @@ async fn run_slice(app: &App, tenant: &Tenant, turn: Turn) -> Result<Ran, Proble
     let Some(transaction) = job.advance(tenant, &outcome, app.now()).map_err(|_| Problem::internal())? else {
         return Ok(Ran { slice, next, fault });
     };
-    match app.ledger().apply(tenant, Operation::BulkGrant, &transaction).await {
-        Ok(()) => Ok(Ran { slice, next, fault }),
-        // Another worker is at this job.
-        Err(error) if error.failure() == Some(Failure::StalePlan) => Ok(Ran { fault, ..over() }),
-        Err(error) => Err(error.into()),
+    if app.ledger().apply_as_read(tenant, Operation::BulkGrant, &transaction).await? {
+        return Ok(Ran { slice, next, fault });
     }
+    // Another worker has this job.
+    Ok(Ran { fault, ..over() })
 }
 
 /// What became of a customer's grant, now or before.

@@ -10,7 +10,7 @@ use ledger_core::keys::{Partition, Shards};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
 use ledger_core::operation::Operation;
 use ledger_core::ops::adjustment::ReasonCode;
-use ledger_core::ops::crediting::{Crediting, Lease, Uncredited};
+use ledger_core::ops::crediting::{CreditedMerchant, Crediting, Uncredited};
 use ledger_core::ops::{
     self, AssetTerms, Co2Terms, Context, KeyPhase, MerchantTerms, Parts, PaymentRecord, SpentPoints, TenantTerms,
 };
@@ -181,8 +181,9 @@ impl Ledger {
             let due: Vec<Uncredited> = due.filter(|record| record.merchant() == merchant.id).collect();
             let key = Partition::merchant(&self.tenant, merchant.id).crediting();
             let seen = self.model.get(&key).map(|item| Crediting::read(item).expect("as it is written"));
-            let (lease, taken) =
-                Lease::take(&self.tenant, merchant.id, seen.as_ref(), self.now).expect("a form").expect("it is free");
+            let (lease, taken) = CreditedMerchant::take(&self.tenant, merchant.id, seen.as_ref(), self.now)
+                .expect("a form")
+                .expect("it is free");
             self.execute(&taken);
             let batch = lease.batch(&due, self.now).expect("a form").expect("records");
             assert_eq!(batch.records(), due.len(), "one batch is enough");

@@ -2,6 +2,7 @@
 
 use super::build::{Made, NoPlan};
 use super::decode::{self, World};
+use crate::holders;
 use ledger_core::forms::SeenCorrections;
 use ledger_core::ids::{FindingId, RunId, StaffId};
 use ledger_core::keys;
@@ -81,6 +82,7 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
     let (tenant, cx) = (&world.tenant, &world.cx);
     let staff = |id: &str| StaffId::parse(id).unwrap();
     let count = |text: &str| text.parse::<i64>().unwrap();
+    let held = |run: &str| holders::of_run(tenant, &read(world, run), cx.now);
     let built = match does {
         ReconcileDoes::Request { staff: by } => {
             return Ok(Made::Draft(run::plan(tenant, staff(by), cx)?.draft));
@@ -89,11 +91,11 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
         ReconcileDoes::Take { run } => read(world, run).take(tenant, cx.now).unwrap().map(|(_, taken)| taken),
         ReconcileDoes::Progress { run, items, units } => {
             let tally = Tally { items: count(items), units: count(units), ..Tally::default() };
-            Some(read(world, run).progress(tenant, &tally, cx.now).unwrap())
+            Some(held(run).progress(&tally, cx.now).unwrap())
         }
         ReconcileDoes::Store { run, first, breaks } => {
             let breaks: Vec<Finding> = breaks.iter().map(|found| finding(world, found)).collect();
-            Some(read(world, run).store(tenant, first.parse().unwrap(), &breaks, cx.now).unwrap())
+            Some(held(run).store(tenant, first.parse().unwrap(), &breaks, cx.now).unwrap())
         }
         ReconcileDoes::Finish { run, state, breaks, file } => {
             let state = RunState::parse(state).unwrap();
@@ -108,7 +110,7 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
                 provider: "listed".to_owned(),
                 file: file.clone(),
             };
-            Some(read(world, run).finish(tenant, state, &tally, cx.now).unwrap().1)
+            Some(held(run).finish(state, &tally, cx.now).unwrap().1)
         }
         ReconcileDoes::Told { run } => Some(read(world, run).told(tenant, cx.now).unwrap()),
         ReconcileDoes::Answer { staff: by, run, finding, note } => {

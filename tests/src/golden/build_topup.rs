@@ -4,6 +4,7 @@
 use super::build::{Made, NoPlan};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, PspJson};
 use super::decode::{self, World};
+use crate::holders;
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::{
     Answer, Claim, EventClaim, Flight, IdempotencyKey, Marker, MarkerState, Parked, PlannedCall,
@@ -240,7 +241,8 @@ fn claimed(call: &PlannedCall, claim: &Claim) -> Result<Made, NoPlan> {
 
 /// By the holder of the token that was read.
 fn landed(world: &World, records: &Records, effect: &Effect, answer: &Answer, refused: bool) -> Made {
-    let landing = records.flight(world).expect("a marker in flight").land(answer, refused, world.cx.now);
+    let held = holders::of_claim(&records.flight(world).expect("a marker in flight"));
+    let landing = held.land(answer, refused, world.cx.now);
     let from = effect.provenance(&world.tenant, world.cx.now);
     Made::Whole(Transaction::landed(&effect.draft, landing, &from).unwrap())
 }
@@ -249,14 +251,19 @@ fn step_of(flight: &Flight, step: &FlightStep, world: &World) -> Result<Made, No
     let now = world.cx.now;
     let (next, transaction) = match step {
         FlightStep::Heartbeat {} => {
-            flight.heartbeat(now).unwrap().ok_or_else(|| NoPlan("past its ceiling".to_owned()))?
+            let beat = holders::of_claim(flight).heartbeat(now).unwrap();
+            let (next, transaction) = beat.ok_or_else(|| NoPlan("past its ceiling".to_owned()))?;
+            (next.into_record(), transaction)
         }
-        FlightStep::TakeOver {} => flight.take_over(now).unwrap().ok_or_else(|| NoPlan("not free".to_owned()))?,
-        FlightStep::LetGo {} => flight.let_go(now).unwrap(),
-        FlightStep::FailRetryably { burnt } => flight.fail_retryably(*burnt, now).unwrap(),
+        FlightStep::TakeOver {} => {
+            let taken = flight.take_over(now).unwrap().ok_or_else(|| NoPlan("not free".to_owned()))?;
+            (taken.0.into_record(), taken.1)
+        }
+        FlightStep::LetGo {} => holders::of_claim(flight).let_go(now).unwrap(),
+        FlightStep::FailRetryably { burnt } => holders::of_claim(flight).fail_retryably(*burnt, now).unwrap(),
         FlightStep::Park { why } => {
             let all = [Parked::Attempts, Parked::NotFound, Parked::Contradiction];
-            flight.park(all.into_iter().find(|parked| parked.name() == why).unwrap(), now).unwrap()
+            holders::of_claim(flight).park(all.into_iter().find(|parked| parked.name() == why).unwrap(), now).unwrap()
         }
     };
     assert_eq!(next.resource, flight.resource);

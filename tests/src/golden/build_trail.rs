@@ -5,14 +5,14 @@ use super::build::{Made, NoPlan};
 use super::build_topup::{self, Records};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, Money, PspJson};
 use super::decode::World;
+use crate::holders;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::events;
 use ledger_core::idempotency::{Answer, Claim, EventClaim, Flight};
 use ledger_core::keys::{self, Key, Shards, attr};
-use ledger_core::lease::Holder;
 use ledger_core::ops::topup::claim as topup_claim;
 use ledger_core::psp::{EventId, PspId};
-use ledger_core::sealing::{Lease, Sealable, SealedDay, Sealing, unmark};
+use ledger_core::sealing::{Sealable, SealedDay, Sealing, Trail, unmark};
 use ledger_core::time::{Timestamp, UtcDay};
 use ledger_core::trail::{Heard, Record};
 use ledger_core::transaction::Transaction;
@@ -146,15 +146,12 @@ fn seal(world: &World, does: &TrailDoes) -> Made {
     let (tenant, now) = (&world.tenant, world.cx.now);
     let read = |key: &Key| world.get(key);
     let sealing = read(&keys::sealing(tenant)).map(|item| Sealing::read(item).unwrap());
-    // The lease of whoever took the trail with this token.
     let lease = |fence: &str| {
-        let fence: i64 = fence.parse::<i64>().unwrap() - 1;
-        let before =
-            Sealing { holder: Holder { fence, lease_until: Timestamp::from_millis(0) }, ..sealing.clone().unwrap() };
-        Lease::take(tenant, Some(&before), now).unwrap().expect("nobody holds it").0
+        let sealing = sealing.as_ref().expect("it was taken before");
+        holders::of_trail(tenant, sealing, fence.parse().unwrap(), now)
     };
     Made::Whole(match does {
-        TrailDoes::Take {} => match Lease::take(tenant, sealing.as_ref(), now).unwrap() {
+        TrailDoes::Take {} => match Trail::take(tenant, sealing.as_ref(), now).unwrap() {
             Some((_, transaction)) => transaction,
             None => return Made::Nothing,
         },

@@ -6,7 +6,7 @@ use ledger_core::dynamo::{Item, Value};
 use ledger_core::ids::{MerchantId, PaymentId, Tenant};
 use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
-use ledger_core::ops::crediting::{Crediting, Lease, Setback, Uncredited};
+use ledger_core::ops::crediting::{CreditedMerchant, Crediting, Setback, Uncredited};
 use ledger_core::reads;
 use ledger_core::transaction::Transaction;
 use ledger_runtime::crediting::Credited;
@@ -275,7 +275,8 @@ async fn a_late_holder_writes_nothing() {
     let shop = Shop::open(&scene, &teller, 3).await;
     let waiting: Vec<Uncredited> = records(&scene, &shop).await.iter().filter_map(|item| due(&scene, item)).collect();
     let (app, now) = (&scene.world.app, scene.world.app.now());
-    let (lease, taken) = Lease::take(&scene.tenant, shop.id, None, now).expect("a lease").expect("nobody has it");
+    let (lease, taken) =
+        CreditedMerchant::take(&scene.tenant, shop.id, None, now).expect("a lease").expect("nobody has it");
     let write = async |transaction: &Transaction| {
         gate::as_test(app.ledger().apply(&scene.tenant, Operation::Crediting, transaction)).await
     };

@@ -1,6 +1,5 @@
-//! A key whose operation calls the payment provider: claimed, held under a lease with a fencing token,
-//! and ended by an answer. Each transition is pure and comes with the conditional write that makes it
-//! one: whoever holds an older token writes nothing.
+//! A key whose operation calls the payment provider: claimed, held under a lease, and ended by an answer. Each
+//! transition is pure and comes with the conditional write that makes it.
 
 mod stored;
 
@@ -10,7 +9,7 @@ use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Principal, Tenant, TopupId};
 use crate::keys::{self, Key, Shards, Work, attr};
-use crate::lease::{self, Holder};
+use crate::lease::{Holder, Leasable, Leased};
 use crate::operation::Operation;
 use crate::psp::{PspKey, PspRequest};
 use crate::time::{CLOCK_SKEW, Timestamp};
@@ -18,7 +17,7 @@ use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long a holder may be silent before somebody else takes over.
+/// A claim's lease.
 pub const LEASE: Duration = Duration::from_secs(30);
 /// How long one holder may go on at all, whatever it says.
 const CEILING: Duration = Duration::from_secs(180);
@@ -96,6 +95,11 @@ pub struct Flight {
     shards: Shards,
 }
 
+impl Leasable for Flight {
+    const LEASE: Duration = LEASE;
+    const ROLE: Role = Role::Flight;
+}
+
 impl Phase {
     const ALL: [Self; 3] = [Self::InFlight, Self::FailedRetry, Self::Parked];
 
@@ -135,9 +139,9 @@ impl Flight {
     ///
     /// # Errors
     /// [`BuildError`] if the request has no fingerprint, which it always has.
-    pub fn begin(claim: &Claim, call: &PlannedCall) -> Result<Self, BuildError> {
+    pub fn begin(claim: &Claim, call: &PlannedCall) -> Result<Leased<Self>, BuildError> {
         let fingerprint = claim.request.fingerprint(CURRENT_FINGERPRINT, &claim.tenant, claim.principal);
-        Ok(Self {
+        let flight = Self {
             tenant: claim.tenant.clone(),
             principal: claim.principal,
             operation: claim.operation,
@@ -156,7 +160,9 @@ impl Flight {
             claimed_at: claim.now,
             parked: None,
             shards: call.shards,
-        })
+        };
+        let key = flight.marker_key();
+        Ok(Leased::begun(flight, key))
     }
 
     /// Over how many shards its work is spread.
@@ -201,76 +207,27 @@ impl Flight {
         now < self.taken_at.plus(CEILING)
     }
 
-    /// The holder says that it is alive. `None` once it has had all the time that one holder gets.
-    ///
-    /// # Errors
-    /// [`BuildError`], which this form never gives.
-    pub fn heartbeat(&self, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
-        if !self.may_hold(now) {
-            return Ok(None);
-        }
-        let next = Self { lease_until: now.plus(LEASE), ..self.clone() };
-        let update = next.due(Update::new().set("lease_until", "lease_until", Value::s(next.lease_until)));
-        self.step(next, update, self.held_clauses()).map(Some)
-    }
-
     /// `IN_FLIGHT(n) -> IN_FLIGHT(n+1)` once the lease is over, or `FAILED_RETRY -> IN_FLIGHT(n+1)` once
     /// its pause is. `None` before that, or when only a person may.
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
-    pub fn take_over(&self, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
-        if now < self.lease_until || self.phase == Phase::Parked {
+    pub fn take_over(&self, now: Timestamp) -> Result<Option<(Leased<Self>, Transaction)>, BuildError> {
+        if self.phase == Phase::Parked {
             return Ok(None);
         }
-        let next = Self {
-            phase: Phase::InFlight,
-            fence: self.fence.saturating_add(1),
-            lease_until: now.plus(LEASE),
-            taken_at: now,
-            ..self.clone()
-        };
-        let update = next.due(next.written(Update::new()));
-        self.step(next, update, self.seen_clauses()).map(Some)
-    }
-
-    /// The holder gives up for a while without an answer: anybody may take over at once, a worker
-    /// will after a pause that grows with each holder.
-    ///
-    /// # Errors
-    /// [`BuildError`], which this form never gives.
-    pub fn let_go(&self, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
-        let next = Self { lease_until: now, ..self.clone() };
-        let again = now.plus(pause(self.fence));
-        let update = next.due_at(Update::new().set("lease_until", "lease_until", Value::s(now)), again);
-        self.step(next, update, self.held_clauses())
-    }
-
-    /// `IN_FLIGHT(n) -> FAILED_RETRY`, or `PARKED` after the last attempt. `burnt` says that the
-    /// provider keeps the refusal under the key, or that the key's effect is proven absent: only then
-    /// may the epoch advance.
-    ///
-    /// # Errors
-    /// [`BuildError`], which this form never gives.
-    pub fn fail_retryably(&self, burnt: bool, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
-        let attempts = self.attempts.saturating_add(1);
-        if attempts >= MAX_ATTEMPTS {
-            return Self { attempts, ..self.clone() }.park_from(self, Parked::Attempts, now);
-        }
-        let (epoch, first_sent_at) =
-            if burnt { (self.epoch.saturating_add(1), now) } else { (self.epoch, self.first_sent_at) };
-        let (phase, lease_until) = (Phase::FailedRetry, now.plus(pause(attempts)));
-        let next = Self { phase, attempts, epoch, first_sent_at, lease_until, ..self.clone() };
-        let update = next.due(next.written(Update::new()));
-        self.step(next, update, self.held_clauses())
-    }
-
-    /// `IN_FLIGHT(n) -> PARKED`.
-    ///
-    /// # Errors
-    /// [`BuildError`], which this form never gives.
-    pub fn park(&self, why: Parked, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
-        self.clone().park_from(self, why, now)
+        let in_phase = vec![in_phase(self.phase, Failure::StalePlan)];
+        Leased::take(self.marker_key(), self.holder(), in_phase, now, |holder| {
+            let next = Self {
+                phase: Phase::InFlight,
+                fence: u32::try_from(holder.fence).unwrap_or(u32::MAX),
+                lease_until: holder.lease_until,
+                taken_at: now,
+                ..self.clone()
+            };
+            let update = next.due(next.written(Update::new()));
+            (next, update)
+        })
     }
 
     /// `PARKED -> FAILED_RETRY`, by a person, after the effect was proven absent: due at once, under
@@ -289,33 +246,12 @@ impl Flight {
         TransactItem::update(Role::Flight, self.marker_key(), update, self.seen_clauses())
     }
 
-    /// `IN_FLIGHT(n) -> COMPLETED`, or `FAILED_TERMINAL` for a refusal, by the holder of the token.
-    /// The marker's condition tells whoever lost the token what stands.
-    #[must_use]
-    pub fn land(&self, answer: &Answer, refused: bool, now: Timestamp) -> TransactItem {
-        let mine = vec![
-            Clause { failure: Failure::AlreadyExists, ..lease::held(self.fence.into()) },
-            in_phase(Phase::InFlight, Failure::AlreadyExists),
-        ];
-        self.answered(Role::Marker, answer, refused, now, mine)
-    }
-
     /// `... -> COMPLETED` by whoever learnt the outcome otherwise: an event, a look at the object, a
     /// person. It needs no token, for the outcome is the same for all; it needs that none has landed.
     #[must_use]
     pub fn land_from_outside(&self, answer: &Answer, refused: bool, now: Timestamp) -> TransactItem {
         let open = vec![Clause { condition: Condition::exists("lease_until"), failure: Failure::StalePlan }];
         self.answered(Role::Flight, answer, refused, now, open)
-    }
-
-    fn park_from(self, seen: &Self, why: Parked, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
-        let next = Self { phase: Phase::Parked, parked: Some(why), lease_until: now, ..self };
-        let update = next
-            .written(Update::new())
-            .set("parked", "parked", Value::s(why.name()))
-            .set(attr::DUE_PK, "due_pk", Value::S(next.due_partition(Work::Attention)))
-            .set(attr::DUE_SK, "due_sk", Value::S(keys::due_from(now, next.resource)));
-        seen.step(next, update, seen.held_clauses())
     }
 
     fn answered(
@@ -341,11 +277,6 @@ impl Flight {
             update = update.remove(gone);
         }
         TransactItem::update(role, self.marker_key(), update, clauses)
-    }
-
-    fn step(&self, next: Self, update: Update, clauses: Vec<Clause>) -> Result<(Self, Transaction), BuildError> {
-        let item = TransactItem::update(Role::Flight, self.marker_key(), update, clauses);
-        Ok((next, Transaction::unkeyed(vec![item])?))
     }
 
     /// Everything that can change, as it stands in `self`.
@@ -376,15 +307,93 @@ impl Flight {
         keys::due_partition(&self.tenant, work, keys::shard_of(self.resource, self.shards))
     }
 
-    /// The token is still ours, and nothing has landed.
-    fn held_clauses(&self) -> Vec<Clause> {
-        vec![lease::held(self.fence.into()), in_phase(Phase::InFlight, Failure::StalePlan)]
+    fn holder(&self) -> Holder {
+        Holder { fence: self.fence.into(), lease_until: self.lease_until }
     }
 
     /// It is as it was seen: the same token, in the same phase, and its lease not renewed.
     fn seen_clauses(&self) -> Vec<Clause> {
-        let [fence, lease] = Holder { fence: self.fence.into(), lease_until: self.lease_until }.as_seen();
+        let [fence, lease] = self.holder().as_seen();
         vec![fence, in_phase(self.phase, Failure::StalePlan), lease]
+    }
+}
+
+impl Leased<Flight> {
+    /// Renews the lease. `None` once it has had all the time that one holder gets.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn heartbeat(&self, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
+        if !self.may_hold(now) {
+            return Ok(None);
+        }
+        let next = Flight { lease_until: now.plus(LEASE), ..(**self).clone() };
+        let update = next.due(Self::renewed(now));
+        let (next, transaction) = self.step(next, update)?;
+        Ok(Some((self.with(next), transaction)))
+    }
+
+    /// The holder gives up for a while without an answer: anybody may take over at once, a worker
+    /// will after a pause that grows with each holder.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn let_go(&self, now: Timestamp) -> Result<(Flight, Transaction), BuildError> {
+        let next = Flight { lease_until: now, ..(**self).clone() };
+        let again = now.plus(pause((**self).fence));
+        let update = next.due_at(Self::released(now), again);
+        self.step(next, update)
+    }
+
+    /// `IN_FLIGHT(n) -> FAILED_RETRY`, or `PARKED` after the last attempt. `burnt` says that the
+    /// provider keeps the refusal under the key, or that the key's effect is proven absent: only then
+    /// may the epoch advance.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn fail_retryably(&self, burnt: bool, now: Timestamp) -> Result<(Flight, Transaction), BuildError> {
+        let attempts = self.attempts.saturating_add(1);
+        if attempts >= MAX_ATTEMPTS {
+            return self.parked(Flight { attempts, ..(**self).clone() }, Parked::Attempts, now);
+        }
+        let (epoch, first_sent_at) =
+            if burnt { (self.epoch.saturating_add(1), now) } else { (self.epoch, self.first_sent_at) };
+        let (phase, lease_until) = (Phase::FailedRetry, now.plus(pause(attempts)));
+        let next = Flight { phase, attempts, epoch, first_sent_at, lease_until, ..(**self).clone() };
+        let update = next.due(next.written(Update::new()));
+        self.step(next, update)
+    }
+
+    /// `IN_FLIGHT(n) -> PARKED`.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn park(&self, why: Parked, now: Timestamp) -> Result<(Flight, Transaction), BuildError> {
+        self.parked((**self).clone(), why, now)
+    }
+
+    /// `IN_FLIGHT(n) -> COMPLETED`, or `FAILED_TERMINAL` for a refusal, by the holder of the token.
+    /// The marker's condition tells whoever lost the token what stands.
+    #[must_use]
+    pub fn land(&self, answer: &Answer, refused: bool, now: Timestamp) -> TransactItem {
+        let mine = vec![self.held(Failure::AlreadyExists), in_phase(Phase::InFlight, Failure::AlreadyExists)];
+        self.answered(Role::Marker, answer, refused, now, mine)
+    }
+
+    fn parked(&self, flight: Flight, why: Parked, now: Timestamp) -> Result<(Flight, Transaction), BuildError> {
+        let next = Flight { phase: Phase::Parked, parked: Some(why), lease_until: now, ..flight };
+        let update = next
+            .written(Update::new())
+            .set("parked", "parked", Value::s(why.name()))
+            .set(attr::DUE_PK, "due_pk", Value::S(next.due_partition(Work::Attention)))
+            .set(attr::DUE_SK, "due_sk", Value::S(keys::due_from(now, next.resource)));
+        self.step(next, update)
+    }
+
+    /// A transition of a claim that is still held, and that no answer has ended.
+    fn step(&self, next: Flight, update: Update) -> Result<(Flight, Transaction), BuildError> {
+        let item = self.change_if(update, vec![in_phase(Phase::InFlight, Failure::StalePlan)]);
+        Ok((next, Transaction::unkeyed(vec![item])?))
     }
 }
 

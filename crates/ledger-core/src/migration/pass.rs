@@ -8,7 +8,7 @@ use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, CustomerId, StaffId, Tenant};
 use crate::keys::{self, Key, attr};
-use crate::lease::{self, Holder};
+use crate::lease::{Holder, Leasable, Leased};
 use crate::operation::Operation;
 use crate::ops::audit::Act;
 use crate::ops::{Context, PlanRefusal};
@@ -17,7 +17,7 @@ use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem,
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a worker may be silent before another goes on with its pass.
+/// A pass's lease.
 pub const LEASE: Duration = Duration::from_secs(60);
 /// How many customers a pass names in whom it left or found something.
 pub const EXAMPLES_MAX: usize = 20;
@@ -229,6 +229,11 @@ pub fn plan(
     Ok(Planned { draft: Draft { entry: None, items }, receipt: pass })
 }
 
+impl Leasable for Pass {
+    const LEASE: Duration = LEASE;
+    const ROLE: Role = Role::Migration;
+}
+
 impl Pass {
     /// Reads a stored pass.
     ///
@@ -273,34 +278,46 @@ impl Pass {
         item
     }
 
-    /// Takes a pass that nobody is at. `None` while somebody else is, or if it is over. Of two that take it at once one
-    /// fails with `StalePlan`.
+    /// Takes a pass. `None` while another worker has it, or if it is over.
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
-    pub fn take(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
+    pub fn take(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Leased<Self>, Transaction)>, BuildError> {
         if self.state.is_over() {
             return Ok(None);
         }
-        let Some(holder) = self.holder.next(LEASE, now) else { return Ok(None) };
-        let taken = Self { holder, state: PassState::Running, ..self.clone() };
-        let update = holder.taken(Update::new()).set("state", "state", Value::s(taken.state.name()));
-        let key = pass_key(tenant, self.kind);
-        let item = TransactItem::update(Role::Migration, key, update, self.holder.as_seen().into());
-        Ok(Some((taken, Transaction::unkeyed(vec![item])?)))
+        Leased::take(pass_key(tenant, self.kind), self.holder, Vec::new(), now, |holder| {
+            let taken = Self { holder, state: PassState::Running, ..self.clone() };
+            let update = holder.taken(Update::new()).set("state", "state", Value::s(taken.state.name()));
+            (taken, update)
+        })
     }
+}
 
-    /// How far it has come, written by its holder. `alive_until`: until when that one is to be waited for.
+impl Leased<Pass> {
+    /// Writes how far it has come, and renews the lease.
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
-    pub fn progress(&self, tenant: &Tenant, alive_until: Timestamp) -> Result<Transaction, BuildError> {
+    pub fn progress(&self, now: Timestamp) -> Result<Transaction, BuildError> {
+        self.written(Self::renewed(now))
+    }
+
+    /// Writes how far it has come, and lets it go: any worker may take it at once.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn release(&self, now: Timestamp) -> Result<Transaction, BuildError> {
+        self.written(Self::released(now))
+    }
+
+    fn written(&self, update: Update) -> Result<Transaction, BuildError> {
         let tally = &self.tally;
         let by_concern = tally.concerns.iter().map(|(concern, count)| (concern.name().to_owned(), Value::int(*count)));
         let examples = tally.examples.iter().map(|(customer, what)| {
             Value::M(Item::from([("customer_id".to_owned(), Value::s(customer)), ("what".to_owned(), Value::s(what))]))
         });
-        let mut update = lease::alive(Update::new(), alive_until)
+        let mut update = update
             .set("state", "state", Value::s(self.state.name()))
             .set("customers", "customers", Value::int(tally.customers))
             .set("changed", "changed", Value::int(tally.changed))
@@ -317,8 +334,7 @@ impl Pass {
         if let Some(at) = self.finished_at {
             update = update.set("finished_at", "finished_at", Value::s(at));
         }
-        let mine = vec![lease::held(self.holder.fence)];
-        Transaction::unkeyed(vec![TransactItem::update(Role::Migration, pass_key(tenant, self.kind), update, mine)])
+        Transaction::unkeyed(vec![self.change(update)])
     }
 }
 

@@ -1,5 +1,5 @@
 //! Crediting a merchant: records of payments and refunds are added to its balances, each exactly once.
-//! One worker does it at a time, by a lease with a fencing token; whoever has lost the token writes nothing.
+//! One worker at a time does it, by a lease.
 
 mod sweep;
 
@@ -9,14 +9,14 @@ use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, PaymentId, RefundId, Tenant};
 use crate::keys::{self, Key, Partition, attr};
-use crate::lease::{self, Holder};
+use crate::lease::{Holder, Leasable, Leased};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, MAX_ITEMS, ProjectedRecord, Rejection, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, MAX_ITEMS, ProjectedRecord, Rejection, Role, Transaction};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How long a holder may be silent before another takes the merchant over. Each batch begins it anew.
+/// A merchant's lease.
 pub const LEASE: Duration = Duration::from_secs(30);
 
 /// The attribute that holds what a record changes of its merchant's balances.
@@ -140,17 +140,20 @@ impl Crediting {
     }
 }
 
-/// The right to credit a merchant, as long as nobody has a later token.
+/// The merchant whose records a worker credits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lease {
+pub struct CreditedMerchant {
     tenant: Tenant,
     merchant: MerchantId,
-    fence: i64,
 }
 
-impl Lease {
-    /// Takes a merchant as it was seen. `None` while somebody else has it. The guard is on exactly what was
-    /// seen: of two that take it at once, one fails with `StalePlan`.
+impl Leasable for CreditedMerchant {
+    const LEASE: Duration = LEASE;
+    const ROLE: Role = Role::Crediting;
+}
+
+impl CreditedMerchant {
+    /// Takes a merchant whose item is `seen`, or is not there. `None` while another worker has it.
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
@@ -159,35 +162,29 @@ impl Lease {
         merchant: MerchantId,
         seen: Option<&Crediting>,
         now: Timestamp,
-    ) -> Result<Option<(Self, Transaction)>, BuildError> {
+    ) -> Result<Option<(Leased<Self>, Transaction)>, BuildError> {
         let key = Partition::merchant(tenant, merchant).crediting();
-        let (holder, item) = match seen {
+        let this = Self { tenant: tenant.clone(), merchant };
+        match seen {
             None => {
-                let first = Holder { fence: 1, lease_until: now.plus(LEASE) };
-                let mut attributes = Item::from(first.attributes());
-                attributes.insert("version".to_owned(), Value::int(0));
-                (first, TransactItem::put_new(Role::Crediting, key, attributes, Failure::StalePlan))
+                let attributes = Item::from([("version".to_owned(), Value::int(0))]);
+                Leased::create(this, key, attributes, now).map(Some)
             }
-            Some(seen) => {
-                let Some(next) = seen.holder.next(LEASE, now) else { return Ok(None) };
-                let update = next.taken(Update::new());
-                (next, TransactItem::update(Role::Crediting, key, update, seen.holder.as_seen().into()))
-            }
-        };
-        let this = Self { tenant: tenant.clone(), merchant, fence: holder.fence };
-        Ok(Some((this, Transaction::unkeyed(vec![item])?)))
+            Some(seen) => Leased::take(key, seen.holder, Vec::new(), now, |next| (this, next.taken(Update::new()))),
+        }
     }
+}
 
-    /// Lets the merchant go: anybody may take it at once.
+impl Leased<CreditedMerchant> {
+    /// Lets the merchant go: any worker may take it at once.
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
     pub fn release(&self, now: Timestamp) -> Result<Transaction, BuildError> {
-        Transaction::unkeyed(vec![self.held(lease::alive(Update::new(), now))])
+        Transaction::unkeyed(vec![self.change(Self::released(now))])
     }
 
-    /// As many of the first records as fit into one transaction; `None` if there are none. It also says that
-    /// the holder is alive.
+    /// As many of the first records as fit into one transaction; `None` if there are none. It also renews the lease.
     ///
     /// # Errors
     /// [`BuildError`] if a record is another merchant's or there twice.
@@ -196,16 +193,9 @@ impl Lease {
         if records.is_empty() {
             return Ok(None);
         }
-        let alive = lease::alive(Update::new(), now.plus(LEASE)).add("version", "one", Value::int(1));
-        let whose = (&self.tenant, self.merchant);
-        let transaction = Transaction::projected(self.held(alive), whose, records, now)?;
+        let counted = self.change(Self::renewed(now).add("version", "one", Value::int(1)));
+        let transaction = Transaction::projected(counted, (&self.tenant, self.merchant), records, now)?;
         Ok(Some(Batch { transaction, records: records.len() }))
-    }
-
-    /// A change of the merchant's item that only the holder of this token can write.
-    fn held(&self, update: Update) -> TransactItem {
-        let key = Partition::merchant(&self.tenant, self.merchant).crediting();
-        TransactItem::update(Role::Crediting, key, update, vec![lease::held(self.fence)])
     }
 }
 
@@ -233,7 +223,7 @@ pub struct Batch {
 /// Why a batch was not credited. Nothing of it was. Records are named by their position in the batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setback {
-    /// Somebody else has taken the merchant over: whoever finds that stops.
+    /// Another worker has taken the merchant over: this one stops.
     LeaseLost,
     /// There are no such records, which no request explains.
     Missing(Vec<usize>),

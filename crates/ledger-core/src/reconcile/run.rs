@@ -10,7 +10,7 @@ use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, FindingId, RunId, StaffId, Tenant, TransactionId};
 use crate::keys::{self, Work, attr};
-use crate::lease::{self, Holder};
+use crate::lease::{Holder, Leasable, Leased};
 use crate::operation::Operation;
 use crate::ops::audit::Act;
 use crate::ops::{Context, PlanRefusal};
@@ -21,7 +21,7 @@ use std::fmt;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long a worker may be silent before another takes its run over.
+/// A run's lease.
 pub const LEASE: Duration = Duration::from_secs(120);
 /// The night's run begins at three in the morning, in Japan.
 const NIGHT: Duration = Duration::from_secs(3 * 60 * 60);
@@ -133,6 +133,11 @@ impl fmt::Display for RunState {
     }
 }
 
+impl Leasable for Run {
+    const LEASE: Duration = LEASE;
+    const ROLE: Role = Role::Reconciliation;
+}
+
 impl Run {
     fn new(id: RunId, requested_by: Option<StaffId>, now: Timestamp) -> Self {
         Self {
@@ -192,32 +197,56 @@ impl Run {
         item
     }
 
-    /// Takes a run that nobody is at. `None` while somebody else is, or if it is over. Of two that take it at
-    /// once one fails with `StalePlan`.
+    /// Takes a run. `None` while another worker has it, or if it is over.
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
-    pub fn take(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
+    pub fn take(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Leased<Self>, Transaction)>, BuildError> {
         if self.state.is_over() {
             return Ok(None);
         }
-        let Some(holder) = self.holder.next(LEASE, now) else { return Ok(None) };
-        let state = RunState::Running;
-        let taken = Self { state, holder, began_at: Some(now), tally: Tally::default(), ..self.clone() };
-        let update =
-            holder.taken(Update::new()).set("began_at", "now", Value::s(now)).set("state", "state", Value::s(state));
-        let key = keys::reconciliation(tenant, self.id);
-        let item = TransactItem::update(Role::Reconciliation, key, update, self.holder.as_seen().into());
-        Ok(Some((taken, Transaction::unkeyed(vec![item])?)))
+        Leased::take(keys::reconciliation(tenant, self.id), self.holder, Vec::new(), now, |holder| {
+            let state = RunState::Running;
+            let taken = Self { state, holder, began_at: Some(now), tally: Tally::default(), ..self.clone() };
+            let update = holder.taken(Update::new());
+            (taken, update.set("began_at", "now", Value::s(now)).set("state", "state", Value::s(state)))
+        })
     }
 
-    /// Says that the worker is alive, and how far it has come.
+    /// Somebody has been told of its breaks.
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
-    pub fn progress(&self, tenant: &Tenant, tally: &Tally, now: Timestamp) -> Result<Transaction, BuildError> {
-        let update = alive(now).set("items", "items", Value::int(tally.items));
-        self.changed(tenant, update.set("units", "units", Value::int(tally.units)), Vec::new())
+    pub fn told(&self, tenant: &Tenant, now: Timestamp) -> Result<Transaction, BuildError> {
+        let update = Update::new().set("told_at", "now", Value::s(now)).remove(attr::DUE_PK).remove(attr::DUE_SK);
+        let key = keys::reconciliation(tenant, self.id);
+        let mine = vec![self.holder.is_last()];
+        Transaction::unkeyed(vec![TransactItem::update(Role::Reconciliation, key, update, mine)])
+    }
+
+    /// Its breaks' ids: in their order, and the same whoever stores them.
+    #[must_use]
+    pub fn finding_id(&self, number: usize) -> FindingId {
+        let after = Duration::from_millis(u64::try_from(number).unwrap_or(u64::MAX));
+        let step = TransactionId::of_step(self.id.uuid(), &format!("break/{number}"), self.created_at.plus(after));
+        FindingId::new(step.uuid())
+    }
+
+    /// Whether a stored break is what this run came to: one that was begun twice may have left more.
+    #[must_use]
+    pub fn found(&self, id: FindingId) -> bool {
+        self.state.is_over() && id < self.finding_id(usize::try_from(self.tally.stored).unwrap_or_default())
+    }
+}
+
+impl Leased<Run> {
+    /// Writes how far it has come, and renews the lease.
+    ///
+    /// # Errors
+    /// [`BuildError`], which this form never gives.
+    pub fn progress(&self, tally: &Tally, now: Timestamp) -> Result<Transaction, BuildError> {
+        let update = Self::renewed(now).set("items", "items", Value::int(tally.items));
+        Transaction::unkeyed(vec![self.change(update.set("units", "units", Value::int(tally.units)))])
     }
 
     /// Stores some of the breaks, numbered from `first` on, at most [`BREAKS_MAX`].
@@ -232,7 +261,7 @@ impl Run {
         now: Timestamp,
     ) -> Result<Transaction, BuildError> {
         let numbered = breaks.iter().enumerate();
-        let items = numbered.map(|(at, found)| {
+        let stored = numbered.map(|(at, found)| {
             let id = self.finding_id(first.saturating_add(at));
             TransactItem::put(
                 Role::Reconciliation,
@@ -241,20 +270,14 @@ impl Run {
                 vec![],
             )
         });
-        self.changed(tenant, alive(now), items.collect())
+        Transaction::unkeyed(std::iter::once(self.change(Self::renewed(now))).chain(stored).collect())
     }
 
-    /// The run is over; with what it is by that. One that found breaks stays due until it is [told](Self::told).
+    /// The run is over; with what it is by that. One that found breaks stays due until it is [told](Run::told).
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
-    pub fn finish(
-        &self,
-        tenant: &Tenant,
-        state: RunState,
-        tally: &Tally,
-        now: Timestamp,
-    ) -> Result<(Self, Transaction), BuildError> {
+    pub fn finish(&self, state: RunState, tally: &Tally, now: Timestamp) -> Result<(Run, Transaction), BuildError> {
         let breaks = tally.breaks.iter().map(|(kind, count)| (kind.name().to_owned(), Value::int(*count)));
         let mut update = Update::new()
             .set("state", "state", Value::s(state))
@@ -272,45 +295,9 @@ impl Run {
         if let Some(file) = &tally.file {
             update = update.set("file", "file", Value::s(file));
         }
-        let finished = Self { state, finished_at: Some(now), tally: tally.clone(), ..self.clone() };
-        Ok((finished, self.changed(tenant, update, Vec::new())?))
+        let finished = Run { state, finished_at: Some(now), tally: tally.clone(), ..(**self).clone() };
+        Ok((finished, Transaction::unkeyed(vec![self.change(update)])?))
     }
-
-    /// Somebody has been told of its breaks.
-    ///
-    /// # Errors
-    /// [`BuildError`], which this form never gives.
-    pub fn told(&self, tenant: &Tenant, now: Timestamp) -> Result<Transaction, BuildError> {
-        let update = Update::new().set("told_at", "now", Value::s(now)).remove(attr::DUE_PK).remove(attr::DUE_SK);
-        self.changed(tenant, update, Vec::new())
-    }
-
-    /// Its breaks' ids: in their order, and the same whoever stores them.
-    #[must_use]
-    pub fn finding_id(&self, number: usize) -> FindingId {
-        let after = Duration::from_millis(u64::try_from(number).unwrap_or(u64::MAX));
-        let step = TransactionId::of_step(self.id.uuid(), &format!("break/{number}"), self.created_at.plus(after));
-        FindingId::new(step.uuid())
-    }
-
-    /// Whether a stored break is what this run came to: one that was begun twice may have left more.
-    #[must_use]
-    pub fn found(&self, id: FindingId) -> bool {
-        self.state.is_over() && id < self.finding_id(usize::try_from(self.tally.stored).unwrap_or_default())
-    }
-
-    /// A change that only the holder of this token can write.
-    fn changed(&self, tenant: &Tenant, update: Update, more: Vec<TransactItem>) -> Result<Transaction, BuildError> {
-        let key = keys::reconciliation(tenant, self.id);
-        let mine = vec![lease::held(self.holder.fence)];
-        let mut items = vec![TransactItem::update(Role::Reconciliation, key, update, mine)];
-        items.extend(more);
-        Transaction::unkeyed(items)
-    }
-}
-
-fn alive(now: Timestamp) -> Update {
-    lease::alive(Update::new(), now.plus(LEASE))
 }
 
 /// The `due` index's partition of runs: there is one a night, and what people ask for.
@@ -383,11 +370,11 @@ mod tests {
         let now = at("2026-11-21T18:00:00Z");
         let run = Run::new(RunId::parse(ID).unwrap(), None, now);
         let (taken, _) = run.take(&tenant, now).unwrap().unwrap();
-        assert_eq!((taken.holder.fence, taken.state), (1, RunState::Running));
+        assert_eq!((taken.fence(), taken.state), (1, RunState::Running));
         assert!(taken.take(&tenant, now).unwrap().is_none());
         let (again, _) = taken.take(&tenant, now.plus(LEASE)).unwrap().unwrap();
-        assert_eq!(again.holder.fence, 2);
-        let over = Run { state: RunState::Clean, ..again };
+        assert_eq!(again.fence(), 2);
+        let over = Run { state: RunState::Clean, ..again.into_record() };
         assert!(over.take(&tenant, now.plus(LEASE).plus(LEASE)).unwrap().is_none());
         assert!(run.finding_id(0) < run.finding_id(1) && run.finding_id(9) < run.finding_id(10));
     }

@@ -1,27 +1,26 @@
-//! Who seals a tenant's trail: one worker at a time, by a lease with a fencing token. Whoever has lost the
-//! token writes nothing.
+//! One worker at a time seals a tenant's trail, by a lease.
 
 use super::segment::{Link, Sealable, SealedDay, Segment};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, attr};
-use crate::lease::{self, Holder};
+use crate::lease::{Holder, Leasable, Leased};
 use crate::time::{Timestamp, UtcDay};
 use crate::transaction::{BuildError, Clause, MAX_ITEMS, Rejection, Role, TransactItem, Transaction};
 use std::time::Duration;
 
-/// How long a holder may be silent before another takes the trail over. Each segment begins it anew.
+/// The lease of a trail.
 pub const LEASE: Duration = Duration::from_secs(30);
 /// The holder, the segment, and how far the day is sealed.
 const BESIDE: usize = 3;
 /// How many records one segment lists at most.
 pub const RECORDS_MAX: usize = MAX_ITEMS - BESIDE;
 
-/// Who seals a tenant's trail and how far its chain goes, as its item says.
+/// A tenant's trail as its item has it: its holder, and how far its chain goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealing {
-    /// Who has it.
+    /// The last that sealed it.
     pub holder: Holder,
     /// How many segments there are.
     pub segments: i64,
@@ -31,29 +30,33 @@ pub struct Sealing {
     pub acts_until: Timestamp,
 }
 
-/// The right to seal a tenant's trail, as long as nobody has a later token.
+/// A tenant's trail, as far as its sealer has brought it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lease {
+pub struct Trail {
     tenant: Tenant,
-    fence: i64,
     last: Option<Link>,
     acts_until: Timestamp,
+}
+
+impl Leasable for Trail {
+    const LEASE: Duration = LEASE;
+    const ROLE: Role = Role::Sealing;
 }
 
 /// A segment that is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     transaction: Transaction,
-    next: Lease,
+    next: Leased<Trail>,
     records: usize,
 }
 
 /// Why a segment was not written. Nothing of it was. Records are named by their position in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setback {
-    /// Somebody else has taken the trail over: whoever finds that stops.
+    /// Another worker has taken the trail over: this one stops.
     LeaseLost,
-    /// There are no such records any more, and nobody of ours removes one.
+    /// There are no such records any more, which nothing of ours removes.
     Missing(Vec<usize>),
     /// These have been sealed before.
     Sealed(Vec<usize>),
@@ -74,9 +77,8 @@ impl Sealing {
     }
 }
 
-impl Lease {
-    /// Takes a trail as it was seen. `None` while somebody else has it. The guard is on exactly what was seen:
-    /// of two that take it at once, one fails with `StalePlan`.
+impl Trail {
+    /// Takes a trail whose item is `seen`, or is not there. `None` while another worker has it.
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
@@ -84,29 +86,19 @@ impl Lease {
         tenant: &Tenant,
         seen: Option<&Sealing>,
         now: Timestamp,
-    ) -> Result<Option<(Self, Transaction)>, BuildError> {
+    ) -> Result<Option<(Leased<Self>, Transaction)>, BuildError> {
         let key = keys::sealing(tenant);
-        let (holder, item) = match seen {
-            None => {
-                let first = Holder { fence: 1, lease_until: now.plus(LEASE) };
-                let mut attributes = Item::from(first.attributes());
-                attributes.insert("segments".to_owned(), Value::int(0));
-                attributes.insert("acts_until".to_owned(), Value::s(Timestamp::from_millis(0)));
-                (first, TransactItem::put_new(Role::Sealing, key, attributes, Failure::StalePlan))
-            }
-            Some(seen) => {
-                let Some(next) = seen.holder.next(LEASE, now) else { return Ok(None) };
-                let segments = Condition::compare("segments", Cmp::Eq, "segments", Value::int(seen.segments));
-                let chain = Clause { condition: segments, failure: Failure::StalePlan };
-                let [fence, lease] = seen.holder.as_seen();
-                let update = next.taken(Update::new());
-                (next, TransactItem::update(Role::Sealing, key, update, vec![fence, chain, lease]))
-            }
+        let Some(seen) = seen else {
+            let acts_until = Timestamp::from_millis(0);
+            let attributes =
+                Item::from([("segments".to_owned(), Value::int(0)), ("acts_until".to_owned(), Value::s(acts_until))]);
+            let this = Self { tenant: tenant.clone(), last: None, acts_until };
+            return Leased::create(this, key, attributes, now).map(Some);
         };
-        let last = seen.and_then(|seen| seen.last.clone());
-        let acts_until = seen.map_or(Timestamp::from_millis(0), |seen| seen.acts_until);
-        let lease = Self { tenant: tenant.clone(), fence: holder.fence, last, acts_until };
-        Ok(Some((lease, Transaction::unkeyed(vec![item])?)))
+        let this = Self { tenant: tenant.clone(), last: seen.last.clone(), acts_until: seen.acts_until };
+        let segments = Condition::compare("segments", Cmp::Eq, "segments", Value::int(seen.segments));
+        let chain = Clause { condition: segments, failure: Failure::StalePlan };
+        Leased::take(key, seen.holder, vec![chain], now, |next| (this, next.taken(Update::new())))
     }
 
     /// Every act whose id was born before this is sealed.
@@ -114,19 +106,20 @@ impl Lease {
     pub fn acts_until(&self) -> Timestamp {
         self.acts_until
     }
+}
 
-    /// Lets the trail go: anybody may take it at once. Every act whose id was born before `acts_until` is
-    /// sealed by now.
+impl Leased<Trail> {
+    /// Lets the trail go: any worker may take it at once. Every act whose id was born before `acts_until` is sealed.
     ///
     /// # Errors
     /// [`BuildError`], which this form never gives.
     pub fn release(&self, acts_until: Timestamp, now: Timestamp) -> Result<Transaction, BuildError> {
-        let update = lease::alive(Update::new(), now).set("acts_until", "acts_until", Value::s(acts_until));
-        Transaction::unkeyed(vec![self.held(update)])
+        let released = Self::released(now).set("acts_until", "acts_until", Value::s(acts_until));
+        Transaction::unkeyed(vec![self.change(released)])
     }
 
     /// As many of the first records as fit into one segment of `day`, of which `sealed` is how far it is; `None`
-    /// if there are none. All of them must be of that day. It also says that the holder is alive.
+    /// if there are none. All of them must be of that day. It also renews the lease.
     ///
     /// # Errors
     /// [`BuildError`] if a record is there twice.
@@ -144,17 +137,17 @@ impl Lease {
         let number = sealed.map_or(0, |day| day.last.number).saturating_add(1);
         let segment = Segment::of(&self.tenant, (day, number), self.last.clone(), records, now);
         let link = segment.link.clone();
-        let alive = lease::alive(Update::new(), now.plus(LEASE)).set("last", "last", Value::M(link.item())).add(
-            "segments",
-            "one",
-            Value::int(1),
-        );
-        let mut items = vec![self.held(alive), segment.put(&self.tenant), self.counted(&link, sealed, records.len())];
+        let longer =
+            Self::renewed(now).set("last", "last", Value::M(link.item())).add("segments", "one", Value::int(1));
+        let mut items =
+            vec![self.change(longer), segment.put(&self.tenant), self.counted(&link, sealed, records.len())];
         items.extend(records.iter().map(|record| record.stamped(&link)));
-        let next = Self { last: Some(link), ..self.clone() };
+        let next = self.with(Trail { last: Some(link), ..(**self).clone() });
         Ok(Some(Batch { transaction: Transaction::unkeyed(items)?, next, records: records.len() }))
     }
+}
 
+impl Trail {
     /// How far the day is sealed with one segment more, if it is as far as it was seen.
     fn counted(&self, link: &Link, sealed: Option<&SealedDay>, more: usize) -> TransactItem {
         let more = u32::try_from(more).unwrap_or(u32::MAX);
@@ -167,11 +160,6 @@ impl Lease {
         };
         let clauses = vec![Clause { condition: as_seen, failure: Failure::StalePlan }];
         TransactItem::put(Role::Seal, keys::sealed_day(&self.tenant, link.day), item, clauses)
-    }
-
-    /// A change of the trail's item that only the holder of this token can write.
-    fn held(&self, update: Update) -> TransactItem {
-        TransactItem::update(Role::Sealing, keys::sealing(&self.tenant), update, vec![lease::held(self.fence)])
     }
 }
 
@@ -188,9 +176,9 @@ impl Batch {
         self.records
     }
 
-    /// The lease once it is written: the chain goes one segment further.
+    /// The trail once it is written: the chain goes one segment further.
     #[must_use]
-    pub fn into_next(self) -> Lease {
+    pub fn into_next(self) -> Leased<Trail> {
         self.next
     }
 

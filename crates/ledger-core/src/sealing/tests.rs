@@ -69,7 +69,7 @@ fn apply(rows: &mut Rows, transaction: &Transaction, lease_item: impl FnOnce(&mu
 /// A table in which these groups of records, each with its day, have been sealed, a segment each.
 fn sealed(groups: &[(u32, u32)]) -> Rows {
     let mut rows = Rows::new();
-    let (mut lease, take) = Lease::take(&tenant(), None, now()).unwrap().unwrap();
+    let (mut lease, take) = Trail::take(&tenant(), None, now()).unwrap().unwrap();
     apply(&mut rows, &take, |_| {});
     let mut numbers = 1..;
     for (segments, (day, count)) in (1_i64..).zip(groups) {
@@ -245,7 +245,7 @@ fn the_encoding_stands() {
 
 #[test]
 fn as_many_as_fit_and_no_more() {
-    let (lease, _) = Lease::take(&tenant(), None, now()).unwrap().unwrap();
+    let (lease, _) = Trail::take(&tenant(), None, now()).unwrap().unwrap();
     let waiting: Vec<Sealable> =
         (0..200).map(|number| Sealable::read(&tenant(), &record(number, 20)).unwrap().unwrap()).collect();
     let batch = lease.batch(day("2026-11-20"), None, &waiting, now()).unwrap().unwrap();
@@ -253,8 +253,8 @@ fn as_many_as_fit_and_no_more() {
     assert_eq!(lease.batch(day("2026-11-20"), None, &[], now()).unwrap(), None);
     let holder = Holder { fence: 1, lease_until: now().plus(LEASE) };
     let held = Sealing { holder, segments: 0, last: None, acts_until: now() };
-    assert_eq!(Lease::take(&tenant(), Some(&held), now()).unwrap(), None);
-    assert!(Lease::take(&tenant(), Some(&held), now().plus(LEASE)).unwrap().is_some());
+    assert_eq!(Trail::take(&tenant(), Some(&held), now()).unwrap(), None);
+    assert!(Trail::take(&tenant(), Some(&held), now().plus(LEASE)).unwrap().is_some());
 }
 
 /// Every place of a value at which something can be changed, in any depth.

@@ -7,8 +7,9 @@ use crate::problem::Problem;
 use ledger_core::dynamo::Attributes;
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{Key, Shards, attr};
+use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
-use ledger_core::ops::crediting::{Lease, Setback, Uncredited};
+use ledger_core::ops::crediting::{CreditedMerchant, Setback, Uncredited};
 use ledger_core::reads;
 use ledger_core::transaction::{MAX_ITEMS, ProjectedRecord};
 use std::collections::BTreeSet;
@@ -103,7 +104,7 @@ impl Work {
 pub(super) struct Held<'a> {
     pub(super) app: &'a App,
     pub(super) tenant: &'a Tenant,
-    pub(super) lease: &'a Lease,
+    pub(super) merchant: &'a Leased<CreditedMerchant>,
     /// When no further batch is begun.
     pub(super) until: Instant,
 }
@@ -125,20 +126,11 @@ impl Held<'_> {
         Ok(())
     }
 
-    /// Lets the merchant go; whoever has it by now keeps it.
-    pub(super) async fn release(&self) -> Result<(), Problem> {
-        let released = self.lease.release(self.app.now()).map_err(|error| unbuilt(self.app, self.tenant, &error))?;
-        match self.app.ledger().attempt(self.tenant, Operation::Crediting, &released).await? {
-            WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
-            WriteOutcome::MarkerExists(_) => Err(unmarked(self.app, self.tenant)),
-        }
-    }
-
     /// One transaction, again without those that turn out to be credited. `false` if there is nothing left to do.
     async fn credit_batch(&self, work: &mut Work) -> Result<bool, Problem> {
         let ledger = self.app.ledger();
         loop {
-            let batch = self.lease.batch(&work.waiting, self.app.now());
+            let batch = self.merchant.batch(&work.waiting, self.app.now());
             let Some(batch) = batch.map_err(|error| unbuilt(self.app, self.tenant, &error))? else { return Ok(false) };
             let rejection = match ledger.attempt(self.tenant, Operation::Crediting, batch.transaction()).await? {
                 WriteOutcome::Applied => {

@@ -57,4 +57,21 @@ impl Ledger {
             }
         }
     }
+
+    /// The same for a change of what was read before: `false` if another worker has changed it since.
+    ///
+    /// # Errors
+    /// [`Problem`] for any other guard, and for an unknown outcome.
+    pub async fn apply_as_read(
+        &self,
+        tenant: &Tenant,
+        operation: Operation,
+        transaction: &Transaction,
+    ) -> Result<bool, Problem> {
+        match self.apply(tenant, operation, transaction).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.failure() == Some(Failure::StalePlan) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
 }

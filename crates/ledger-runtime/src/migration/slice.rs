@@ -6,10 +6,10 @@ use crate::dynamo::BringError;
 use crate::problem::Problem;
 use futures::StreamExt;
 use futures::stream;
-use ledger_core::failure::Failure;
 use ledger_core::ids::{Actor, CustomerId, Tenant};
 use ledger_core::keys::Partition;
-use ledger_core::migration::{LEASE, Layout, Migration, Pass, PassKind, PassState, Whose, evidence};
+use ledger_core::lease::Leased;
+use ledger_core::migration::{Layout, Migration, Pass, PassKind, PassState, Whose, evidence};
 use ledger_core::operation::Operation;
 use ledger_core::transaction::{BuildError, Transaction};
 use serde::Serialize;
@@ -73,8 +73,8 @@ impl Slice<'_> {
         if pass.state == PassState::Done {
             done.passes = done.passes.saturating_add(1);
         }
-        // Whoever comes next need not wait for the lease.
-        self.keep(&pass, Duration::ZERO).await?;
+        let released = pass.release(self.app.now()).map_err(|error| unbuilt(&error))?;
+        self.write(&released).await?;
         self.end(&pass).await
     }
 
@@ -83,7 +83,7 @@ impl Slice<'_> {
     }
 
     /// A page of the table, or as much of it as there is time for. `false`: somebody else has the pass.
-    async fn page(&self, pass: &mut Pass, done: &mut Migrated) -> Result<bool, Problem> {
+    async fn page(&self, pass: &mut Leased<Pass>, done: &mut Migrated) -> Result<bool, Problem> {
         let page = self.app.dynamo().scan_customers(self.tenant, pass.after.as_ref()).await?;
         let at_a_time = usize::try_from(pass.per_second.max(1)).unwrap_or(usize::MAX);
         for customers in page.customers.chunks(at_a_time) {
@@ -104,7 +104,8 @@ impl Slice<'_> {
             done.customers = done.customers.saturating_add(seen);
             // What it counts and how far it has come are one write: a slice that dies counts nobody twice.
             pass.after = customers.last().map(|last| Partition::customer(self.tenant, *last).god_record());
-            if !self.keep(pass, LEASE).await? {
+            let progress = pass.progress(self.app.now()).map_err(|error| unbuilt(&error))?;
+            if !self.write(&progress).await? {
                 return Ok(false);
             }
             if let Some(paced) = began.checked_add(least(customers.len(), pass.per_second)) {
@@ -152,18 +153,8 @@ impl Slice<'_> {
         Ok(())
     }
 
-    /// Writes how far the pass has come. `false`: somebody else is at it.
-    async fn keep(&self, pass: &Pass, alive: Duration) -> Result<bool, Problem> {
-        let progress = pass.progress(self.tenant, self.app.now().plus(alive)).map_err(|error| unbuilt(&error))?;
-        self.write(&progress).await
-    }
-
     async fn write(&self, transaction: &Transaction) -> Result<bool, Problem> {
-        match self.app.ledger().apply(self.tenant, Operation::Migration, transaction).await {
-            Ok(()) => Ok(true),
-            Err(error) if error.failure() == Some(Failure::StalePlan) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        self.app.ledger().apply_as_read(self.tenant, Operation::Migration, transaction).await
     }
 
     fn stopped(&self, error: &BringError) -> Problem {

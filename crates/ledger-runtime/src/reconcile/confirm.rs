@@ -4,21 +4,18 @@
 
 use super::Reconciler;
 use super::gather::{Gather, Gathered, Stopped};
-use crate::execute::WriteOutcome;
+use crate::crediting;
 use crate::problem::Problem;
 use futures::future::BoxFuture;
 use ledger_core::account::Account;
-use ledger_core::ids::MerchantId;
-use ledger_core::keys::Partition;
 use ledger_core::money::Asset;
 use ledger_core::operation::Operation;
-use ledger_core::ops::crediting::{Crediting, Lease};
 use ledger_core::reconcile::{BreakKind, Finding, Group, Observation, Scope, Subject, fold, of_item};
 use ledger_core::retry;
 
 /// How often a group is read again that changes.
 const TRIES: u32 = 6;
-/// How often a merchant is asked for that is being credited.
+/// How often it is tried to take a merchant that another worker has.
 const TAKE_TRIES: u32 = 8;
 
 /// What a second look came to.
@@ -158,10 +155,12 @@ impl Reconciler<'_> {
         match &group.subject {
             // Whoever credits it would not let it hold still, and an index is behind for a moment.
             Subject::Account(Account::Merchant(merchant), _) => {
-                let Some(lease) = self.hold(*merchant).await? else { return Ok(None) };
+                // Taken, it is not credited between the reads.
+                let taking = (self.tenant, *merchant, Operation::Reconcile);
+                let Some(held) = crediting::take(self.app, taking, TAKE_TRIES).await? else { return Ok(None) };
                 tokio::time::sleep(self.settings.index_lag).await;
                 let facts = twice.await;
-                self.let_go(&lease).await?;
+                crediting::release(self.app, (self.tenant, Operation::Reconcile), &held).await?;
                 facts
             }
             Subject::Account(Account::Customer(_) | Account::Card(_) | Account::Tenant(_), _)
@@ -171,27 +170,5 @@ impl Reconciler<'_> {
             | Subject::Topup(_)
             | Subject::Settlement(_) => twice.await,
         }
-    }
-
-    /// A merchant that nobody credits until it is let go, or until the lease is over.
-    async fn hold(&self, merchant: MerchantId) -> Result<Option<Lease>, Problem> {
-        let key = Partition::merchant(self.tenant, merchant).crediting();
-        for tries in 0..TAKE_TRIES {
-            let seen = self.get(&key).await?.as_ref().map(Crediting::read).transpose()?;
-            let taken = Lease::take(self.tenant, merchant, seen.as_ref(), self.app.now());
-            if let Some((lease, transaction)) = taken.map_err(|_| Problem::internal())? {
-                match self.app.ledger().attempt(self.tenant, Operation::Reconcile, &transaction).await? {
-                    WriteOutcome::Applied => return Ok(Some(lease)),
-                    WriteOutcome::Rejected(_) | WriteOutcome::MarkerExists(_) => {}
-                }
-            }
-            tokio::time::sleep(retry::backoff(tries, self.app.ledger().entropy().jitter())).await;
-        }
-        Ok(None)
-    }
-
-    async fn let_go(&self, lease: &Lease) -> Result<(), Problem> {
-        let released = lease.release(self.app.now()).map_err(|_| Problem::internal())?;
-        self.app.ledger().attempt(self.tenant, Operation::Reconcile, &released).await.map(|_| ())
     }
 }

@@ -5,7 +5,6 @@ use super::SettlementRef;
 use crate::app::App;
 use crate::problem::Problem;
 use futures::future::BoxFuture;
-use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::ops::settlement::{Settlement, started};
@@ -45,11 +44,9 @@ pub async fn start_due(app: &App, sagas: &dyn Sagas, tenant: &Tenant) -> Result<
                 return Err(Problem::unavailable());
             }
             let noted = started(tenant, &settlement, app.now()).map_err(|_| Problem::internal())?;
-            match app.ledger().apply(tenant, Operation::SettlementRun, &noted).await {
-                Ok(()) => done.started = done.started.saturating_add(1),
-                // It has gone on already, or somebody else has started it.
-                Err(error) if error.failure() == Some(Failure::StalePlan) => {}
-                Err(error) => return Err(error.into()),
+            // If not, it has gone on already, or another worker has started it.
+            if app.ledger().apply_as_read(tenant, Operation::SettlementRun, &noted).await? {
+                done.started = done.started.saturating_add(1);
             }
         }
     }

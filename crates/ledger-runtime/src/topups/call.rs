@@ -7,6 +7,7 @@ use crate::metrics::Metric;
 use crate::problem::Problem;
 use http::StatusCode;
 use ledger_core::idempotency::{Admission, Claim, Flight, KeyError, Phase, PlannedCall};
+use ledger_core::lease::Leased;
 use ledger_core::ops::Context;
 use ledger_core::trail::Record;
 use ledger_core::transaction::Transaction;
@@ -107,7 +108,7 @@ impl Desk {
     }
 
     /// The claim under the next fencing token, if nobody is at it and nobody was faster.
-    pub(super) async fn take_over(&self, flight: &Flight) -> Result<Option<Flight>, Problem> {
+    pub(super) async fn take_over(&self, flight: &Flight) -> Result<Option<Leased<Flight>>, Problem> {
         let now = self.ledger.clock().now();
         let Some((held, transaction)) = flight.take_over(now).map_err(|error| self.unbuilt(flight, &error))? else {
             return Ok(None);

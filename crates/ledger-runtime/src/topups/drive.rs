@@ -10,6 +10,7 @@ use crate::psp::{Outlook, PspObject, PspRefusal, Sent, Sighting};
 use crate::views;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Answer, Flight, Marker, MarkerState, Parked};
+use ledger_core::lease::Leased;
 use ledger_core::ops::topup::{Effect, Routed, refused, route};
 use ledger_core::retry;
 use ledger_core::time::Timestamp;
@@ -48,7 +49,7 @@ enum Asked {
 
 impl Desk {
     /// Asks the provider, and writes what it says.
-    pub(super) async fn drive(&self, flight: &Flight) -> Result<Driven, Problem> {
+    pub(super) async fn drive(&self, flight: &Leased<Flight>) -> Result<Driven, Problem> {
         let records = self.records_of(flight).await?;
         let mut heard = Vec::new();
         match self.ask(flight, &records, &mut heard).await {
@@ -74,7 +75,7 @@ impl Desk {
 
     /// Asks, and takes down what it hears. A sending is on record before it leaves: the first by the claim, or by
     /// whoever took it over.
-    async fn ask(&self, flight: &Flight, records: &Records, heard: &mut Vec<Heard>) -> Asked {
+    async fn ask(&self, flight: &Leased<Flight>, records: &Records, heard: &mut Vec<Heard>) -> Asked {
         for send in 0..SENDS {
             if send > 0 {
                 tokio::time::sleep(RESEND_PAUSE).await;
@@ -120,7 +121,7 @@ impl Desk {
     /// What a look shows; the refusal if there is nothing.
     async fn look_before(
         &self,
-        flight: &Flight,
+        flight: &Leased<Flight>,
         records: &Records,
         refusal: PspRefusal,
         heard: &mut Vec<Heard>,
@@ -136,7 +137,13 @@ impl Desk {
     }
 
     /// What a look shows; `missing` if there is nothing, and there would be by now.
-    async fn look_after(&self, flight: &Flight, records: &Records, missing: Asked, heard: &mut Vec<Heard>) -> Asked {
+    async fn look_after(
+        &self,
+        flight: &Leased<Flight>,
+        records: &Records,
+        missing: Asked,
+        heard: &mut Vec<Heard>,
+    ) -> Asked {
         let now = self.ledger.clock().now();
         match self.look_for(flight, records, now, heard).await {
             Sighting::Found(object) => Asked::Done(object),
@@ -149,7 +156,7 @@ impl Desk {
     /// moves in our books.
     async fn land(
         &self,
-        flight: &Flight,
+        flight: &Leased<Flight>,
         mut records: Records,
         object: &PspObject,
         heard: &[Heard],
@@ -183,7 +190,7 @@ impl Desk {
     /// The provider's refusal is the answer, and what was reserved is given back.
     async fn land_refused(
         &self,
-        flight: &Flight,
+        flight: &Leased<Flight>,
         mut records: Records,
         code: &str,
         heard: &[Heard],
@@ -208,7 +215,7 @@ impl Desk {
     /// `None` if our record has changed since it was read.
     async fn write_landing(
         &self,
-        flight: &Flight,
+        flight: &Leased<Flight>,
         effect: Option<Effect>,
         (answer, refused): (&Answer, bool),
         heard: &[Heard],
@@ -236,20 +243,20 @@ impl Desk {
         }
     }
 
-    async fn retry_later(&self, flight: &Flight, burnt: bool, heard: &[Heard]) -> Result<Driven, Problem> {
+    async fn retry_later(&self, flight: &Leased<Flight>, burnt: bool, heard: &[Heard]) -> Result<Driven, Problem> {
         let now = self.ledger.clock().now();
         let failed = flight.fail_retryably(burnt, now);
         self.give_up_for_now(flight, failed, heard, now).await
     }
 
-    async fn park(&self, flight: &Flight, why: Parked, heard: &[Heard]) -> Result<Driven, Problem> {
+    async fn park(&self, flight: &Leased<Flight>, why: Parked, heard: &[Heard]) -> Result<Driven, Problem> {
         let now = self.ledger.clock().now();
         self.give_up_for_now(flight, flight.park(why, now), heard, now).await
     }
 
     async fn give_up_for_now(
         &self,
-        flight: &Flight,
+        flight: &Leased<Flight>,
         failed: Result<(Flight, Transaction), BuildError>,
         heard: &[Heard],
         now: Timestamp,

@@ -15,6 +15,7 @@ use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
 use ledger_core::ids::{RefundId, Tenant, TopupId};
 use ledger_core::keys::{Shards, attr, sk};
+use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
 use ledger_core::ops::topup::{RefundState, TopupRecord, TopupState, check};
 use ledger_core::psp::Tags;
@@ -139,7 +140,7 @@ impl Desk {
     }
 
     /// Drives a claim and says all the while that its holder is alive, as long as one holder may.
-    async fn drive_alive(&self, flight: &Flight) -> Result<Driven, Problem> {
+    async fn drive_alive(&self, flight: &Leased<Flight>) -> Result<Driven, Problem> {
         let mut driving = std::pin::pin!(self.drive(flight));
         loop {
             tokio::select! {
@@ -155,7 +156,7 @@ impl Desk {
         }
     }
 
-    async fn let_go(&self, flight: &Flight) -> Result<(), Problem> {
+    async fn let_go(&self, flight: &Leased<Flight>) -> Result<(), Problem> {
         let (_, transaction) =
             flight.let_go(self.ledger.clock().now()).map_err(|error| self.unbuilt(flight, &error))?;
         // Whoever has it by now goes on with it.

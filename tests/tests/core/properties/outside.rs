@@ -19,6 +19,7 @@ use ledger_core::psp::{
 };
 use ledger_core::transaction::{Transaction, Verdict};
 use ledger_tests::engine::{Contents, Table};
+use ledger_tests::holders;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use serde_json::json;
@@ -356,7 +357,7 @@ proptest! {
         let marker = Marker::read(&desk.get(&topup.marker_key(&tenant())).unwrap()).unwrap();
         let MarkerState::InFlight(flight) = marker.state else { panic!("in flight") };
         let from = effect.provenance(&tenant(), now());
-        let holder = Transaction::landed(&effect.draft, flight.land(&answer(), false, now()), &from).unwrap();
+        let holder = Transaction::landed(&effect.draft, holders::of_claim(&flight).land(&answer(), false, now()), &from).unwrap();
         let mut draft = effect.draft.clone();
         draft.items.push(flight.land_from_outside(&answer(), false, now()));
         let event = |name: &str| EventClaim {

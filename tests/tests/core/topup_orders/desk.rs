@@ -22,6 +22,7 @@ use ledger_core::personal::FreeText;
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Transaction, Verdict};
+use ledger_tests::holders;
 use ledger_tests::model::Model;
 use std::time::Duration;
 use uuid::Uuid;
@@ -281,7 +282,8 @@ impl Desk {
             now: self.now,
         };
         let draft = effect.map_or_else(Draft::default, |effect| effect.draft);
-        let landed = Transaction::landed(&draft, flight.land(&answer(), false, self.now), &from).unwrap();
+        let landed =
+            Transaction::landed(&draft, holders::of_claim(&flight).land(&answer(), false, self.now), &from).unwrap();
         match self.write(model, &landed) {
             Wrote::Applied => Done::Applied,
             Wrote::MarkerStands => Done::Repeated,

@@ -34,6 +34,11 @@ fn claim() -> Claim {
 }
 
 fn flight() -> Flight {
+    held().into_record()
+}
+
+/// A claim as its first holder has it.
+fn held() -> Leased<Flight> {
     let topup = TopupId::new(Uuid::from_u128(7));
     let terms = PspTerms { ledger: "l".to_owned(), livemode: false, account: Some("acct_1".to_owned()) };
     let charge = crate::money::Amount::parse(&crate::money::AssetSpec::ECOPAY, "100").unwrap();
@@ -99,9 +104,9 @@ fn what_is_claimed_is_read_back() {
 
 #[test]
 fn a_holder_goes_on_until_its_ceiling() {
-    let flight = flight();
+    let flight = held();
     let (next, beat) = flight.heartbeat(now().plus(10 * SECOND)).unwrap().unwrap();
-    assert_eq!(next, Flight { lease_until: now().plus(40 * SECOND), ..flight.clone() });
+    assert_eq!(*next, Flight { lease_until: now().plus(40 * SECOND), ..(*flight).clone() });
     assert!(holds(&beat, &stored(&flight)));
     assert!(flight.heartbeat(now().plus(CEILING).minus(MILLISECOND)).unwrap().is_some());
     for late in [CEILING, CEILING + SECOND, DAY] {
@@ -121,7 +126,7 @@ fn a_lease_ends_at_its_last_instant() {
     assert_eq!(end, now().plus(LEASE));
     assert!(flight.take_over(end.minus(MILLISECOND)).unwrap().is_none());
     let (second, taken) = flight.take_over(end).unwrap().unwrap();
-    assert_eq!(second, Flight { fence: 2, taken_at: end, lease_until: end.plus(LEASE), ..flight.clone() });
+    assert_eq!(*second, Flight { fence: 2, taken_at: end, lease_until: end.plus(LEASE), ..flight.clone() });
     assert_eq!(second.psp_key(), flight.psp_key());
     // Only as it was seen: neither under another token, nor with its lease renewed, nor answered.
     assert!(holds(&taken, &stored(&flight)));
@@ -137,7 +142,7 @@ fn a_lease_ends_at_its_last_instant() {
 
 #[test]
 fn a_late_holder_writes_nothing() {
-    let first = flight();
+    let first = held();
     let end = first.lease_until;
     let (second, _) = first.take_over(end).unwrap().unwrap();
     let item = stored(&second);
@@ -167,15 +172,15 @@ fn a_late_holder_writes_nothing() {
 
 #[test]
 fn who_lets_go_lets_anybody_in() {
-    let flight = flight();
+    let flight = held();
     let at = now().plus(5 * SECOND);
     let (next, _) = flight.let_go(at).unwrap();
-    assert_eq!(next.take_over(at).unwrap().unwrap().0.fence, 2);
+    assert_eq!(next.take_over(at).unwrap().unwrap().0.fence(), 2);
 }
 
 #[test]
 fn refusals_are_counted_and_the_fifth_is_for_a_person() {
-    let mut flight = flight();
+    let mut flight = held();
     let mut at = now();
     for (attempt, pause_s) in [(1, 30), (2, 60), (3, 120), (4, 240)] {
         at = at.plus(SECOND);
@@ -185,7 +190,7 @@ fn refusals_are_counted_and_the_fifth_is_for_a_person() {
         assert_eq!(failed.lease_until, again);
         assert!(failed.take_over(again.minus(MILLISECOND)).unwrap().is_none(), "its pause is not over");
         flight = failed.take_over(again).unwrap().unwrap().0;
-        assert_eq!((flight.phase, flight.fence), (Phase::InFlight, attempt + 1));
+        assert_eq!((flight.phase, flight.fence()), (Phase::InFlight, i64::from(attempt) + 1));
         at = again;
     }
     let (parked, _) = flight.fail_retryably(true, at).unwrap();
@@ -200,7 +205,7 @@ fn refusals_are_counted_and_the_fifth_is_for_a_person() {
 
 #[test]
 fn the_epoch_advances_only_where_the_key_is_burnt() {
-    let flight = flight();
+    let flight = held();
     let at = now().plus(20 * SECOND);
     let (kept, _) = flight.fail_retryably(false, at).unwrap();
     assert_eq!((kept.epoch, kept.first_sent_at), (1, now()));
@@ -234,7 +239,7 @@ fn the_providers_key_is_of_resource_step_and_epoch() {
 
 #[test]
 fn what_is_nearly_a_day_old_is_not_sent_again() {
-    let flight = flight();
+    let flight = held();
     assert!(flight.may_send(now()));
     assert!(flight.may_send(now().plus(23 * HOUR).minus(MILLISECOND)));
     for old in [23 * HOUR, 24 * HOUR, 400 * DAY] {
@@ -261,7 +266,7 @@ fn absence_is_confirmed_after_the_skew_of_clocks() {
 
 #[test]
 fn a_person_starts_it_anew() {
-    let first = flight();
+    let first = held();
     let at = now().plus(2 * DAY);
     let (parked, _) = first.park(Parked::NotFound, now().plus(DAY)).unwrap();
     assert!(!parked.may_send(at));
@@ -328,7 +333,7 @@ fn an_answer_is_replayed_for_a_day_and_refused_for_another() {
 
 #[test]
 fn landing_writes_the_answer_and_takes_the_mark_off() {
-    let flight = flight();
+    let flight = held();
     let at = now().plus(SECOND);
     for (refused, state) in [(false, COMPLETED), (true, FAILED_TERMINAL)] {
         for item in [flight.land(&answer(), refused, at), flight.land_from_outside(&answer(), refused, at)] {

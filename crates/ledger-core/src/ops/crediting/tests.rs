@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::account::Account;
-use crate::transaction::{Reason, ReasonCode, Verdict};
+use crate::transaction::{Reason, ReasonCode, TransactItem, Verdict};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -48,8 +48,12 @@ fn payments(count: u128, delta: &[(&str, &str)]) -> Vec<Uncredited> {
     (1..=count).map(|number| record(number, delta)).collect()
 }
 
-fn lease() -> Lease {
-    Lease::take(&tenant(), merchant(1), None, now()).unwrap().unwrap().0
+fn lease() -> Leased<CreditedMerchant> {
+    lease_of(&tenant(), merchant(1))
+}
+
+fn lease_of(tenant: &Tenant, merchant: MerchantId) -> Leased<CreditedMerchant> {
+    CreditedMerchant::take(tenant, merchant, None, now()).unwrap().unwrap().0
 }
 
 fn moved(batch: &Batch) -> BTreeMap<(Account, String), String> {
@@ -132,9 +136,9 @@ fn a_record_is_never_credited_twice_nor_to_another() {
     let yen = [("ECOPAY", "100")];
     let twice = [record(1, &yen), record(2, &yen), record(1, &yen)];
     assert_eq!(lease().batch(&twice, now()), Err(BuildError::SameKey(Role::Payment)));
-    let other = Lease { merchant: merchant(2), ..lease() };
+    let other = lease_of(&tenant(), merchant(2));
     assert_eq!(other.batch(&payments(1, &yen), now()), Err(BuildError::Stranger(Role::Payment)));
-    let other = Lease { tenant: Tenant::parse("demo-2").unwrap(), ..lease() };
+    let other = lease_of(&Tenant::parse("demo-2").unwrap(), merchant(1));
     assert_eq!(other.batch(&payments(1, &yen), now()), Err(BuildError::Stranger(Role::Payment)));
 }
 
@@ -144,7 +148,7 @@ fn a_projection_needs_its_holders_token() {
     let projected = |holder| Transaction::projected(holder, (&tenant(), merchant(1)), &records, now());
     let key = || Partition::merchant(&tenant(), merchant(1)).crediting();
     let alive = || Update::new().add("version", "one", Value::int(1));
-    let mine = || vec![lease::held(1)];
+    let mine = || vec![lease().held(Failure::StalePlan)];
     assert!(projected(TransactItem::update(Role::Crediting, key(), alive(), mine())).is_ok());
     let unguarded = TransactItem::update(Role::Crediting, key(), alive(), Vec::new());
     assert_eq!(projected(unguarded), Err(BuildError::Unfenced(Role::Crediting)));
@@ -162,7 +166,8 @@ fn a_projection_needs_its_holders_token() {
 #[test]
 fn a_merchant_is_taken_once_its_holder_is_silent() {
     let seen = Crediting { holder: Holder { fence: 4, lease_until: now() }, version: 9 };
-    let taken = |at| Lease::take(&tenant(), merchant(1), Some(&seen), at).unwrap().map(|(lease, _)| lease.fence);
+    let taken =
+        |at| CreditedMerchant::take(&tenant(), merchant(1), Some(&seen), at).unwrap().map(|(held, _)| held.fence());
     assert_eq!(taken(now().minus(Duration::from_millis(1))), None);
     assert_eq!(taken(now()), Some(5));
 }
