@@ -132,6 +132,32 @@ fn handlers_take_the_tenant_from_the_identity_only() {
     nothing_in(&["functions"], &["Tenant::parse"], &["token-claims/src/lib.rs"]);
 }
 
+/// A path is written in its endpoint's declaration, and nowhere else: the rest follows from the declaration.
+#[test]
+fn handlers_do_not_repeat_their_paths() {
+    let folders = [
+        "functions/customer/src",
+        "functions/merchant/src",
+        "functions/admin/src",
+        "functions/terminal/src",
+        "functions/stripe-webhook/src",
+        "crates/ledger-runtime/src/views",
+    ];
+    let mut declared = std::collections::BTreeSet::new();
+    for file in sources(&folders).into_iter().filter(|file| !is_test(file)) {
+        let code = code(&file);
+        for (at, _) in code.match_indices("\"/v1/") {
+            let line = code[..at].rsplit('\n').next().unwrap_or_default();
+            let path = code[at..].split('"').nth(1).unwrap_or_default();
+            let method = line.split("Endpoint::").nth(1).and_then(|call| call.strip_suffix('('));
+            let method = method.or_else(|| line.ends_with(": &str = ").then_some("get"));
+            let method = method.unwrap_or_else(|| panic!("{} repeats {path}", file.display()));
+            assert!(declared.insert((method.to_owned(), path.to_owned())), "{method} {path} is declared twice");
+        }
+    }
+    assert!(declared.len() > 70, "{} declarations", declared.len());
+}
+
 #[test]
 fn keyed_requests_are_performed_by_the_app_and_read_terms_in_their_plan() {
     // `App::perform` answers from the store whatever the plan lacks.

@@ -4,6 +4,7 @@
 use crate::clock;
 use crate::demo::Demo;
 use crate::issuer::{Grant, Issuer, TOKEN_LIFETIME_S};
+use crate::openapi;
 use crate::problem::{answer, json_body, problem};
 use axum::Router;
 use axum::body::Bytes;
@@ -20,8 +21,8 @@ const FACES: [&str; 3] = ["customer", "merchant", "admin"];
 const DOCS: &str = include_str!("docs.html");
 
 /// Routes of the local stack alone.
-pub(crate) fn router(issuer: Arc<Issuer>, demo: &Demo, openapi: &OpenApi) -> Router {
-    let document: Bytes = as_json(openapi).into();
+pub(crate) fn router(issuer: Arc<Issuer>, demo: &Demo, operations: &OpenApi) -> Router {
+    let document: Bytes = openapi::complete(operations).to_string().into();
     let demo: Bytes = as_json(demo).into();
     Router::new()
         .route("/healthz", get(async || json_body(StatusCode::OK, &json!({"status": "ok"}))))
@@ -71,7 +72,7 @@ async fn token(State(issuer): State<Arc<Issuer>>, body: Bytes) -> Response {
     }
 }
 
-/// Both documents are made of plain maps and strings, which always serialise.
+/// Plain maps and strings always serialise.
 fn as_json(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).unwrap_or(Value::Null).to_string()
 }

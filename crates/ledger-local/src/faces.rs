@@ -5,6 +5,7 @@ use crate::demo::Demo;
 use crate::engine::Activity;
 use crate::events::LocalEvents;
 use crate::legacy::{self, Legacy};
+use crate::openapi;
 use crate::pace::Pace;
 use crate::reports::LocalReports;
 use crate::seed::{self, SeedError};
@@ -34,11 +35,7 @@ use ledger_runtime::worker::Due;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{
-    ComponentsBuilder, HeaderBuilder, InfoBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, ResponseBuilder,
-    Type,
-};
+use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
 /// How often the jobs are looked at.
@@ -53,15 +50,6 @@ const RECOVER_EVERY: Duration = Duration::from_secs(5);
 const RECONCILE_EVERY: Duration = Duration::from_secs(1);
 /// How often passes of a migration are looked for.
 const MIGRATE_EVERY: Duration = Duration::from_secs(2);
-
-const ABOUT: &str = "Amounts are decimal strings, times RFC 3339 in UTC, ids UUIDs. Errors are RFC 9457 \
-problem documents with a stable `code`. Requests that change something carry an `Idempotency-Key`. \
-Terminals sign their requests (RFC 9421, ECDSA P-256) instead of sending a token.";
-
-/// What each operation may be answered whose caller is verified before its handler is asked.
-const RATE_LIMITED: &str = "RateLimited";
-/// Whose callers are not: nobody knows yet to whose requests they would count.
-const UNLIMITED: [&str; 2] = ["/v1/terminal/enrolments", "/v1/webhooks/stripe"];
 
 /// A function's routes over its state and the metrics that it reads back.
 pub type Face = fn(&App, &Arc<dyn MetricSource>) -> OpenApiRouter<App>;
@@ -158,7 +146,7 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     }
     let (router, openapi) = routes(&app, &metrics).split_for_parts();
     let beside = settlement::dev_router(ports.settler, backend.kyc);
-    Ok(Mounted { faces: routing::finish(router, app), openapi: completed(openapi), demo, beside })
+    Ok(Mounted { faces: routing::finish(router, app), openapi, demo, beside })
 }
 
 /// The functions' state over a store, with counters that can be read back from memory.
@@ -207,7 +195,7 @@ impl Ports {
 /// Every function's routes under one document.
 #[must_use]
 pub fn routes(app: &App, metrics: &Arc<dyn MetricSource>) -> OpenApiRouter<App> {
-    let empty = OpenApiRouter::with_openapi(document());
+    let empty = OpenApiRouter::with_openapi(openapi::base());
     FACES.iter().fold(empty, |routes, (_, face)| routes.merge(face(app, metrics)))
 }
 
@@ -236,8 +224,8 @@ pub fn openapi_json() -> String {
     };
     let (app, counting) = without_stripe(&backend);
     let metrics: Arc<dyn MetricSource> = Arc::new(counting);
-    let document = completed(routes(&app, &metrics).into_openapi());
-    document.to_pretty_json().map(|json| json + "\n").unwrap_or_default()
+    let document = openapi::complete(&routes(&app, &metrics).into_openapi());
+    format!("{document:#}\n")
 }
 
 /// What a schedule does on AWS: carries the tenant's bulk grants on, gives back what was held for too long,
@@ -312,53 +300,4 @@ async fn migrate(app: App, tenant: Tenant, mut pace: Pace) {
         let is_clean = failures.watch(migrate::run(&app, &due)).await;
         pace.ended(is_clean, &app, &tenant, &[]).await;
     }
-}
-
-/// Names each operation by method and path, for handlers of different resources share their names, and says
-/// what each may be answered before its handler is asked.
-fn completed(mut document: OpenApi) -> OpenApi {
-    for (path, item) in &mut document.paths.paths {
-        let words: Vec<&str> =
-            path.split(['/', '{', '}', '-']).filter(|word| !word.is_empty() && *word != "v1").collect();
-        let name = words.join("_");
-        let methods = [
-            ("get", &mut item.get),
-            ("post", &mut item.post),
-            ("put", &mut item.put),
-            ("patch", &mut item.patch),
-            ("delete", &mut item.delete),
-        ];
-        for (method, operation) in methods {
-            if let Some(operation) = operation {
-                operation.operation_id = Some(format!("{method}_{name}"));
-                if !UNLIMITED.contains(&path.as_str()) {
-                    let limited = RefOr::Ref(Ref::from_response_name(RATE_LIMITED));
-                    operation.responses.responses.insert("429".to_owned(), limited);
-                }
-            }
-        }
-    }
-    document
-}
-
-/// The document that the faces' paths are added to.
-#[must_use]
-pub fn document() -> OpenApi {
-    let info = InfoBuilder::new().title("EcoPay Ledger").version(env!("CARGO_PKG_VERSION")).description(Some(ABOUT));
-    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
-    let retry_after = HeaderBuilder::new()
-        .schema(Some(ObjectBuilder::new().schema_type(Type::Integer).build()))
-        .description(Some("Seconds until the tenant may make requests again"));
-    let limited = ResponseBuilder::new()
-        .description("`rate_limited`: the tenant has made as many requests as it may for the moment; nothing was done")
-        .header("Retry-After", retry_after.build());
-    let components = ComponentsBuilder::new()
-        .security_scheme("bearer", SecurityScheme::Http(bearer))
-        .response(RATE_LIMITED, limited.build())
-        .build();
-    OpenApiBuilder::new()
-        .info(info.build())
-        .components(Some(components))
-        .security(Some([SecurityRequirement::new::<_, [&str; 0], &str>("bearer", [])]))
-        .build()
 }

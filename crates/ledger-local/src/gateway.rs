@@ -9,7 +9,7 @@ mod cors;
 
 pub use cors::{CORS, Cors};
 
-use crate::problem::{api_gateway, problem};
+use crate::problem::{api_gateway, of_api, problem};
 use crate::{clock, dev, local_only};
 use axum::Router;
 use axum::body::Body;
@@ -24,6 +24,8 @@ use lambda_http::aws_lambda_events::apigw::{
     ApiGatewayV2httpRequestContextHttpDescription,
 };
 use lambda_http::request::RequestContext;
+use ledger_runtime::logging::REQUEST_ID;
+use ledger_runtime::problem::Code;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use utoipa::openapi::OpenApi;
@@ -58,6 +60,10 @@ struct Gateway {
     methods: BTreeMap<String, BTreeSet<&'static str>>,
 }
 
+/// The id that a request was given.
+#[derive(Clone, Debug)]
+struct GivenId(String);
+
 /// The whole application: the functions behind the authorizer, and the local stack's own pages.
 pub fn router(parts: Parts) -> Router {
     router_with(parts, Router::new())
@@ -75,7 +81,19 @@ pub fn router_with(parts: Parts, beside: Router) -> Router {
         .method_not_allowed_fallback(method_not_allowed)
         .layer(middleware::from_fn_with_state(gateway, pass));
     // Routes are matched by the path as a function is handed it.
-    Router::new().fallback_service(routes).layer(middleware::from_fn(path::hand_over))
+    Router::new().fallback_service(routes).layer(middleware::from_fn(path::hand_over)).layer(middleware::from_fn(named))
+}
+
+/// Gives each request an id, which its answer names.
+async fn named(mut request: Request, next: Next) -> Response {
+    let id = request_id();
+    request.extensions_mut().insert(GivenId(id.clone()));
+    let mut response = next.run(request).await;
+    if let Ok(id) = HeaderValue::try_from(id) {
+        // The functions have it from the context, and the simulator of Stripe has ids of its own.
+        response.headers_mut().entry(REQUEST_ID).or_insert(id);
+    }
+    response
 }
 
 /// Every request passes here, after it was matched to a path and before its handler.
@@ -169,8 +187,10 @@ fn bearer_token(value: &str) -> Option<&str> {
     Some(token.trim()).filter(|token| scheme.eq_ignore_ascii_case(BEARER) && !token.is_empty())
 }
 
+/// API Gateway says this in a form of its own, which cannot be changed; here it is a problem like any other.
 fn unauthorized(challenge: &str) -> Response {
-    with_header(api_gateway(StatusCode::UNAUTHORIZED, "Unauthorized"), header::WWW_AUTHENTICATE, challenge)
+    let detail = "Send a valid token of this service in the Authorization header.";
+    with_header(of_api(Code::Unauthenticated, detail), header::WWW_AUTHENTICATE, challenge)
 }
 
 fn with_header(mut response: Response, name: header::HeaderName, value: &str) -> Response {
@@ -195,7 +215,7 @@ fn request_context(parts: &request::Parts, route: &str, claims: Option<Claims>) 
     context.route_key = Some(format!("{} {route}", parts.method));
     context.account_id = Some("000000000000".to_owned());
     context.stage = Some("$default".to_owned());
-    context.request_id = Some(request_id());
+    context.request_id = parts.extensions.get::<GivenId>().map(|GivenId(id)| id.clone());
     context.apiid = Some("local".to_owned());
     context.domain_name = header(header::HOST);
     context.time = common_log_time(now_s);
@@ -241,11 +261,11 @@ fn methods_of(item: &PathItem) -> BTreeSet<&'static str> {
 }
 
 async fn not_found() -> Response {
-    problem(StatusCode::NOT_FOUND, "not_found", "there is no such path: see /docs")
+    of_api(Code::NotFound, "There is no such path: see /docs.")
 }
 
 async fn method_not_allowed() -> Response {
-    problem(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path has other methods: see /docs")
+    of_api(Code::MethodNotAllowed, "The path does not have this method: see the Allow header.")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //!    `terminal_error`, `credential`.
 //! 2. What stands in for the services of AWS: `local_only`, `engine`, `events`, `reports`, `settlement`, `stripe`,
 //!    `worker_failures`, `pace`.
-//! 3. The HTTP side: `dev`, `gateway`, `banner`, `seed`, `faces`, `stack`.
+//! 3. The HTTP side: `openapi`, `dev`, `gateway`, `banner`, `seed`, `faces`, `stack`.
 //! 4. Commands: `terminal_client`, `terminal_command`, `export`, `operator`, `terms_file`,
 //!    `tenant_command`, `audit_command`, `migrate_command`, `cli`.
 
@@ -27,6 +27,7 @@ pub mod issuer;
 pub mod legacy;
 mod local_only;
 pub mod migrate_command;
+pub mod openapi;
 pub mod operator;
 mod pace;
 mod private_file;

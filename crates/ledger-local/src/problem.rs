@@ -4,9 +4,22 @@
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
+use ledger_runtime::problem::{Code, PROBLEM_JSON};
 use serde_json::{Value, json};
 
-/// `application/problem+json` with a stable `code`.
+/// A problem of the API, as a function would answer it.
+pub(crate) fn of_api(code: Code, detail: &str) -> Response {
+    let body = json!({
+        "type": code.type_uri(),
+        "title": code.title(),
+        "status": code.status().as_u16(),
+        "detail": detail,
+        "code": code.name(),
+    });
+    answer(code.status(), PROBLEM_JSON, body.to_string())
+}
+
+/// A problem of the stack's own controls, which no deployed API has.
 pub(crate) fn problem(status: StatusCode, code: &str, detail: &str) -> Response {
     let body = json!({
         "type": "about:blank",
@@ -15,7 +28,7 @@ pub(crate) fn problem(status: StatusCode, code: &str, detail: &str) -> Response 
         "detail": detail,
         "code": code,
     });
-    answer(status, "application/problem+json", body.to_string())
+    answer(status, PROBLEM_JSON, body.to_string())
 }
 
 /// `{"message": ...}`, as API Gateway refuses a request before any function sees it.

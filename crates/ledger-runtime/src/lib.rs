@@ -2,12 +2,12 @@
 //!
 //! The modules in their order: each uses only those before it, which a test checks.
 //!
-//! 1. Time, randomness, counters, logs: `clock`, `entropy`, `cache`, `metrics`, `notes`, `logging`.
-//! 2. Configuration and the store: `config`, `dynamo`, `problem`, `execute`, `secrets`.
+//! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `metrics`, `notes`.
+//! 2. Configuration, the store, logs: `config`, `dynamo`, `problem`, `execute`, `secrets`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and the state of its handler: `cursor`, `request`, `tenant`, `identity`, `rate`, `app`.
-//! 5. What handlers share: `debts`, `refunds`, `reads`, `readback`, `reconciliations`, `trail`, `signature`,
-//!    `terminal`, `routing`.
+//! 5. What handlers share: `endpoint`, `debts`, `refunds`, `reads`, `readback`, `reconciliations`, `trail`,
+//!    `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
 
 pub mod app;
@@ -18,6 +18,7 @@ pub mod crediting;
 pub mod cursor;
 pub mod debts;
 pub mod dynamo;
+pub mod endpoint;
 pub mod entropy;
 pub mod execute;
 pub mod identity;

@@ -1,11 +1,13 @@
 //! Logs: JSON, one line per request at the boundary, and nothing in it that tells of a person. The
 //! path is its template, so that no id or key gets in.
 
-use crate::metrics::{Metric, Metrics};
+use crate::execute::Ledger;
+use crate::metrics::Metric;
 use crate::notes::{RequestNotes, ResponseNotes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use http::{HeaderName, HeaderValue};
 use lambda_http::request::RequestContext;
 use std::time::Instant;
 use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
@@ -61,22 +63,25 @@ where
         .with(filter))
 }
 
-/// The middleware that logs a request, and counts an answer by which we are at fault.
-pub async fn log_request(State(metrics): State<Metrics>, mut request: Request, next: Next) -> Response {
+/// The header by which an answer names its request's log line.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+/// The middleware that logs a request, counts an answer by which we are at fault, and names the request in its answer.
+pub async fn log_request(State(ledger): State<Ledger>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let notes = RequestNotes::default();
     request.extensions_mut().insert(notes.clone());
     let method = request.method().clone();
     let path = request.extensions().get::<MatchedPath>().cloned();
-    let request_id = request_id(&request);
+    let request_id = request_id(&request, &ledger);
 
-    let response = next.run(request).await;
+    let mut response = next.run(request).await;
 
     let said = response.extensions().get::<ResponseNotes>().cloned().unwrap_or_default();
     let tenant = notes.tenant();
     if !said.counted {
         for metric in Metric::of_fault(response.status()).into_iter().chain(said.metric) {
-            metrics.count_of(metric, tenant.as_ref(), said.operation);
+            ledger.metrics().count_of(metric, tenant.as_ref(), said.operation);
         }
     }
     let latency_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -92,14 +97,19 @@ pub async fn log_request(State(metrics): State<Metrics>, mut request: Request, n
         request_id,
         "request"
     );
+    if let Some(Ok(id)) = request_id.map(HeaderValue::try_from) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
     response
 }
 
-fn request_id(request: &Request) -> Option<String> {
-    match request.extensions().get::<RequestContext>() {
+/// The id that API Gateway gave the request, or one of our own.
+fn request_id(request: &Request, ledger: &Ledger) -> Option<String> {
+    let given = match request.extensions().get::<RequestContext>() {
         Some(RequestContext::ApiGatewayV2(context)) => context.request_id.clone(),
         Some(_) | None => None,
-    }
+    };
+    given.or_else(|| ledger.entropy().uuid_v7(ledger.clock().now()).ok().map(|id| id.to_string()))
 }
 
 #[cfg(test)]

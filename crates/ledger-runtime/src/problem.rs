@@ -2,12 +2,14 @@
 //! Every code that a client can meet has its constructor in `catalogue`.
 
 mod catalogue;
+mod code;
 
 use crate::dynamo::ReadError;
 use crate::entropy::EntropyError;
 use crate::metrics::{Metric, Metrics};
 use crate::notes::ResponseNotes;
 use axum::response::{IntoResponse, Response};
+pub use code::Code;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use ledger_core::dynamo::ItemError;
 use ledger_core::idempotency::Answer;
@@ -20,7 +22,6 @@ use std::time::Duration;
 
 /// The media type of problem documents.
 pub const PROBLEM_JSON: &str = "application/problem+json";
-const TYPE_BASE: &str = "https://ecopay.example/problems/";
 
 /// A problem document. One word wide, so that results stay small.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +29,7 @@ pub struct Problem(Box<Inner>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Inner {
-    status: StatusCode,
-    code: &'static str,
-    title: &'static str,
+    code: Code,
     detail: String,
     extra: Vec<(&'static str, Value)>,
     retry_after: Option<Duration>,
@@ -40,11 +39,9 @@ struct Inner {
 }
 
 impl Problem {
-    fn of(status: StatusCode, code: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
+    fn of(code: Code, detail: impl Into<String>) -> Self {
         Self(Box::new(Inner {
-            status,
             code,
-            title,
             detail: detail.into(),
             extra: Vec::new(),
             retry_after: None,
@@ -77,7 +74,7 @@ impl Problem {
     /// is `CrossTenantDenied`.
     pub(crate) fn count(&self, metrics: &Metrics, tenant: &Tenant, operation: Option<Operation>) {
         let own = self.0.metric.filter(|metric| *metric != Metric::CrossTenantDenied);
-        for metric in Metric::of_fault(self.0.status).into_iter().chain(own) {
+        for metric in Metric::of_fault(self.0.code.status()).into_iter().chain(own) {
             metrics.count_of(metric, Some(tenant), operation);
         }
     }
@@ -85,13 +82,13 @@ impl Problem {
     /// The HTTP status.
     #[must_use]
     pub fn status(&self) -> StatusCode {
-        self.0.status
+        self.0.code.status()
     }
 
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
-        self.0.code
+        self.0.code.name()
     }
 
     /// The sentence for a person.
@@ -110,7 +107,7 @@ impl Problem {
     #[must_use]
     pub fn answer(&self) -> Answer {
         Answer {
-            status: self.0.status.as_u16(),
+            status: self.0.code.status().as_u16(),
             content_type: PROBLEM_JSON.to_owned(),
             location: None,
             body: self.body(),
@@ -156,11 +153,11 @@ impl From<EntropyError> for Problem {
 impl Serialize for Inner {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("type", &format!("{TYPE_BASE}{}", self.code))?;
-        map.serialize_entry("title", self.title)?;
-        map.serialize_entry("status", &self.status.as_u16())?;
+        map.serialize_entry("type", &self.code.type_uri())?;
+        map.serialize_entry("title", self.code.title())?;
+        map.serialize_entry("status", &self.code.status().as_u16())?;
         map.serialize_entry("detail", &self.detail)?;
-        map.serialize_entry("code", self.code)?;
+        map.serialize_entry("code", self.code.name())?;
         for (name, value) in &self.extra {
             map.serialize_entry(name, value)?;
         }
@@ -174,7 +171,7 @@ impl Serialize for Inner {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = Response::new(axum::body::Body::from(self.body()));
-        *response.status_mut() = self.0.status;
+        *response.status_mut() = self.0.code.status();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         if let Some(after) = self.0.retry_after {
@@ -183,7 +180,7 @@ impl IntoResponse for Problem {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         headers.extend(self.0.headers);
-        let notes = ResponseNotes { code: Some(self.0.code), metric: self.0.metric, ..ResponseNotes::default() };
+        let notes = ResponseNotes { code: Some(self.0.code.name()), metric: self.0.metric, ..ResponseNotes::default() };
         response.extensions_mut().insert(notes);
         response
     }

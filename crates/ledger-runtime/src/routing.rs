@@ -11,15 +11,15 @@ use axum::response::IntoResponse;
 use tower_http::catch_panic::CatchPanicLayer;
 
 /// Completes a function's router: a tenant's requests are limited, 404, 405 and panics are problem
-/// documents, and each request has one log line.
+/// documents, and each request has one log line, which its answer names.
 pub fn finish(router: Router<App>, app: App) -> Router {
-    let metrics = app.ledger().metrics().clone();
+    let ledger = app.ledger().clone();
     router
         .layer(from_fn_with_state(app.limiter().clone(), rate::limit))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(|_| Problem::internal().into_response()))
-        .layer(from_fn_with_state(metrics, logging::log_request))
+        .layer(from_fn_with_state(ledger, logging::log_request))
         .with_state(app)
 }
 

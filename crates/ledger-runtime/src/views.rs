@@ -9,6 +9,7 @@ mod payment;
 mod reconciliation;
 mod settlement;
 mod topup;
+pub mod words;
 
 pub use balance::{BalanceView, MetricsView};
 pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView};
@@ -18,7 +19,7 @@ pub use payment::{PaymentDetail, PaymentView, RefundView};
 pub use reconciliation::{FindingView, RunView};
 pub use settlement::{AssetTotalsView, SettlementView};
 pub(crate) use topup::answer as topup_answer;
-pub use topup::{TopupCreatedView, TopupRefundView, TopupView};
+pub use topup::{TOPUP_OF_CUSTOMER, TOPUP_OF_OPERATOR, TopupCreatedView, TopupRefundView, TopupView};
 
 use ledger_core::money::{Amount, Asset};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::account::Account;
 use ledger_core::dynamo::Attributes;
-use ledger_core::idempotency::{CanonicalRequest, Claim, Fields};
+use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{AdjustmentId, CardId, CustomerId};
 use ledger_core::keys;
 use ledger_core::money::{Amount, Delta};
@@ -15,25 +15,30 @@ use ledger_core::ops::adjustment_decide::{self, Decision, DecisionReceipt};
 use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, Empty, KeyedJson, PathId, RequestKey};
+use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A request for an adjustment of a customer's or a card's balance.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"customer_id": "019aa7fe-3c00-7000-8000-000000000001", "direction": "credit", "amount": "300", "reason_code": "correction", "note": "charged twice"}))]
 pub(crate) struct AdjustmentBody {
     customer_id: Option<String>,
     card_id: Option<String>,
     /// `ECOPAY` if absent; a card holds nothing else.
     asset: Option<String>,
     /// `credit` or `debit`.
+    #[schema(value_type = words::Direction)]
     direction: String,
     amount: AmountText,
     /// `correction`, `goodwill`, `fraud`, `reconciliation` or `opening`.
+    #[schema(value_type = words::AdjustmentReason)]
     reason_code: String,
     /// Why, in words; at most 140 characters.
     note: String,
@@ -44,12 +49,14 @@ pub(crate) struct AdjustmentBody {
 pub(crate) struct AdjustmentView {
     adjustment_id: String,
     /// `pending`, `approved` or `rejected`.
+    #[schema(value_type = words::AdjustmentStatus)]
     status: String,
     /// `customer:<id>` or `card:<id>`.
     account: String,
     asset: String,
     /// The signed change.
     delta: String,
+    #[schema(value_type = words::AdjustmentReason)]
     reason_code: String,
     requested_by: String,
     /// The journal entry, once it is posted.
@@ -60,11 +67,14 @@ pub(crate) struct AdjustmentView {
     decided_at: Option<String>,
 }
 
-/// Asks for an adjustment. Nothing moves until another person approves it.
-#[utoipa::path(post, path = "/v1/admin/adjustments", tag = "admin", request_body = AdjustmentBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Pending", body = AdjustmentView),
-        (status = 400, description = "`invalid_request`")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/adjustments")
+    .summary("Asks for an adjustment.")
+    .about("Nothing moves until another person approves it.")
+    .permission(Permission::AdjustmentsRequest)
+    .body::<AdjustmentBody>()
+    .created::<AdjustmentView>("Pending")
+    .keyed(Operation::AdjustmentRequest);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
@@ -94,8 +104,7 @@ pub(crate) async fn create(
         .with("delta", amount.change_text(delta_of))
         .with("reason_code", reason.name())
         .with("note", note.expose());
-    let request = CanonicalRequest { method: "POST", path: "/v1/admin/adjustments".to_owned(), fields };
-    let (claim, admission) = app.claim(&who, Operation::AdjustmentRequest, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| {
         let amount = request::amount_in(&*app.terms(who.tenant()).await?, &amount)?;
         let ask = AdjustmentRequest {
@@ -111,16 +120,18 @@ pub(crate) async fn create(
     };
     Ok(app
         .perform(claim, admission, plan, |adjustment| {
-            created(format!("/v1/admin/adjustments/{}", adjustment.id), &AdjustmentView::from(adjustment))
+            created(GET.path(&[&adjustment.id]), &AdjustmentView::from(adjustment))
         })
         .await)
 }
 
-/// An adjustment.
-#[utoipa::path(get, path = "/v1/admin/adjustments/{id}", tag = "admin",
-    params(("id" = String, Path, description = "The adjustment")),
-    responses((status = 200, description = "The adjustment", body = AdjustmentView),
-        (status = 404, description = "No such adjustment")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/adjustments/{id}")
+    .summary("An adjustment.")
+    .permission(Permission::AdjustmentsRead)
+    .id("id", "The adjustment.")
+    .ok::<AdjustmentView>("The adjustment")
+    .when(Code::NotFound, "no such adjustment");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
@@ -132,38 +143,44 @@ pub(crate) async fn get(
     Ok(Json(AdjustmentView { transaction_id, decided_at: item.opt_string("decided_at")?, ..view }))
 }
 
-/// Approves an adjustment, which posts it. The requester cannot.
-#[utoipa::path(post, path = "/v1/admin/adjustments/{id}/approve", tag = "admin",
-    params(("id" = String, Path, description = "The adjustment"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Posted", body = AdjustmentView),
-        (status = 400, description = "`insufficient_balance`, `account_frozen`; `wrong_state` if it has been decided on"),
-        (status = 403, description = "`four_eyes_required`"),
-        (status = 404, description = "No such adjustment, or no such account")))]
+pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/adjustments/{id}/approve")
+    .summary("Approves an adjustment, which posts it.")
+    .about("The requester cannot.")
+    .permission(Permission::AdjustmentsDecide)
+    .id("id", "The adjustment.")
+    .ok::<AdjustmentView>("Posted")
+    .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::FourEyesRequired, Code::LegacyRecordUnreadable])
+    .when(Code::WrongState, "it has been decided on")
+    .when(Code::NotFound, "no such adjustment, or no such account")
+    .keyed(Operation::AdjustmentApprove);
+
 pub(crate) async fn approve(
     State(app): State<App>,
     who: Admin,
     PathId(id): PathId<AdjustmentId>,
     KeyedJson(key, Empty {}): KeyedJson<Empty>,
 ) -> Result<Outcome, Problem> {
-    decide(&app, &who, id, key, Decision::Approve).await
+    decide(&app, &who, id, key, (Decision::Approve, &APPROVE)).await
 }
 
-/// Rejects an adjustment. The requester cannot.
-#[utoipa::path(post, path = "/v1/admin/adjustments/{id}/reject", tag = "admin",
-    params(("id" = String, Path, description = "The adjustment"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Rejected", body = AdjustmentView),
-        (status = 400, description = "`wrong_state` if it has been decided on"),
-        (status = 403, description = "`four_eyes_required`"),
-        (status = 404, description = "No such adjustment")))]
+pub(crate) const REJECT: Keyed = Endpoint::post("/v1/admin/adjustments/{id}/reject")
+    .summary("Rejects an adjustment.")
+    .about("The requester cannot.")
+    .permission(Permission::AdjustmentsDecide)
+    .id("id", "The adjustment.")
+    .ok::<AdjustmentView>("Rejected")
+    .problems(&[Code::FourEyesRequired])
+    .when(Code::WrongState, "it has been decided on")
+    .when(Code::NotFound, "no such adjustment")
+    .keyed(Operation::AdjustmentReject);
+
 pub(crate) async fn reject(
     State(app): State<App>,
     who: Admin,
     PathId(id): PathId<AdjustmentId>,
     KeyedJson(key, Empty {}): KeyedJson<Empty>,
 ) -> Result<Outcome, Problem> {
-    decide(&app, &who, id, key, Decision::Reject).await
+    decide(&app, &who, id, key, (Decision::Reject, &REJECT)).await
 }
 
 async fn decide(
@@ -171,15 +188,9 @@ async fn decide(
     who: &Admin,
     id: AdjustmentId,
     key: RequestKey,
-    decision: Decision,
+    (decision, endpoint): (Decision, &Keyed),
 ) -> Result<Outcome, Problem> {
-    let verb = match decision {
-        Decision::Approve => "approve",
-        Decision::Reject => "reject",
-    };
-    let path = format!("/v1/admin/adjustments/{id}/{verb}");
-    let request = CanonicalRequest { method: "POST", path, fields: Fields::new() };
-    let (claim, admission) = app.claim(who, decision.operation(), key, request).await?;
+    let (claim, admission) = endpoint.claim(app, who, key, &[&id], Fields::new()).await?;
     let plan = async |cx| plan(app, who, id, decision, &claim, &cx).await;
     let render = |receipt: &DecisionReceipt| ok(&AdjustmentView::from(receipt));
     Ok(app.perform(claim.clone(), admission, plan, render).await)

@@ -3,17 +3,19 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields, Flight, Parked};
+use ledger_core::idempotency::{Fields, Flight, Parked};
 use ledger_core::ids::parse_uuid;
 use ledger_core::operation::Operation;
 use ledger_core::ops::topup::attention::{self, Decider, KeptEvent};
 use ledger_core::psp::EventId;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, ok};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathOf};
 use ledger_runtime::topups::{self, Resolution, Resolved};
+use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -32,9 +34,11 @@ pub(crate) struct ParkedView {
     /// What it makes: a top-up or a refund.
     resource_id: String,
     /// `topup` or `topup_refund`.
+    #[schema(value_type = words::ProviderOperation)]
     operation: String,
     topup_id: String,
     /// `attempts`: refused too often; `not_found`: too old to be sent again; `contradiction`.
+    #[schema(value_type = words::ParkedReason)]
     why: &'static str,
     /// How often Stripe has refused.
     attempts: u32,
@@ -59,8 +63,10 @@ pub(crate) struct KeptEventView {
 /// What is to become of a parked operation.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"action": "retry", "reason": "Stripe was down"}))]
 pub(crate) struct ResolveBody {
     /// `retry`, or `give_up`: it ends as refused and what it reserved is given back.
+    #[schema(value_type = words::ResolveAction)]
     action: String,
     /// Why; at most 140 characters.
     reason: String,
@@ -70,8 +76,10 @@ pub(crate) struct ResolveBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ResolvedView {
     resource_id: String,
+    #[schema(value_type = words::ProviderOperation)]
     operation: String,
     /// `retrying` or `given_up`.
+    #[schema(value_type = words::ResolvedStatus)]
     status: &'static str,
     resolved_at: String,
 }
@@ -79,6 +87,7 @@ pub(crate) struct ResolvedView {
 /// Why an event needs nothing more.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"reason": "it belongs to a test"}))]
 pub(crate) struct DismissBody {
     /// Why; at most 140 characters.
     reason: String,
@@ -91,9 +100,11 @@ pub(crate) struct DismissedView {
     dismissed_at: String,
 }
 
-/// What waits for a person.
-#[utoipa::path(get, path = "/v1/admin/attention", tag = "admin",
-    responses((status = 200, description = "Oldest first", body = AttentionView)))]
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/attention")
+    .summary("What waits for a person.")
+    .permission(Permission::AttentionRead)
+    .ok::<AttentionView>("Oldest first");
+
 pub(crate) async fn list(State(app): State<App>, who: Admin) -> Result<Json<AttentionView>, Problem> {
     let (flights, events) =
         topups::needs_review(app.dynamo(), who.tenant(), app.terms(who.tenant()).await?.due_shards).await?;
@@ -102,16 +113,21 @@ pub(crate) async fn list(State(app): State<App>, who: Admin) -> Result<Json<Atte
     Ok(Json(AttentionView { operations, events }))
 }
 
-/// Decides on a parked operation. Stripe is asked first: if it has the effect after all, the books follow
-/// it, and the answer is `wrong_state`.
-#[utoipa::path(post, path = "/v1/admin/attention/operations/{resource_id}/resolve", tag = "admin",
-    request_body = ResolveBody,
-    params(("resource_id" = String, Path, description = "The top-up or refund"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Decided", body = ResolvedView),
-        (status = 400, description = "`invalid_request`, `wrong_state`"),
-        (status = 404, description = "Nothing is parked under this id"),
-        (status = 503, description = "Stripe does not tell yet: try again with the same key")))]
+pub(crate) const RESOLVE: Keyed = Endpoint::post("/v1/admin/attention/operations/{resource_id}/resolve")
+    .summary("Decides on a parked operation.")
+    .about(
+        "Stripe is asked first: if it has the effect after all, the books follow it, and the answer is \
+         `wrong_state`.",
+    )
+    .permission(Permission::AttentionResolve)
+    .id("resource_id", "The top-up or refund.")
+    .body::<ResolveBody>()
+    .ok::<ResolvedView>("Decided")
+    .when(Code::Unavailable, "Stripe does not say yet: try again with the same key")
+    .problems(&[Code::WrongState])
+    .when(Code::NotFound, "nothing is parked under this id")
+    .keyed(Operation::ParkedResolve);
+
 pub(crate) async fn resolve(
     State(app): State<App>,
     who: Admin,
@@ -126,9 +142,7 @@ pub(crate) async fn resolve(
     };
     let reason = request::reason("reason", &body.reason)?;
     let fields = Fields::new().with("action", &body.action).with("reason", reason.expose());
-    let path = format!("/v1/admin/attention/operations/{resource}/resolve");
-    let request = CanonicalRequest { method: "POST", path, fields };
-    let (claim, admission) = app.claim(&who, Operation::ParkedResolve, key, request).await?;
+    let (claim, admission) = RESOLVE.claim(&app, &who, key, &[&resource], fields).await?;
     let decider = Decider { actor: who.actor(), reason: &reason };
     let plan = async |cx| {
         let (desk, terms) = (app.desk().await?, app.terms(who.tenant()).await?);
@@ -137,13 +151,20 @@ pub(crate) async fn resolve(
     Ok(app.perform(claim.clone(), admission, plan, |resolved| ok(&ResolvedView::from(resolved))).await)
 }
 
-/// Takes a kept event from the list: a person has looked at it.
-#[utoipa::path(post, path = "/v1/admin/attention/events/{event_id}/dismiss", tag = "admin", request_body = DismissBody,
-    params(("event_id" = String, Path, description = "The event"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Dismissed", body = DismissedView),
-        (status = 400, description = "`invalid_request`, `wrong_state`"),
-        (status = 404, description = "No such event")))]
+pub(crate) const DISMISS: Keyed = Endpoint::post("/v1/admin/attention/events/{event_id}/dismiss")
+    .summary("Takes a kept event from the list: a person has looked at it.")
+    .permission(Permission::AttentionResolve)
+    .parameter(Parameter::in_path(
+        "event_id",
+        "The event of Stripe.",
+        Kind::Form("^[A-Za-z0-9_]{1,255}$", "evt_1QYxZ2LkdIwHu7ix"),
+    ))
+    .body::<DismissBody>()
+    .ok::<DismissedView>("Dismissed")
+    .problems(&[Code::WrongState])
+    .when(Code::NotFound, "no such event")
+    .keyed(Operation::EventDismiss);
+
 pub(crate) async fn dismiss(
     State(app): State<App>,
     who: Admin,
@@ -153,9 +174,7 @@ pub(crate) async fn dismiss(
     let event = EventId::parse(&event).ok_or_else(Problem::not_found)?;
     let reason = request::reason("reason", &body.reason)?;
     let fields = Fields::new().with("reason", reason.expose());
-    let path = format!("/v1/admin/attention/events/{event}/dismiss");
-    let request = CanonicalRequest { method: "POST", path, fields };
-    let (claim, admission) = app.claim(&who, Operation::EventDismiss, key, request).await?;
+    let (claim, admission) = DISMISS.claim(&app, &who, key, &[&event], fields).await?;
     let decider = Decider { actor: who.actor(), reason: &reason };
     let plan = async |cx| Ok(attention::dismiss(who.tenant(), &event, &decider, &cx)?);
     let render = |at: &ledger_core::time::Timestamp| {

@@ -7,11 +7,12 @@ use ledger_core::keys::attr;
 use ledger_core::sealing::{Link, SealedDay, segment_of};
 use ledger_core::time::UtcDay;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::Params;
 use ledger_runtime::trail::Resource;
-use ledger_runtime::views::Page;
+use ledger_runtime::views::{Page, words};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -42,6 +43,7 @@ const NO_DETAIL: [&str; 18] = [
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AuditView {
     /// `act`, `entry` or `step`.
+    #[schema(value_type = words::AuditKind)]
     kind: &'static str,
     /// The id of an act.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,16 +108,21 @@ pub(crate) struct HeadView {
     records: Option<u32>,
 }
 
-/// The audit trail: acts of the staff, newest first; or everything that was done for one resource, in order.
-#[utoipa::path(get, path = "/v1/admin/audit", tag = "admin",
-    params(("limit" = Option<u32>, Query, description = "1 to 100, 20 if absent"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
-        ("day" = Option<String>, Query, description = "acts of this day in UTC, `2026-11-21`, and those before"),
-        ("resource" = Option<String>, Query,
-            description = "`payment:<id>`, `topup:<id>` or `settlement:<merchant>/<id>`: its entries and steps, in order")),
-    responses((status = 200, description = "A page", body = Page<AuditView>),
-        (status = 400, description = "`invalid_request`"),
-        (status = 404, description = "There is no such resource")))]
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/audit")
+    .summary(
+        "The audit trail: acts of the staff, newest first; or everything that was done for one resource, in \
+         order.",
+    )
+    .permission(Permission::AuditRead)
+    .pages_of::<AuditView>()
+    .parameter(Parameter::in_query("day", "Acts of this day in UTC, and those before.", Kind::Day))
+    .parameter(Parameter::in_query(
+        "resource",
+        "`payment:<id>`, `topup:<id>` or `settlement:<merchant>/<id>`: its entries and steps, in order.",
+        Kind::Form("^(payment|topup|settlement):[0-9a-f/-]{36,73}$", "topup:019aa7fe-3c00-7000-8000-000000000001"),
+    ))
+    .when(Code::NotFound, "there is no such resource");
+
 pub(crate) async fn list(
     State(app): State<App>,
     who: Admin,
@@ -139,11 +146,12 @@ pub(crate) async fn list(
     Ok(Json(Page { items, next_cursor }))
 }
 
-/// How far the audit trail is sealed, day by day.
-#[utoipa::path(get, path = "/v1/admin/audit/seals", tag = "admin",
-    params(("day" = Option<String>, Query, description = "this day in UTC only; else the last hundred")),
-    responses((status = 200, description = "The heads of the chain", body = SealsView),
-        (status = 400, description = "`invalid_request`")))]
+pub(crate) const SEALS: Endpoint = Endpoint::get("/v1/admin/audit/seals")
+    .summary("How far the audit trail is sealed, day by day.")
+    .permission(Permission::AuditRead)
+    .parameter(Parameter::in_query("day", "This day in UTC only; else the last hundred.", Kind::Day))
+    .ok::<SealsView>("The heads of the chain");
+
 pub(crate) async fn seals(State(app): State<App>, who: Admin, mut params: Params) -> Result<Json<SealsView>, Problem> {
     let of = day(&mut params)?;
     params.finish()?;

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, CustomerId};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
@@ -10,9 +10,10 @@ use ledger_core::ops::card::{self, CardRecord};
 use ledger_core::ops::profile::Status;
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathId, StatusBody};
 use ledger_runtime::views::{CardChangeView, CardView};
 use serde::Deserialize;
@@ -28,12 +29,15 @@ pub(crate) struct CardIssueBody {
     customer_id: Option<String>,
 }
 
-/// Issues a card.
-#[utoipa::path(post, path = "/v1/admin/cards", tag = "admin", request_body = CardIssueBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Issued", body = CardChangeView),
-        (status = 404, description = "No such customer"),
-        (status = 409, description = "`already_exists`")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/cards")
+    .summary("Issues a card.")
+    .permission(Permission::CardsManage)
+    .body::<CardIssueBody>()
+    .created::<CardChangeView>("Issued")
+    .problems(&[Code::AlreadyExists])
+    .when(Code::NotFound, "no such customer")
+    .keyed(Operation::CardIssue);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
@@ -43,21 +47,20 @@ pub(crate) async fn create(
     let owner = body.customer_id.as_deref().map(|id| request::id("customer_id", id, CustomerId::parse));
     let owner = owner.transpose()?;
     let fields = Fields::new().with_some("card_id", id).with_some("customer_id", owner);
-    let request = CanonicalRequest { method: "POST", path: "/v1/admin/cards".to_owned(), fields };
-    let (claim, admission) = app.claim(&who, Operation::CardIssue, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| Ok(card::plan_issue(who.tenant(), id, owner, who.actor(), &cx)?);
     Ok(app
-        .perform(claim, admission, plan, |receipt| {
-            created(format!("/v1/admin/cards/{}", receipt.card), &CardChangeView::from(receipt))
-        })
+        .perform(claim, admission, plan, |receipt| created(GET.path(&[&receipt.card]), &CardChangeView::from(receipt)))
         .await)
 }
 
-/// A card.
-#[utoipa::path(get, path = "/v1/admin/cards/{card_id}", tag = "admin",
-    params(("card_id" = String, Path, description = "The card")),
-    responses((status = 200, description = "The card", body = CardView),
-        (status = 404, description = "No such card")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/cards/{card_id}")
+    .summary("A card.")
+    .permission(Permission::CardsRead)
+    .id("card_id", "The card.")
+    .ok::<CardView>("The card")
+    .when(Code::NotFound, "no such card");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
@@ -67,13 +70,16 @@ pub(crate) async fn get(
     Ok(Json(CardView::from(&CardRecord::read(&item)?)))
 }
 
-/// Freezes or unfreezes a card.
-#[utoipa::path(patch, path = "/v1/admin/cards/{card_id}", tag = "admin", request_body = StatusBody,
-    params(("card_id" = String, Path, description = "The card"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Changed", body = CardChangeView),
-        (status = 400, description = "`invalid_request`, `wrong_state`"),
-        (status = 404, description = "No such card")))]
+pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/cards/{card_id}")
+    .summary("Freezes or unfreezes a card.")
+    .permission(Permission::CardsManage)
+    .id("card_id", "The card.")
+    .body::<StatusBody>()
+    .ok::<CardChangeView>("Changed")
+    .problems(&[Code::WrongState])
+    .when(Code::NotFound, "no such card")
+    .keyed(Operation::CardAdminPatch);
+
 pub(crate) async fn patch(
     State(app): State<App>,
     who: Admin,
@@ -83,8 +89,7 @@ pub(crate) async fn patch(
     let status = request::word("status", &body.status, Status::parse, "active or frozen")?;
     let reason = request::memo("reason", body.reason.as_deref())?;
     let fields = Fields::new().with("status", status.name()).with_some("reason", reason.as_ref().map(FreeText::expose));
-    let request = CanonicalRequest { method: "PATCH", path: format!("/v1/admin/cards/{id}"), fields };
-    let (claim, admission) = app.claim(&who, Operation::CardAdminPatch, key, request).await?;
+    let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
     let plan = async |cx| Ok(card::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?);
     Ok(app.perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::ItemError;
-use ledger_core::idempotency::{CanonicalRequest, Claim};
+use ledger_core::idempotency::Claim;
 use ledger_core::ids::CustomerId;
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
@@ -14,17 +14,19 @@ use ledger_core::personal::FreeText;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
 use ledger_runtime::dynamo::ReadError;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PatchField, PathId, ProfileBody};
-use ledger_runtime::views::{BalanceView, CustomerChangeView, CustomerView};
+use ledger_runtime::views::{BalanceView, CustomerChangeView, CustomerView, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A customer to be.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"name": "Hanako Aoba", "email": "hanako@example.com", "phone": "+81-90-1234-5678"}))]
 pub(crate) struct CustomerOpenBody {
     /// The id that the identity provider has given; a minted one if absent.
     customer_id: Option<String>,
@@ -36,9 +38,10 @@ pub(crate) struct CustomerOpenBody {
 /// A change of a customer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"status": "frozen", "reason": "the card was lost"}))]
 pub(crate) struct CustomerPatchBody {
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String, required = false)]
     name: PatchField<String>,
     #[serde(default)]
     #[schema(value_type = Option<String>)]
@@ -47,6 +50,7 @@ pub(crate) struct CustomerPatchBody {
     #[schema(value_type = Option<String>)]
     phone: PatchField<String>,
     /// `frozen` stops every debit, `active` allows them again.
+    #[schema(value_type = Option<words::AccountStatus>)]
     status: Option<String>,
     /// Why; at most 140 characters.
     reason: Option<String>,
@@ -56,6 +60,7 @@ pub(crate) struct CustomerPatchBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CustomerOpenedView {
     customer_id: String,
+    #[schema(value_type = words::AccountStatus)]
     status: &'static str,
     created_at: String,
 }
@@ -68,12 +73,14 @@ pub(crate) struct WalletDetail {
     balances: Vec<BalanceView>,
 }
 
-/// Opens a customer's wallet, with a balance of every asset that the tenant runs.
-#[utoipa::path(post, path = "/v1/admin/customers", tag = "admin", request_body = CustomerOpenBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Opened", body = CustomerOpenedView),
-        (status = 400, description = "`invalid_request`"),
-        (status = 409, description = "`already_exists`")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/customers")
+    .summary("Opens a customer's wallet, with a balance of every asset that the tenant runs.")
+    .permission(Permission::CustomersManage)
+    .body::<CustomerOpenBody>()
+    .created::<CustomerOpenedView>("Opened")
+    .problems(&[Code::AlreadyExists])
+    .keyed(Operation::CustomerOpen);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
@@ -93,8 +100,7 @@ pub(crate) async fn create(
         .with("name", open.name.expose())
         .with_some("email", open.email.as_ref().map(FreeText::expose))
         .with_some("phone", open.phone.as_ref().map(FreeText::expose));
-    let request = CanonicalRequest { method: "POST", path: "/v1/admin/customers".to_owned(), fields };
-    let (claim, admission) = app.claim(&who, Operation::CustomerOpen, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| Ok(customer_open::plan(&open, &*app.terms(who.tenant()).await?, &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
@@ -103,17 +109,19 @@ pub(crate) async fn create(
                 status: Status::Active.name(),
                 created_at: receipt.created_at.to_string(),
             };
-            created(format!("/v1/admin/customers/{}", receipt.customer), &view)
+            created(GET.path(&[&receipt.customer]), &view)
         })
         .await)
 }
 
-/// A customer with balances.
-#[utoipa::path(get, path = "/v1/admin/customers/{customer_id}", tag = "admin",
-    params(("customer_id" = String, Path, description = "The customer")),
-    responses((status = 200, description = "The customer", body = WalletDetail),
-        (status = 400, description = "`legacy_record_unreadable`, with the `attribute` that the ledger cannot keep"),
-        (status = 404, description = "No such customer")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id}")
+    .summary("A customer with balances.")
+    .permission(Permission::CustomersRead)
+    .id("customer_id", "The customer.")
+    .ok::<WalletDetail>("The customer")
+    .when(Code::LegacyRecordUnreadable, "`attribute` of the legacy record holds what the ledger cannot keep")
+    .when(Code::NotFound, "no such customer");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
@@ -136,13 +144,16 @@ fn named(error: ReadError) -> Problem {
     }
 }
 
-/// Changes a customer; `status` freezes and unfreezes the profile and every balance at once.
-#[utoipa::path(patch, path = "/v1/admin/customers/{customer_id}", tag = "admin", request_body = CustomerPatchBody,
-    params(("customer_id" = String, Path, description = "The customer"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Changed", body = CustomerChangeView),
-        (status = 400, description = "`invalid_request`"),
-        (status = 404, description = "No such customer")))]
+pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/customers/{customer_id}")
+    .summary("Changes a customer; `status` freezes and unfreezes the profile and every balance at once.")
+    .permission(Permission::CustomersManage)
+    .id("customer_id", "The customer.")
+    .body::<CustomerPatchBody>()
+    .ok::<CustomerChangeView>("Changed")
+    .problems(&[Code::LegacyRecordUnreadable])
+    .when(Code::NotFound, "no such customer")
+    .keyed(Operation::CustomerPatch);
+
 pub(crate) async fn patch(
     State(app): State<App>,
     who: Admin,
@@ -155,8 +166,7 @@ pub(crate) async fn patch(
     let (patch, fields) = ProfileBody { name: body.name, email: body.email, phone: body.phone }.read()?;
     let fields =
         fields.with_some("status", status.map(Status::name)).with_some("reason", reason.as_ref().map(FreeText::expose));
-    let request = CanonicalRequest { method: "PATCH", path: format!("/v1/admin/customers/{id}"), fields };
-    let (claim, admission) = app.claim(&who, Operation::CustomerPatch, key, request).await?;
+    let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
     let change = Change { id, patch: &patch, status, reason: reason.as_ref() };
     let plan = async |cx| change.plan(&app, &who, &claim, &cx).await;
     Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)

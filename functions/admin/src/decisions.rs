@@ -3,28 +3,32 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::{DecisionId, RefundId, TopupId};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::ops::topup::{TopupDecision, Way};
 use ledger_core::psp::PspId;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, Empty, KeyedJson, PathId, PathOf};
 use ledger_runtime::topups::DecisionRequest;
+use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A request for a decision.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"way": "book", "note": "looked at it in the dashboard"}))]
 pub(crate) struct DecisionBody {
     /// `book`: what Stripe's object says is booked. `give_up`: the top-up or refund ends, and what it reserved or held is
     /// given back. What Stripe moved otherwise than our books expect is posted to `suspense`. `write_off`: what is on
     /// `suspense` is posted to `adjustments`.
+    #[schema(value_type = words::DecisionWay)]
     way: String,
     /// Of which refund of the top-up; of the top-up itself if absent.
     refund_id: Option<String>,
@@ -42,25 +46,31 @@ pub(crate) struct DecisionView {
     #[serde(skip_serializing_if = "Option::is_none")]
     refund_id: Option<String>,
     /// `book`, `give_up` or `write_off`.
+    #[schema(value_type = words::DecisionWay)]
     way: String,
     /// What Stripe's object said when it was asked for: its id, state, amount in the smallest unit and currency.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<String>,
     /// `pending` or `approved`.
+    #[schema(value_type = words::ApprovalStatus)]
     status: String,
     requested_by: String,
     created_at: String,
 }
 
-/// Asks for a decision about a top-up or refund that Stripe contradicts. Nothing happens until another person approves
-/// it.
-#[utoipa::path(post, path = "/v1/admin/topups/{id}/decisions", tag = "admin", request_body = DecisionBody,
-    params(("id" = String, Path, description = "The top-up"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Pending", body = DecisionView),
-        (status = 400, description = "`invalid_request`, naming why it cannot be decided so; `wrong_state`"),
-        (status = 404, description = "No such top-up or refund"),
-        (status = 503, description = "Stripe does not tell yet: try again with the same key")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decisions")
+    .summary("Asks for a decision about a top-up or refund that Stripe contradicts.")
+    .about("Nothing happens until another person approves it.")
+    .permission(Permission::TopupDecisionsRequest)
+    .id("id", "The top-up.")
+    .body::<DecisionBody>()
+    .created::<DecisionView>("Pending")
+    .when(Code::Unavailable, "Stripe does not say yet: try again with the same key")
+    .problems(&[Code::WrongState])
+    .when(Code::InvalidRequest, "the request is not valid, or the detail says why it cannot be decided so")
+    .when(Code::NotFound, "no such top-up or refund")
+    .keyed(Operation::TopupDecisionRequest);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
@@ -81,21 +91,21 @@ pub(crate) async fn create(
         .with_some("refund_id", refund)
         .with_some("object_id", object.as_ref())
         .with("note", note.expose());
-    let path = format!("/v1/admin/topups/{topup}/decisions");
-    let request = CanonicalRequest { method: "POST", path: path.clone(), fields };
-    let (claim, admission) = app.claim(&who, Operation::TopupDecisionRequest, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[&topup], fields).await?;
     let wanted = DecisionRequest { topup, refund, way, object };
     let plan = async |cx| app.desk().await?.request_decision(&claim, &wanted, (who.staff_id(), &note), &cx).await;
-    let render = |asked: &TopupDecision| created(format!("{path}/{}", asked.id), &DecisionView::from(asked));
+    let render = |asked: &TopupDecision| created(GET.path(&[&topup, &asked.id]), &DecisionView::from(asked));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
-/// A decision.
-#[utoipa::path(get, path = "/v1/admin/topups/{id}/decisions/{decision_id}", tag = "admin",
-    params(("id" = String, Path, description = "The top-up"),
-        ("decision_id" = String, Path, description = "The decision")),
-    responses((status = 200, description = "The decision", body = DecisionView),
-        (status = 404, description = "No such decision")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/topups/{id}/decisions/{decision_id}")
+    .summary("A decision.")
+    .permission(Permission::TopupsRead)
+    .id("id", "The top-up.")
+    .id("decision_id", "The decision.")
+    .ok::<DecisionView>("The decision")
+    .when(Code::NotFound, "no such decision");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
@@ -107,18 +117,23 @@ pub(crate) async fn get(
     Ok(Json(DecisionView::from(&TopupDecision::read(&item)?)))
 }
 
-/// Approves a decision, which carries it out. Who asked cannot. Stripe is asked again: if its object says something
-/// else than when the decision was asked for, nothing is done.
-#[utoipa::path(post, path = "/v1/admin/topups/{id}/decisions/{decision_id}/approve", tag = "admin",
-    params(("id" = String, Path, description = "The top-up"),
-        ("decision_id" = String, Path, description = "The decision"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Carried out", body = DecisionView),
-        (status = 400, description = "`wrong_state` if it has been decided on, or Stripe's object or our record has changed; \
-            `invalid_request`, naming why it cannot be decided so any more"),
-        (status = 403, description = "`four_eyes_required`"),
-        (status = 404, description = "No such decision"),
-        (status = 503, description = "Stripe does not tell yet: try again with the same key")))]
+pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decisions/{decision_id}/approve")
+    .summary("Approves a decision, which carries it out.")
+    .about(
+        "Who asked cannot. Stripe is asked again: if its object says something else than when the decision was \
+         asked for, nothing is done.",
+    )
+    .permission(Permission::TopupDecisionsDecide)
+    .id("id", "The top-up.")
+    .id("decision_id", "The decision.")
+    .ok::<DecisionView>("Carried out")
+    .when(Code::Unavailable, "Stripe does not say yet: try again with the same key")
+    .problems(&[Code::FourEyesRequired, Code::LegacyRecordUnreadable])
+    .when(Code::WrongState, "it has been decided on, or Stripe's object or our record has changed")
+    .when(Code::InvalidRequest, "the request is not valid, or the detail says why it cannot be decided so any more")
+    .when(Code::NotFound, "no such decision")
+    .keyed(Operation::TopupDecisionApprove);
+
 pub(crate) async fn approve(
     State(app): State<App>,
     who: Admin,
@@ -126,9 +141,7 @@ pub(crate) async fn approve(
     KeyedJson(key, Empty {}): KeyedJson<Empty>,
 ) -> Result<Outcome, Problem> {
     let (topup, id) = ids(&topup, &id)?;
-    let path = format!("/v1/admin/topups/{topup}/decisions/{id}/approve");
-    let request = CanonicalRequest { method: "POST", path, fields: Fields::new() };
-    let (claim, admission) = app.claim(&who, Operation::TopupDecisionApprove, key, request).await?;
+    let (claim, admission) = APPROVE.claim(&app, &who, key, &[&topup, &id], Fields::new()).await?;
     let plan = async |cx| app.desk().await?.approve_decision(&claim, (topup, id), who.staff_id(), &cx).await;
     Ok(app.perform(claim.clone(), admission, plan, |asked| ok(&DecisionView::from(asked))).await)
 }

@@ -5,6 +5,7 @@ use ledger_core::ops::settlement::Destination;
 use ledger_core::psp::PspId;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::request;
+use ledger_runtime::views::words;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -27,20 +28,28 @@ pub(crate) enum DestinationBody {
 pub(crate) struct BankBody {
     /// `bank`, or absent.
     #[serde(rename = "kind")]
+    #[schema(value_type = Option<words::BankKind>)]
     _kind: Option<String>,
     /// Four digits.
+    #[schema(pattern = r"^\d{4}$", example = "0001")]
     bank_code: String,
     /// At most 15 characters.
+    #[schema(min_length = 1, max_length = 15, example = "ミズホ")]
     bank_name: Option<String>,
     /// Three digits.
+    #[schema(pattern = r"^\d{3}$", example = "001")]
     branch_code: String,
     /// At most 15 characters.
+    #[schema(min_length = 1, max_length = 15, example = "トウキョウ")]
     branch_name: Option<String>,
     /// `ordinary`, `checking` or `savings`.
+    #[schema(value_type = words::BankAccountType)]
     account_type: String,
     /// Seven digits.
+    #[schema(pattern = r"^\d{7}$", example = "1234567")]
     account_number: String,
     /// At most 30 characters, where a voiced kana counts as two.
+    #[schema(min_length = 1, max_length = 30, example = "アオバコーヒー")]
     account_holder: String,
 }
 
@@ -50,8 +59,10 @@ pub(crate) struct BankBody {
 pub(crate) struct StripeBody {
     /// `stripe`.
     #[serde(rename = "kind")]
+    #[schema(value_type = words::StripeKind)]
     _kind: String,
     /// Stripe's id of it: `ba_...` or `card_...`.
+    #[schema(pattern = "^(ba|card)_[A-Za-z0-9_]{1,250}$", example = "ba_1QYxZ2LkdIwHu7ix")]
     external_account: String,
 }
 

@@ -1,8 +1,9 @@
 //! `/v1/admin/grants`: points and regional currency, to one customer at once or to many by a job.
 
+use crate::customers;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, JobId};
 use ledger_core::keys;
 use ledger_core::money::RequestedAmount;
@@ -11,10 +12,12 @@ use ledger_core::ops::bulk_grant::{self, BulkGrant, FailedGrant, GrantJob};
 use ledger_core::ops::grant::{self, Grant};
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, accepted, created};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, RequestKey};
+use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -24,9 +27,11 @@ const FAILURES_SHOWN_MAX: usize = 100;
 /// A grant: to `customer_id`, or to each of `customer_ids`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"customer_id": "019aa7fe-3c00-7000-8000-000000000001", "asset": "POINT", "amount": "300", "reason": "thanks for coming"}))]
 pub(crate) struct GrantBody {
     customer_id: Option<String>,
     /// 1 to 1,500 customers; answered with 202 and a job.
+    #[schema(min_items = 1, max_items = 1500)]
     customer_ids: Option<Vec<String>>,
     /// `POINT` or `REGIONAL#<key>`.
     asset: String,
@@ -41,6 +46,7 @@ pub(crate) struct GrantBody {
 pub(crate) struct GrantView {
     transaction_id: String,
     /// `completed`.
+    #[schema(value_type = words::CompletedStatus)]
     status: &'static str,
     customer_id: String,
     asset: String,
@@ -53,6 +59,7 @@ pub(crate) struct GrantView {
 pub(crate) struct JobAcceptedView {
     job_id: String,
     /// `accepted`.
+    #[schema(value_type = words::JobAccepted)]
     status: &'static str,
     customers: usize,
     created_at: String,
@@ -64,6 +71,7 @@ pub(crate) struct JobView {
     job_id: String,
     /// `running`; `finished` if every customer has the grant; `completed_with_failures` if some could not be
     /// granted to.
+    #[schema(value_type = words::JobStatus)]
     status: &'static str,
     customers: usize,
     /// How many customers have been dealt with.
@@ -87,13 +95,17 @@ pub(crate) struct FailureView {
     reason: String,
 }
 
-/// Grants points or regional currency. With `customer_ids` a job is stored and carried out after.
-#[utoipa::path(post, path = "/v1/admin/grants", tag = "admin", request_body = GrantBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Granted", body = GrantView),
-        (status = 202, description = "Stored as a job", body = JobAcceptedView),
-        (status = 400, description = "`invalid_request`, `legacy_record_unreadable`"),
-        (status = 404, description = "No such customer")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/grants")
+    .summary("Grants points or regional currency.")
+    .about("With `customer_ids` a job is stored and carried out after.")
+    .permission(Permission::GrantsMake)
+    .body::<GrantBody>()
+    .created::<GrantView>("Granted")
+    .accepted::<JobAcceptedView>("Stored as a job")
+    .problems(&[Code::LegacyRecordUnreadable])
+    .when(Code::NotFound, "no such customer")
+    .keyed(Operation::Grant);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
@@ -123,8 +135,7 @@ async fn to_one(
 ) -> Result<Outcome, Problem> {
     let fields =
         Fields::new().with("customer_id", customer).with_requested("amount", &amount).with("reason", reason.expose());
-    let request = CanonicalRequest { method: "POST", path: "/v1/admin/grants".to_owned(), fields };
-    let (claim, admission) = app.claim(who, Operation::Grant, key, request).await?;
+    let (claim, admission) = CREATE.claim(app, who, key, &[], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
         let amount = request::amount_in(&terms, &amount)?;
@@ -142,7 +153,7 @@ async fn to_one(
                 amount: receipt.amount.text(),
                 created_at: receipt.created_at.to_string(),
             };
-            created(format!("/v1/admin/customers/{}", receipt.customer), &view)
+            created(customers::GET.path(&[&receipt.customer]), &view)
         })
         .await)
 }
@@ -157,8 +168,7 @@ async fn to_many(
         .with_list("customer_ids", &customers)
         .with_requested("amount", &amount)
         .with("reason", reason.expose());
-    let request = CanonicalRequest { method: "POST", path: "/v1/admin/grants".to_owned(), fields };
-    let (claim, admission) = app.claim(who, Operation::Grant, key, request).await?;
+    let (claim, admission) = CREATE.claim(app, who, key, &[], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
         let bulk = BulkGrant {
@@ -178,16 +188,18 @@ async fn to_many(
                 customers: receipt.customers,
                 created_at: receipt.created_at.to_string(),
             };
-            accepted(format!("/v1/admin/grants/{}", receipt.job_id), &view)
+            accepted(GET.path(&[&receipt.job_id]), &view)
         })
         .await)
 }
 
-/// How far a bulk grant is.
-#[utoipa::path(get, path = "/v1/admin/grants/{job_id}", tag = "admin",
-    params(("job_id" = String, Path, description = "The job")),
-    responses((status = 200, description = "The job", body = JobView),
-        (status = 404, description = "No such job")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/grants/{job_id}")
+    .summary("How far a bulk grant is.")
+    .permission(Permission::GrantsRead)
+    .id("job_id", "The job.")
+    .ok::<JobView>("The job")
+    .when(Code::NotFound, "no such job");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,

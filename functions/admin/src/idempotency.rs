@@ -8,11 +8,13 @@ use ledger_core::operation::Operation;
 use ledger_core::ops::{KeyPhase, tenant};
 use ledger_core::time::Timestamp;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::metrics::Metric;
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::readback::{MetricSource, Sum};
 use ledger_runtime::request::{self, Json as Body, Params};
+use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +28,7 @@ const HOURS_MAX: u32 = 24 * 14;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReadinessView {
     /// `optional` or `mandatory`.
+    #[schema(value_type = words::KeyPhaseWord)]
     phase: &'static str,
     /// Over how many hours.
     window_hours: u32,
@@ -45,20 +48,24 @@ pub(crate) struct ReadinessView {
 #[serde(deny_unknown_fields)]
 pub(crate) struct PhaseBody {
     /// `optional` or `mandatory`.
+    #[schema(value_type = words::KeyPhaseWord)]
     phase: String,
 }
 
 /// The phase that was set.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PhaseView {
+    #[schema(value_type = words::KeyPhaseWord)]
     phase: &'static str,
 }
 
-/// How many requests came without a key, from the metrics, and whether mandatory is safe.
-#[utoipa::path(get, path = "/v1/admin/idempotency/readiness", tag = "admin",
-    params(("hours" = Option<u32>, Query, description = "Over how many hours, 1 to 336; 24 if absent")),
-    responses((status = 200, description = "The readiness", body = ReadinessView),
-        (status = 503, description = "The metrics could not be read: nobody takes silence for zero")))]
+pub(crate) const READINESS: Endpoint = Endpoint::get("/v1/admin/idempotency/readiness")
+    .summary("How many requests came without a key, from the metrics, and whether mandatory is safe.")
+    .permission(Permission::IdempotencyRead)
+    .parameter(Parameter::in_query("hours", "Over how many hours.", Kind::Number(1, HOURS_MAX, HOURS_DEFAULT)))
+    .ok::<ReadinessView>("The readiness")
+    .when(Code::Unavailable, "the metrics could not be read");
+
 pub(crate) async fn readiness(
     State(app): State<App>,
     Extension(metrics): Extension<Arc<dyn MetricSource>>,
@@ -87,11 +94,14 @@ pub(crate) async fn readiness(
     Ok(Json(view))
 }
 
-/// Sets the phase. Functions see it within a minute.
-#[utoipa::path(put, path = "/v1/admin/idempotency/phase", tag = "admin", request_body = PhaseBody,
-    responses((status = 200, description = "Set", body = PhaseView),
-        (status = 400, description = "`invalid_request`"),
-        (status = 503, description = "`busy`: somebody else has just changed it")))]
+pub(crate) const SET_PHASE: Endpoint = Endpoint::put("/v1/admin/idempotency/phase")
+    .summary("Sets the phase.")
+    .about("Functions see it within a minute.")
+    .permission(Permission::IdempotencyManage)
+    .body::<PhaseBody>()
+    .ok::<PhaseView>("Set")
+    .when(Code::Busy, "somebody else has just changed it");
+
 pub(crate) async fn set_phase(
     State(app): State<App>,
     who: Admin,

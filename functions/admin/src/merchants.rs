@@ -3,7 +3,7 @@
 use crate::destination::DestinationBody;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::{Partition, Shards};
 use ledger_core::operation::Operation;
@@ -11,23 +11,26 @@ use ledger_core::ops::merchant::{self, MerchantChange, MerchantReceipt, Merchant
 use ledger_core::ops::settlement::Destination;
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathId};
-use ledger_runtime::views::MerchantView;
+use ledger_runtime::views::{MerchantView, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A merchant to be.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"name": "Aoba Coffee", "shards": 4}))]
 pub(crate) struct MerchantOpenBody {
     /// The id; a minted one if absent.
     merchant_id: Option<String>,
     name: String,
     /// Over how many index partitions its payments are spread: 1 to 64, 4 if absent. One takes at most 500
     /// payments a second.
+    #[schema(minimum = 1, maximum = 64, example = 4)]
     shards: Option<u32>,
 }
 
@@ -37,11 +40,13 @@ pub(crate) struct MerchantOpenBody {
 pub(crate) struct MerchantPatchBody {
     name: Option<String>,
     /// `suspended` stops payments, not refunds; `active` allows them again. Takes effect within a minute.
+    #[schema(value_type = Option<words::MerchantStatus>)]
     status: Option<String>,
     /// Where it is paid from its next settlement on.
     payout_destination: Option<DestinationBody>,
     /// Over how many index partitions its payments are spread from now on: at most 64, and never fewer than
     /// before. One takes at most 500 payments a second. Takes effect within a minute.
+    #[schema(minimum = 1, maximum = 64, example = 8)]
     shards: Option<u32>,
     /// Why; at most 140 characters.
     reason: Option<String>,
@@ -54,12 +59,14 @@ pub(crate) struct MerchantChangeView {
     updated_at: String,
 }
 
-/// Registers a merchant.
-#[utoipa::path(post, path = "/v1/admin/merchants", tag = "admin", request_body = MerchantOpenBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Registered", body = MerchantChangeView),
-        (status = 400, description = "`invalid_request`"),
-        (status = 409, description = "`already_exists`")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/merchants")
+    .summary("Registers a merchant.")
+    .permission(Permission::MerchantsManage)
+    .body::<MerchantOpenBody>()
+    .created::<MerchantChangeView>("Registered")
+    .problems(&[Code::AlreadyExists])
+    .keyed(Operation::MerchantOpen);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
@@ -69,21 +76,22 @@ pub(crate) async fn create(
     let name = request::name("name", &body.name)?;
     let shards = shards(body.shards)?.unwrap_or(Shards::MERCHANT_DEFAULT);
     let fields = Fields::new().with_some("merchant_id", id).with("name", name.expose()).with("shards", shards.count());
-    let request = CanonicalRequest { method: "POST", path: "/v1/admin/merchants".to_owned(), fields };
-    let (claim, admission) = app.claim(&who, Operation::MerchantOpen, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| Ok(merchant::plan_open(who.tenant(), id, &name, shards, who.actor(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
-            created(format!("/v1/admin/merchants/{}", receipt.merchant), &MerchantChangeView::from(receipt))
+            created(GET.path(&[&receipt.merchant]), &MerchantChangeView::from(receipt))
         })
         .await)
 }
 
-/// A merchant.
-#[utoipa::path(get, path = "/v1/admin/merchants/{merchant_id}", tag = "admin",
-    params(("merchant_id" = String, Path, description = "The merchant")),
-    responses((status = 200, description = "The merchant", body = MerchantView),
-        (status = 404, description = "No such merchant")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}")
+    .summary("A merchant.")
+    .permission(Permission::MerchantsRead)
+    .id("merchant_id", "The merchant.")
+    .ok::<MerchantView>("The merchant")
+    .when(Code::NotFound, "no such merchant");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
@@ -94,13 +102,16 @@ pub(crate) async fn get(
     Ok(Json(MerchantView::read(&item)?))
 }
 
-/// Changes a merchant.
-#[utoipa::path(patch, path = "/v1/admin/merchants/{merchant_id}", tag = "admin", request_body = MerchantPatchBody,
-    params(("merchant_id" = String, Path, description = "The merchant"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Changed", body = MerchantChangeView),
-        (status = 400, description = "`invalid_request`; `wrong_state` if it has more shards than asked for"),
-        (status = 404, description = "No such merchant")))]
+pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/merchants/{merchant_id}")
+    .summary("Changes a merchant.")
+    .permission(Permission::MerchantsManage)
+    .id("merchant_id", "The merchant.")
+    .body::<MerchantPatchBody>()
+    .ok::<MerchantChangeView>("Changed")
+    .when(Code::WrongState, "it has more shards than asked for")
+    .when(Code::NotFound, "no such merchant")
+    .keyed(Operation::MerchantPatch);
+
 pub(crate) async fn patch(
     State(app): State<App>,
     who: Admin,
@@ -120,8 +131,7 @@ pub(crate) async fn patch(
         .with_some("payout_destination", destination.as_ref().map(Destination::text))
         .with_some("shards", shards.map(Shards::count))
         .with_some("reason", reason.as_ref().map(FreeText::expose));
-    let request = CanonicalRequest { method: "PATCH", path: format!("/v1/admin/merchants/{id}"), fields };
-    let (claim, admission) = app.claim(&who, Operation::MerchantPatch, key, request).await?;
+    let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
     let change = MerchantChange { name: name.as_ref(), status, destination: destination.as_ref(), shards };
     let plan = async |cx| Ok(merchant::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?);
     let outcome = app.perform(claim, admission, plan, |receipt| ok(&MerchantChangeView::from(receipt))).await;

@@ -2,12 +2,14 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::migration::{Asked, Pass, PassKind};
+use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, accepted};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{Json as Body, KeyedJson};
 use ledger_runtime::views::{MigrationView, PassView};
 use serde::Deserialize;
@@ -29,23 +31,31 @@ pub(crate) struct MigrationPhaseBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct PassBody {
     /// How many customers a second it may look at, 1 to 1000; 50 if absent.
+    #[schema(minimum = 1, maximum = 1000, example = 50)]
     customers_per_second: Option<u32>,
 }
 
-/// Where the migration stands, what may be done next, and what the last passes over all customers came to.
-#[utoipa::path(get, path = "/v1/admin/migration", tag = "admin",
-    responses((status = 200, description = "Where it stands", body = MigrationView)))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/migration")
+    .summary("Where the migration stands, what may be done next, and what the last passes over all customers came to.")
+    .permission(Permission::MigrationRead)
+    .ok::<MigrationView>("Where it stands");
+
 pub(crate) async fn get(State(app): State<App>, who: Admin) -> Result<Json<MigrationView>, Problem> {
     Ok(Json(app.migration_view(who.tenant()).await?))
 }
 
-/// Enters the next phase, or goes back to the one before. Functions see it within a minute.
-#[utoipa::path(put, path = "/v1/admin/migration/phase", tag = "admin", request_body = MigrationPhaseBody,
-    responses((status = 200, description = "Entered", body = MigrationView),
-        (status = 400, description = "`invalid_request` if it is not next to the present one; `wrong_state` if something \
-            has to be done before, which the detail says"),
-        (status = 404, description = "The tenant has no migration"),
-        (status = 503, description = "`busy`: somebody else has just changed it")))]
+pub(crate) const SET_PHASE: Endpoint = Endpoint::put("/v1/admin/migration/phase")
+    .summary("Enters the next phase, or goes back to the one before.")
+    .about("Functions see it within a minute.")
+    .permission(Permission::MigrationManage)
+    .body::<MigrationPhaseBody>()
+    .ok::<MigrationView>("Entered")
+    .when(Code::InvalidRequest, "it is not next to the present one")
+    .when(Code::WrongState, "something has to be done before, which the detail says")
+    .waits_with(Code::WrongState)
+    .when(Code::NotFound, "the tenant has no migration")
+    .when(Code::Busy, "somebody else has just changed it");
+
 pub(crate) async fn set_phase(
     State(app): State<App>,
     who: Admin,
@@ -54,62 +64,67 @@ pub(crate) async fn set_phase(
     Ok(Json(app.enter_phase(who.tenant(), body.phase, who.actor()).await?))
 }
 
-/// Brings every customer where the present phase needs them. It goes on by itself; asked for again meanwhile, it
-/// answers with how far it has come.
-#[utoipa::path(post, path = "/v1/admin/migration/backfill", tag = "admin", request_body = PassBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 202, description = "Requested", body = PassView),
-        (status = 400, description = "`invalid_request`"),
-        (status = 404, description = "The tenant has no migration")))]
+pub(crate) const BACKFILL: Keyed = Endpoint::post("/v1/admin/migration/backfill")
+    .summary("Brings every customer where the present phase needs them.")
+    .about("It goes on by itself; asked for again meanwhile, it answers with how far it has come.")
+    .permission(Permission::MigrationManage)
+    .body::<PassBody>()
+    .accepted::<PassView>("Requested")
+    .when(Code::NotFound, "the tenant has no migration")
+    .keyed(Operation::MigrationBackfill);
+
 pub(crate) async fn backfill(
     State(app): State<App>,
     who: Admin,
     body: KeyedJson<PassBody>,
 ) -> Result<Outcome, Problem> {
-    pass(&app, &who, PassKind::Backfill, body).await
+    pass(&app, &who, (PassKind::Backfill, &BACKFILL), body).await
 }
 
-/// Compares both models of every customer, attribute by attribute.
-#[utoipa::path(post, path = "/v1/admin/migration/verify", tag = "admin", request_body = PassBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 202, description = "Requested", body = PassView),
-        (status = 400, description = "`invalid_request`"),
-        (status = 404, description = "The tenant has no migration")))]
+pub(crate) const VERIFY: Keyed = Endpoint::post("/v1/admin/migration/verify")
+    .summary("Compares both models of every customer, attribute by attribute.")
+    .permission(Permission::MigrationManage)
+    .body::<PassBody>()
+    .accepted::<PassView>("Requested")
+    .when(Code::NotFound, "the tenant has no migration")
+    .keyed(Operation::MigrationVerify);
+
 pub(crate) async fn verify(State(app): State<App>, who: Admin, body: KeyedJson<PassBody>) -> Result<Outcome, Problem> {
-    pass(&app, &who, PassKind::Verify, body).await
+    pass(&app, &who, (PassKind::Verify, &VERIFY), body).await
 }
 
-/// In the last phase: takes what the split records have out of the legacy records, and ends the migration. From here
-/// there is no way back.
-#[utoipa::path(post, path = "/v1/admin/migration/contract", tag = "admin", request_body = PassBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 202, description = "Requested", body = PassView),
-        (status = 400, description = "`invalid_request`; `wrong_state` before the last phase"),
-        (status = 404, description = "The tenant has no migration")))]
+pub(crate) const CONTRACT: Keyed = Endpoint::post("/v1/admin/migration/contract")
+    .summary("In the last phase: takes what the split records have out of the legacy records, and ends the migration.")
+    .about("From here there is no way back.")
+    .permission(Permission::MigrationManage)
+    .body::<PassBody>()
+    .accepted::<PassView>("Requested")
+    .when(Code::WrongState, "the last phase has not been entered")
+    .when(Code::NotFound, "the tenant has no migration")
+    .keyed(Operation::MigrationContract);
+
 pub(crate) async fn contract(
     State(app): State<App>,
     who: Admin,
     body: KeyedJson<PassBody>,
 ) -> Result<Outcome, Problem> {
-    pass(&app, &who, PassKind::Contract, body).await
+    pass(&app, &who, (PassKind::Contract, &CONTRACT), body).await
 }
 
 async fn pass(
     app: &App,
     who: &Admin,
-    kind: PassKind,
+    (kind, endpoint): (PassKind, &Keyed),
     KeyedJson(key, body): KeyedJson<PassBody>,
 ) -> Result<Outcome, Problem> {
     let per_second = body.customers_per_second.unwrap_or(PER_SECOND_DEFAULT);
     if !(1..=PER_SECOND_MAX).contains(&per_second) {
         return Err(Problem::invalid_field("customers_per_second", "must be a whole number from 1 to 1000"));
     }
-    let path = format!("/v1/admin/migration/{}", kind.name());
     let fields = Fields::new().with("customers_per_second", per_second);
-    let request = CanonicalRequest { method: "POST", path, fields };
-    let (claim, admission) = app.claim(who, kind.operation(), key, request).await?;
+    let (claim, admission) = endpoint.claim(app, who, key, &[], fields).await?;
     let asked = Asked { tenant: who.tenant(), kind, per_second, staff: who.staff_id() };
     let plan = async |cx| app.plan_pass(&asked, &cx).await;
-    let render = |pass: &Pass| accepted("/v1/admin/migration".to_owned(), &PassView::from(pass));
+    let render = |pass: &Pass| accepted(GET.path(&[]), &PassView::from(pass));
     Ok(app.perform(claim, admission, plan, render).await)
 }

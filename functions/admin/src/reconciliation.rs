@@ -1,10 +1,10 @@
 //! `/v1/admin/reconciliation`: what the runs found, a run now, and the adjustment that a break proposes, which
 //! takes two people like any other.
 
-use super::adjustments::AdjustmentView;
+use crate::adjustments::{self, AdjustmentView};
 use axum::Json;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::{FindingId, RunId};
 use ledger_core::operation::Operation;
 use ledger_core::ops::adjustment::{Answered, ReasonCode};
@@ -12,9 +12,10 @@ use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
 use ledger_core::personal::FreeText;
 use ledger_core::reconcile::run::{self, Run};
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, Empty, KeyedJson, PathId, PathOf};
 use ledger_runtime::views::{FindingView, Page, RunView};
 use serde::{Deserialize, Serialize};
@@ -32,17 +33,17 @@ pub(crate) struct ReportView {
 /// Why an adjustment is asked for.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"note": "the entry was written twice"}))]
 pub(crate) struct AnswerBody {
     /// Why, in words; at most 140 characters.
     note: String,
 }
 
-/// The tenant's reconciliations, newest first.
-#[utoipa::path(get, path = "/v1/admin/reconciliation", tag = "admin",
-    params(("limit" = Option<u32>, Query, description = "1 to 100, 20 if absent"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
-    responses((status = 200, description = "A page", body = Page<RunView>),
-        (status = 400, description = "`invalid_request`")))]
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/reconciliation")
+    .summary("The tenant's reconciliations, newest first.")
+    .permission(Permission::ReconciliationRead)
+    .pages_of::<RunView>();
+
 pub(crate) async fn list(
     State(app): State<App>,
     who: Admin,
@@ -51,14 +52,14 @@ pub(crate) async fn list(
     Ok(Json(app.reconciliations(who.tenant(), page).await?))
 }
 
-/// One reconciliation, and a page of what it found.
-#[utoipa::path(get, path = "/v1/admin/reconciliation/runs/{id}", tag = "admin",
-    params(("id" = String, Path, description = "The run"),
-        ("limit" = Option<u32>, Query, description = "1 to 100, 20 if absent"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
-    responses((status = 200, description = "The run", body = ReportView),
-        (status = 400, description = "`invalid_request`"),
-        (status = 404, description = "No such run")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/reconciliation/runs/{id}")
+    .summary("One reconciliation, and a page of what it found.")
+    .permission(Permission::ReconciliationRead)
+    .id("id", "The run.")
+    .paged()
+    .ok::<ReportView>("The run")
+    .when(Code::NotFound, "no such run");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
@@ -69,33 +70,37 @@ pub(crate) async fn get(
     Ok(Json(ReportView { run: RunView::from(&run), findings }))
 }
 
-/// Asks for a reconciliation. It runs by itself, within a minute or so.
-#[utoipa::path(post, path = "/v1/admin/reconciliation/runs", tag = "admin",
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Requested", body = RunView)))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/reconciliation/runs")
+    .summary("Asks for a reconciliation.")
+    .about("It runs by itself, within a minute or so.")
+    .permission(Permission::ReconciliationRun)
+    .created::<RunView>("Requested")
+    .keyed(Operation::ReconciliationRequest);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
     KeyedJson(key, Empty {}): KeyedJson<Empty>,
 ) -> Result<Outcome, Problem> {
-    let path = "/v1/admin/reconciliation/runs".to_owned();
-    let request = CanonicalRequest { method: "POST", path, fields: Fields::new() };
-    let (claim, admission) = app.claim(&who, Operation::ReconciliationRequest, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], Fields::new()).await?;
     let plan = async |cx| Ok(run::plan(who.tenant(), who.staff_id(), &cx)?);
-    let render = |run: &Run| created(format!("/v1/admin/reconciliation/runs/{}", run.id), &RunView::from(run));
+    let render = |run: &Run| created(GET.path(&[&run.id]), &RunView::from(run));
     Ok(app.perform(claim, admission, plan, render).await)
 }
 
-/// Asks for the adjustment that a break proposes. Nothing moves until another person approves it.
-#[utoipa::path(post, path = "/v1/admin/reconciliation/runs/{id}/findings/{finding_id}/adjustment", tag = "admin",
-    request_body = AnswerBody,
-    params(("id" = String, Path, description = "The run"),
-        ("finding_id" = String, Path, description = "The break"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Pending", body = AdjustmentView),
-        (status = 400, description = "`invalid_request`; also if the break proposes none"),
-        (status = 404, description = "No such run, or no such break of it"),
-        (status = 409, description = "`already_exists`: it was asked for")))]
+pub(crate) const ANSWER: Keyed = Endpoint::post("/v1/admin/reconciliation/runs/{id}/findings/{finding_id}/adjustment")
+    .summary("Asks for the adjustment that a break proposes.")
+    .about("Nothing moves until another person approves it.")
+    .permission(Permission::AdjustmentsRequest)
+    .id("id", "The run.")
+    .id("finding_id", "The break.")
+    .body::<AnswerBody>()
+    .created::<AdjustmentView>("Pending")
+    .when(Code::InvalidRequest, "the request is not valid, or the break proposes no adjustment")
+    .when(Code::NotFound, "no such run, or no such break of it")
+    .when(Code::AlreadyExists, "it was asked for")
+    .keyed(Operation::AdjustmentRequest);
+
 pub(crate) async fn answer(
     State(app): State<App>,
     who: Admin,
@@ -105,10 +110,8 @@ pub(crate) async fn answer(
     let missing = |_| Problem::not_found();
     let (run, finding) = (RunId::parse(&run).map_err(missing)?, FindingId::parse(&finding).map_err(missing)?);
     let note: FreeText = request::reason("note", &body.note)?;
-    let path = format!("/v1/admin/reconciliation/runs/{run}/findings/{finding}/adjustment");
     let fields = Fields::new().with("note", note.expose());
-    let request = CanonicalRequest { method: "POST", path, fields };
-    let (claim, admission) = app.claim(&who, Operation::AdjustmentRequest, key, request).await?;
+    let (claim, admission) = ANSWER.claim(&app, &who, key, &[&run, &finding], fields).await?;
     let plan = async |cx| {
         let (of, found) = app.found_break(who.tenant(), run, finding).await?;
         let none = || Problem::invalid_field("finding_id", "is a break that no adjustment answers");
@@ -131,7 +134,7 @@ pub(crate) async fn answer(
     };
     Ok(app
         .perform(claim, admission, plan, |adjustment| {
-            created(format!("/v1/admin/adjustments/{}", adjustment.id), &AdjustmentView::from(adjustment))
+            created(adjustments::GET.path(&[&adjustment.id]), &AdjustmentView::from(adjustment))
         })
         .await)
 }

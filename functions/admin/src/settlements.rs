@@ -3,7 +3,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Claim, Fields};
+use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{MerchantId, SettlementId};
 use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
@@ -12,9 +12,10 @@ use ledger_core::ops::{Context, MerchantTerms, merchant};
 use ledger_core::time::BusinessDate;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathOf};
 use ledger_runtime::views::{Page, SettlementView};
 use serde::Deserialize;
@@ -23,6 +24,7 @@ use utoipa::ToSchema;
 /// A period to be closed.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"merchant_id": "019aa7fe-3c00-7000-8000-000000000001", "pay_on": "2026-11-30"}))]
 pub(crate) struct SettlementBody {
     merchant_id: String,
     /// On which day it is paid, `2026-11-30`; today in Japan if absent.
@@ -32,19 +34,23 @@ pub(crate) struct SettlementBody {
 /// Why a settlement that stopped is resumed.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"reason": "the bank account was corrected"}))]
 pub(crate) struct ResumeBody {
     /// At most 140 characters.
     reason: String,
 }
 
-/// Closes a merchant's period: what has been credited by now, and is in no settlement yet, is settled. The
-/// answer comes at once; the settlement goes on by itself.
-#[utoipa::path(post, path = "/v1/admin/settlements", tag = "admin", request_body = SettlementBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Opened", body = SettlementView),
-        (status = 400, description = "`invalid_request`; also if there is nowhere to pay to or from"),
-        (status = 404, description = "No such merchant"),
-        (status = 409, description = "`already_exists`: a settlement of this merchant is open")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/settlements")
+    .summary("Closes a merchant's period: what has been credited by now, and is in no settlement yet, is settled.")
+    .about("The answer comes at once; the settlement goes on by itself.")
+    .permission(Permission::SettlementsRun)
+    .body::<SettlementBody>()
+    .created::<SettlementView>("Opened")
+    .when(Code::InvalidRequest, "the request is not valid, or there is nowhere to pay to or from")
+    .when(Code::NotFound, "no such merchant")
+    .when(Code::AlreadyExists, "a settlement of this merchant is open")
+    .keyed(Operation::SettlementOpen);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
@@ -54,10 +60,9 @@ pub(crate) async fn create(
     let date = |text: &str| BusinessDate::parse(text).map_err(|_| Problem::invalid_field("pay_on", "is no date"));
     let pay_on = body.pay_on.as_deref().map(date).transpose()?;
     let fields = Fields::new().with("merchant_id", id).with_some("pay_on", pay_on);
-    let request = CanonicalRequest { method: "POST", path: "/v1/admin/settlements".to_owned(), fields };
-    let (claim, admission) = app.claim(&who, Operation::SettlementOpen, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| plan_open(&app, &who, (id, pay_on), &claim, &cx).await;
-    let location = |settlement: &Settlement| format!("/v1/admin/merchants/{id}/settlements/{}", settlement.id);
+    let location = |settlement: &Settlement| GET.path(&[&id, &settlement.id]);
     let render = |settlement: &Settlement| created(location(settlement), &SettlementView::from(settlement));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
@@ -92,13 +97,12 @@ async fn plan_open(
     Ok(settlement::plan_open(&command, &terms, cx)?)
 }
 
-/// A merchant's settlements, newest first.
-#[utoipa::path(get, path = "/v1/admin/merchants/{merchant_id}/settlements", tag = "admin",
-    params(("merchant_id" = String, Path, description = "The merchant"),
-        ("limit" = Option<u32>, Query, description = "1 to 100, 20 if absent"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
-    responses((status = 200, description = "A page", body = Page<SettlementView>),
-        (status = 400, description = "`invalid_request`")))]
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/settlements")
+    .summary("A merchant's settlements, newest first.")
+    .permission(Permission::SettlementsRead)
+    .id("merchant_id", "The merchant.")
+    .pages_of::<SettlementView>();
+
 pub(crate) async fn list(
     State(app): State<App>,
     who: Admin,
@@ -108,12 +112,14 @@ pub(crate) async fn list(
     Ok(Json(app.settlements(who.tenant(), id, page).await?))
 }
 
-/// One settlement.
-#[utoipa::path(get, path = "/v1/admin/merchants/{merchant_id}/settlements/{id}", tag = "admin",
-    params(("merchant_id" = String, Path, description = "The merchant"),
-        ("id" = String, Path, description = "The settlement")),
-    responses((status = 200, description = "The settlement", body = SettlementView),
-        (status = 404, description = "No such settlement")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/settlements/{id}")
+    .summary("One settlement.")
+    .permission(Permission::SettlementsRead)
+    .id("merchant_id", "The merchant.")
+    .id("id", "The settlement.")
+    .ok::<SettlementView>("The settlement")
+    .when(Code::NotFound, "no such settlement");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
@@ -124,15 +130,17 @@ pub(crate) async fn get(
     Ok(Json(SettlementView::from(&settlement)))
 }
 
-/// Runs a settlement that stopped once more, from where it stands.
-#[utoipa::path(post, path = "/v1/admin/merchants/{merchant_id}/settlements/{id}/resume", tag = "admin",
-    request_body = ResumeBody,
-    params(("merchant_id" = String, Path, description = "The merchant"),
-        ("id" = String, Path, description = "The settlement"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "It goes on", body = SettlementView),
-        (status = 400, description = "`invalid_request`; `wrong_state` if it is not stuck"),
-        (status = 404, description = "No such settlement")))]
+pub(crate) const RESUME: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/resume")
+    .summary("Runs a settlement that stopped once more, from where it stands.")
+    .permission(Permission::SettlementsRun)
+    .id("merchant_id", "The merchant.")
+    .id("id", "The settlement.")
+    .body::<ResumeBody>()
+    .ok::<SettlementView>("It goes on")
+    .when(Code::WrongState, "it is not stuck")
+    .when(Code::NotFound, "no such settlement")
+    .keyed(Operation::SettlementResume);
+
 pub(crate) async fn resume(
     State(app): State<App>,
     who: Admin,
@@ -142,9 +150,7 @@ pub(crate) async fn resume(
     let (merchant, id) = ids(&merchant, &id)?;
     let reason = request::reason("reason", &body.reason)?;
     let fields = Fields::new().with("reason", reason.expose());
-    let path = format!("/v1/admin/merchants/{merchant}/settlements/{id}/resume");
-    let request = CanonicalRequest { method: "POST", path, fields };
-    let (claim, admission) = app.claim(&who, Operation::SettlementResume, key, request).await?;
+    let (claim, admission) = RESUME.claim(&app, &who, key, &[&merchant, &id], fields).await?;
     let plan = async |cx| {
         let settlement = read(&app, &who, (merchant, id), &claim).await?;
         Ok(settlement::plan_resume(who.tenant(), &settlement, who.actor(), Some(&reason), &cx)?)

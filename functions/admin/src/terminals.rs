@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::{Item, ItemError};
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, TerminalId};
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
@@ -11,10 +11,12 @@ use ledger_core::ops::profile::Status;
 use ledger_core::ops::terminal::{self, TerminalReceipt, TerminalRecord};
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, Empty, KeyedJson, PathId, StatusBody};
+use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -34,6 +36,7 @@ pub(crate) struct TerminalView {
     terminal_id: String,
     merchant_id: String,
     /// `active` or `frozen`.
+    #[schema(value_type = words::AccountStatus)]
     status: &'static str,
     /// Its enrolment; 0 before the first.
     epoch: u32,
@@ -56,12 +59,15 @@ pub(crate) struct EnrolmentView {
     expires_at: String,
 }
 
-/// Registers a terminal.
-#[utoipa::path(post, path = "/v1/admin/terminals", tag = "admin", request_body = TerminalOpenBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Registered", body = TerminalChangeView),
-        (status = 404, description = "No such merchant"),
-        (status = 409, description = "`already_exists`")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/terminals")
+    .summary("Registers a terminal.")
+    .permission(Permission::TerminalsManage)
+    .body::<TerminalOpenBody>()
+    .created::<TerminalChangeView>("Registered")
+    .problems(&[Code::AlreadyExists])
+    .when(Code::NotFound, "no such merchant")
+    .keyed(Operation::TerminalOpen);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Admin,
@@ -70,21 +76,22 @@ pub(crate) async fn create(
     let id = body.terminal_id.as_deref().map(|id| request::id("terminal_id", id, TerminalId::parse)).transpose()?;
     let merchant = request::id("merchant_id", &body.merchant_id, MerchantId::parse)?;
     let fields = Fields::new().with_some("terminal_id", id).with("merchant_id", merchant);
-    let request = CanonicalRequest { method: "POST", path: "/v1/admin/terminals".to_owned(), fields };
-    let (claim, admission) = app.claim(&who, Operation::TerminalOpen, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| Ok(terminal::plan_open(who.tenant(), id, merchant, who.actor(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
-            created(format!("/v1/admin/terminals/{}", receipt.terminal), &TerminalChangeView::from(receipt))
+            created(GET.path(&[&receipt.terminal]), &TerminalChangeView::from(receipt))
         })
         .await)
 }
 
-/// A terminal.
-#[utoipa::path(get, path = "/v1/admin/terminals/{terminal_id}", tag = "admin",
-    params(("terminal_id" = String, Path, description = "The terminal")),
-    responses((status = 200, description = "The terminal", body = TerminalView),
-        (status = 404, description = "No such terminal")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/terminals/{terminal_id}")
+    .summary("A terminal.")
+    .permission(Permission::TerminalsRead)
+    .id("terminal_id", "The terminal.")
+    .ok::<TerminalView>("The terminal")
+    .when(Code::NotFound, "no such terminal");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
@@ -95,12 +102,16 @@ pub(crate) async fn get(
     Ok(Json(TerminalView::read(&item)?))
 }
 
-/// Freezes or unfreezes a terminal. Takes effect within a minute.
-#[utoipa::path(patch, path = "/v1/admin/terminals/{terminal_id}", tag = "admin", request_body = StatusBody,
-    params(("terminal_id" = String, Path, description = "The terminal"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 200, description = "Changed", body = TerminalChangeView),
-        (status = 404, description = "No such terminal")))]
+pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/terminals/{terminal_id}")
+    .summary("Freezes or unfreezes a terminal.")
+    .about("Takes effect within a minute.")
+    .permission(Permission::TerminalsManage)
+    .id("terminal_id", "The terminal.")
+    .body::<StatusBody>()
+    .ok::<TerminalChangeView>("Changed")
+    .when(Code::NotFound, "no such terminal")
+    .keyed(Operation::TerminalPatch);
+
 pub(crate) async fn patch(
     State(app): State<App>,
     who: Admin,
@@ -110,29 +121,28 @@ pub(crate) async fn patch(
     let status = request::word("status", &body.status, Status::parse, "active or frozen")?;
     let reason = request::memo("reason", body.reason.as_deref())?;
     let fields = Fields::new().with("status", status.name()).with_some("reason", reason.as_ref().map(FreeText::expose));
-    let request = CanonicalRequest { method: "PATCH", path: format!("/v1/admin/terminals/{id}"), fields };
-    let (claim, admission) = app.claim(&who, Operation::TerminalPatch, key, request).await?;
+    let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
     let plan = async |cx| Ok(terminal::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?);
     let outcome = app.perform(claim, admission, plan, |receipt| ok(&TerminalChangeView::from(receipt))).await;
     app.records().forget_terminal(who.tenant(), id);
     Ok(outcome)
 }
 
-/// Issues a one-time enrolment code, good for 24 hours.
-#[utoipa::path(post, path = "/v1/admin/terminals/{terminal_id}/enrolment", tag = "admin",
-    params(("terminal_id" = String, Path, description = "The terminal"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses((status = 201, description = "Issued", body = EnrolmentView),
-        (status = 404, description = "No such terminal")))]
+pub(crate) const ENROLMENT: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_id}/enrolment")
+    .summary("Issues a one-time enrolment code, good for 24 hours.")
+    .permission(Permission::TerminalsManage)
+    .id("terminal_id", "The terminal.")
+    .created::<EnrolmentView>("Issued")
+    .when(Code::NotFound, "no such terminal")
+    .keyed(Operation::EnrolmentCode);
+
 pub(crate) async fn enrolment(
     State(app): State<App>,
     who: Admin,
     PathId(id): PathId<TerminalId>,
     KeyedJson(key, Empty {}): KeyedJson<Empty>,
 ) -> Result<Outcome, Problem> {
-    let path = format!("/v1/admin/terminals/{id}/enrolment");
-    let request = CanonicalRequest { method: "POST", path, fields: Fields::new() };
-    let (claim, admission) = app.claim(&who, Operation::EnrolmentCode, key, request).await?;
+    let (claim, admission) = ENROLMENT.claim(&app, &who, key, &[&id], Fields::new()).await?;
     let plan = async |cx| Ok(terminal::plan_code(who.tenant(), id, who.actor(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
@@ -141,7 +151,7 @@ pub(crate) async fn enrolment(
                 code: receipt.code.expose().to_owned(),
                 expires_at: receipt.expires_at.to_string(),
             };
-            created(format!("/v1/admin/terminals/{id}"), &view)
+            created(GET.path(&[&id]), &view)
         })
         .await)
 }

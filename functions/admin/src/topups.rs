@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::Attributes;
-use ledger_core::idempotency::{CanonicalRequest, Claim, Fields, PlannedCall};
+use ledger_core::idempotency::{Claim, Fields, PlannedCall};
 use ledger_core::ids::{CustomerId, RefundId, TopupId};
 use ledger_core::keys::{self, Partition, attr};
 use ledger_core::money::{Asset, AssetSpec, Balance};
@@ -12,31 +12,36 @@ use ledger_core::ops::Context;
 use ledger_core::ops::topup::TopupRecord;
 use ledger_core::ops::topup::refund::{self, RefundTopup};
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, PathOf};
 use ledger_runtime::topups::Desk;
-use ledger_runtime::views::{TopupRefundView, TopupView};
+use ledger_runtime::views::{TOPUP_OF_OPERATOR, TopupRefundView, TopupView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 /// A refund of a top-up.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"amount": "300", "reason": "asked for by the customer"}))]
 pub(crate) struct TopupRefundBody {
     /// How much leaves the wallet, in yen; all that is left of the top-up if absent.
     #[serde(default, deserialize_with = "AmountText::if_present")]
+    #[schema(value_type = AmountText, required = false)]
     amount: Option<AmountText>,
     /// Why; at most 140 characters.
     reason: String,
 }
 
-/// Where a top-up stands.
-#[utoipa::path(get, path = "/v1/admin/topups/{id}", tag = "admin",
-    params(("id" = String, Path, description = "The top-up")),
-    responses((status = 200, description = "The top-up", body = TopupView),
-        (status = 404, description = "No such top-up")))]
+pub(crate) const GET: Endpoint = Endpoint::get(TOPUP_OF_OPERATOR)
+    .summary("The state of a top-up.")
+    .permission(Permission::TopupsRead)
+    .id("id", "The top-up.")
+    .ok::<TopupView>("The top-up")
+    .when(Code::NotFound, "no such top-up");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Admin,
@@ -46,11 +51,14 @@ pub(crate) async fn get(
     Ok(Json(TopupView::from(&topup)))
 }
 
-/// Where a refund of a top-up stands.
-#[utoipa::path(get, path = "/v1/admin/topups/{id}/refunds/{refund_id}", tag = "admin",
-    params(("id" = String, Path, description = "The top-up"), ("refund_id" = String, Path, description = "The refund")),
-    responses((status = 200, description = "The refund", body = TopupRefundView),
-        (status = 404, description = "No such refund")))]
+pub(crate) const GET_REFUND: Endpoint = Endpoint::get("/v1/admin/topups/{id}/refunds/{refund_id}")
+    .summary("The state of a refund of a top-up.")
+    .permission(Permission::TopupsRead)
+    .id("id", "The top-up.")
+    .id("refund_id", "The refund.")
+    .ok::<TopupRefundView>("The refund")
+    .when(Code::NotFound, "no such refund");
+
 pub(crate) async fn get_refund(
     State(app): State<App>,
     who: Admin,
@@ -63,19 +71,25 @@ pub(crate) async fn get_refund(
     Ok(Json(TopupRefundView::from(&refund)))
 }
 
-/// Refunds a top-up to the card that paid it. The money is held in the wallet until Stripe has paid it
-/// out, and comes back if Stripe does not.
-#[utoipa::path(post, path = "/v1/admin/topups/{id}/refunds", tag = "admin", request_body = TopupRefundBody,
-    params(("id" = String, Path, description = "The top-up"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses(
-        (status = 201, description = "Asked for", body = TopupRefundView),
-        (status = 400, description = "`invalid_request`, `insufficient_balance`, `over_refund`, `wrong_state`, `account_frozen`, `psp_refused`"),
-        (status = 404, description = "No such top-up"),
-        (status = 409, description = "`idempotency_key_in_use`"),
-        (status = 410, description = "`idempotency_key_expired`: after 24 hours"),
-        (status = 422, description = "`idempotency_key_fingerprint_mismatch`"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const REFUND: Keyed = Endpoint::post("/v1/admin/topups/{id}/refunds")
+    .summary("Refunds a top-up to the card that paid it.")
+    .about("The money is held in the wallet until Stripe has paid it out, and comes back if Stripe does not.")
+    .permission(Permission::TopupsRefund)
+    .id("id", "The top-up.")
+    .body::<TopupRefundBody>()
+    .created::<TopupRefundView>("Asked for")
+    .problems(&[
+        Code::InsufficientBalance,
+        Code::OverRefund,
+        Code::WrongState,
+        Code::AccountFrozen,
+        Code::PspRefused,
+        Code::LegacyRecordUnreadable,
+    ])
+    .when(Code::NotFound, "no such top-up")
+    .when(Code::IdempotencyKeyExpired, "after 24 hours")
+    .keyed(Operation::TopupRefund);
+
 pub(crate) async fn refund(
     State(app): State<App>,
     who: Admin,
@@ -86,9 +100,7 @@ pub(crate) async fn refund(
     let amount = body.amount.as_ref().map(|amount| amount.to_amount(&AssetSpec::ECOPAY, "amount")).transpose()?;
     let fields =
         Fields::new().with_some("amount", amount.as_ref().map(|amount| amount.text())).with("reason", reason.expose());
-    let path = format!("/v1/admin/topups/{id}/refunds");
-    let request = CanonicalRequest { method: "POST", path, fields };
-    let (claim, admission) = app.claim(&who, Operation::TopupRefund, key, request).await?;
+    let (claim, admission) = REFUND.claim(&app, &who, key, &[&id], fields).await?;
     let plan = async |cx, desk: Desk| {
         let topup = read_topup(&app, &claim, id).await?;
         let points = match &topup.points {

@@ -1,17 +1,18 @@
 //! `PATCH /v1/me/cards/{card_id}`: freezing and unfreezing an own card.
 
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::CardId;
 use ledger_core::operation::Operation;
 use ledger_core::ops::card;
 use ledger_core::ops::profile::Status;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, ok};
 use ledger_runtime::identity::{Caller, Customer};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{KeyedJson, PathId};
-use ledger_runtime::views::CardChangeView;
+use ledger_runtime::views::{CardChangeView, words};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -20,17 +21,20 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub(crate) struct CardBody {
     /// `frozen` or `active`.
+    #[schema(value_type = words::AccountStatus)]
     status: String,
 }
 
-/// Freezes or unfreezes an own card.
-#[utoipa::path(patch, path = "/v1/me/cards/{card_id}", tag = "customer", request_body = CardBody,
-    params(("card_id" = String, Path, description = "The card"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses(
-        (status = 200, description = "Changed", body = CardChangeView),
-        (status = 400, description = "`invalid_request`; `wrong_state` if the operator froze it"),
-        (status = 404, description = "No such card of this customer")))]
+pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/me/cards/{card_id}")
+    .summary("Freezes or unfreezes an own card.")
+    .permission(Permission::ProfileChange)
+    .id("card_id", "The card.")
+    .body::<CardBody>()
+    .ok::<CardChangeView>("Changed")
+    .when(Code::WrongState, "the operator froze it")
+    .when(Code::NotFound, "no such card of this customer")
+    .keyed(Operation::CardPatch);
+
 pub(crate) async fn patch(
     State(app): State<App>,
     who: Customer,
@@ -39,12 +43,8 @@ pub(crate) async fn patch(
 ) -> Result<Outcome, Problem> {
     let status =
         Status::parse(&body.status).ok_or_else(|| Problem::invalid_field("status", "must be active or frozen"))?;
-    let request = CanonicalRequest {
-        method: "PATCH",
-        path: format!("/v1/me/cards/{card_id}"),
-        fields: Fields::new().with("status", status.name()),
-    };
-    let (claim, admission) = app.claim(&who, Operation::CardPatch, key, request).await?;
+    let fields = Fields::new().with("status", status.name());
+    let (claim, admission) = PATCH.claim(&app, &who, key, &[&card_id], fields).await?;
     let plan = async |cx| Ok(card::plan_own_status(who.tenant(), who.id(), card_id, status, &cx)?);
     Ok(app.perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }

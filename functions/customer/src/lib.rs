@@ -13,22 +13,22 @@ mod wallet;
 
 use ledger_runtime::app::App;
 use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes of this face.
 #[must_use]
 pub fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(profile::get, profile::patch))
-        .routes(routes!(wallet::balances))
-        .routes(routes!(transactions::list))
-        .routes(routes!(transactions::get))
-        .routes(routes!(payments::create))
-        .routes(routes!(transfers::create))
-        .routes(routes!(topups::create))
-        .routes(routes!(topups::get))
-        .routes(routes!(cards::patch))
-        .routes(routes!(payment_code::create))
-        .routes(routes!(operations::get))
-        .routes(routes!(operations::find))
+        .routes(profile::GET.on(profile::get))
+        .routes(profile::PATCH.on(profile::patch))
+        .routes(wallet::BALANCES.on(wallet::balances))
+        .routes(transactions::LIST.on(transactions::list))
+        .routes(transactions::GET.on(transactions::get))
+        .routes(payments::CREATE.on(payments::create))
+        .routes(transfers::CREATE.on(transfers::create))
+        .routes(topups::CREATE.on(topups::create))
+        .routes(topups::GET.on(topups::get))
+        .routes(cards::PATCH.on(cards::patch))
+        .routes(payment_code::CREATE.on(payment_code::create))
+        .routes(operations::GET.on(operations::get))
+        .routes(operations::FIND.on(operations::find))
 }

@@ -3,18 +3,26 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
 use ledger_runtime::identity::Customer;
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{Params, PathOf};
 use ledger_runtime::views::OperationView;
 
-/// What became of the customer's key, a UUID. `not_known_yet` is no promise: the original may still arrive.
-#[utoipa::path(get, path = "/v1/me/operations/{operation}/{key}", tag = "customer",
-    params(("operation" = String, Path, description = "`pay`, `transfer`, `topup`, `profile_patch`, `card_patch`, `payment_code`"),
-        ("key" = String, Path, description = "The idempotency key, if it is a UUID")),
-    responses((status = 200, description = "What is known", body = OperationView),
-        (status = 400, description = "`invalid_request` for a key that is no UUID: send it as `?key=`"),
-        (status = 404, description = "No such operation")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/me/operations/{operation}/{key}")
+    .summary("What became of the customer's key, a UUID.")
+    .about("`not_known_yet` is no promise: the original may still arrive.")
+    .permission(Permission::WalletRead)
+    .parameter(Parameter::in_path(
+        "operation",
+        "What the key was sent for.",
+        Kind::Word(&["pay", "transfer", "topup", "profile_patch", "card_patch", "payment_code"]),
+    ))
+    .parameter(Parameter::in_path("key", "The idempotency key, if it is a UUID.", Kind::Id))
+    .ok::<OperationView>("What is known")
+    .when(Code::InvalidRequest, "the key is no UUID: send it as `?key=`")
+    .when(Code::NotFound, "no such operation");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Customer,
@@ -24,13 +32,20 @@ pub(crate) async fn get(
     app.operation_in_path(&who, (&operation, &key), otherwise).await.map(Json)
 }
 
-/// What became of the customer's key, of any form. `not_known_yet` is no promise: the original may still arrive.
-#[utoipa::path(get, path = "/v1/me/operations/{operation}", tag = "customer",
-    params(("operation" = String, Path, description = "`pay`, `transfer`, `topup`, `profile_patch`, `card_patch`, `payment_code`"),
-        ("key" = String, Query, description = "The idempotency key, URL-encoded")),
-    responses((status = 200, description = "What is known", body = OperationView),
-        (status = 400, description = "`invalid_request` without a key, `idempotency_key_invalid` for one that is none"),
-        (status = 404, description = "No such operation")))]
+pub(crate) const FIND: Endpoint = Endpoint::get("/v1/me/operations/{operation}")
+    .summary("What became of the customer's key, of any form.")
+    .about("`not_known_yet` is no promise: the original may still arrive.")
+    .permission(Permission::WalletRead)
+    .parameter(Parameter::in_path(
+        "operation",
+        "What the key was sent for.",
+        Kind::Word(&["pay", "transfer", "topup", "profile_patch", "card_patch", "payment_code"]),
+    ))
+    .parameter(Parameter::required_in_query("key", "The idempotency key, URL-encoded.", Kind::Text("order-4711")))
+    .ok::<OperationView>("What is known")
+    .problems(&[Code::IdempotencyKeyInvalid])
+    .when(Code::NotFound, "no such operation");
+
 pub(crate) async fn find(
     State(app): State<App>,
     who: Customer,

@@ -1,13 +1,14 @@
 //! `POST /v1/me/payment-code`: a one-time code that a merchant or terminal charges.
 
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::operation::Operation;
 use ledger_core::ops::payment_code;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, ok};
 use ledger_runtime::identity::{Caller, Customer};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{Empty, KeyedJson};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -16,25 +17,26 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CodeView {
     /// To be shown to the merchant, as text or as a QR code.
+    #[schema(pattern = "^epc_[A-Za-z0-9_-]{43}$", example = "epc_AZqn_jwAcACAAAAAAAAAAfZ1aU9K3yBvQh0cXn5tE2k")]
     code: String,
     /// When it stops to work.
     expires_at: String,
 }
 
-/// Issues a one-time payment code, good for five minutes and one charge.
-#[utoipa::path(post, path = "/v1/me/payment-code", tag = "customer",
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses(
-        (status = 200, description = "Issued", body = CodeView),
-        (status = 400, description = "`account_frozen`"),
-        (status = 422, description = "`idempotency_key_fingerprint_mismatch`")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/payment-code")
+    .summary("Issues a one-time payment code, good for five minutes and one charge.")
+    .permission(Permission::WalletSpend)
+    .ok::<CodeView>("Issued")
+    .problems(&[Code::AccountFrozen, Code::LegacyRecordUnreadable])
+    .when(Code::NotFound, "no wallet has been opened for this customer")
+    .keyed(Operation::PaymentCode);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Customer,
     KeyedJson(key, Empty {}): KeyedJson<Empty>,
 ) -> Result<Outcome, Problem> {
-    let request = CanonicalRequest { method: "POST", path: "/v1/me/payment-code".to_owned(), fields: Fields::new() };
-    let (claim, admission) = app.claim(&who, Operation::PaymentCode, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], Fields::new()).await?;
     let plan = async |cx| Ok(payment_code::plan(who.tenant(), who.id(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {

@@ -1,7 +1,8 @@
 //! `POST /v1/me/payments`: the customer pays a merchant.
 
+use crate::transactions;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::MerchantId;
 use ledger_core::money::{Amount, Asset, RegionalKey, RequestedAmount};
 use ledger_core::operation::Operation;
@@ -9,9 +10,10 @@ use ledger_core::ops::pay::{self, Pay};
 use ledger_core::ops::{Parts, RequestedParts, TenantTerms};
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Customer};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson};
 use ledger_runtime::views::PaymentView;
 use serde::Deserialize;
@@ -21,6 +23,7 @@ use utoipa::ToSchema;
 /// A payment to a merchant.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"merchant_id": "019aa7fe-3c00-7000-8000-000000000001", "amount": "1240", "points": "240", "memo": "lunch"}))]
 pub(crate) struct PayBody {
     /// Who is paid.
     merchant_id: String,
@@ -30,26 +33,25 @@ pub(crate) struct PayBody {
     asset: Option<String>,
     /// How much of it in points, one yen each.
     #[serde(default, deserialize_with = "AmountText::if_present")]
+    #[schema(value_type = AmountText, required = false)]
     points: Option<AmountText>,
     /// How much of it in regional currencies, by key, one yen each.
     #[serde(default)]
-    #[schema(value_type = Option<Object>, example = json!({"aoba": "1000"}))]
+    #[schema(value_type = BTreeMap<String, AmountText>, required = false, example = json!({"aoba": "1000"}))]
     regional: BTreeMap<String, AmountText>,
     /// What the customer writes with it; at most 140 characters, no card number.
     memo: Option<String>,
 }
 
-/// Pays a merchant.
-#[utoipa::path(post, path = "/v1/me/payments", tag = "customer", request_body = PayBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses(
-        (status = 201, description = "Paid", body = PaymentView),
-        (status = 400, description = "`invalid_request`, `insufficient_balance`, `account_frozen`, `wrong_state`"),
-        (status = 404, description = "No such merchant"),
-        (status = 409, description = "`idempotency_key_in_use`"),
-        (status = 410, description = "`idempotency_key_expired`"),
-        (status = 422, description = "`idempotency_key_fingerprint_mismatch`"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/payments")
+    .summary("Pays a merchant.")
+    .permission(Permission::WalletSpend)
+    .body::<PayBody>()
+    .created::<PaymentView>("Paid")
+    .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::WrongState, Code::LegacyRecordUnreadable])
+    .when(Code::NotFound, "no such merchant")
+    .keyed(Operation::Pay);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Customer,
@@ -63,8 +65,7 @@ pub(crate) async fn create(
         .with_requested("amount", &parts.total)
         .with_amounts("paid", parts.by_asset()?.values())
         .with_some("memo", memo.as_ref().map(FreeText::expose));
-    let request = CanonicalRequest { method: "POST", path: "/v1/me/payments".to_owned(), fields };
-    let (claim, admission) = app.claim(&who, Operation::Pay, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
         let merchant = app.merchant(who.tenant(), merchant_id).await?;
@@ -79,7 +80,7 @@ pub(crate) async fn create(
     };
     Ok(app
         .perform(claim, admission, plan, |receipt| {
-            created(format!("/v1/me/transactions/{}", receipt.transaction_id), &PaymentView::from(receipt))
+            created(transactions::GET.path(&[&receipt.transaction_id]), &PaymentView::from(receipt))
         })
         .await)
 }

@@ -2,18 +2,19 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::TopupId;
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
 use ledger_core::ops::topup::claim::{self, Topup};
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::Outcome;
 use ledger_runtime::identity::{Caller, Customer};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{AmountText, KeyedJson, PathId};
 use ledger_runtime::topups::Desk;
-use ledger_runtime::views::{TopupCreatedView, TopupView};
+use ledger_runtime::views::{TOPUP_OF_CUSTOMER, TopupCreatedView, TopupView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -25,17 +26,20 @@ pub(crate) struct TopupBody {
     amount: AmountText,
 }
 
-/// Asks for a top-up through Stripe. The answer holds the PaymentIntent's client secret; the wallet is
-/// credited once it has been paid. Until then the amount counts against the cap.
-#[utoipa::path(post, path = "/v1/me/topups", tag = "customer", request_body = TopupBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses(
-        (status = 201, description = "To be paid", body = TopupCreatedView),
-        (status = 400, description = "`invalid_request`, `cap_exceeded`, `psp_refused`"),
-        (status = 409, description = "`idempotency_key_in_use`"),
-        (status = 410, description = "`idempotency_key_expired`: after 24 hours"),
-        (status = 422, description = "`idempotency_key_fingerprint_mismatch`"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/topups")
+    .summary("Asks for a top-up through Stripe.")
+    .about(
+        "The answer holds the PaymentIntent's client secret; the wallet is credited once it has been paid. Until \
+         then the amount counts against the cap.",
+    )
+    .permission(Permission::WalletTopUp)
+    .body::<TopupBody>()
+    .created::<TopupCreatedView>("To be paid")
+    .problems(&[Code::CapExceeded, Code::PspRefused, Code::LegacyRecordUnreadable])
+    .when(Code::IdempotencyKeyExpired, "after 24 hours")
+    .when(Code::NotFound, "no wallet has been opened for this customer")
+    .keyed(Operation::Topup);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Customer,
@@ -43,8 +47,7 @@ pub(crate) async fn create(
 ) -> Result<Outcome, Problem> {
     let charge = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
     let fields = Fields::new().with_amount("amount", &charge);
-    let request = CanonicalRequest { method: "POST", path: "/v1/me/topups".to_owned(), fields };
-    let (claim, admission) = app.claim(&who, Operation::Topup, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let topup = Topup { customer: who.id(), charge };
     let plan = async |cx, desk: Desk| {
         let terms = app.terms(who.tenant()).await?;
@@ -53,11 +56,13 @@ pub(crate) async fn create(
     Ok(app.perform_call(claim.clone(), admission, plan).await)
 }
 
-/// Where a top-up stands.
-#[utoipa::path(get, path = "/v1/me/topups/{id}", tag = "customer",
-    params(("id" = String, Path, description = "The top-up")),
-    responses((status = 200, description = "The top-up", body = TopupView),
-        (status = 404, description = "No such top-up of this customer")))]
+pub(crate) const GET: Endpoint = Endpoint::get(TOPUP_OF_CUSTOMER)
+    .summary("The state of a top-up.")
+    .permission(Permission::WalletRead)
+    .id("id", "The top-up.")
+    .ok::<TopupView>("The top-up")
+    .when(Code::NotFound, "no such top-up of this customer");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Customer,

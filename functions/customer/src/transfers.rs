@@ -1,22 +1,26 @@
 //! `POST /v1/me/transfers`: the customer sends to another.
 
+use crate::transactions;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::CustomerId;
 use ledger_core::operation::Operation;
 use ledger_core::ops::transfer::{self, Transfer, TransferReceipt};
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Customer};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson};
+use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A transfer to another customer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"to_customer_id": "019aa7fe-3c00-7000-8000-000000000001", "amount": "500", "memo": "for the taxi"}))]
 pub(crate) struct TransferBody {
     /// Who receives.
     to_customer_id: String,
@@ -33,6 +37,7 @@ pub(crate) struct TransferBody {
 pub(crate) struct TransferView {
     transaction_id: String,
     /// `completed`.
+    #[schema(value_type = words::CompletedStatus)]
     status: &'static str,
     to_customer_id: String,
     asset: String,
@@ -42,15 +47,15 @@ pub(crate) struct TransferView {
     created_at: String,
 }
 
-/// Sends to another customer.
-#[utoipa::path(post, path = "/v1/me/transfers", tag = "customer", request_body = TransferBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses(
-        (status = 201, description = "Sent", body = TransferView),
-        (status = 400, description = "`invalid_request`, `insufficient_balance`, `cap_exceeded`, `account_frozen`"),
-        (status = 404, description = "No such recipient"),
-        (status = 422, description = "`idempotency_key_fingerprint_mismatch`"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/transfers")
+    .summary("Sends to another customer.")
+    .permission(Permission::WalletSpend)
+    .body::<TransferBody>()
+    .created::<TransferView>("Sent")
+    .problems(&[Code::InsufficientBalance, Code::CapExceeded, Code::AccountFrozen, Code::LegacyRecordUnreadable])
+    .when(Code::NotFound, "no such recipient")
+    .keyed(Operation::Transfer);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Customer,
@@ -63,8 +68,7 @@ pub(crate) async fn create(
         .with("to_customer_id", to)
         .with_requested("amount", &amount)
         .with_some("memo", memo.as_ref().map(FreeText::expose));
-    let request = CanonicalRequest { method: "POST", path: "/v1/me/transfers".to_owned(), fields };
-    let (claim, admission) = app.claim(&who, Operation::Transfer, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
         let transfer = Transfer {
@@ -89,5 +93,5 @@ fn answer(receipt: &TransferReceipt) -> ledger_core::idempotency::Answer {
         memo: receipt.memo.as_ref().map(|memo| memo.expose().to_owned()),
         created_at: receipt.created_at.to_string(),
     };
-    created(format!("/v1/me/transactions/{}", receipt.transaction_id), &view)
+    created(transactions::GET.path(&[&receipt.transaction_id]), &view)
 }

@@ -5,8 +5,9 @@ use axum::extract::State;
 use ledger_core::dynamo::ItemError;
 use ledger_core::keys::{self, Partition};
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Permission};
 use ledger_runtime::identity::{Caller, Customer};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::views::{BalanceView, MetricsView};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -20,10 +21,13 @@ pub(crate) struct WalletView {
     metrics: MetricsView,
 }
 
-/// Every balance of the customer.
-#[utoipa::path(get, path = "/v1/me/balances", tag = "customer",
-    responses((status = 200, description = "The wallet", body = WalletView),
-        (status = 404, description = "No wallet has been opened for this customer")))]
+pub(crate) const BALANCES: Endpoint = Endpoint::get("/v1/me/balances")
+    .summary("Every balance of the customer.")
+    .permission(Permission::WalletRead)
+    .ok::<WalletView>("The wallet")
+    .problems(&[Code::LegacyRecordUnreadable])
+    .when(Code::NotFound, "no wallet has been opened for this customer");
+
 pub(crate) async fn balances(State(app): State<App>, who: Customer) -> Result<Json<WalletView>, Problem> {
     let partition = Partition::customer(who.tenant(), who.id());
     let items = app.balances(&partition).await?;

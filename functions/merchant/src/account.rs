@@ -4,8 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::keys::Partition;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Permission};
 use ledger_runtime::identity::{Caller, Merchant};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::views::MerchantView;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -30,23 +31,29 @@ pub(crate) struct MerchantBalancesView {
     balances: Vec<MerchantBalanceView>,
 }
 
-/// The merchant itself.
-#[utoipa::path(get, path = "/v1/merchant", tag = "merchant",
-    responses((status = 200, description = "The merchant", body = MerchantView),
-        (status = 404, description = "No such merchant")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant")
+    .summary("The merchant itself.")
+    .permission(Permission::ShopRead)
+    .ok::<MerchantView>("The merchant")
+    .when(Code::NotFound, "no such merchant");
+
 pub(crate) async fn get(State(app): State<App>, who: Merchant) -> Result<Json<MerchantView>, Problem> {
     let key = Partition::merchant(who.tenant(), who.merchant_id()).profile();
     let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(MerchantView::read(&item)?))
 }
 
-/// What the merchant is owed: credited, and on its way. The two are read as of one instant, so that their sum is
-/// right while payments are being credited. A payment or refund of the last moments may not be in it yet; none
-/// is in it twice.
-#[utoipa::path(get, path = "/v1/merchant/balances", tag = "merchant",
-    responses((status = 200, description = "The balances", body = MerchantBalancesView),
-        (status = 404, description = "No such merchant"),
-        (status = 503, description = "`busy`: too much is on its way at the moment to be summed as of one instant")))]
+pub(crate) const BALANCES: Endpoint = Endpoint::get("/v1/merchant/balances")
+    .summary("What the merchant is owed: credited, and on its way.")
+    .about(
+        "The two are read as of one instant, so that their sum is right while payments are being credited. A \
+         payment or refund of the last moments may not be in it yet; none is in it twice.",
+    )
+    .permission(Permission::ShopRead)
+    .ok::<MerchantBalancesView>("The balances")
+    .when(Code::NotFound, "no such merchant")
+    .when(Code::Busy, "too much is on its way at the moment to be summed as of one instant");
+
 pub(crate) async fn balances(State(app): State<App>, who: Merchant) -> Result<Json<MerchantBalancesView>, Problem> {
     let sums = app.merchant_balances(who.tenant(), who.merchant_id()).await?;
     let balances = sums.into_iter().map(|(asset, sum)| {

@@ -1,7 +1,8 @@
 //! `POST /v1/merchant/charges`: charging the one-time code that a customer shows, or authorizing it only.
 
+use crate::payments;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::operation::Operation;
 use ledger_core::ops::Parts;
 use ledger_core::ops::authorize::{self, Authorize};
@@ -9,9 +10,10 @@ use ledger_core::ops::charge::{self, Charge};
 use ledger_core::ops::payment_code::PaymentCode;
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Merchant};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson};
 use ledger_runtime::views::PaymentView;
 use serde::Deserialize;
@@ -20,8 +22,10 @@ use utoipa::ToSchema;
 /// A charge of a customer's one-time code.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"code": "epc_AZqn_jwAcACAAAAAAAAAAfZ1aU9K3yBvQh0cXn5tE2k", "amount": "1240", "capture": true}))]
 pub(crate) struct ChargeBody {
     /// What the customer shows.
+    #[schema(pattern = "^epc_[A-Za-z0-9_-]{43}$", example = "epc_AZqn_jwAcACAAAAAAAAAAfZ1aU9K3yBvQh0cXn5tE2k")]
     code: String,
     /// How much.
     amount: AmountText,
@@ -34,15 +38,16 @@ pub(crate) struct ChargeBody {
     capture: Option<bool>,
 }
 
-/// Charges a customer's one-time code; with `capture: false` the money is only held.
-#[utoipa::path(post, path = "/v1/merchant/charges", tag = "merchant", request_body = ChargeBody,
-    params(("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses(
-        (status = 201, description = "Paid, or held", body = PaymentView),
-        (status = 400, description = "`invalid_request`, `insufficient_balance`, `account_frozen`; `wrong_state` if the code is used up or too old"),
-        (status = 404, description = "No such code, or a later one has replaced it"),
-        (status = 422, description = "`idempotency_key_fingerprint_mismatch`"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/merchant/charges")
+    .summary("Charges a customer's one-time code; with `capture: false` the money is only held.")
+    .permission(Permission::ShopCharge)
+    .body::<ChargeBody>()
+    .created::<PaymentView>("Paid, or held")
+    .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::LegacyRecordUnreadable])
+    .when(Code::WrongState, "the code is used up or too old, or the merchant is suspended")
+    .when(Code::NotFound, "no such code, or a later one has replaced it")
+    .keyed(Operation::Charge);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Merchant,
@@ -59,8 +64,7 @@ pub(crate) async fn create(
         .with_some("memo", memo.as_ref().map(FreeText::expose))
         // To capture is what is meant where nothing is said.
         .with_some("capture", (!capture).then_some("false"));
-    let request = CanonicalRequest { method: "POST", path: "/v1/merchant/charges".to_owned(), fields };
-    let (claim, admission) = app.claim(&who, Operation::Charge, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
@@ -86,7 +90,7 @@ pub(crate) async fn create(
     };
     Ok(app
         .perform(claim, admission, plan, |receipt| {
-            created(format!("/v1/merchant/payments/{}", receipt.payment_id), &PaymentView::from(receipt))
+            created(payments::GET.path(&[&receipt.payment_id]), &PaymentView::from(receipt))
         })
         .await)
 }

@@ -1,7 +1,7 @@
 //! `POST /v1/merchant/payments/{id}/capture` and `/void`: taking what was authorized, or giving it up.
 
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Claim, Fields};
+use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::PaymentId;
 use ledger_core::keys;
 use ledger_core::operation::Operation;
@@ -11,9 +11,10 @@ use ledger_core::ops::void::{self, Void};
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Caller, Merchant};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId};
 use ledger_runtime::views::PaymentDetail;
 use serde::Deserialize;
@@ -22,31 +23,42 @@ use utoipa::ToSchema;
 /// A capture.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"amount": "1000"}))]
 pub(crate) struct CaptureBody {
     /// How much, in the asset of the payment's total; all that is held if absent. The rest is released.
     #[serde(default, deserialize_with = "AmountText::if_present")]
+    #[schema(value_type = AmountText, required = false)]
     amount: Option<AmountText>,
 }
 
 /// A void.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"reason": "sold out"}))]
 pub(crate) struct VoidBody {
     /// Why; at most 140 characters, no card number.
     reason: Option<String>,
 }
 
-/// Captures an authorized payment, in whole or in part; the rest is the customer's again. A payment that has
-/// been captured already, and with the same amount if one is sent, is answered as it stands.
-#[utoipa::path(post, path = "/v1/merchant/payments/{id}/capture", tag = "merchant", request_body = CaptureBody,
-    params(("id" = String, Path, description = "The payment"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses(
-        (status = 200, description = "The payment, captured", body = PaymentDetail),
-        (status = 400, description = "`invalid_request`, also for more than was authorized; `wrong_state` with `payment_status`, and with `expired_at` if it is too late"),
-        (status = 404, description = "No such payment of this merchant"),
-        (status = 422, description = "`idempotency_key_fingerprint_mismatch`"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const CAPTURE: Keyed = Endpoint::post("/v1/merchant/payments/{id}/capture")
+    .summary("Captures an authorized payment, in whole or in part; the rest is the customer's again.")
+    .about(
+        "A payment that has been captured already, and with the same amount if one is sent, is answered as it \
+         stands.",
+    )
+    .permission(Permission::ShopCharge)
+    .id("id", "The payment.")
+    .body::<CaptureBody>()
+    .ok::<PaymentDetail>("The payment, captured")
+    .problems(&[Code::LegacyRecordUnreadable])
+    .when(Code::InvalidRequest, "the request is not valid, or more is captured than was authorized")
+    .when(
+        Code::WrongState,
+        "the payment is in another state, which `payment_status` names; `expired_at` says that it is too late",
+    )
+    .when(Code::NotFound, "no such payment of this merchant")
+    .keyed(Operation::Capture);
+
 pub(crate) async fn capture(
     State(app): State<App>,
     who: Merchant,
@@ -54,8 +66,7 @@ pub(crate) async fn capture(
     KeyedJson(key, body): KeyedJson<CaptureBody>,
 ) -> Result<Outcome, Problem> {
     let fields = Fields::new().with_some("amount", body.amount.as_ref().map(AmountText::canonical).transpose()?);
-    let request = CanonicalRequest { method: "POST", path: format!("/v1/merchant/payments/{id}/capture"), fields };
-    let (claim, admission) = app.claim(&who, Operation::Capture, key, request).await?;
+    let (claim, admission) = CAPTURE.claim(&app, &who, key, &[&id], fields).await?;
     let debts = PayerDebts::default();
     let plan = async |cx| {
         let payment = own_payment(&app, &who, &claim, id).await?;
@@ -78,17 +89,18 @@ pub(crate) async fn capture(
     Ok(app.perform(claim.clone(), admission, plan, |payment| ok(&PaymentDetail::from(payment))).await)
 }
 
-/// Voids an authorized payment: all that is held is the customer's again. A payment of which nothing is held
-/// any more is answered as it stands.
-#[utoipa::path(post, path = "/v1/merchant/payments/{id}/void", tag = "merchant", request_body = VoidBody,
-    params(("id" = String, Path, description = "The payment"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses(
-        (status = 200, description = "The payment, canceled", body = PaymentDetail),
-        (status = 400, description = "`invalid_request`; `wrong_state` with `payment_status`"),
-        (status = 404, description = "No such payment of this merchant"),
-        (status = 422, description = "`idempotency_key_fingerprint_mismatch`"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const VOID: Keyed = Endpoint::post("/v1/merchant/payments/{id}/void")
+    .summary("Voids an authorized payment: all that is held is the customer's again.")
+    .about("A payment of which nothing is held any more is answered as it stands.")
+    .permission(Permission::ShopCharge)
+    .id("id", "The payment.")
+    .body::<VoidBody>()
+    .ok::<PaymentDetail>("The payment, canceled")
+    .problems(&[Code::LegacyRecordUnreadable])
+    .when(Code::WrongState, "the payment is in another state, which `payment_status` names")
+    .when(Code::NotFound, "no such payment of this merchant")
+    .keyed(Operation::Void);
+
 pub(crate) async fn void(
     State(app): State<App>,
     who: Merchant,
@@ -97,8 +109,7 @@ pub(crate) async fn void(
 ) -> Result<Outcome, Problem> {
     let reason = request::memo("reason", body.reason.as_deref())?;
     let fields = Fields::new().with_some("reason", reason.as_ref().map(FreeText::expose));
-    let request = CanonicalRequest { method: "POST", path: format!("/v1/merchant/payments/{id}/void"), fields };
-    let (claim, admission) = app.claim(&who, Operation::Void, key, request).await?;
+    let (claim, admission) = VOID.claim(&app, &who, key, &[&id], fields).await?;
     let debts = PayerDebts::default();
     let plan = async |cx| {
         let payment = own_payment(&app, &who, &claim, id).await?;

@@ -10,20 +10,19 @@ mod settlements;
 
 use ledger_runtime::app::App;
 use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes of this face.
 #[must_use]
 pub fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(account::get))
-        .routes(routes!(account::balances))
-        .routes(routes!(payments::list))
-        .routes(routes!(payments::get))
-        .routes(routes!(charges::create))
-        .routes(routes!(holds::capture))
-        .routes(routes!(holds::void))
-        .routes(routes!(refunds::create))
-        .routes(routes!(settlements::list))
-        .routes(routes!(settlements::get))
+        .routes(account::GET.on(account::get))
+        .routes(account::BALANCES.on(account::balances))
+        .routes(payments::LIST.on(payments::list))
+        .routes(payments::GET.on(payments::get))
+        .routes(charges::CREATE.on(charges::create))
+        .routes(holds::CAPTURE.on(holds::capture))
+        .routes(holds::VOID.on(holds::void))
+        .routes(refunds::CREATE.on(refunds::create))
+        .routes(settlements::LIST.on(settlements::list))
+        .routes(settlements::GET.on(settlements::get))
 }

@@ -8,10 +8,11 @@ use ledger_core::keys::{self, attr};
 use ledger_core::money::stored_text;
 use ledger_core::ops::PaymentRecord;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Permission};
 use ledger_runtime::identity::{Caller, Merchant};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, PathId};
-use ledger_runtime::views::{Page, PaymentDetail};
+use ledger_runtime::views::{Page, PaymentDetail, words};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -19,6 +20,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RecordView {
     /// `payment`, `refund`, `payment_reversal` or `refund_reversal`.
+    #[schema(value_type = words::RecordKind)]
     kind: String,
     payment_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,16 +30,17 @@ pub(crate) struct RecordView {
     amount: String,
     /// A payment's status.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<words::PaymentStatus>)]
     status: Option<String>,
     created_at: String,
 }
 
-/// The merchant's payments and refunds, newest first. What was just made may take a moment to show.
-#[utoipa::path(get, path = "/v1/merchant/payments", tag = "merchant",
-    params(("limit" = Option<u32>, Query, description = "1 to 100, 20 if absent"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
-    responses((status = 200, description = "A page", body = Page<RecordView>),
-        (status = 400, description = "`invalid_request`")))]
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/merchant/payments")
+    .summary("The merchant's payments and refunds, newest first.")
+    .about("What was just made may take a moment to show.")
+    .permission(Permission::ShopRead)
+    .pages_of::<RecordView>();
+
 pub(crate) async fn list(
     State(app): State<App>,
     who: Merchant,
@@ -49,11 +52,13 @@ pub(crate) async fn list(
     Ok(Json(Page { items, next_cursor }))
 }
 
-/// One payment of the merchant's.
-#[utoipa::path(get, path = "/v1/merchant/payments/{id}", tag = "merchant",
-    params(("id" = String, Path, description = "The payment")),
-    responses((status = 200, description = "The payment", body = PaymentDetail),
-        (status = 404, description = "No such payment of this merchant")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant/payments/{id}")
+    .summary("One payment of the merchant's.")
+    .permission(Permission::ShopRead)
+    .id("id", "The payment.")
+    .ok::<PaymentDetail>("The payment")
+    .when(Code::NotFound, "no such payment of this merchant");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Merchant,

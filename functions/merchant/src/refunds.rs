@@ -1,15 +1,17 @@
 //! `POST /v1/merchant/payments/{id}/refunds`: partial and full refunds.
 
+use crate::payments;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::PaymentId;
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Merchant};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::refunds::RefundRequest;
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId};
 use ledger_runtime::views::RefundView;
@@ -19,24 +21,26 @@ use utoipa::ToSchema;
 /// A refund.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"amount": "300", "reason": "one item returned"}))]
 pub(crate) struct RefundBody {
     /// How much, in the asset of the payment's total; all that is left if absent.
     #[serde(default, deserialize_with = "AmountText::if_present")]
+    #[schema(value_type = AmountText, required = false)]
     amount: Option<AmountText>,
     /// Why; at most 140 characters, no card number.
     reason: Option<String>,
 }
 
-/// Refunds a payment, in part or in full: money first, then regional currency, then points.
-#[utoipa::path(post, path = "/v1/merchant/payments/{id}/refunds", tag = "merchant", request_body = RefundBody,
-    params(("id" = String, Path, description = "The payment"),
-        ("Idempotency-Key" = String, Header, description = "A key made for this one request")),
-    responses(
-        (status = 201, description = "Refunded", body = RefundView),
-        (status = 400, description = "`invalid_request`, `over_refund`, `wrong_state`"),
-        (status = 404, description = "No such payment of this merchant"),
-        (status = 422, description = "`idempotency_key_fingerprint_mismatch`"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/merchant/payments/{id}/refunds")
+    .summary("Refunds a payment, in part or in full: money first, then regional currency, then points.")
+    .permission(Permission::ShopRefund)
+    .id("id", "The payment.")
+    .body::<RefundBody>()
+    .created::<RefundView>("Refunded")
+    .problems(&[Code::OverRefund, Code::WrongState, Code::LegacyRecordUnreadable])
+    .when(Code::NotFound, "no such payment of this merchant")
+    .keyed(Operation::Refund);
+
 pub(crate) async fn create(
     State(app): State<App>,
     who: Merchant,
@@ -47,9 +51,7 @@ pub(crate) async fn create(
     let fields = Fields::new()
         .with_some("amount", body.amount.as_ref().map(AmountText::canonical).transpose()?)
         .with_some("reason", reason.as_ref().map(FreeText::expose));
-    let path = format!("/v1/merchant/payments/{payment}/refunds");
-    let request = CanonicalRequest { method: "POST", path: path.clone(), fields };
-    let (claim, admission) = app.claim(&who, Operation::Refund, key, request).await?;
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[&payment], fields).await?;
     let refund = RefundRequest {
         tenant: who.tenant(),
         merchant: who.merchant_id(),
@@ -61,6 +63,6 @@ pub(crate) async fn create(
     };
     let debts = PayerDebts::default();
     let plan = async |cx| refund.plan(&app, &claim, &debts, &cx).await;
-    let render = |receipt: &_| created(format!("/v1/merchant/payments/{payment}"), &RefundView::from(receipt));
+    let render = |receipt: &_| created(payments::GET.path(&[&payment]), &RefundView::from(receipt));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

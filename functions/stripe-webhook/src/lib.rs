@@ -8,16 +8,17 @@ use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::psp::{Event, Fact, Payout, PspId, Tags};
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::Endpoint;
 use ledger_runtime::metrics::Metric;
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::psp::{signature, wire};
 use ledger_runtime::request::RawBody;
 use ledger_runtime::settlement::Settler;
 use ledger_runtime::topups::{Applied, Desk, Provider};
+use ledger_runtime::views::words;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 const SIGNATURE: &str = "stripe-signature";
 /// Why an event is kept whose record is missing.
@@ -26,24 +27,24 @@ const NO_RECORD: &str = "no_record";
 /// The routes of this face.
 #[must_use]
 pub fn router() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(receive))
+    OpenApiRouter::new().routes(RECEIVE.on(receive))
 }
 
 /// What became of an event.
 #[derive(Debug, Serialize, ToSchema)]
 struct ReceivedView {
     /// `applied`, `repeated`, `behind`, `foreign`, `dismissed`, or `ignored`.
+    #[schema(value_type = words::EventStatus)]
     status: &'static str,
 }
 
-/// Takes an event. Stripe calls it, and proves that it is Stripe by its signature over the raw body.
-#[utoipa::path(post, path = "/v1/webhooks/stripe", tag = "stripe", security(()),
-    request_body(content = String, description = "Stripe's event, byte for byte as it was signed", content_type = "application/json"),
-    params(("Stripe-Signature" = String, Header, description = "`t=..,v1=..`")),
-    responses((status = 200, description = "It needs no more deliveries", body = ReceivedView),
-        (status = 400, description = "`signature_invalid`, `invalid_request`"),
-        (status = 413, description = "`body_too_large`"),
-        (status = 503, description = "Not done: to be delivered again")))]
+const RECEIVE: Endpoint = Endpoint::post("/v1/webhooks/stripe")
+    .summary("Takes an event.")
+    .about("Stripe calls it, and proves that it is Stripe by its signature over the raw body.")
+    .raw_body("Stripe's event, byte for byte as it was signed.")
+    .ok::<ReceivedView>("It needs no more deliveries")
+    .when(Code::EventKept, "it does not agree with the records, and is to be delivered again");
+
 async fn receive(
     State(app): State<App>,
     headers: HeaderMap,

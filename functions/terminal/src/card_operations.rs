@@ -1,7 +1,8 @@
 //! `POST /v1/terminal/cards/{card_id}/topup`, `/pay` and `/refund`: card operations in yen.
 
+use crate::cards;
 use axum::extract::State;
-use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, PaymentId};
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
@@ -9,13 +10,14 @@ use ledger_core::ops::card_pay::{self, CardPay};
 use ledger_core::ops::card_topup::{self, CardTopup};
 use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::Caller;
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::refunds::RefundRequest;
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId};
 use ledger_runtime::terminal::Terminal;
-use ledger_runtime::views::{PaymentView, RefundView};
+use ledger_runtime::views::{PaymentView, RefundView, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -30,11 +32,13 @@ pub(crate) struct AmountBody {
 /// A refund of a card payment.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"payment_id": "019aa7fe-3c00-7000-8000-000000000001", "amount": "300"}))]
 pub(crate) struct CardRefundBody {
     /// The payment that is refunded.
     payment_id: String,
     /// How much, in yen; all that is left if absent.
     #[serde(default, deserialize_with = "AmountText::if_present")]
+    #[schema(value_type = AmountText, required = false)]
     amount: Option<AmountText>,
 }
 
@@ -43,8 +47,10 @@ pub(crate) struct CardRefundBody {
 pub(crate) struct CardTopupView {
     transaction_id: String,
     /// `completed`.
+    #[schema(value_type = words::CompletedStatus)]
     status: &'static str,
     card_id: String,
+    #[schema(value_type = words::EcopayOnly)]
     asset: &'static str,
     /// The cash taken.
     amount: String,
@@ -54,18 +60,16 @@ pub(crate) struct CardTopupView {
     created_at: String,
 }
 
-/// Loads cash onto a card.
-#[utoipa::path(post, path = "/v1/terminal/cards/{card_id}/topup", tag = "terminal", security(()),
-    request_body = AmountBody,
-    params(("card_id" = String, Path, description = "The card"),
-        ("Idempotency-Key" = String, Header, description = "`<terminal id>-<epoch>-<sequence>`")),
-    responses(
-        (status = 201, description = "Loaded", body = CardTopupView),
-        (status = 400, description = "`invalid_request`, `cap_exceeded`, `wrong_state`"),
-        (status = 401, description = "`signature_invalid`, `signature_expired`"),
-        (status = 404, description = "No such card"),
-        (status = 409, description = "`operation_reversed`"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const TOPUP: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/topup")
+    .summary("Loads cash onto a card.")
+    .permission(Permission::TerminalOperate)
+    .id("card_id", "The card.")
+    .body::<AmountBody>()
+    .created::<CardTopupView>("Loaded")
+    .problems(&[Code::CapExceeded, Code::WrongState, Code::OperationReversed])
+    .when(Code::NotFound, "no such card")
+    .keyed(Operation::CardTopup);
+
 pub(crate) async fn topup(
     State(app): State<App>,
     who: Terminal,
@@ -74,8 +78,7 @@ pub(crate) async fn topup(
 ) -> Result<Outcome, Problem> {
     let charge = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
     let fields = Fields::new().with_amount("amount", &charge);
-    let request = CanonicalRequest { method: "POST", path: format!("/v1/terminal/cards/{card}/topup"), fields };
-    let (claim, admission) = app.claim(&who, Operation::CardTopup, key, request).await?;
+    let (claim, admission) = TOPUP.claim(&app, &who, key, &[&card], fields).await?;
     let topup =
         CardTopup { tenant: who.tenant().clone(), terminal: who.id(), merchant: who.merchant_id(), card, charge };
     let plan = async |cx| Ok(card_topup::plan(&topup, &*app.terms(who.tenant()).await?, &cx)?);
@@ -90,23 +93,21 @@ pub(crate) async fn topup(
                 bonus: receipt.bonus.as_ref().map(|bonus| bonus.text()),
                 created_at: receipt.created_at.to_string(),
             };
-            created(format!("/v1/terminal/cards/{card}"), &view)
+            created(cards::GET.path(&[&card]), &view)
         })
         .await)
 }
 
-/// A card pays the terminal's merchant.
-#[utoipa::path(post, path = "/v1/terminal/cards/{card_id}/pay", tag = "terminal", security(()),
-    request_body = AmountBody,
-    params(("card_id" = String, Path, description = "The card"),
-        ("Idempotency-Key" = String, Header, description = "`<terminal id>-<epoch>-<sequence>`")),
-    responses(
-        (status = 201, description = "Paid", body = PaymentView),
-        (status = 400, description = "`invalid_request`, `insufficient_balance`, `account_frozen`, `wrong_state`"),
-        (status = 401, description = "`signature_invalid`, `signature_expired`"),
-        (status = 404, description = "No such card"),
-        (status = 409, description = "`operation_reversed`"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const PAY: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/pay")
+    .summary("A card pays the terminal's merchant.")
+    .permission(Permission::TerminalOperate)
+    .id("card_id", "The card.")
+    .body::<AmountBody>()
+    .created::<PaymentView>("Paid")
+    .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::WrongState, Code::OperationReversed])
+    .when(Code::NotFound, "no such card")
+    .keyed(Operation::CardPay);
+
 pub(crate) async fn pay(
     State(app): State<App>,
     who: Terminal,
@@ -115,8 +116,7 @@ pub(crate) async fn pay(
 ) -> Result<Outcome, Problem> {
     let amount = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
     let fields = Fields::new().with_amount("amount", &amount);
-    let request = CanonicalRequest { method: "POST", path: format!("/v1/terminal/cards/{card}/pay"), fields };
-    let (claim, admission) = app.claim(&who, Operation::CardPay, key, request).await?;
+    let (claim, admission) = PAY.claim(&app, &who, key, &[&card], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
@@ -130,24 +130,20 @@ pub(crate) async fn pay(
         Ok(card_pay::plan(&pay, &terms, &cx)?)
     };
     Ok(app
-        .perform(claim, admission, plan, |receipt| {
-            created(format!("/v1/terminal/cards/{card}"), &PaymentView::from(receipt))
-        })
+        .perform(claim, admission, plan, |receipt| created(cards::GET.path(&[&card]), &PaymentView::from(receipt)))
         .await)
 }
 
-/// Refunds a payment of this card at the terminal's merchant.
-#[utoipa::path(post, path = "/v1/terminal/cards/{card_id}/refund", tag = "terminal", security(()),
-    request_body = CardRefundBody,
-    params(("card_id" = String, Path, description = "The card"),
-        ("Idempotency-Key" = String, Header, description = "`<terminal id>-<epoch>-<sequence>`")),
-    responses(
-        (status = 201, description = "Refunded", body = RefundView),
-        (status = 400, description = "`invalid_request`, `over_refund`, `wrong_state`"),
-        (status = 401, description = "`signature_invalid`, `signature_expired`"),
-        (status = 404, description = "No such payment of this card at this merchant"),
-        (status = 409, description = "`operation_reversed`"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const REFUND: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/refund")
+    .summary("Refunds a payment of this card at the terminal's merchant.")
+    .permission(Permission::TerminalOperate)
+    .id("card_id", "The card.")
+    .body::<CardRefundBody>()
+    .created::<RefundView>("Refunded")
+    .problems(&[Code::OverRefund, Code::WrongState, Code::OperationReversed])
+    .when(Code::NotFound, "no such payment of this card at this merchant")
+    .keyed(Operation::CardRefund);
+
 pub(crate) async fn refund(
     State(app): State<App>,
     who: Terminal,
@@ -158,8 +154,7 @@ pub(crate) async fn refund(
     let fields = Fields::new()
         .with("payment_id", payment)
         .with_some("amount", body.amount.as_ref().map(AmountText::canonical).transpose()?);
-    let request = CanonicalRequest { method: "POST", path: format!("/v1/terminal/cards/{card}/refund"), fields };
-    let (claim, admission) = app.claim(&who, Operation::CardRefund, key, request).await?;
+    let (claim, admission) = REFUND.claim(&app, &who, key, &[&card], fields).await?;
     let refund = RefundRequest {
         tenant: who.tenant(),
         merchant: who.merchant_id(),
@@ -171,6 +166,6 @@ pub(crate) async fn refund(
     };
     let debts = PayerDebts::default();
     let plan = async |cx| refund.plan(&app, &claim, &debts, &cx).await;
-    let render = |receipt: &_| created(format!("/v1/terminal/cards/{card}"), &RefundView::from(receipt));
+    let render = |receipt: &_| created(cards::GET.path(&[&card]), &RefundView::from(receipt));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

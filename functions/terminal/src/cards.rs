@@ -6,17 +6,21 @@ use ledger_core::ids::CardId;
 use ledger_core::keys;
 use ledger_core::ops::card::CardRecord;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Permission};
 use ledger_runtime::identity::Caller;
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::PathId;
 use ledger_runtime::terminal::Terminal;
 use ledger_runtime::views::CardView;
 
-/// Card inquiry. Whose card it is stays hidden.
-#[utoipa::path(get, path = "/v1/terminal/cards/{card_id}", tag = "terminal", security(()),
-    params(("card_id" = String, Path, description = "The card")),
-    responses((status = 200, description = "The card", body = CardView),
-        (status = 404, description = "No such card")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/terminal/cards/{card_id}")
+    .summary("Card inquiry.")
+    .about("Whose card it is stays hidden.")
+    .permission(Permission::TerminalOperate)
+    .id("card_id", "The card.")
+    .ok::<CardView>("The card")
+    .when(Code::NotFound, "no such card");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Terminal,

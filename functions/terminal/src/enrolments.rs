@@ -8,7 +8,8 @@ use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
 use ledger_core::ops::terminal::{self, EnrolmentCode, TerminalRecord};
 use ledger_runtime::app::App;
-use ledger_runtime::problem::Problem;
+use ledger_runtime::endpoint::Endpoint;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::Json as Body;
 use ledger_runtime::signature;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,7 @@ use utoipa::ToSchema;
 /// A terminal's answer to its code.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"code": "enr_demo", "public_key": "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE...\n-----END PUBLIC KEY-----\n"}))]
 pub(crate) struct EnrolmentBody {
     /// The code that the operator was given.
     code: String,
@@ -34,13 +36,14 @@ pub(crate) struct EnrolledView {
     key_id: String,
 }
 
-/// Enrols a terminal: its key is accepted from here on, and a new epoch begins.
-#[utoipa::path(post, path = "/v1/terminal/enrolments", tag = "terminal", security(()),
-    request_body = EnrolmentBody,
-    responses(
-        (status = 201, description = "Enrolled", body = EnrolledView),
-        (status = 400, description = "`invalid_request`; `wrong_state` if the code is used up or too old"),
-        (status = 404, description = "No such code, or a later one has replaced it")))]
+pub(crate) const CREATE: Endpoint = Endpoint::post("/v1/terminal/enrolments")
+    .summary("Enrols a terminal: its key is accepted from here on, and a new epoch begins.")
+    .open()
+    .body::<EnrolmentBody>()
+    .created_without_path::<EnrolledView>("Enrolled")
+    .when(Code::WrongState, "the code is used up or too old")
+    .when(Code::NotFound, "no such code, or a later one has replaced it");
+
 pub(crate) async fn create(
     State(app): State<App>,
     Body(body): Body<EnrolmentBody>,

@@ -11,18 +11,17 @@ use axum::middleware::from_fn_with_state;
 use ledger_runtime::app::App;
 use ledger_runtime::terminal::verify_terminal;
 use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// The routes of this face.
 pub fn router(app: &App) -> OpenApiRouter<App> {
     let signed = OpenApiRouter::new()
-        .routes(routes!(cards::get))
-        .routes(routes!(card_operations::topup))
-        .routes(routes!(card_operations::pay))
-        .routes(routes!(card_operations::refund))
-        .routes(routes!(operations::get))
-        .routes(routes!(operations::reverse))
-        .routes(routes!(totals::get))
+        .routes(cards::GET.on(cards::get))
+        .routes(card_operations::TOPUP.on(card_operations::topup))
+        .routes(card_operations::PAY.on(card_operations::pay))
+        .routes(card_operations::REFUND.on(card_operations::refund))
+        .routes(operations::GET.on(operations::get))
+        .routes(operations::REVERSE.on(operations::reverse))
+        .routes(totals::GET.on(totals::get))
         .layer(from_fn_with_state(app.clone(), verify_terminal));
-    OpenApiRouter::new().routes(routes!(enrolments::create)).merge(signed)
+    OpenApiRouter::new().routes(enrolments::CREATE.on(enrolments::create)).merge(signed)
 }

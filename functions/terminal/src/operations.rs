@@ -12,12 +12,13 @@ use ledger_core::ops::journal::JournalEntry;
 use ledger_core::ops::{Context, PaymentRecord};
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission, Segment};
 use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::Caller;
-use ledger_runtime::problem::Problem;
+use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{Empty, KeyedJson, PathOf};
 use ledger_runtime::terminal::Terminal;
-use ledger_runtime::views::OperationView;
+use ledger_runtime::views::{OperationView, words};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -25,10 +26,13 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReverseView {
     /// `reversed`.
+    #[schema(value_type = words::ReversedStatus)]
     status: &'static str,
+    #[schema(value_type = words::ReversibleOperation)]
     operation: &'static str,
     /// `undone`; `forbidden`: it had not come and never will; `nothing_moved`: it had been refused;
     /// `already_reversed`.
+    #[schema(value_type = words::ReversalOutcome)]
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     transaction_id: Option<String>,
@@ -37,13 +41,20 @@ pub(crate) struct ReverseView {
     created_at: String,
 }
 
-/// What became of the terminal's key. `not_known_yet` is no promise: certainty comes from a reversal.
-#[utoipa::path(get, path = "/v1/terminal/operations/{operation}/{key}", tag = "terminal", security(()),
-    params(("operation" = String, Path, description = "`card_topup`, `card_pay`, `card_refund`, `card_reverse`"),
-        ("key" = String, Path, description = "The idempotency key: `<terminal id>-<epoch>-<sequence>`")),
-    responses((status = 200, description = "What is known", body = OperationView),
-        (status = 400, description = "`idempotency_key_invalid`: not a key of this terminal"),
-        (status = 404, description = "No such operation")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/terminal/operations/{operation}/{key}")
+    .summary("What became of the terminal's key.")
+    .about("`not_known_yet` is no promise: certainty comes from a reversal.")
+    .permission(Permission::TerminalOperate)
+    .parameter(Parameter::in_path(
+        "operation",
+        "What the key was sent for.",
+        Kind::Word(&["card_topup", "card_pay", "card_refund", "card_reverse"]),
+    ))
+    .parameter(Parameter::in_path("key", "The idempotency key: `<terminal id>-<epoch>-<sequence>`.", Kind::TerminalKey))
+    .ok::<OperationView>("What is known")
+    .when(Code::IdempotencyKeyInvalid, "not a key of this terminal")
+    .when(Code::NotFound, "no such operation");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Terminal,
@@ -54,17 +65,24 @@ pub(crate) async fn get(
     app.operation(&who, &operation, &key).await.map(Json)
 }
 
-/// Takes an operation of this terminal's back: what was done is undone, what has not come is
-/// forbidden for good.
-#[utoipa::path(post, path = "/v1/terminal/operations/{operation}/{key}/reverse", tag = "terminal", security(()),
-    params(("operation" = String, Path, description = "`card_topup`, `card_pay` or `card_refund`"),
-        ("key" = String, Path, description = "The idempotency key of the original"),
-        ("Idempotency-Key" = String, Header, description = "The reversal's own key: `<terminal id>-<epoch>-<sequence>`")),
-    responses(
-        (status = 200, description = "Reversed", body = ReverseView),
-        (status = 400, description = "`insufficient_balance` if a top-up has been spent; `wrong_state` if a payment has been refunded"),
-        (status = 404, description = "No such operation"),
-        (status = 503, description = "`outcome_unknown` or `busy`: try again with the same key")))]
+pub(crate) const REVERSE: Keyed = Endpoint::post("/v1/terminal/operations/{operation}/{key}/reverse")
+    .summary(
+        "Takes an operation of this terminal's back: what was done is undone, what has not come is forbidden for \
+         good.",
+    )
+    .permission(Permission::TerminalOperate)
+    .parameter(Parameter::in_path(
+        "operation",
+        "What the key of the original was sent for.",
+        Kind::Word(&["card_topup", "card_pay", "card_refund"]),
+    ))
+    .parameter(Parameter::in_path("key", "The idempotency key of the original.", Kind::TerminalKey))
+    .ok::<ReverseView>("Reversed")
+    .when(Code::InsufficientBalance, "a top-up has been spent")
+    .when(Code::WrongState, "a payment has been refunded")
+    .when(Code::NotFound, "no such operation")
+    .keyed(Operation::CardReverse);
+
 pub(crate) async fn reverse(
     State(app): State<App>,
     who: Terminal,
@@ -76,9 +94,8 @@ pub(crate) async fn reverse(
         .ok_or_else(Problem::not_found)?;
     let original_key = IdempotencyKey::parse(&original_key).map_err(Problem::key)?;
     TerminalKey::admit(&original_key, who.id(), who.epoch()).map_err(Problem::key)?;
-    let path = format!("/v1/terminal/operations/{operation}/{}/reverse", original_key.as_str());
-    let request = CanonicalRequest { method: "POST", path, fields: Fields::new() };
-    let (claim, admission) = app.claim(&who, Operation::CardReverse, key, request).await?;
+    let segments: [Segment<'_>; 2] = [&operation, &original_key.as_str()];
+    let (claim, admission) = REVERSE.claim(&app, &who, key, &segments, Fields::new()).await?;
     let original = Claim {
         operation,
         key: original_key,

@@ -9,10 +9,12 @@ use ledger_core::ops::journal::HistoryLine;
 use ledger_core::reads::{self};
 use ledger_core::time::BusinessDate;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
 use ledger_runtime::identity::Caller;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::request::Params;
 use ledger_runtime::terminal::Terminal;
+use ledger_runtime::views::words;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -24,6 +26,7 @@ const BATCH: usize = 500;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TotalView {
     /// `card_topup`, `card_pay`, `card_refund` or `card_reverse`.
+    #[schema(value_type = words::CardOperation)]
     operation: String,
     count: u64,
     asset: String,
@@ -39,11 +42,12 @@ pub(crate) struct TotalsView {
     totals: Vec<TotalView>,
 }
 
-/// Day-close totals.
-#[utoipa::path(get, path = "/v1/terminal/totals", tag = "terminal", security(()),
-    params(("date" = Option<String>, Query, description = "The business day, `2026-11-21`; today if absent")),
-    responses((status = 200, description = "The totals", body = TotalsView),
-        (status = 400, description = "`invalid_request`")))]
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/terminal/totals")
+    .summary("Day-close totals.")
+    .permission(Permission::TerminalOperate)
+    .parameter(Parameter::in_query("date", "The business day; today if absent.", Kind::Day))
+    .ok::<TotalsView>("The totals");
+
 pub(crate) async fn get(
     State(app): State<App>,
     who: Terminal,

@@ -1,7 +1,7 @@
 //! A request to a face that can be sent as often as one likes, and the client that sends it.
 //! A terminal's request is signed anew each time, as its firmware would.
 
-use super::Answer;
+use super::{Answer, contract};
 use ledger_local::clock;
 use ledger_local::credential::Credential;
 use ledger_local::terminal_client::TerminalRequest;
@@ -189,7 +189,9 @@ impl Api {
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
         let headers =
             response.headers().iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect();
-        Ok(Answer { status, headers, body: text(&response.bytes().await?) })
+        let answer = Answer { status, headers, body: text(&response.bytes().await?) };
+        contract::hold(&call.method, &call.path, call.body.as_deref(), &answer);
+        Ok(answer)
     }
 
     /// Sends until the answer is definite, as clients do: a 503 or a lost answer is repeated with

@@ -39,7 +39,7 @@ pub struct Prepared {
 }
 
 macro_rules! endpoints {
-    ($($name:ident,)*) => {
+    ($($name:ident = $operation_id:literal,)*) => {
         /// An endpoint.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[expect(missing_docs, reason = "each is named as its path is")]
@@ -48,56 +48,62 @@ macro_rules! endpoints {
         impl Endpoint {
             /// Every endpoint.
             pub const ALL: [Self; [$(Self::$name),*].len()] = [$(Self::$name),*];
+
+            /// Its operation in openapi.json.
+            #[must_use]
+            pub fn operation_id(self) -> &'static str {
+                match self { $(Self::$name => $operation_id,)* }
+            }
         }
     };
 }
 
 endpoints! {
-    Pay,
-    Transfer,
-    PaymentCode,
-    ProfilePatch,
-    CardPatch,
-    Charge,
-    Refund,
-    CustomerOpen,
-    CustomerPatch,
-    MerchantOpen,
-    MerchantPatch,
-    CardIssue,
-    CardAdminPatch,
-    TerminalOpen,
-    TerminalPatch,
-    Enrolment,
-    Grant,
-    BulkGrant,
-    AdjustmentRequest,
-    AdjustmentApprove,
-    AdjustmentReject,
-    CardTopup,
-    CardPay,
-    CardRefund,
-    CardReverse,
-    EventDismiss,
-    ParkedResolve,
-    DecisionRequest,
-    DecisionApprove,
-    SettlementOpen,
-    SettlementResume,
-    ResendRequest,
-    ResendApprove,
-    ReturnRequest,
-    ReturnApprove,
-    Topup,
-    TopupRefund,
-    Authorize,
-    Capture,
-    Void,
-    ReconciliationRequest,
-    BreakAdjustment,
-    MigrationBackfill,
-    MigrationVerify,
-    MigrationContract,
+    Pay = "post_me_payments",
+    Transfer = "post_me_transfers",
+    PaymentCode = "post_me_payment_code",
+    ProfilePatch = "patch_me",
+    CardPatch = "patch_me_cards_card_id",
+    Charge = "post_merchant_charges",
+    Refund = "post_merchant_payments_id_refunds",
+    CustomerOpen = "post_admin_customers",
+    CustomerPatch = "patch_admin_customers_customer_id",
+    MerchantOpen = "post_admin_merchants",
+    MerchantPatch = "patch_admin_merchants_merchant_id",
+    CardIssue = "post_admin_cards",
+    CardAdminPatch = "patch_admin_cards_card_id",
+    TerminalOpen = "post_admin_terminals",
+    TerminalPatch = "patch_admin_terminals_terminal_id",
+    Enrolment = "post_admin_terminals_terminal_id_enrolment",
+    Grant = "post_admin_grants",
+    BulkGrant = "post_admin_grants",
+    AdjustmentRequest = "post_admin_adjustments",
+    AdjustmentApprove = "post_admin_adjustments_id_approve",
+    AdjustmentReject = "post_admin_adjustments_id_reject",
+    CardTopup = "post_terminal_cards_card_id_topup",
+    CardPay = "post_terminal_cards_card_id_pay",
+    CardRefund = "post_terminal_cards_card_id_refund",
+    CardReverse = "post_terminal_operations_operation_key_reverse",
+    EventDismiss = "post_admin_attention_events_event_id_dismiss",
+    ParkedResolve = "post_admin_attention_operations_resource_id_resolve",
+    DecisionRequest = "post_admin_topups_id_decisions",
+    DecisionApprove = "post_admin_topups_id_decisions_decision_id_approve",
+    SettlementOpen = "post_admin_settlements",
+    SettlementResume = "post_admin_merchants_merchant_id_settlements_id_resume",
+    ResendRequest = "post_admin_merchants_merchant_id_settlements_id_resends",
+    ResendApprove = "post_admin_merchants_merchant_id_settlements_id_resends_resend_id_approve",
+    ReturnRequest = "post_admin_merchants_merchant_id_settlements_id_returns",
+    ReturnApprove = "post_admin_merchants_merchant_id_settlements_id_returns_return_id_approve",
+    Topup = "post_me_topups",
+    TopupRefund = "post_admin_topups_id_refunds",
+    Authorize = "post_merchant_charges",
+    Capture = "post_merchant_payments_id_capture",
+    Void = "post_merchant_payments_id_void",
+    ReconciliationRequest = "post_admin_reconciliation_runs",
+    BreakAdjustment = "post_admin_reconciliation_runs_id_findings_finding_id_adjustment",
+    MigrationBackfill = "post_admin_migration_backfill",
+    MigrationVerify = "post_admin_migration_verify",
+    MigrationContract = "post_admin_migration_contract",
 }
 
 impl Stage {

@@ -5,6 +5,7 @@ pub mod answer;
 pub mod books;
 pub mod breaks;
 pub mod call;
+pub mod contract;
 pub mod endpoints;
 pub mod event_tap;
 mod holdbook;

@@ -29,11 +29,13 @@ fn of_template(template: &Template) -> (BTreeMap<Route, String>, Vec<Route>) {
 
 /// The operations of a document, and whether each asks for a token.
 fn of_document(document: &Value) -> BTreeSet<Route> {
-    let by_default = document.get("security").is_none_or(|needs| *needs != json!([{}]));
+    let token =
+        |needs: &Value| needs.as_array().is_some_and(|needs| needs.iter().any(|one| one.get("bearer").is_some()));
+    let by_default = document.get("security").is_none_or(token);
     let mut routes = BTreeSet::new();
     for (path, item) in document["paths"].as_object().expect("paths") {
         for method in METHODS.into_iter().filter(|method| item.get(*method).is_some()) {
-            let own = item[method].get("security").map(|needs| *needs != json!([{}]));
+            let own = item[method].get("security").map(token);
             let authorized = own.unwrap_or(by_default);
             routes.insert(Route { method: method.to_uppercase(), path: path.clone(), authorized });
         }

@@ -8,7 +8,7 @@ use ledger_core::ids::least_born_at;
 use ledger_core::ops::KeyPhase;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::new_key;
-use ledger_tests::http::{Call, Host, World};
+use ledger_tests::http::{Call, Host, World, contract};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -105,6 +105,7 @@ async fn every_promise(endpoint: Endpoint) {
 async fn the_same_key_twice(endpoint: Endpoint, stage: &Stage) {
     let prepared = endpoint.prepare(stage).await;
     let (world, call) = (&stage.world, &prepared.call);
+    assert_eq!(contract::operation_id(&call.method, &call.path).as_deref(), Some(endpoint.operation_id()));
     let before = world.books().await;
     let first = world.api.settle(call).await;
     assert_eq!((first.status, first.replayed()), (prepared.status, false), "{endpoint:?}: {first:?}");

@@ -1,26 +1,53 @@
-//! The OpenAPI document in the repository is the one that the code gives, and every operation in it
-//! has a name of its own.
+//! The OpenAPI document in the repository is the one that the code gives, and states every operation whole.
+//! What it says is held against answers wherever a test gets one: see `ledger_tests::http::contract`.
+#![cfg(feature = "stack")]
 
+use ledger_runtime::endpoint::Permission;
+use ledger_runtime::problem::Code;
+use ledger_tests::http::contract::document;
+use ledger_tests::http::endpoints::Endpoint;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
+
+/// The statuses that every keyed operation can be refused with.
+const KEYED: [&str; 10] = ["400", "401", "409", "410", "413", "415", "422", "429", "500", "503"];
+/// The endpoints that know their callers by no token and no terminal's signature.
+const OPEN: [&str; 2] = ["/v1/terminal/enrolments", "/v1/webhooks/stripe"];
+
+/// Every operation with its method and path.
+fn operations(document: &Value) -> Vec<(String, String, &Value)> {
+    let items = document["paths"].as_object().unwrap().iter();
+    let all = items.flat_map(|(path, item)| {
+        item.as_object().unwrap().iter().map(|(method, operation)| (method.clone(), path.clone(), operation))
+    });
+    all.collect()
+}
+
+/// A response of an operation, behind its reference if it has one.
+fn response<'d>(document: &'d Value, operation: &'d Value, status: &str) -> &'d Value {
+    let response = &operation["responses"][status];
+    match response["$ref"].as_str() {
+        Some(to) => document.pointer(to.trim_start_matches('#')).unwrap_or_else(|| panic!("{to}")),
+        None => response,
+    }
+}
 
 #[test]
 fn the_document_has_not_drifted() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json");
-    let kept = std::fs::read_to_string(path).expect("openapi.json stands in the repository");
+    let kept = std::fs::read_to_string(path).expect("openapi.json is in the repository");
     let ours = ledger_local::faces::openapi_json();
     assert!(kept == ours, "openapi.json is behind the code: cargo run -- openapi > openapi.json");
 }
 
 #[test]
 fn operations_and_schemas_are_distinct() {
-    let document: serde_json::Value = serde_json::from_str(&ledger_local::faces::openapi_json()).unwrap();
+    let document = document();
     let mut ids = BTreeSet::new();
-    for (path, item) in document["paths"].as_object().unwrap() {
-        for (method, operation) in item.as_object().unwrap() {
-            let Some(id) = operation["operationId"].as_str() else { continue };
-            assert!(ids.insert(id.to_owned()), "{method} {path}: {id} is taken");
-            assert!(!operation["tags"].as_array().unwrap().is_empty(), "{method} {path} has no face");
-        }
+    for (method, path, operation) in operations(&document) {
+        let id = operation["operationId"].as_str().unwrap_or_else(|| panic!("{method} {path}"));
+        assert!(ids.insert(id.to_owned()), "{method} {path}: {id} is taken");
+        assert!(!operation["tags"].as_array().unwrap().is_empty(), "{method} {path} has no tag");
     }
     assert!(ids.len() > 40, "{} operations", ids.len());
     // The generator names a schema by its type alone: two types of one name would hide each other.
@@ -36,33 +63,74 @@ fn operations_and_schemas_are_distinct() {
     assert!(types.len() > 30, "{} schemas", types.len());
 }
 
-/// A tenant's requests are limited wherever it is known who asks before the handler is.
 #[test]
-fn whoever_is_verified_may_be_told_to_come_again() {
-    let document: serde_json::Value = serde_json::from_str(&ledger_local::faces::openapi_json()).unwrap();
-    let mut unlimited = BTreeSet::new();
-    for (path, item) in document["paths"].as_object().unwrap() {
-        for operation in item.as_object().unwrap().values().filter(|operation| operation["operationId"].is_string()) {
-            let limited = &operation["responses"]["429"];
-            if limited.is_null() {
-                unlimited.insert(path.as_str());
-            } else {
-                assert_eq!(limited["$ref"], "#/components/responses/RateLimited", "{path}");
+fn every_operation_states_its_refusals() {
+    let document = document();
+    for (method, path, operation) in operations(&document) {
+        let statuses = operation["responses"].as_object().unwrap();
+        let is_keyed = operation.get("x-operation").is_some();
+        let wanted: &[&str] = if is_keyed { &KEYED } else { &["500", "503"] };
+        for status in wanted {
+            assert!(statuses.contains_key(*status), "{method} {path} does not state {status}");
+        }
+        let is_open = OPEN.contains(&path.as_str());
+        assert_eq!(statuses.contains_key("429"), !is_open, "{method} {path}: only verified requests are limited");
+        assert_eq!(statuses.contains_key("404"), path.contains('{') || statuses.contains_key("404"), "{method} {path}");
+        for status in statuses.keys() {
+            let response = response(&document, operation, status);
+            assert!(response["headers"]["Request-Id"].is_object(), "{method} {path} {status}: no request id");
+            let is_problem = response["content"]["application/problem+json"].is_object();
+            assert_eq!(is_problem, !status.starts_with('2'), "{method} {path} {status}");
+            for content in response["content"].as_object().unwrap().values() {
+                assert!(content.get("example").is_some(), "{method} {path} {status}: no example");
             }
         }
+        let body = &operation["requestBody"]["content"]["application/json"];
+        assert!(body.is_null() || body.get("example").is_some(), "{method} {path}: no example of a request");
+        assert!(operation.get("x-permission").is_some() != is_open, "{method} {path}: which permission?");
     }
-    assert_eq!(unlimited.into_iter().collect::<Vec<_>>(), ["/v1/terminal/enrolments", "/v1/webhooks/stripe"]);
-    assert!(document["components"]["responses"]["RateLimited"]["headers"]["Retry-After"].is_object());
 }
 
-/// Stripe sends no token: it signs, and so the document asks nothing else of it.
+/// Each keyed operation has a request that succeeds, by which its promises are tested.
 #[test]
-fn the_webhook_takes_a_signature_and_no_token() {
-    let document: serde_json::Value = serde_json::from_str(&ledger_local::faces::openapi_json()).unwrap();
-    let webhook = &document["paths"]["/v1/webhooks/stripe"]["post"];
-    assert_eq!(webhook["security"], serde_json::json!([{}]), "{webhook}");
-    let header = &webhook["parameters"][0];
-    assert_eq!((&header["name"], &header["in"]), (&"Stripe-Signature".into(), &"header".into()), "{webhook}");
-    assert_eq!(header["required"], true, "{webhook}");
-    assert_eq!(document["security"], serde_json::json!([{"bearer": []}]));
+fn no_keyed_endpoint_is_left_out_of_the_tests() {
+    let document = document();
+    let keyed = operations(&document).into_iter().filter(|(_, _, operation)| operation.get("x-operation").is_some());
+    let declared: BTreeSet<&str> = keyed.filter_map(|(_, _, operation)| operation["operationId"].as_str()).collect();
+    let tested: BTreeSet<&str> = Endpoint::ALL.into_iter().map(Endpoint::operation_id).collect();
+    assert_eq!(tested, declared);
+}
+
+/// Every code and every permission that there is is stated by some operation, but for the codes of no operation.
+#[test]
+fn no_code_or_permission_is_idle() {
+    let document = document();
+    let codes = document["components"]["schemas"]["ProblemCode"]["enum"].as_array().unwrap();
+    let text = serde_json::to_string(&document["paths"]).unwrap()
+        + &serde_json::to_string(&document["components"]["schemas"]).unwrap().replace(&json!(codes).to_string(), "");
+    let of_none = [Code::MethodNotAllowed, Code::Forbidden, Code::LimitExceeded].map(Code::name);
+    for code in Code::ALL.iter().map(|code| code.name()).filter(|name| !of_none.contains(name)) {
+        assert!(text.contains(&format!("\"{code}\"")), "no operation states {code}");
+    }
+    for permission in Permission::ALL {
+        let stated = format!("\"x-permission\":\"{}\"", permission.name());
+        assert!(text.contains(&stated), "no operation needs {}", permission.name());
+    }
+}
+
+/// Stripe sends no token: it signs, and so does a terminal.
+#[test]
+fn callers_identify_themselves_as_the_document_says() {
+    let document = document();
+    for (method, path, operation) in operations(&document) {
+        let wanted = match path.as_str() {
+            "/v1/webhooks/stripe" => json!([{"stripe": []}]),
+            "/v1/terminal/enrolments" => json!([{}]),
+            path if path.starts_with("/v1/terminal/") => json!([{"terminal": []}]),
+            _ => Value::Null,
+        };
+        assert_eq!(operation.get("security").unwrap_or(&Value::Null), &wanted, "{method} {path}");
+    }
+    assert_eq!(document["security"], json!([{"bearer": []}]));
+    assert_eq!(document["components"]["securitySchemes"]["terminal"]["name"], "Signature");
 }

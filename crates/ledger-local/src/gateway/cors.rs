@@ -30,7 +30,7 @@ pub const CORS: Cors = Cors {
         "signature",
         "signature-input",
     ],
-    exposed_headers: &["idempotent-replayed", "location", "retry-after"],
+    exposed_headers: &["idempotent-replayed", "location", "request-id", "retry-after"],
     max_age_s: 600,
 };
 

@@ -1,8 +1,8 @@
 //! The problems that a client can meet, one constructor each: status, code, title and what to do.
 
-use super::Problem;
+use super::{Code, Problem};
 use crate::metrics::Metric;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, header};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::KeyError;
 use ledger_core::migration::Unadoptable;
@@ -18,7 +18,7 @@ const INTERNAL_DETAIL: &str =
 impl Problem {
     /// 400: the request cannot be understood or makes no sense.
     pub fn invalid(detail: impl Into<String>) -> Self {
-        Self::of(StatusCode::BAD_REQUEST, "invalid_request", "The request is not valid", detail)
+        Self::of(Code::InvalidRequest, detail)
     }
 
     /// 400: a field of the request is at fault. `why` must not repeat what was sent.
@@ -29,31 +29,24 @@ impl Problem {
     /// 400: a refusal by the rules of the ledger.
     #[must_use]
     pub fn refused(failure: Failure) -> Self {
-        let bad = StatusCode::BAD_REQUEST;
-        let (status, title, detail) = match failure {
-            Failure::Insufficient => (bad, "Not enough balance", "The account does not hold enough for this."),
-            Failure::CapExceeded => {
-                (bad, "The cap would be exceeded", "The recipient would hold more than is allowed.")
-            }
-            Failure::LimitExceeded => (bad, "A limit is exceeded", "This is more than a limit allows."),
-            Failure::OverRefund => (bad, "More than is left", "The refund is above what is left of the payment."),
-            Failure::WrongState => (bad, "Not in this state", "The state of the resource does not allow this."),
-            Failure::AccountFrozen => (bad, "The account is frozen", "Nothing can be taken from a frozen account."),
+        let detail = match failure {
+            Failure::Insufficient => "The account does not hold enough for this.",
+            Failure::CapExceeded => "The recipient would hold more than is allowed.",
+            Failure::LimitExceeded => "This is more than a limit allows.",
+            Failure::OverRefund => "The refund is above what is left of the payment.",
+            Failure::WrongState => "The state of the resource does not allow this.",
+            Failure::AccountFrozen => "Nothing can be taken from a frozen account.",
             Failure::AccountMissing => return Self::not_found(),
-            Failure::FourEyes => (
-                StatusCode::FORBIDDEN,
-                "Another person must decide",
-                "Whoever requested it cannot approve it: ask a colleague.",
-            ),
-            Failure::AlreadyExists => (StatusCode::CONFLICT, "It exists", "What was to be created exists already."),
+            Failure::FourEyes => "Whoever requested it cannot approve it: ask a colleague.",
+            Failure::AlreadyExists => "What was to be created exists already.",
             Failure::StalePlan => return Self::busy(),
         };
-        Self::of(status, failure.code(), title, detail)
+        Self::of(failure.into(), detail)
     }
 
     /// 400: the state does not allow it yet; `why` says what has to be done before.
     pub fn not_yet(why: impl std::fmt::Display) -> Self {
-        Self::of(StatusCode::BAD_REQUEST, Failure::WrongState.code(), "Not in this state", why.to_string())
+        Self::of(Code::WrongState, why.to_string())
     }
 
     /// 400: a customer's God Record holds what the ledger cannot keep. It is left as it is until a person corrects it.
@@ -61,9 +54,7 @@ impl Problem {
     #[must_use]
     pub fn legacy_record_unreadable() -> Self {
         Self::of(
-            StatusCode::BAD_REQUEST,
-            "legacy_record_unreadable",
-            "A legacy record cannot be read",
+            Code::LegacyRecordUnreadable,
             "Nothing was done: a customer's record of the legacy system holds a value that the ledger cannot keep. The \
              operator has to correct it first.",
         )
@@ -73,28 +64,15 @@ impl Problem {
     #[must_use]
     pub fn legacy_record_attribute(error: &Unadoptable) -> Self {
         let detail = format!("Correct the customer's legacy record first: `{}` {}.", error.attribute, error.why);
-        Self::of(StatusCode::BAD_REQUEST, "legacy_record_unreadable", "A legacy record cannot be read", detail)
-            .with("attribute", error.attribute.as_str())
+        Self::of(Code::LegacyRecordUnreadable, detail).with("attribute", error.attribute.as_str())
     }
 
     /// What a key error means: 400 `idempotency_key_missing` or `idempotency_key_invalid`.
     #[must_use]
     pub fn key(error: KeyError) -> Self {
-        let invalid = || {
-            Self::of(
-                StatusCode::BAD_REQUEST,
-                "idempotency_key_invalid",
-                "The idempotency key is not valid",
-                error.to_string(),
-            )
-        };
+        let invalid = || Self::of(Code::IdempotencyKeyInvalid, error.to_string());
         match error {
-            KeyError::Missing => Self::of(
-                StatusCode::BAD_REQUEST,
-                "idempotency_key_missing",
-                "An idempotency key is needed",
-                error.to_string(),
-            ),
+            KeyError::Missing => Self::of(Code::IdempotencyKeyMissing, error.to_string()),
             KeyError::FromTheFuture { now } => invalid().with("server_time", now.rfc3339()),
             KeyError::Malformed | KeyError::Several | KeyError::Differ | KeyError::NotThisTerminals => invalid(),
         }
@@ -103,46 +81,35 @@ impl Problem {
     /// 400: the payment provider refused, for good. `psp_code` is the provider's own.
     #[must_use]
     pub fn psp_refused(psp_code: &str) -> Self {
-        Self::of(
-            StatusCode::BAD_REQUEST,
-            "psp_refused",
-            "The payment provider refused",
-            "The payment provider refused this. Nothing was taken or paid out.",
-        )
-        .with("psp_code", psp_code)
+        Self::of(Code::PspRefused, "The payment provider refused this. Nothing was taken or paid out.")
+            .with("psp_code", psp_code)
     }
 
     /// 400: an event's signature is not right. It does not say which part.
     #[must_use]
     pub fn webhook_refused() -> Self {
-        Self::of(StatusCode::BAD_REQUEST, "signature_invalid", "The signature is not valid", "The event is refused.")
+        Self::of(Code::WebhookSignatureInvalid, "The event is refused.")
     }
 
     /// 401: no verified identity.
     #[must_use]
     pub fn unauthenticated() -> Self {
-        let mut problem = Self::of(
-            StatusCode::UNAUTHORIZED,
-            "unauthenticated",
-            "Who are you?",
-            "Send a valid token of this service in the Authorization header.",
-        );
+        let mut problem =
+            Self::of(Code::Unauthenticated, "Send a valid token of this service in the Authorization header.");
         problem.0.headers.push((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
         problem
     }
 
     /// 401: the signature is missing, malformed or wrong, or its terminal is not known or not active.
     pub fn signature_invalid(detail: impl Into<String>) -> Self {
-        Self::of(StatusCode::UNAUTHORIZED, "signature_invalid", "The signature is not valid", detail)
+        Self::of(Code::SignatureInvalid, detail)
     }
 
     /// 401: the signature was made too long ago, or in the future.
     #[must_use]
     pub fn signature_expired(now: Timestamp) -> Self {
         Self::of(
-            StatusCode::UNAUTHORIZED,
-            "signature_expired",
-            "The signature's time is off",
+            Code::SignatureExpired,
             "The signature was not made within 300 s of the server's time: set the terminal's clock and sign again.",
         )
         .with("server_time", now.rfc3339())
@@ -151,47 +118,32 @@ impl Problem {
     /// 403: the token is for another face.
     #[must_use]
     pub fn wrong_face() -> Self {
-        Self::of(
-            StatusCode::FORBIDDEN,
-            "wrong_face",
-            "Not with this token",
-            "This token is for another part of the service.",
-        )
+        Self::of(Code::WrongFace, "This token is for another part of the service.")
     }
 
     /// 403: the caller lacks a role.
     #[must_use]
     pub fn forbidden(role: &str) -> Self {
-        Self::of(StatusCode::FORBIDDEN, "forbidden", "Not allowed", format!("This needs the role `{role}`."))
+        Self::of(Code::Forbidden, format!("This needs the role `{role}`."))
     }
 
     /// 403: the token's tenant is not set up here.
     #[must_use]
     pub fn tenant_unknown() -> Self {
-        Self::of(
-            StatusCode::FORBIDDEN,
-            "tenant_unknown",
-            "Unknown tenant",
-            "The tenant of this token is not set up here.",
-        )
-        .counted_as(Metric::CrossTenantDenied)
+        Self::of(Code::TenantUnknown, "The tenant of this token is not set up here.")
+            .counted_as(Metric::CrossTenantDenied)
     }
 
     /// 404: there is none, or it is another's.
     #[must_use]
     pub fn not_found() -> Self {
-        Self::of(StatusCode::NOT_FOUND, "not_found", "Not found", "There is no such resource.")
+        Self::of(Code::NotFound, "There is no such resource.")
     }
 
     /// 405: the path has no such method.
     #[must_use]
     pub fn method_not_allowed() -> Self {
-        Self::of(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "method_not_allowed",
-            "Wrong method",
-            "The path does not have this method: see the Allow header.",
-        )
+        Self::of(Code::MethodNotAllowed, "The path does not have this method: see the Allow header.")
     }
 
     /// 409: what was to be created exists.
@@ -203,22 +155,15 @@ impl Problem {
     /// 409: a request with the same key is still running.
     #[must_use]
     pub fn key_in_use(after: Duration) -> Self {
-        Self::of(
-            StatusCode::CONFLICT,
-            "idempotency_key_in_use",
-            "The request is still running",
-            "An earlier request with this idempotency key has not ended: ask again.",
-        )
-        .retry_after(after)
+        Self::of(Code::IdempotencyKeyInUse, "An earlier request with this idempotency key has not ended: ask again.")
+            .retry_after(after)
     }
 
     /// 409: the operation was taken back before it came.
     #[must_use]
     pub fn operation_reversed() -> Self {
         Self::of(
-            StatusCode::CONFLICT,
-            "operation_reversed",
-            "The operation was reversed",
+            Code::OperationReversed,
             "The operation under this idempotency key was reversed and will never be executed.",
         )
     }
@@ -227,9 +172,7 @@ impl Problem {
     #[must_use]
     pub fn key_expired(original_request_at: Option<Timestamp>) -> Self {
         let problem = Self::of(
-            StatusCode::GONE,
-            "idempotency_key_expired",
-            "The idempotency key has expired",
+            Code::IdempotencyKeyExpired,
             "The answer under this idempotency key is no longer kept, and the request is not executed again.",
         );
         match original_request_at {
@@ -241,21 +184,14 @@ impl Problem {
     /// 413: the body is too large.
     #[must_use]
     pub fn body_too_large(bytes_max: usize) -> Self {
-        Self::of(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "body_too_large",
-            "The body is too large",
-            format!("A request's body has at most {bytes_max} bytes."),
-        )
+        Self::of(Code::BodyTooLarge, format!("A request's body has at most {bytes_max} bytes."))
     }
 
     /// 415: the body is not JSON.
     #[must_use]
     pub fn unsupported_media_type() -> Self {
         Self::of(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "unsupported_media_type",
-            "Send JSON",
+            Code::UnsupportedMediaType,
             "Send the body as `Content-Type: application/json`, in UTF-8 and without a content encoding.",
         )
     }
@@ -264,9 +200,7 @@ impl Problem {
     #[must_use]
     pub fn key_reused() -> Self {
         Self::of(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "idempotency_key_fingerprint_mismatch",
-            "The idempotency key belongs to another request",
+            Code::IdempotencyKeyFingerprintMismatch,
             "This idempotency key was used for a different request. Send the original request, or use another key.",
         )
     }
@@ -278,9 +212,7 @@ impl Problem {
     #[must_use]
     pub fn rate_limited(after: Duration) -> Self {
         Self::of(
-            StatusCode::TOO_MANY_REQUESTS,
-            "rate_limited",
-            "Too many requests",
+            Code::RateLimited,
             "Your organisation has made as many requests as it may for the moment. Nothing was done. Repeat the \
              request with the same idempotency key when the time in Retry-After is over.",
         )
@@ -293,7 +225,7 @@ impl Problem {
     /// 500, always the same body: detail goes to the log.
     #[must_use]
     pub fn internal() -> Self {
-        Self::of(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", INTERNAL_DETAIL)
+        Self::of(Code::Internal, INTERNAL_DETAIL)
     }
 
     /// 500: the store refused a call as such. Where its access rules did, that is counted: the function
@@ -306,22 +238,15 @@ impl Problem {
     /// 503: nothing was done, for there was too much to do at once.
     #[must_use]
     pub fn busy() -> Self {
-        Self::of(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "busy",
-            "Busy",
-            "Nothing was done. Repeat the request with the same idempotency key.",
-        )
-        .retry_after(Duration::from_secs(1))
+        Self::of(Code::Busy, "Nothing was done. Repeat the request with the same idempotency key.")
+            .retry_after(Duration::from_secs(1))
     }
 
     /// 503: the store does not answer. Nothing was done.
     #[must_use]
     pub fn unavailable() -> Self {
         Self::of(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "unavailable",
-            "Not available",
+            Code::Unavailable,
             "The ledger's store does not answer. Nothing was done. Repeat the request with the same idempotency key.",
         )
         .retry_after(Duration::from_secs(2))
@@ -331,9 +256,7 @@ impl Problem {
     #[must_use]
     pub fn event_kept() -> Self {
         Self::of(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "event_kept",
-            "Kept for a person",
+            Code::EventKept,
             "The event does not agree with our records. It has been kept; deliver it again later.",
         )
         .retry_after(Duration::from_secs(3600))
@@ -343,9 +266,7 @@ impl Problem {
     #[must_use]
     pub fn outcome_unknown() -> Self {
         Self::of(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "outcome_unknown",
-            "The outcome is not known yet",
+            Code::OutcomeUnknown,
             "It may or may not have happened. Repeat the request with the same idempotency key to find out.",
         )
         .retry_after(Duration::from_secs(2))

@@ -2,6 +2,7 @@
 
 use super::{AmountText, PatchField};
 use crate::problem::Problem;
+use crate::views::words;
 use ledger_core::forms::Patch;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::IdError;
@@ -26,10 +27,11 @@ pub struct Empty {}
 /// A change of a profile. `null` clears a field, an absent field keeps it; a name cannot be cleared.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"name": "Hanako Aoba", "phone": null}))]
 pub struct ProfileBody {
     /// The name.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String, required = false)]
     pub name: PatchField<String>,
     /// The e-mail address.
     #[serde(default)]
@@ -144,8 +146,10 @@ pub fn word<T>(field: &str, text: &str, parse: impl FnOnce(&str) -> Option<T>, w
 /// A change of status.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"status": "frozen", "reason": "the card was lost"}))]
 pub struct StatusBody {
     /// `frozen` or `active`.
+    #[schema(value_type = words::AccountStatus)]
     pub status: String,
     /// Why; at most 140 characters.
     pub reason: Option<String>,

@@ -1,5 +1,6 @@
 //! Customers, merchants, cards and terminals as the faces show them.
 
+use super::words;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::keys::attr;
 use ledger_core::ops::MerchantTerms;
@@ -23,6 +24,7 @@ pub struct CustomerView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<String>,
     /// `active` or `frozen`.
+    #[schema(value_type = words::AccountStatus)]
     pub status: String,
     /// When the wallet was opened.
     pub created_at: String,
@@ -62,6 +64,7 @@ pub struct CardChangeView {
     pub card_id: String,
     /// `active` or `frozen`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<words::AccountStatus>)]
     pub status: Option<&'static str>,
     /// When.
     pub updated_at: String,
@@ -75,6 +78,7 @@ pub struct MerchantView {
     /// The shown name.
     pub name: String,
     /// `active` or `suspended`.
+    #[schema(value_type = words::MerchantStatus)]
     pub status: String,
     /// Over how many index partitions its payments are spread.
     pub shards: u32,

@@ -1,5 +1,6 @@
 //! Histories, pages of lists, and what became of a key.
 
+use super::words;
 use ledger_core::ops::journal::HistoryLine;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ pub struct HistoryView {
     /// Where the payment stood after it, if money is or was held for it: `authorized`, `captured`,
     /// `canceled` or `expired`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<words::PaymentStatus>)]
     pub payment_status: Option<String>,
     /// The top-up concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +52,7 @@ pub struct Page<T> {
 pub struct OperationView {
     /// `done`, `in_flight`, `parked` (a person has to look at it), `reversed`, `expired`, or
     /// `not_known_yet`: the original may still arrive.
-    #[schema(example = "done")]
+    #[schema(value_type = words::KeyState)]
     pub state: &'static str,
     /// The key that was looked up.
     pub key: String,

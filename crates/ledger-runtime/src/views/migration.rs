@@ -1,5 +1,6 @@
 //! A tenant's way to split records, as the operator sees it.
 
+use super::words;
 use ledger_core::migration::{Evidence, Migration, Pass, PassTally, Phase, Refused, evidence};
 use ledger_core::time::Timestamp;
 use serde::Serialize;
@@ -11,9 +12,11 @@ use utoipa::ToSchema;
 pub struct MigrationView {
     /// `split` (customers are kept in split records), `migrating` or `contracting` (the legacy records are being
     /// emptied).
+    #[schema(value_type = words::MigrationStatus)]
     pub status: &'static str,
     /// What the tenant came with: `god_record` or `half_way`; absent if `split`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<words::LegacyModel>)]
     pub model: Option<&'static str>,
     /// The phase.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,8 +43,10 @@ pub struct MigrationView {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct StageView {
     /// `profile`, `history`, `metrics`, `points`, `jcredit`, `regional` or `money`.
+    #[schema(value_type = words::MigrationConcern)]
     pub concern: &'static str,
     /// Its stage.
+    #[schema(value_type = words::MigrationStage)]
     pub stage: &'static str,
 }
 
@@ -51,8 +56,10 @@ pub struct StepView {
     /// To which phase.
     pub phase: u8,
     /// Which concern moves.
+    #[schema(value_type = words::MigrationConcern)]
     pub concern: &'static str,
     /// To which stage.
+    #[schema(value_type = words::MigrationStage)]
     pub stage: &'static str,
     /// Whether the phase may be entered.
     pub allowed: bool,
@@ -65,8 +72,10 @@ pub struct StepView {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PassView {
     /// `backfill`, `verify` or `contract`.
+    #[schema(value_type = words::PassKindWord)]
     pub kind: &'static str,
     /// `requested`, `running`, `done` or `superseded` (the phase was changed before it was over).
+    #[schema(value_type = words::PassStatus)]
     pub status: &'static str,
     /// In which phase it was asked for.
     pub phase: u8,

@@ -1,6 +1,7 @@
 //! Payments and refunds as the faces show them.
 
 use super::parts;
+use super::words;
 use ledger_core::money::{Amount, Asset};
 use ledger_core::ops::refund::RefundReceipt;
 use ledger_core::ops::{PaymentReceipt, PaymentRecord};
@@ -16,6 +17,7 @@ pub struct PaymentView {
     /// Its journal entry.
     pub transaction_id: String,
     /// Where it stands: `captured`, or `authorized` if the money is only held.
+    #[schema(value_type = words::NewPaymentStatus)]
     pub status: &'static str,
     /// Who was paid.
     pub merchant_id: String,
@@ -54,6 +56,7 @@ pub struct PaymentDetail {
     /// Its journal entry: that of the capture, or of the authorization while nothing is captured.
     pub transaction_id: String,
     /// `authorized`, `captured`, `partially_refunded`, `refunded`, `canceled`, `expired` or `reversed`.
+    #[schema(value_type = words::PaymentStatus)]
     pub status: String,
     /// Who was paid.
     pub merchant_id: String,
@@ -91,6 +94,7 @@ pub struct RefundView {
     /// Its journal entry.
     pub transaction_id: String,
     /// `refunded`.
+    #[schema(value_type = words::RefundedStatus)]
     pub status: &'static str,
     /// The asset of the total.
     pub asset: String,
@@ -107,6 +111,7 @@ pub struct RefundView {
     /// CO2 taken off the estimate, in kg.
     pub co2_kg: String,
     /// Where the payment stands after it.
+    #[schema(value_type = words::PaymentStatus)]
     pub payment_status: String,
     /// When.
     pub created_at: String,

@@ -1,5 +1,6 @@
 //! Reconciliations as the operator sees them.
 
+use super::words;
 use ledger_core::reconcile::run::{FoundBreak, Run};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ pub struct RunView {
     pub run_id: String,
     /// `requested`, `running`, `clean`, `breaks`, `unsettled` (no break, but something that did not hold still)
     /// or `failed`.
+    #[schema(value_type = words::RunStatus)]
     pub status: String,
     /// Who asked for it; absent for a night's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +34,9 @@ pub struct RunView {
     pub suspects: i64,
     /// How much of it could not be looked at in one moment.
     pub unsettled: i64,
-    /// Whether the payment provider was asked: `listed`, `none` (it is not set up) or `unknown`.
+    /// Whether the payment provider was asked: `listed`, `none` (it is not set up) or `unknown`; empty
+    /// before that.
+    #[schema(value_type = words::ProviderAsked)]
     pub provider: String,
     /// Breaks by kind.
     pub breaks: BTreeMap<String, i64>,

@@ -1,5 +1,6 @@
 //! Settlements as the merchant and the operator see them.
 
+use super::words;
 use ledger_core::money::{Amount, Balance};
 use ledger_core::ops::settlement::{AssetTotals, Settlement};
 use serde::Serialize;
@@ -16,9 +17,11 @@ pub struct SettlementView {
     /// `collecting`, `held`, `verified`, `released`, `charged`, `paying`, `paid`, `carried` (nothing was to be
     /// paid: the rest goes into the next one), `undone` (it turned back: the next one takes its records) or
     /// `returned` (it was paid, and the money came back: the next one pays it).
+    #[schema(value_type = words::SettlementStatus)]
     pub status: String,
     /// Why it turns back, if it does: `kyc_refused`, `kyc_unanswered`, `payout_refused` or `step_failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<words::TurnedBack>)]
     pub turned_back: Option<&'static str>,
     /// Since when it waits for a person, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,7 @@
 //! Top-ups and their refunds. The answers that stand under a key are made of what was minted at the
 //! claim and of the provider's object, so that they are the same whoever stores them.
 
+use super::words;
 use crate::execute::created;
 use crate::psp::PspObject;
 use ledger_core::idempotency::Answer;
@@ -8,18 +9,24 @@ use ledger_core::ops::topup::{RefundState, TopupRecord, TopupRefund, TopupState}
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// The path of a customer's top-up: an answer that a worker stores names it too.
+pub const TOPUP_OF_CUSTOMER: &str = "/v1/me/topups/{id}";
+/// The path of a top-up for the operator.
+pub const TOPUP_OF_OPERATOR: &str = "/v1/admin/topups/{id}";
+
 /// A top-up that the customer can pay.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct TopupCreatedView {
     /// The top-up.
     pub topup_id: String,
     /// `pending`: it is credited once it has been paid.
-    #[schema(example = "pending")]
+    #[schema(value_type = words::NewTopupStatus)]
     pub status: &'static str,
     /// How much.
     #[schema(example = "10000")]
     pub amount: String,
     /// `ECOPAY`.
+    #[schema(value_type = words::EcopayOnly)]
     pub asset: String,
     /// The points that will come with it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,10 +47,12 @@ pub struct TopupView {
     /// The top-up.
     pub topup_id: String,
     /// `pending`, `succeeded`, `canceled` or `refused`.
+    #[schema(value_type = words::TopupStatus)]
     pub status: &'static str,
     /// How much.
     pub amount: String,
     /// `ECOPAY`.
+    #[schema(value_type = words::EcopayOnly)]
     pub asset: String,
     /// The points that come with it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,6 +77,7 @@ pub struct TopupRefundView {
     /// The top-up.
     pub topup_id: String,
     /// `pending`, `succeeded` or `failed`.
+    #[schema(value_type = words::TopupRefundStatus)]
     pub status: &'static str,
     /// What leaves the wallet.
     pub amount: String,
@@ -143,12 +153,12 @@ pub(crate) fn answer(topup: &TopupRecord, refund: Option<&TopupRefund>, object: 
                 created_at: topup.created_at.to_string(),
                 expires_at: topup.expires_at.to_string(),
             };
-            Some(created(format!("/v1/me/topups/{}", topup.id), &view))
+            Some(created(TOPUP_OF_CUSTOMER.replace("{id}", &topup.id.to_string()), &view))
         }
         (Some(refund), PspObject::Refund(_)) => {
             // Where the refund stands is not told: it could be asked before and after it was paid out.
             let view = TopupRefundView { status: "pending", ..TopupRefundView::from(refund) };
-            Some(created(format!("/v1/admin/topups/{}", topup.id), &view))
+            Some(created(TOPUP_OF_OPERATOR.replace("{id}", &topup.id.to_string()), &view))
         }
         (None, PspObject::Refund(_) | PspObject::Payout(_))
         | (Some(_), PspObject::Intent(_) | PspObject::Payout(_)) => None,

@@ -1,0 +1,136 @@
+//! What operations share: headers, problem documents, responses, and how callers identify themselves.
+
+use ledger_runtime::endpoint::{GATEWAY_MESSAGE, Group, problem_schema};
+use ledger_runtime::problem::Code;
+use serde_json::{Map, Value, json};
+
+/// Adds members to an object.
+pub(super) fn merge(to: &mut Value, members: Map<String, Value>) {
+    if let Some(to) = to.as_object_mut() {
+        to.extend(members);
+    }
+}
+
+pub(super) fn headers() -> Value {
+    let seconds = json!({"type": "integer", "minimum": 0, "examples": [1]});
+    json!({
+        "RequestId": {
+            "description": "The id under which the request is logged: name it when something has to be looked up.",
+            "required": true,
+            "schema": {"type": "string", "minLength": 1, "examples": ["JKJaXmPLvHcESHA="]},
+        },
+        "RetryAfter": {
+            "description": "Whole seconds until the request may be repeated, with the same key if it has one.",
+            "required": true,
+            "schema": seconds,
+        },
+        "RetryAfterIfSoon": {
+            "description": "Whole seconds until the request may be repeated, where a repetition can succeed.",
+            "schema": seconds,
+        },
+        "IdempotentReplayed": {
+            "description": "`true` for the stored answer of an earlier request with the same key; absent otherwise.",
+            "schema": {"type": "string", "enum": ["true"]},
+        },
+        "Location": {
+            "description": "The path of what was created, or where the work can be watched.",
+            "required": true,
+            "schema": {"type": "string", "format": "uri-reference"},
+        },
+        "WwwAuthenticate": {
+            "description": "How to authenticate: `Bearer`.",
+            "required": true,
+            "schema": {"type": "string", "examples": ["Bearer"]},
+        },
+    })
+}
+
+pub(super) fn security_schemes() -> Value {
+    json!({
+        "bearer": {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "JWT",
+            "description": "A token of the tenant's customers, merchants' staff or the operator's staff.",
+        },
+        "terminal": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "Signature",
+            "description": "An HTTP message signature (RFC 9421, ECDSA P-256) of the terminal's enrolled key, with \
+                the headers `Signature-Input` and, for a body, `Content-Digest` (RFC 9530). It covers the method, \
+                the target URI, the body's digest and the `Idempotency-Key`, and is good for 300 seconds. \
+                `docs/terminals.md` shows it step by step.",
+        },
+        "stripe": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "Stripe-Signature",
+            "description": "Stripe's signature of the raw body, `t=..,v1=..`, by the secret of the webhook endpoint.",
+        },
+    })
+}
+
+/// Each group of refusals as a response.
+pub(super) fn responses() -> Map<String, Value> {
+    let response = |group: &Group| serde_json::to_value(group.response()).unwrap_or_default();
+    Group::ALL.iter().map(|group| (group.name().to_owned(), response(group))).collect()
+}
+
+/// The problem document, what API Gateway says, and each group's problem document.
+pub(super) fn schemas() -> Map<String, Value> {
+    let narrowed = |group: &Group| serde_json::to_value(problem_schema(group.codes())).unwrap_or_default();
+    let mut schemas: Map<_, _> = Group::ALL.iter().map(|group| (group.schema_name(), narrowed(group))).collect();
+    schemas.insert("Problem".to_owned(), problem());
+    schemas.insert("ProblemCode".to_owned(), codes());
+    let message = json!({
+        "type": "object",
+        "description": "What API Gateway answers by itself: no function has seen the request.",
+        "required": ["message"],
+        "properties": {"message": {"type": "string", "examples": ["Unauthorized"]}},
+    });
+    schemas.insert(GATEWAY_MESSAGE.to_owned(), message);
+    schemas
+}
+
+fn codes() -> Value {
+    let mut names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    json!({
+        "type": "string",
+        "description": "What is wrong, for programs. Each operation states which of these it answers with.",
+        "enum": names,
+    })
+}
+
+fn problem() -> Value {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    let time = |description: &str| json!({"type": "string", "format": "date-time", "description": description});
+    json!({
+        "type": "object",
+        "description": "A problem document (RFC 9457).",
+        "required": ["type", "title", "status", "detail", "code"],
+        "properties": {
+            "type": {"type": "string", "format": "uri", "description": "The code as a URI."},
+            "title": text("What the code means."),
+            "status": {"type": "integer", "minimum": 400, "maximum": 599, "description": "The HTTP status."},
+            "detail": text("What is wrong with this request, and what to do. For people: it may change."),
+            "code": {"$ref": "#/components/schemas/ProblemCode"},
+            "field": text("`invalid_request`: the field or parameter that is wrong."),
+            "retry_after_ms": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "When to repeat the request, in milliseconds from now.",
+            },
+            "server_time": time("`idempotency_key_invalid`, `signature_expired`: the server's time."),
+            "original_request_at": time("`idempotency_key_expired`: when the key was first used, if that is known."),
+            "balance_short": text("`insufficient_balance`: how much is missing, where it is known."),
+            "asset": text("`insufficient_balance`: of which asset."),
+            "payment_status": text("`wrong_state`: the state of the payment."),
+            "expired_at": time("`wrong_state`: when what was authorized ran out."),
+            "attribute": text("`legacy_record_unreadable`: the attribute, for the operator's staff."),
+            "psp_code": text("`psp_refused`: the payment provider's own code."),
+        },
+    })
+}

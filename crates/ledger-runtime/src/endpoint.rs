@@ -1,0 +1,383 @@
+//! One declaration of an endpoint. From it follow the route, what an idempotency key is bound to, the operation
+//! of the metrics, and the operation of the OpenAPI document with every answer.
+
+mod answers;
+mod document;
+mod parameter;
+mod permission;
+mod shape;
+
+pub use answers::{GATEWAY_MESSAGE, Group, problem_schema};
+pub use parameter::{Kind, Parameter};
+pub use permission::Permission;
+pub use shape::Shape;
+
+use crate::app::App;
+use crate::identity::Caller;
+use crate::problem::{Code, Problem};
+use crate::request::RequestKey;
+use axum::handler::Handler;
+use axum::routing::MethodRouter;
+use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields};
+use ledger_core::operation::Operation;
+use std::fmt::Display;
+use utoipa::ToSchema;
+use utoipa::openapi::HttpMethod;
+use utoipa::openapi::path::Paths;
+use utoipa_axum::PathItemExt;
+use utoipa_axum::router::UtoipaMethodRouter;
+
+/// How many parameters, and how many conditions, an endpoint has at most: a constant cannot grow.
+const DECLARED_MAX: usize = 6;
+
+/// The value of a variable segment of a path.
+pub type Segment<'s> = &'s (dyn Display + Sync);
+
+/// An endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoint {
+    method: Method,
+    path: &'static str,
+    summary: &'static str,
+    description: &'static str,
+    permission: Option<Permission>,
+    parameters: [Option<Parameter>; DECLARED_MAX],
+    body: Option<Shape>,
+    successes: [Option<Success>; 2],
+    problems: &'static [Code],
+    conditions: [Option<(Code, &'static str)>; DECLARED_MAX],
+    waits: Option<Code>,
+    is_open: bool,
+}
+
+/// An endpoint whose requests carry an idempotency key.
+#[derive(Clone, Copy, Debug)]
+pub struct Keyed {
+    endpoint: Endpoint,
+    operation: Operation,
+}
+
+/// An answer of 2xx.
+#[derive(Clone, Copy, Debug)]
+struct Success {
+    status: u16,
+    description: &'static str,
+    shape: Shape,
+    has_location: bool,
+}
+
+/// A method of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    Get,
+    Post,
+    Put,
+    Patch,
+}
+
+/// The API that an endpoint belongs to, by its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Face {
+    Customer,
+    Merchant,
+    Admin,
+    Terminal,
+    Stripe,
+}
+
+impl Endpoint {
+    /// A `GET` of a path.
+    #[must_use]
+    pub const fn get(path: &'static str) -> Self {
+        Self::new(Method::Get, path)
+    }
+
+    /// A `POST` to a path.
+    #[must_use]
+    pub const fn post(path: &'static str) -> Self {
+        Self::new(Method::Post, path)
+    }
+
+    /// A `PUT` to a path.
+    #[must_use]
+    pub const fn put(path: &'static str) -> Self {
+        Self::new(Method::Put, path)
+    }
+
+    /// A `PATCH` of a path.
+    #[must_use]
+    pub const fn patch(path: &'static str) -> Self {
+        Self::new(Method::Patch, path)
+    }
+
+    const fn new(method: Method, path: &'static str) -> Self {
+        Self {
+            method,
+            path,
+            summary: "",
+            description: "",
+            permission: None,
+            parameters: [None; DECLARED_MAX],
+            body: None,
+            successes: [None; 2],
+            problems: &[],
+            conditions: [None; DECLARED_MAX],
+            waits: None,
+            is_open: false,
+        }
+    }
+
+    /// Sets the sentence that says what it does.
+    #[must_use]
+    pub const fn summary(mut self, summary: &'static str) -> Self {
+        self.summary = summary;
+        self
+    }
+
+    /// Sets what the document says beyond the summary.
+    #[must_use]
+    pub const fn about(mut self, description: &'static str) -> Self {
+        self.description = description;
+        self
+    }
+
+    /// Sets the permission that its caller needs.
+    #[must_use]
+    pub const fn permission(mut self, permission: Permission) -> Self {
+        self.permission = Some(permission);
+        self
+    }
+
+    /// Takes callers without a token or a signature of a terminal.
+    #[must_use]
+    pub const fn open(mut self) -> Self {
+        self.is_open = true;
+        self
+    }
+
+    /// Has a variable segment in its path that is an id.
+    #[must_use]
+    pub const fn id(self, name: &'static str, description: &'static str) -> Self {
+        self.parameter(Parameter::in_path(name, description, Kind::Id))
+    }
+
+    /// Has a parameter.
+    #[must_use]
+    pub const fn parameter(mut self, parameter: Parameter) -> Self {
+        self.parameters = with_one_more(self.parameters, parameter);
+        self
+    }
+
+    /// Answers 200 with a page of items.
+    #[must_use]
+    pub const fn pages_of<T: ToSchema>(self) -> Self {
+        let shape = Shape::page_of::<T>();
+        self.paged().success(Success { status: 200, description: "A page", shape, has_location: false })
+    }
+
+    /// Takes `limit` and `cursor`.
+    #[must_use]
+    pub const fn paged(self) -> Self {
+        self.parameter(Parameter::LIMIT).parameter(Parameter::CURSOR)
+    }
+
+    /// Takes a body of JSON.
+    #[must_use]
+    pub const fn body<T: ToSchema>(mut self) -> Self {
+        self.body = Some(Shape::of::<T>());
+        self
+    }
+
+    /// Takes a body of JSON that is verified by its bytes.
+    #[must_use]
+    pub const fn raw_body(mut self, description: &'static str) -> Self {
+        self.body = Some(Shape::text(description));
+        self
+    }
+
+    /// Answers 200 with a body.
+    #[must_use]
+    pub const fn ok<T: ToSchema>(self, description: &'static str) -> Self {
+        self.success(Success { status: 200, description, shape: Shape::of::<T>(), has_location: false })
+    }
+
+    /// Answers 201 with a body and the path of what was created.
+    #[must_use]
+    pub const fn created<T: ToSchema>(self, description: &'static str) -> Self {
+        self.success(Success { status: 201, description, shape: Shape::of::<T>(), has_location: true })
+    }
+
+    /// Answers 201 with a body.
+    #[must_use]
+    pub const fn created_without_path<T: ToSchema>(self, description: &'static str) -> Self {
+        self.success(Success { status: 201, description, shape: Shape::of::<T>(), has_location: false })
+    }
+
+    /// Answers 202 with a body and the path where the work can be watched.
+    #[must_use]
+    pub const fn accepted<T: ToSchema>(self, description: &'static str) -> Self {
+        self.success(Success { status: 202, description, shape: Shape::of::<T>(), has_location: true })
+    }
+
+    const fn success(mut self, success: Success) -> Self {
+        self.successes = with_one_more(self.successes, success);
+        self
+    }
+
+    /// Names the codes that it may refuse with, beside those that follow from its kind.
+    #[must_use]
+    pub const fn problems(mut self, codes: &'static [Code]) -> Self {
+        self.problems = codes;
+        self
+    }
+
+    /// Names a code that it may refuse with, and the condition.
+    #[must_use]
+    pub const fn when(mut self, code: Code, condition: &'static str) -> Self {
+        self.conditions = with_one_more(self.conditions, (code, condition));
+        self
+    }
+
+    /// Names a code whose answers may carry `Retry-After`, beside those that always do.
+    #[must_use]
+    pub const fn waits_with(mut self, code: Code) -> Self {
+        self.waits = Some(code);
+        self
+    }
+
+    /// Its requests carry an idempotency key, which is scoped to an operation.
+    #[must_use]
+    pub const fn keyed(self, operation: Operation) -> Keyed {
+        Keyed { endpoint: self, operation }
+    }
+
+    /// Its path with these values of its variable segments.
+    #[must_use]
+    pub fn path(&self, segments: &[Segment<'_>]) -> String {
+        filled(self.path, segments)
+    }
+
+    /// The route that a handler answers, with the operation of the document.
+    pub fn on<H: Handler<T, App>, T: 'static>(&self, handler: H) -> UtoipaMethodRouter<App> {
+        self.route(handler, None)
+    }
+
+    fn route<H: Handler<T, App>, T: 'static>(
+        &self,
+        handler: H,
+        operation: Option<Operation>,
+    ) -> UtoipaMethodRouter<App> {
+        let router = MethodRouter::new().on(self.method.documented().to_method_filter(), handler);
+        let mut paths = Paths::new();
+        paths.add_path_operation(self.path, vec![self.method.documented()], self.document(operation));
+        (self.schemas(), paths, router)
+    }
+
+    fn face(&self) -> Face {
+        match self.path.split('/').nth(2) {
+            Some("me") => Face::Customer,
+            Some("merchant") => Face::Merchant,
+            Some("terminal") => Face::Terminal,
+            Some("webhooks") => Face::Stripe,
+            Some(_) | None => Face::Admin,
+        }
+    }
+}
+
+impl Keyed {
+    /// The operation that its keys are scoped to.
+    #[must_use]
+    pub const fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    /// Its path with these values of its variable segments.
+    #[must_use]
+    pub fn path(&self, segments: &[Segment<'_>]) -> String {
+        self.endpoint.path(segments)
+    }
+
+    /// The route that a handler answers, with the operation of the document.
+    pub fn on<H: Handler<T, App>, T: 'static>(&self, handler: H) -> UtoipaMethodRouter<App> {
+        self.endpoint.route(handler, Some(self.operation))
+    }
+
+    /// A caller's claim on the key of a request, and whether it may be executed: see [`App::claim`]. The key is bound
+    /// to the method, the path with these values of its variable segments, and the fields.
+    ///
+    /// # Errors
+    /// As [`App::claim`].
+    pub fn claim<'a, C: Caller>(
+        &self,
+        app: &'a App,
+        caller: &'a C,
+        key: RequestKey,
+        segments: &[Segment<'_>],
+        fields: Fields,
+    ) -> impl Future<Output = Result<(Claim, Admission), Problem>> + use<'a, C> {
+        app.claim(caller, self.operation, key, self.request(segments, fields))
+    }
+
+    /// What a key is bound to.
+    #[must_use]
+    pub fn request(&self, segments: &[Segment<'_>], fields: Fields) -> CanonicalRequest {
+        CanonicalRequest { method: self.endpoint.method.name(), path: self.path(segments), fields }
+    }
+}
+
+impl Method {
+    /// As it is sent.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+        }
+    }
+
+    /// As the document has it.
+    const fn documented(self) -> HttpMethod {
+        match self {
+            Self::Get => HttpMethod::Get,
+            Self::Post => HttpMethod::Post,
+            Self::Put => HttpMethod::Put,
+            Self::Patch => HttpMethod::Patch,
+        }
+    }
+}
+
+/// A path with these values of its variable segments.
+fn filled(path: &str, segments: &[Segment<'_>]) -> String {
+    let mut segments = segments.iter();
+    let filled = path.split('/').map(|segment| match segment.strip_prefix('{') {
+        Some(_) => segments.next().map_or_else(|| segment.to_owned(), ToString::to_string),
+        None => segment.to_owned(),
+    });
+    let filled = filled.collect::<Vec<_>>().join("/");
+    debug_assert!(segments.next().is_none() && !filled.contains('{'), "{path} has other variable segments");
+    filled
+}
+
+/// The slots with one more of them taken.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::panic,
+    reason = "declarations are constants: too many do not compile"
+)]
+const fn with_one_more<T: Copy, const N: usize>(slots: [Option<T>; N], one: T) -> [Option<T>; N] {
+    let mut slots = slots;
+    let mut at = 0;
+    while at < N {
+        if slots[at].is_none() {
+            slots[at] = Some(one);
+            return slots;
+        }
+        at += 1;
+    }
+    panic!("too much is declared of one endpoint");
+}
+
+#[cfg(test)]
+mod tests;

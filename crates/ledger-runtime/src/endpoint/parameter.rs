@@ -1,0 +1,112 @@
+//! The parameters of an endpoint: variable segments of its path, and of its query.
+
+use utoipa::openapi::path::{Parameter as Documented, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::{RefOr, Required};
+
+/// A terminal's idempotency key: `<terminal id>-<epoch>-<sequence>`.
+pub(super) const TERMINAL_KEY_PATTERN: &str =
+    "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-(0|[1-9][0-9]*)-(0|[1-9][0-9]*)$";
+/// An idempotency key: visible ASCII.
+pub(super) const KEY_PATTERN: &str = "^[!-~]{1,255}$";
+
+/// A parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    name: &'static str,
+    description: &'static str,
+    kind: Kind,
+    place: Place,
+}
+
+/// What a parameter's value looks like.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// An id of this API: a UUID.
+    Id,
+    /// One of a few words.
+    Word(&'static [&'static str]),
+    /// Any text, with an example.
+    Text(&'static str),
+    /// A text of this form, with an example.
+    Form(&'static str, &'static str),
+    /// A day.
+    Day,
+    /// A whole number within bounds, and what it is if absent.
+    Number(u32, u32, u32),
+    /// A terminal's idempotency key.
+    TerminalKey,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Path,
+    Query { required: bool },
+}
+
+impl Parameter {
+    /// How many items a page has.
+    pub(super) const LIMIT: Self = Self::in_query("limit", "How many items.", Kind::Number(1, 100, 20));
+    /// Where a page begins.
+    pub(super) const CURSOR: Self =
+        Self::in_query("cursor", "The `next_cursor` of the page before.", Kind::Text("MDE5YWE3ZmUtM2MwMC03MDAw"));
+
+    /// A variable segment of the path.
+    #[must_use]
+    pub const fn in_path(name: &'static str, description: &'static str, kind: Kind) -> Self {
+        Self { name, description, kind, place: Place::Path }
+    }
+
+    /// A parameter of the query that may be absent.
+    #[must_use]
+    pub const fn in_query(name: &'static str, description: &'static str, kind: Kind) -> Self {
+        Self { name, description, kind, place: Place::Query { required: false } }
+    }
+
+    /// A parameter of the query that must be there.
+    #[must_use]
+    pub const fn required_in_query(name: &'static str, description: &'static str, kind: Kind) -> Self {
+        Self { name, description, kind, place: Place::Query { required: true } }
+    }
+
+    pub(super) fn is_in_query(&self) -> bool {
+        self.place != Place::Path
+    }
+
+    pub(super) fn document(&self) -> Documented {
+        let (place, required) = match self.place {
+            Place::Path => (ParameterIn::Path, Required::True),
+            Place::Query { required } => (ParameterIn::Query, if required { Required::True } else { Required::False }),
+        };
+        ParameterBuilder::new()
+            .name(self.name)
+            .parameter_in(place)
+            .required(required)
+            .description(Some(self.description))
+            .schema(Some(self.kind.schema()))
+            .build()
+    }
+}
+
+impl Kind {
+    fn schema(self) -> RefOr<Schema> {
+        let text = ObjectBuilder::new().schema_type(Type::String);
+        let format = |name: &str| Some(SchemaFormat::Custom(name.to_owned()));
+        let schema = match self {
+            Self::Id => text.format(format("uuid")).examples(["019aa7fe-3c00-7000-8000-000000000001"]),
+            Self::Word(words) => text.enum_values(Some(words.iter().copied())),
+            Self::Text(example) => text.min_length(Some(1)).examples([example]),
+            Self::Form(pattern, example) => text.pattern(Some(pattern)).examples([example]),
+            Self::Day => text.format(format("date")).examples(["2026-11-21"]),
+            Self::Number(least, most, absent) => ObjectBuilder::new()
+                .schema_type(Type::Integer)
+                .minimum(Some(least))
+                .maximum(Some(most))
+                .default(Some(absent.into())),
+            Self::TerminalKey => {
+                text.pattern(Some(TERMINAL_KEY_PATTERN)).examples(["019aa7fe-3c00-7000-8000-000000000001-1-1"])
+            }
+        };
+        RefOr::T(Schema::Object(schema.build()))
+    }
+}

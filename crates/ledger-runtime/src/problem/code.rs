@@ -1,0 +1,134 @@
+//! The closed list of problem codes: each has one name, one status and one title.
+
+use http::StatusCode;
+use ledger_core::failure::Failure;
+
+const TYPE_BASE: &str = "https://ecopay.example/problems/";
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $status:ident $name:literal, $title:literal;)*) => {
+        /// What is wrong, for programs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code { $($(#[$doc])* $variant,)* }
+
+        impl Code {
+            /// Every code, by status and then by name.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The stable name: the `code` of a problem document.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The HTTP status that it is answered with.
+            #[must_use]
+            pub const fn status(self) -> StatusCode {
+                match self { $(Self::$variant => StatusCode::$status,)* }
+            }
+
+            /// The `title` of a problem document.
+            #[must_use]
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$variant => $title,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Nothing can be taken from a frozen account.
+    AccountFrozen = BAD_REQUEST "account_frozen", "The account is frozen";
+    /// The recipient would hold more than is allowed.
+    CapExceeded = BAD_REQUEST "cap_exceeded", "The cap would be exceeded";
+    /// The idempotency key is malformed, not this caller's, or from the future.
+    IdempotencyKeyInvalid = BAD_REQUEST "idempotency_key_invalid", "The idempotency key is not valid";
+    /// The tenant demands idempotency keys.
+    IdempotencyKeyMissing = BAD_REQUEST "idempotency_key_missing", "An idempotency key is needed";
+    /// The account does not hold enough.
+    InsufficientBalance = BAD_REQUEST "insufficient_balance", "Not enough balance";
+    /// The request cannot be understood or makes no sense.
+    InvalidRequest = BAD_REQUEST "invalid_request", "The request is not valid";
+    /// A record of the legacy system holds a value that the ledger cannot keep.
+    LegacyRecordUnreadable = BAD_REQUEST "legacy_record_unreadable", "A legacy record cannot be read";
+    /// More than a limit allows.
+    LimitExceeded = BAD_REQUEST "limit_exceeded", "A limit is exceeded";
+    /// The refund is above what is left of the payment.
+    OverRefund = BAD_REQUEST "over_refund", "More than is left";
+    /// The payment provider refused, for good.
+    PspRefused = BAD_REQUEST "psp_refused", "The payment provider refused";
+    /// The signature of a webhook's event is not right.
+    WebhookSignatureInvalid = BAD_REQUEST "signature_invalid", "The signature is not valid";
+    /// The state of the resource does not allow this.
+    WrongState = BAD_REQUEST "wrong_state", "Not in this state";
+    /// A terminal's signature was made too long ago, or in the future.
+    SignatureExpired = UNAUTHORIZED "signature_expired", "The signature's time is off";
+    /// A terminal's signature is missing, malformed or wrong, or the terminal is not enrolled.
+    SignatureInvalid = UNAUTHORIZED "signature_invalid", "The signature is not valid";
+    /// No verified identity.
+    Unauthenticated = UNAUTHORIZED "unauthenticated", "Who are you?";
+    /// The caller lacks a role.
+    Forbidden = FORBIDDEN "forbidden", "Not allowed";
+    /// The requester cannot decide on their own request.
+    FourEyesRequired = FORBIDDEN "four_eyes_required", "Another person must decide";
+    /// The token's tenant is not set up here.
+    TenantUnknown = FORBIDDEN "tenant_unknown", "Unknown tenant";
+    /// The token is for another part of the API.
+    WrongFace = FORBIDDEN "wrong_face", "Not with this token";
+    /// There is no such resource, or it is another's.
+    NotFound = NOT_FOUND "not_found", "Not found";
+    /// The path does not have this method.
+    MethodNotAllowed = METHOD_NOT_ALLOWED "method_not_allowed", "Wrong method";
+    /// What was to be created exists already.
+    AlreadyExists = CONFLICT "already_exists", "It exists";
+    /// An earlier request with this key has not ended.
+    IdempotencyKeyInUse = CONFLICT "idempotency_key_in_use", "The request is still running";
+    /// The operation under this key was reversed and will never be executed.
+    OperationReversed = CONFLICT "operation_reversed", "The operation was reversed";
+    /// The answer under this key is no longer kept, and the request is not executed again.
+    IdempotencyKeyExpired = GONE "idempotency_key_expired", "The idempotency key has expired";
+    /// The body is larger than 64 KiB.
+    BodyTooLarge = PAYLOAD_TOO_LARGE "body_too_large", "The body is too large";
+    /// The body is not sent as JSON.
+    UnsupportedMediaType = UNSUPPORTED_MEDIA_TYPE "unsupported_media_type", "Send JSON";
+    /// The key was used for a different request.
+    IdempotencyKeyFingerprintMismatch = UNPROCESSABLE_ENTITY "idempotency_key_fingerprint_mismatch",
+        "The idempotency key belongs to another request";
+    /// The tenant has made as many requests as it may for the moment.
+    RateLimited = TOO_MANY_REQUESTS "rate_limited", "Too many requests";
+    /// A fault of the service.
+    Internal = INTERNAL_SERVER_ERROR "internal", "Internal error";
+    /// Nothing was done: there was too much to do at once.
+    Busy = SERVICE_UNAVAILABLE "busy", "Busy";
+    /// An event does not agree with the records; it has been kept for a person.
+    EventKept = SERVICE_UNAVAILABLE "event_kept", "Kept for a person";
+    /// It may or may not have happened.
+    OutcomeUnknown = SERVICE_UNAVAILABLE "outcome_unknown", "The outcome is not known yet";
+    /// Nothing was done: the store does not answer.
+    Unavailable = SERVICE_UNAVAILABLE "unavailable", "Not available";
+}
+
+impl Code {
+    /// The `type` of a problem document.
+    #[must_use]
+    pub fn type_uri(self) -> String {
+        format!("{TYPE_BASE}{}", self.name())
+    }
+}
+
+impl From<Failure> for Code {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::StalePlan => Self::Busy,
+            Failure::AccountMissing => Self::NotFound,
+            Failure::AlreadyExists => Self::AlreadyExists,
+            Failure::FourEyes => Self::FourEyesRequired,
+            Failure::AccountFrozen => Self::AccountFrozen,
+            Failure::WrongState => Self::WrongState,
+            Failure::OverRefund => Self::OverRefund,
+            Failure::CapExceeded => Self::CapExceeded,
+            Failure::LimitExceeded => Self::LimitExceeded,
+            Failure::Insufficient => Self::InsufficientBalance,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The closed lists of words that fields of requests and answers have, as the document states them.
+
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident: $($word:literal)|+;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let words = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([$($word),+]));
+                RefOr::T(Schema::Object(words.build()))
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
+    )*};
+}
+
+words! {
+    /// Whether an account, a card or a terminal works.
+    AccountStatus: "active" | "frozen";
+    /// Whether a merchant is paid.
+    MerchantStatus: "active" | "suspended";
+    /// The only status of an operation that is done when it is answered.
+    CompletedStatus: "completed";
+    /// Prepaid yen.
+    EcopayOnly: "ECOPAY";
+    /// Whether an adjustment adds or takes.
+    Direction: "credit" | "debit";
+    /// Why a balance is adjusted.
+    AdjustmentReason: "correction" | "goodwill" | "fraud" | "reconciliation" | "opening";
+    /// The state of an adjustment.
+    AdjustmentStatus: "pending" | "approved" | "rejected";
+    /// Whether something that takes two people is approved.
+    ApprovalStatus: "pending" | "approved";
+    /// The kind of a record of the audit trail.
+    AuditKind: "act" | "entry" | "step";
+    /// The kind of a bank account.
+    BankAccountType: "ordinary" | "checking" | "savings";
+    /// A bank account.
+    BankKind: "bank";
+    /// An account at Stripe.
+    StripeKind: "stripe";
+    /// How a contradicted top-up is decided.
+    DecisionWay: "book" | "give_up" | "write_off";
+    /// A job that was stored.
+    JobAccepted: "accepted";
+    /// The state of a job.
+    JobStatus: "running" | "finished" | "completed_with_failures";
+    /// The state of a migration.
+    MigrationStatus: "split" | "migrating" | "contracting";
+    /// The legacy model that a tenant is migrated from.
+    LegacyModel: "god_record" | "half_way";
+    /// A concern, which migrates separately.
+    MigrationConcern: "profile" | "history" | "metrics" | "points" | "jcredit" | "regional" | "money";
+    /// The phase of a concern.
+    MigrationStage: "legacy_only" | "dual_write" | "backfilled" | "read_new" | "new_only";
+    /// The kind of a pass over all customers.
+    PassKindWord: "backfill" | "verify" | "contract";
+    /// The state of a pass.
+    PassStatus: "requested" | "running" | "done" | "superseded";
+    /// The state of a key.
+    KeyState: "done" | "in_flight" | "parked" | "reversed" | "expired" | "not_known_yet";
+    /// An operation that calls the payment provider.
+    ProviderOperation: "topup" | "topup_refund";
+    /// Why an operation was parked.
+    ParkedReason: "attempts" | "not_found" | "contradiction";
+    /// The state of a payment that was just made.
+    NewPaymentStatus: "captured" | "authorized";
+    /// The state of a payment.
+    PaymentStatus: "authorized" | "captured" | "partially_refunded" | "refunded" | "canceled" | "expired" | "reversed";
+    /// A refund that was made.
+    RefundedStatus: "refunded";
+    /// Whether requests must carry a key.
+    KeyPhaseWord: "optional" | "mandatory";
+    /// How an event was handled.
+    EventStatus: "applied" | "repeated" | "behind" | "foreign" | "dismissed" | "ignored";
+    /// The kind of a line of a merchant's list.
+    RecordKind: "payment" | "refund" | "payment_reversal" | "refund_reversal";
+    /// The state of a request to send a bank file again.
+    ResendStatus: "pending" | "resending";
+    /// How a parked operation is resolved.
+    ResolveAction: "retry" | "give_up";
+    /// The result of resolving a parked operation.
+    ResolvedStatus: "retrying" | "given_up";
+    /// An operation that was reversed.
+    ReversedStatus: "reversed";
+    /// An operation of a terminal that can be reversed.
+    ReversibleOperation: "card_topup" | "card_pay" | "card_refund";
+    /// An operation of a terminal.
+    CardOperation: "card_topup" | "card_pay" | "card_refund" | "card_reverse";
+    /// How a reversal ended.
+    ReversalOutcome: "undone" | "forbidden" | "nothing_moved" | "already_reversed";
+    /// What the payment provider answered; empty before it was asked.
+    ProviderAsked: "listed" | "none" | "unknown" | "";
+    /// The state of a reconciliation, and its result.
+    RunStatus: "requested" | "running" | "clean" | "breaks" | "unsettled" | "failed";
+    /// The state of a settlement.
+    SettlementStatus: "collecting" | "held" | "verified" | "released" | "charged" | "paying" | "paid" | "carried"
+        | "undone" | "returned";
+    /// Why a settlement is undone.
+    TurnedBack: "kyc_refused" | "kyc_unanswered" | "payout_refused" | "step_failed";
+    /// A top-up that was just claimed.
+    NewTopupStatus: "pending";
+    /// The state of a top-up.
+    TopupStatus: "pending" | "succeeded" | "canceled" | "refused";
+    /// The state of a refund of a top-up.
+    TopupRefundStatus: "pending" | "succeeded" | "failed";
+}
