@@ -5,8 +5,8 @@
 //!
 //! 1. Files, clocks and tokens: `problem`, `private_file`, `clock`, `issuer`, `demo`, `legacy`, `table`,
 //!    `terminal_error`, `credential`.
-//! 2. What stands in for the services of AWS: `local_only`, `engine`, `events`, `reports`, `settlement`, `stripe`,
-//!    `worker_failures`, `pace`.
+//! 2. What stands in for the services of AWS: `local_only`, `engine`, `events`, `reports`, `settlement`, `worker_failures`,
+//!    `pace`.
 //! 3. The HTTP side: `openapi`, `dev`, `gateway`, `banner`, `seed`, `faces`, `stack`.
 //! 4. Commands: `terminal_client`, `terminal_command`, `export`, `operator`, `terms_file`,
 //!    `tenant_command`, `audit_command`, `migrate_command`, `cli`.
@@ -36,7 +36,6 @@ pub mod reports;
 pub mod seed;
 pub mod settlement;
 pub mod stack;
-pub mod stripe;
 pub mod table;
 pub mod tenant_command;
 pub mod terminal_client;

@@ -11,11 +11,11 @@ use crate::legacy::Legacy;
 use crate::local_only;
 use crate::reports::LocalReports;
 use crate::settlement::{LocalFiles, LocalKyc};
-use crate::stripe::{Simulator, SimulatorConfig, SimulatorError};
 use crate::table::{self, TableError};
 use axum::Router;
 use axum::middleware;
 use axum::serve::ListenerExt;
+use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
 use ledger_runtime::config::StripeConfig;
 use std::io;
@@ -23,6 +23,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use stripe_simulator::{API_PATH, Simulator, SimulatorConfig, SimulatorError};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -364,10 +365,20 @@ fn simulator(
         StripeChoice::Given(access) => Ok((None, access)),
         StripeChoice::Simulator => {
             let state_file = state_directory.map(|directory| directory.join(SIMULATOR_FILE));
-            let simulator = Simulator::start(SimulatorConfig { state_file, ..SimulatorConfig::default() })?;
-            let access = simulator.access(url);
-            Ok((Some(simulator), access))
+            let config = SimulatorConfig { state_file, ..SimulatorConfig::default() };
+            let access = simulator_access(url, &config);
+            Ok((Some(Simulator::start(config)?), access))
         }
+    }
+}
+
+/// How the functions reach a simulator of `config` that is served at `url`.
+pub fn simulator_access(url: &str, config: &SimulatorConfig) -> StripeConfig {
+    StripeConfig {
+        base_url: format!("{url}{API_PATH}"),
+        api_key: Masked::new(config.api_key.clone()),
+        webhook_secrets: config.webhook_secrets.iter().cloned().map(Masked::new).collect(),
+        account: None,
     }
 }
 

@@ -13,9 +13,9 @@ use ledger_core::ops::topup::claim::{self, Topup};
 use ledger_core::ops::topup::{TopupRecord, refund};
 use ledger_core::personal::FreeText;
 use ledger_core::transaction::Transaction;
-use ledger_local::stripe::API_KEY_DEFAULT;
 use serde_json::{Value, json};
 use std::time::Duration;
+use stripe_simulator::API_KEY_DEFAULT;
 
 /// Long enough ago that Stripe's lists are believed.
 const AGO: Duration = Duration::from_secs(16 * 60);

@@ -12,7 +12,6 @@ use futures::future::BoxFuture;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::ops::settlement::{Outcome, Step, Task};
 use ledger_local::settlement::{LocalFiles, LocalKyc};
-use ledger_local::stripe::Simulator;
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Counting;
 use ledger_runtime::problem::Problem;
@@ -20,6 +19,7 @@ use ledger_runtime::psp::Stripe;
 use ledger_runtime::settlement::{Ended, Sagas, SettlementRef, Settler};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
+use stripe_simulator::Simulator;
 
 /// A walk that crashes at every turn still ends.
 const WALKS_MAX: usize = 200;

@@ -5,10 +5,10 @@ use super::world::{new_id, new_key};
 use super::{Answer, Call, Customer, Who, World};
 use hmac::{Hmac, KeyInit, Mac};
 use ledger_local::clock;
-use ledger_local::stripe::WEBHOOK_SECRET_DEFAULT;
 use serde_json::{Value, json};
 use sha2::Sha256;
 use std::time::Duration;
+use stripe_simulator::WEBHOOK_SECRET_DEFAULT;
 
 /// Where Stripe sends its events.
 pub const WEBHOOK: &str = "/v1/webhooks/stripe";

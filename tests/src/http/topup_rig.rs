@@ -21,7 +21,6 @@ use lambda_http::request::RequestContext;
 use ledger_core::ids::Tenant;
 use ledger_core::ops::TenantTerms;
 use ledger_core::personal::Masked;
-use ledger_local::stripe::Simulator;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::StripeConfig;
@@ -34,6 +33,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
+use stripe_simulator::Simulator;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 

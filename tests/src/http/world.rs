@@ -16,7 +16,7 @@ use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
 use ledger_local::issuer::Grant;
-use ledger_local::stripe::Simulator;
+use ledger_local::stack::simulator_access;
 use ledger_local::{clock, seed};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
@@ -26,6 +26,7 @@ use ledger_runtime::metrics::Counting;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use stripe_simulator::SimulatorConfig;
 
 /// A test's tokens last as long as a working day.
 const TOKEN_LIFETIME_S: i64 = 12 * 60 * 60;
@@ -102,7 +103,8 @@ impl World {
     /// The demo tenant of a stack that runs in another process.
     pub async fn remote(url: &str, (dynamodb_url, table): (&str, &str)) -> Self {
         let (dynamodb, app, counting) =
-            host::clients((dynamodb_url, table), &Simulator::access_at(url), Clock::system()).await;
+            host::clients((dynamodb_url, table), &simulator_access(url, &SimulatorConfig::default()), Clock::system())
+                .await;
         Self::over((&Demo::fixed().tenant, table), url, (app, counting), dynamodb, Tokens::Dev).await
     }
 

@@ -8,10 +8,10 @@ use crate::http::{Call, Terminal, World};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ledger_local::clock;
-use ledger_local::stripe::WEBHOOK_SECRET_DEFAULT;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use stripe_simulator::WEBHOOK_SECRET_DEFAULT;
 
 /// Every event, by its file's name.
 ///

@@ -2,7 +2,7 @@
 //! for where the document says so; the workers have their queues, and each queue its schedule.
 use ledger_local::faces::FACES;
 use ledger_local::gateway::CORS;
-use ledger_local::stripe::Simulator;
+use ledger_local::stack::simulator_access;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::readback::MetricSource;
 use ledger_tests::cloud::Template;
@@ -11,6 +11,7 @@ use ledger_tests::http::{Call, Who, host};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use stripe_simulator::SimulatorConfig;
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
@@ -51,8 +52,11 @@ fn document() -> Value {
 /// The function of each operation, as the code has it.
 async fn of_code() -> BTreeMap<Route, String> {
     let nowhere = "http://127.0.0.1:9";
-    let (app, counting) =
-        host::app((host::client(nowhere).await, "ecopay"), Clock::system(), &Simulator::access_at(nowhere));
+    let (app, counting) = host::app(
+        (host::client(nowhere).await, "ecopay"),
+        Clock::system(),
+        &simulator_access(nowhere, &SimulatorConfig::default()),
+    );
     let mut routes = BTreeMap::new();
     let metrics: Arc<dyn MetricSource> = Arc::new(counting);
     for (name, face) in FACES {

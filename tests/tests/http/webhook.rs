@@ -1,7 +1,6 @@
 //! What signed events do: once, whoever brings them and however often; nothing where they are not ours; and
 //! where they do not agree with our records they are kept for a person.
 use futures::future::join_all;
-use ledger_local::stripe::API_KEY_DEFAULT;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::{Counting, Metric};
 use ledger_tests::http::stripe::signed;
@@ -10,6 +9,7 @@ use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Api, Call, Host, Who, World, host};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
+use stripe_simulator::API_KEY_DEFAULT;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 

@@ -2,7 +2,6 @@
 //! gets one answer that tells nothing, and nothing of the body is looked at before.
 use ledger_core::personal::Masked;
 use ledger_local::clock;
-use ledger_local::stripe::WEBHOOK_SECRET_DEFAULT;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::StripeConfig;
 use ledger_runtime::metrics::{Counting, Metric};
@@ -11,6 +10,7 @@ use ledger_tests::http::{Call, Host, World, host};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
+use stripe_simulator::WEBHOOK_SECRET_DEFAULT;
 
 const SECRET: &str = WEBHOOK_SECRET_DEFAULT;
 const LIMIT: usize = 64 * 1024;

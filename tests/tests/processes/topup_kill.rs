@@ -1,13 +1,13 @@
 //! The real binary, killed while Stripe is at work for it: Stripe's side lives on in this process, and
 //! so do the claim and what is reserved. Its events complete what the dead process began.
 use ledger_local::stack::{Stack, StackConfig};
-use ledger_local::stripe::{API_KEY_DEFAULT, Fault, FaultKind, Simulator, WEBHOOK_SECRET_DEFAULT};
 use ledger_tests::http::process::{self, Process};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call, World};
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
+use stripe_simulator::{API_KEY_DEFAULT, Fault, FaultKind, Simulator, WEBHOOK_SECRET_DEFAULT};
 
 const YEN: &str = "1000";
 /// Far below what Stripe or a lease would take.

@@ -17,7 +17,7 @@ async fn starts_serves_and_stops() {
 #[tokio::test]
 async fn the_simulator_is_served_unless_another_stripe_is_given() {
     let stack = Stack::start(StackConfig::in_memory()).await.unwrap();
-    let access = stack.simulator().unwrap().access(&stack.url());
+    let access = stack.stripe().clone();
     let http = reqwest::Client::new();
     let list = format!("{}/v1/payment_intents", access.base_url);
     let answer = http.get(&list).bearer_auth(access.api_key.expose()).send().await.unwrap();

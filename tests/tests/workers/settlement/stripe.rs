@@ -1,5 +1,4 @@
 use ledger_core::ops::settlement::{Outcome, Step, Task};
-use ledger_local::stripe::{Fault as Weather, FaultKind};
 use ledger_runtime::settlement::{Ended, KycAnswer, SettlementRef};
 use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::settling::{self, Settling};
@@ -8,6 +7,7 @@ use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, Host, World};
 use serde_json::json;
 use std::time::Duration;
+use stripe_simulator::{Fault as Weather, FaultKind};
 
 const PAYOUT: Task = Task::Do(Step::Payout);
 /// Longer than Stripe's lists are behind, and than anything is on its way, and clocks may differ.

@@ -4,12 +4,12 @@
 use crate::topup_faults::audit::{Does, all_is_well, nothing_in_flight, wallet};
 use futures::future::join_all;
 use ledger_core::keys::Shards;
-use ledger_local::stripe::RefundStatus;
 use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::topup_rig::{Actor, Rig, Scene, YEN};
 use ledger_tests::http::{Call, parked};
 use std::time::Duration;
+use stripe_simulator::RefundStatus;
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// The demo's terms: an hour.

@@ -3,7 +3,6 @@
 
 use crate::topup_faults::audit::{Does, all_is_well, nothing_in_flight, one_answer, wallet};
 use crate::topup_faults::matrix::{Crash, run};
-use ledger_local::stripe::{Fault, FaultKind};
 use ledger_runtime::app::App;
 use ledger_runtime::config::Config;
 use ledger_runtime::metrics::Metric;
@@ -13,6 +12,7 @@ use ledger_tests::http::Call;
 use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::topup_rig::{LEASE_OVER, POINTS, Rig, Scene, YEN};
 use std::time::Duration;
+use stripe_simulator::{Fault, FaultKind};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
