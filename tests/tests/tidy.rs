@@ -62,6 +62,38 @@ fn the_core_is_pure() {
     }
 }
 
+/// A crate's dependencies, without those of its tests.
+fn dependencies(package: &str) -> Vec<String> {
+    let manifest = std::fs::read_to_string(tree::root().join(package).join("Cargo.toml")).unwrap();
+    let listed = manifest.split("\n[dependencies]\n").nth(1).unwrap().split("\n[").next().unwrap();
+    let names = listed.lines().map(|line| line.split(['.', ' ', '=']).next().unwrap_or_default());
+    names.filter(|name| !name.is_empty() && !name.starts_with('#')).map(str::to_owned).collect()
+}
+
+#[test]
+fn stripe_simulator_depends_on_nothing_of_the_ledger() {
+    for name in dependencies("crates/stripe-simulator") {
+        assert!(!name.starts_with("ledger") && !name.starts_with("aws"), "the simulator depends on {name}");
+    }
+}
+
+#[test]
+fn cargo_run_compiles_one_sdk_and_nothing_of_lambda() {
+    let mut packages: Vec<String> = ["ledger-core", "ledger-runtime", "ledger-local", "stripe-simulator"]
+        .map(|name| format!("crates/{name}"))
+        .into();
+    let local = dependencies("crates/ledger-local");
+    packages
+        .extend(local.iter().map(|name| format!("functions/{name}")).filter(|path| tree::root().join(path).is_dir()));
+    assert!(packages.len() > 10, "{packages:?}");
+    for package in packages {
+        for name in dependencies(&package) {
+            assert!(!name.contains("lambda"), "{package} depends on {name}");
+            assert!(!name.starts_with("aws-sdk-") || name == "aws-sdk-dynamodb", "{package} depends on {name}");
+        }
+    }
+}
+
 #[test]
 fn one_file_writes() {
     let writes = [

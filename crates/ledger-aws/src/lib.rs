@@ -7,6 +7,7 @@ mod cloud_watch;
 mod environment;
 mod event_bus;
 mod export;
+mod gateway;
 mod objects;
 mod payout_files;
 mod records;
@@ -39,6 +40,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
+use tower::util::MapRequestLayer;
 use utoipa_axum::router::OpenApiRouter;
 
 /// Why a function did not start.
@@ -100,7 +102,9 @@ pub async fn run(router: impl FnOnce(&mut Environment) -> Result<OpenApiRouter<A
         Err(error) => return exit(Err(error)),
     };
     let (router, _) = router.split_for_parts();
-    exit(serve::until_shutdown(lambda_http::Adapter::from(routing::finish(router, app))).await)
+    // Outermost: the log line has the request's id.
+    let router = routing::finish(router, app).layer(MapRequestLayer::new(gateway::with_context));
+    exit(serve::until_shutdown(lambda_http::Adapter::from(router)).await)
 }
 
 /// The exit code of a function, with its error's text on standard error.

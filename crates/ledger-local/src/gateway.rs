@@ -10,7 +10,7 @@ mod cors;
 pub use cors::{CORS, Cors};
 
 use crate::problem::{api_gateway, of_api, problem};
-use crate::{clock, dev, local_only};
+use crate::{dev, local_only};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
@@ -19,11 +19,7 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request};
-use lambda_http::aws_lambda_events::apigw::{
-    ApiGatewayRequestAuthorizer, ApiGatewayRequestAuthorizerJwtDescription, ApiGatewayV2httpRequestContext,
-    ApiGatewayV2httpRequestContextHttpDescription,
-};
-use lambda_http::request::RequestContext;
+use ledger_runtime::gateway::GatewayContext;
 use ledger_runtime::logging::REQUEST_ID;
 use ledger_runtime::problem::Code;
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,7 +100,7 @@ async fn pass(State(gateway): State<Arc<Gateway>>, request: Request, next: Next)
     }
     let origin = cors::allowed(&parts.headers);
     // Only the gateway says who is calling.
-    parts.extensions.remove::<RequestContext>();
+    parts.extensions.remove::<GatewayContext>();
     if let Err(refusal) = only_deliberate(&parts) {
         return cors::share(origin, *refusal);
     }
@@ -149,8 +145,8 @@ impl Gateway {
                     Err(challenge) => return unauthorized(challenge),
                 }
             };
-            let context = request_context(&parts, &route, claims);
-            parts.extensions.insert(RequestContext::ApiGatewayV2(context));
+            let request_id = parts.extensions.get::<GivenId>().map(|GivenId(id)| id.clone());
+            parts.extensions.insert(GatewayContext { request_id, claims });
         }
 
         // API Gateway calls a function with a whole body, or not at all.
@@ -200,48 +196,12 @@ fn with_header(mut response: Response, name: header::HeaderName, value: &str) ->
     response
 }
 
-fn request_context(parts: &request::Parts, route: &str, claims: Option<Claims>) -> ApiGatewayV2httpRequestContext {
-    let header = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned);
-    let now_s = clock::epoch_s();
-    // The event types are non-exhaustive: they are filled in, not written out.
-    let mut http = ApiGatewayV2httpRequestContextHttpDescription::default();
-    http.method = parts.method.clone();
-    http.path = Some(parts.uri.path().to_owned());
-    http.protocol = Some(format!("{:?}", parts.version));
-    http.source_ip = Some("127.0.0.1".to_owned());
-    http.user_agent = header(header::USER_AGENT);
-
-    let mut context = ApiGatewayV2httpRequestContext::default();
-    context.route_key = Some(format!("{} {route}", parts.method));
-    context.account_id = Some("000000000000".to_owned());
-    context.stage = Some("$default".to_owned());
-    context.request_id = parts.extensions.get::<GivenId>().map(|GivenId(id)| id.clone());
-    context.apiid = Some("local".to_owned());
-    context.domain_name = header(header::HOST);
-    context.time = common_log_time(now_s);
-    context.time_epoch = now_s.saturating_mul(1000);
-    context.http = http;
-    context.authorizer = claims.map(|claims| {
-        let mut jwt = ApiGatewayRequestAuthorizerJwtDescription::default();
-        jwt.claims = claims;
-        let mut authorizer = ApiGatewayRequestAuthorizer::default();
-        authorizer.jwt = Some(jwt);
-        authorizer
-    });
-    context
-}
-
 /// API Gateway's look like `JKJaXmPLvHcESHA=`.
 fn request_id() -> String {
     let mut random = [0; 11];
     // It only names the request in the log: without randomness all are named alike.
     let _ = getrandom::fill(&mut random);
     STANDARD.encode(random)
-}
-
-fn common_log_time(epoch_s: i64) -> Option<String> {
-    let time = jiff::Timestamp::from_second(epoch_s).ok()?;
-    Some(time.strftime("%d/%b/%Y:%H:%M:%S +0000").to_string())
 }
 
 fn methods_of(item: &PathItem) -> BTreeSet<&'static str> {

@@ -1,16 +1,16 @@
 //! Who calls, from the claims that API Gateway's authorizer has verified and from nothing else.
 //! No body, header or path can name a tenant or a caller.
 
+use crate::gateway::{GatewayContext, TokenClaims};
 use crate::notes::RequestNotes;
 use crate::problem::Problem;
 use axum::extract::FromRequestParts;
 use http::Extensions;
 use http::request::Parts;
-use lambda_http::request::RequestContext;
 use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, Window};
 use ledger_core::ids::{Actor, CustomerId, MerchantId, Principal, StaffId, Tenant};
 use ledger_core::time::Timestamp;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Somebody whose identity has been verified.
 pub trait Caller {
@@ -205,7 +205,7 @@ pub(crate) fn verified_tenant(extensions: &Extensions) -> Option<Tenant> {
 /// The claims of the verified token.
 struct Claims<'a> {
     tenant: Tenant,
-    all: &'a HashMap<String, String>,
+    all: &'a TokenClaims,
 }
 
 impl<'a> Claims<'a> {
@@ -218,15 +218,11 @@ impl<'a> Claims<'a> {
     }
 
     fn verified(extensions: &'a Extensions) -> Result<Self, Problem> {
-        let Some(RequestContext::ApiGatewayV2(context)) = extensions.get::<RequestContext>() else {
-            return Err(Problem::unauthenticated());
-        };
-        let jwt = context.authorizer.as_ref().and_then(|authorizer| authorizer.jwt.as_ref());
-        let all = jwt.map(|jwt| &jwt.claims).ok_or_else(Problem::unauthenticated)?;
-        Self::read(all)
+        let claims = extensions.get::<GatewayContext>().and_then(|context| context.claims.as_ref());
+        Self::read(claims.ok_or_else(Problem::unauthenticated)?)
     }
 
-    fn read(all: &'a HashMap<String, String>) -> Result<Self, Problem> {
+    fn read(all: &'a TokenClaims) -> Result<Self, Problem> {
         let tenant = all.get("tenant").and_then(|tenant| Tenant::parse(tenant).ok());
         Ok(Self { tenant: tenant.ok_or_else(Problem::unauthenticated)?, all })
     }
@@ -271,7 +267,7 @@ mod tests {
 
     const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 
-    fn claims(pairs: &[(&str, &str)]) -> HashMap<String, String> {
+    fn claims(pairs: &[(&str, &str)]) -> TokenClaims {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The modules in their order: each uses only those before it, which a test checks.
 //!
-//! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `metrics`, `notes`.
+//! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `metrics`, `notes`, `gateway`.
 //! 2. Configuration, the store, logs: `config`, `dynamo`, `problem`, `execute`, `secrets`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and the state of its handler: `cursor`, `request`, `tenant`, `identity`, `rate`, `app`.
@@ -21,6 +21,7 @@ pub mod dynamo;
 pub mod endpoint;
 pub mod entropy;
 pub mod execute;
+pub mod gateway;
 pub mod identity;
 pub mod logging;
 pub mod metrics;

@@ -2,13 +2,13 @@
 //! path is its template, so that no id or key gets in.
 
 use crate::execute::Ledger;
+use crate::gateway::GatewayContext;
 use crate::metrics::Metric;
 use crate::notes::{RequestNotes, ResponseNotes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue};
-use lambda_http::request::RequestContext;
 use std::time::Instant;
 use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::fmt::MakeWriter;
@@ -103,12 +103,9 @@ pub async fn log_request(State(ledger): State<Ledger>, mut request: Request, nex
     response
 }
 
-/// The id that API Gateway gave the request, or one of our own.
+/// The id that the gateway gave the request, or one of our own.
 fn request_id(request: &Request, ledger: &Ledger) -> Option<String> {
-    let given = match request.extensions().get::<RequestContext>() {
-        Some(RequestContext::ApiGatewayV2(context)) => context.request_id.clone(),
-        Some(_) | None => None,
-    };
+    let given = request.extensions().get::<GatewayContext>().and_then(|context| context.request_id.clone());
     given.or_else(|| ledger.entropy().uuid_v7(ledger.clock().now()).ok().map(|id| id.to_string()))
 }
 

@@ -14,16 +14,13 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use axum::Router;
 use axum::body::Body;
 use futures::future::join_all;
-use lambda_http::aws_lambda_events::apigw::{
-    ApiGatewayRequestAuthorizer, ApiGatewayRequestAuthorizerJwtDescription, ApiGatewayV2httpRequestContext,
-};
-use lambda_http::request::RequestContext;
 use ledger_core::ids::Tenant;
 use ledger_core::ops::TenantTerms;
 use ledger_core::personal::Masked;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::StripeConfig;
+use ledger_runtime::gateway::GatewayContext;
 use ledger_runtime::metrics::{Counting, Metric};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::psp::Stripe;
@@ -300,17 +297,13 @@ impl Actor {
         headers
     }
 
-    /// What API Gateway says of the caller.
-    fn context(&self, who: &Who) -> RequestContext {
-        let mut context = ApiGatewayV2httpRequestContext::default();
-        if let Who::Bearer(token) = who {
-            let mut jwt = ApiGatewayRequestAuthorizerJwtDescription::default();
-            jwt.claims = self.host.stack().issuer().verify(token).expect("a token of this stack's");
-            let mut authorizer = ApiGatewayRequestAuthorizer::default();
-            authorizer.jwt = Some(jwt);
-            context.authorizer = Some(authorizer);
-        }
-        RequestContext::ApiGatewayV2(context)
+    /// The context that a gateway makes of the caller's token.
+    fn context(&self, who: &Who) -> GatewayContext {
+        let claims = match who {
+            Who::Bearer(token) => Some(self.host.stack().issuer().verify(token).expect("a token of this stack's")),
+            _ => None,
+        };
+        GatewayContext { request_id: None, claims }
     }
 }
 

@@ -1,22 +1,19 @@
 //! The gateway with faces that show what reached them.
 
 use super::*;
+use crate::clock;
 use crate::issuer::Grant;
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use utoipa::openapi::path::{HttpMethod, Operation};
 
-/// Answers with the request context that a function would see.
+/// Answers with the context that a function would see.
 async fn echo(request: Request) -> Response {
-    let Some(RequestContext::ApiGatewayV2(context)) = request.extensions().get::<RequestContext>() else {
+    let Some(context) = request.extensions().get::<GatewayContext>() else {
         return crate::problem::json_body(StatusCode::OK, &Value::Null);
     };
-    let seen = json!({
-        "claims": context.authorizer.as_ref().and_then(|a| a.jwt.as_ref()).map(|jwt| jwt.claims.clone()),
-        "stage": context.stage, "route": context.route_key, "path": context.http.path,
-        "method": context.http.method.as_str(), "time": context.time, "id": context.request_id,
-    });
+    let seen = json!({"claims": context.claims, "id": context.request_id});
     crate::problem::json_body(StatusCode::OK, &seen)
 }
 
@@ -75,10 +72,7 @@ async fn a_valid_token_reaches_the_function_as_claims() {
         assert_eq!(reply.status, 200);
         assert_eq!(reply.body["claims"]["roles"], "[a b]");
         assert_eq!(reply.body["claims"]["sub"], "c1");
-        assert_eq!(reply.body["stage"], "$default");
-        assert_eq!(reply.body["route"], "GET /v1/me/things/{id}");
-        assert_eq!(reply.body["path"], "/v1/me/things/7");
-        assert!(reply.body["time"].as_str().unwrap().ends_with(" +0000"));
+        assert_eq!(reply.body["id"].as_str().unwrap().len(), 16);
     }
 }
 
@@ -104,7 +98,7 @@ async fn terminals_and_webhooks_have_no_authorizer() {
         let reply = call(&app, method, path, Some(&token(&issuer)), Body::empty()).await;
         assert_eq!(reply.status, 200);
         assert_eq!(reply.body["claims"], Value::Null);
-        assert_eq!(reply.body["stage"], "$default");
+        assert!(reply.body["id"].is_string());
     }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::Config;
 use crate::execute::Outcome;
+use crate::gateway::GatewayContext;
 use crate::identity::{Caller, Customer};
 use crate::logging::tests::Lines;
 use crate::metrics::{Counting, Metric};
@@ -14,7 +15,6 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::{Request, header};
 use http_body_util::BodyExt;
-use lambda_http::request::RequestContext;
 use ledger_core::idempotency::{CanonicalRequest, Fields};
 use ledger_core::ids::PaymentId;
 use ledger_core::money::AssetSpec;
@@ -69,15 +69,9 @@ fn router(store: &Store) -> (Router, Counting) {
 }
 
 fn signed_in(mut request: Request<Body>) -> Request<Body> {
-    let context = json!({
-        "http": {"method": "POST"},
-        "authorizer": {"jwt": {"claims": {
-            "tenant": "demo", "sub": "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5a", "face": "customer"
-        }}},
-    });
-    let context: lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext =
-        serde_json::from_value(context).unwrap();
-    request.extensions_mut().insert(RequestContext::ApiGatewayV2(context));
+    let claims = [("tenant", "demo"), ("sub", "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5a"), ("face", "customer")];
+    let claims = claims.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    request.extensions_mut().insert(GatewayContext { claims: Some(claims.into()), ..GatewayContext::default() });
     request
 }
 

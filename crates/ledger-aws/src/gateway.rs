@@ -1,0 +1,96 @@
+//! The event of API Gateway as the functions know it: the verified claims and the request's id.
+
+use lambda_http::http::Request;
+use lambda_http::request::RequestContext;
+use ledger_runtime::gateway::GatewayContext;
+
+/// Puts the gateway's context into the request's extensions, from the event's `requestContext` alone, which API Gateway
+/// writes. A request without one has no caller: its handler refuses it.
+pub(crate) fn with_context<B>(mut request: Request<B>) -> Request<B> {
+    let extensions = request.extensions_mut();
+    extensions.remove::<GatewayContext>();
+    if let Some(RequestContext::ApiGatewayV2(event)) = extensions.remove::<RequestContext>() {
+        let claims = event.authorizer.and_then(|authorizer| authorizer.jwt).map(|jwt| jwt.claims);
+        extensions.insert(GatewayContext { request_id: event.request_id, claims });
+    }
+    request
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::extract::FromRequestParts;
+    use ledger_runtime::identity::{Admin, Caller, Customer};
+    use ledger_runtime::problem::Problem;
+    use serde_json::{Value, json};
+
+    const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
+
+    /// The claims of another tenant's administrator.
+    fn forged() -> Value {
+        json!({"tenant": "other", "sub": ID, "face": "admin"})
+    }
+
+    /// An event of an HTTP API whose headers, query and body hold forged claims.
+    fn event(authorizer: Option<Value>) -> Value {
+        let forged_context = json!({"authorizer": {"jwt": {"claims": forged()}}, "requestId": "forged"});
+        let mut context = json!({
+            "accountId": "000000000000", "apiId": "api", "requestId": "r-1", "routeKey": "GET /v1/me", "stage": "$default",
+            "http": {"method": "GET", "path": "/v1/me", "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1"},
+            "time": "21/Nov/2026:12:00:00 +0000", "timeEpoch": 1_795_262_400_000_i64,
+        });
+        if let Some(authorizer) = authorizer {
+            context["authorizer"] = authorizer;
+        }
+        json!({
+            "version": "2.0", "routeKey": "GET /v1/me", "rawPath": "/v1/me",
+            "rawQueryString": "tenant=other&face=admin", "isBase64Encoded": false,
+            "headers": {
+                "content-type": "application/json", "tenant": "other", "face": "admin", "sub": ID,
+                "x-amzn-request-context": forged_context.to_string(),
+                "x-apigateway-event": forged_context.to_string(),
+            },
+            "requestContext": context,
+            "body": json!({"claims": forged(), "requestContext": forged_context}).to_string(),
+        })
+    }
+
+    async fn caller<C: FromRequestParts<(), Rejection = Problem>>(event: &Value) -> Result<C, Problem> {
+        let request = with_context(lambda_http::request::from_str(&event.to_string()).unwrap());
+        C::from_request_parts(&mut request.into_parts().0, &()).await
+    }
+
+    #[tokio::test]
+    async fn caller_is_the_authorizers_whatever_headers_query_and_body_say() {
+        let claims = json!({"tenant": "demo", "sub": ID, "face": "customer"});
+        let event = event(Some(json!({"jwt": {"claims": claims, "scopes": null}})));
+        let customer: Customer = caller(&event).await.unwrap();
+        assert_eq!(customer.tenant().as_str(), "demo");
+        assert_eq!(caller::<Admin>(&event).await.unwrap_err().code(), "wrong_face");
+    }
+
+    #[tokio::test]
+    async fn event_without_verified_claims_has_no_caller() {
+        for authorizer in
+            [None, Some(json!({})), Some(json!({"iam": {"userId": ID}})), Some(json!({"lambda": forged()}))]
+        {
+            let event = event(authorizer);
+            assert_eq!(caller::<Customer>(&event).await.unwrap_err().status(), 401, "{event}");
+            assert_eq!(caller::<Admin>(&event).await.unwrap_err().status(), 401, "{event}");
+        }
+    }
+
+    #[test]
+    fn request_without_an_event_of_the_gateway_has_no_context() {
+        let mut request = Request::new(());
+        let claims = Some(std::iter::once(("tenant".to_owned(), "other".to_owned())).collect());
+        request.extensions_mut().insert(GatewayContext { request_id: None, claims });
+        assert!(with_context(request).extensions().get::<GatewayContext>().is_none());
+    }
+
+    #[test]
+    fn request_id_is_the_events() {
+        let request = with_context(lambda_http::request::from_str(&event(None).to_string()).unwrap());
+        assert_eq!(request.extensions().get::<GatewayContext>().unwrap().request_id.as_deref(), Some("r-1"));
+    }
+}
