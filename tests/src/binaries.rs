@@ -1,13 +1,12 @@
-//! The workspace's own binaries as processes need them: of a profile, and never older than their sources.
-//! What is fresh is not built again.
+//! The workspace's binaries in a profile, never older than their sources. A current binary is not built again.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The profile of the process that asks: `dev` unless cargo was told otherwise.
+/// The profile of the calling process: `dev` unless cargo was given another.
 ///
 /// # Panics
-/// When this process stands in no folder of cargo's.
+/// When the process's executable is not in a target folder.
 #[must_use]
 pub fn own_profile() -> String {
     let folder = own_folder();
@@ -17,27 +16,27 @@ pub fn own_profile() -> String {
     }
 }
 
-/// The folder with the binaries of these packages, each named like its package. One call of cargo builds
-/// them if one is absent or older than a source file of its own.
+/// The folder with the binaries of these packages, each named like its package. Runs cargo once if one of them is
+/// missing or older than one of its source files.
 ///
 /// # Panics
-/// When they do not build.
+/// When the build fails.
 #[must_use]
 pub fn fresh(packages: &[&str], profile: &str) -> PathBuf {
     let folder = folder_of(profile);
     if packages.iter().any(|package| is_stale(&folder, package)) { build(packages, profile) } else { folder }
 }
 
-/// A package's binary in a folder.
+/// The path of a package's binary in a folder.
 #[must_use]
 pub fn path(folder: &Path, package: &str) -> PathBuf {
     folder.join(format!("{package}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// Builds these packages' binaries, or finds that nothing has changed. Gives their folder.
+/// Builds these packages' binaries with cargo; returns their folder.
 ///
 /// # Panics
-/// When they do not build.
+/// When the build fails.
 pub fn build(packages: &[&str], profile: &str) -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -49,20 +48,20 @@ pub fn build(packages: &[&str], profile: &str) -> PathBuf {
     folder_of(profile)
 }
 
-/// Cargo puts each profile's output beside this process's.
+/// The folder of a profile's output, beside this process's.
 fn folder_of(profile: &str) -> PathBuf {
     let name = if profile == "dev" { "debug" } else { profile };
     own_folder().parent().expect("a target folder").join(name)
 }
 
-/// `target/<profile>`: binaries stand in it, tests one deeper.
+/// `target/<profile>`, which contains binaries; tests are in its `deps`.
 fn own_folder() -> PathBuf {
     let this = std::env::current_exe().expect("a path");
     let folder = this.parent().expect("a folder");
     if folder.ends_with("deps") { folder.parent().expect("a profile") } else { folder }.to_owned()
 }
 
-/// A function's binary is of the package `ledger-aws`.
+/// The package of a binary; a function's is `ledger-aws`.
 fn package_of(binary: &str) -> &str {
     if root().join(format!("functions/{binary}")).is_dir() { "ledger-aws" } else { binary }
 }
@@ -71,14 +70,14 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
 
-/// Cargo's own list of a binary's sources is not there when a test has had it built.
+/// Compares times, because cargo's list of a binary's sources is missing when a test has had it built.
 fn is_stale(folder: &Path, package: &str) -> bool {
     let modified = |path: &Path| path.metadata().and_then(|data| data.modified());
     let Ok(built) = modified(&path(folder, package)) else { return true };
     sources(package).iter().any(|source| !modified(source).is_ok_and(|changed| changed <= built))
 }
 
-/// A function is made of itself, the core and the runtime; the local stack is made of everything.
+/// The sources of a binary: a function's own, core, runtime and AWS crate; everything for the local stack.
 fn sources(package: &str) -> Vec<PathBuf> {
     let function = format!("functions/{package}/src");
     let folders: &[&str] = if root().join(&function).is_dir() {
@@ -89,7 +88,7 @@ fn sources(package: &str) -> Vec<PathBuf> {
     crate::sources(folders).into_iter().filter(|file| !is_test(file)).collect()
 }
 
-/// What only tests are made of.
+/// Whether a file is compiled into tests only.
 fn is_test(file: &Path) -> bool {
     let inside = file.strip_prefix(root()).unwrap_or(file);
     inside.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs")

@@ -1,14 +1,14 @@
-//! Crashes and orders that look random, and are the same in each run.
+//! Pseudo-random orders and crashes, the same in each run.
 
 use std::pin::pin;
 use std::task::Poll;
 
-/// Dice whose throws follow from their seed.
+/// A pseudo-random number generator whose numbers follow from its seed.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice of this seed.
+    /// A generator with this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(2).wrapping_add(1))
@@ -20,10 +20,10 @@ impl Dice {
         (self.0 >> 33) % bound
     }
 
-    /// Another order, as Fisher and Yates find it.
+    /// Shuffles items as Fisher and Yates describe.
     ///
     /// # Panics
-    /// Never: what fits into memory can be counted.
+    /// Never: an index of a slice fits into `usize`.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for left in (2..=items.len()).rev() {
             let other = usize::try_from(self.below(left as u64)).expect("small");
@@ -32,8 +32,7 @@ impl Dice {
     }
 }
 
-/// Lets a run get so far, and then drops it as a crash does: a step ends where it waits for somebody. Whether it
-/// came to its end.
+/// Polls a future at most `steps` times, and then drops it as a crash would. Returns whether it ended.
 pub async fn killed_after(steps: u64, run: impl Future) -> bool {
     let mut run = pin!(run);
     let mut left = steps;

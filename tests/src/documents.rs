@@ -4,7 +4,7 @@ use crate::tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-/// The folders whose files documents name by their whole path.
+/// Folders whose files are named in documents by their path from the root.
 const NAMED_FOLDERS: [&str; 7] = [".ci/", "crates/", "docs/", "events/", "functions/", "golden/", "tests/"];
 
 /// Lists the Markdown files at the repository's root, below `docs`, and the golden vectors' README, in order.
@@ -56,7 +56,7 @@ pub fn named_paths(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The anchor of a heading, as GitHub makes it; the second heading of one text has another.
+/// The anchor of a heading as GitHub derives it, before a suffix for repeated headings.
 #[must_use]
 pub fn anchor(heading: &str) -> String {
     let mut heading = heading.to_lowercase();
@@ -93,7 +93,7 @@ fn definitions(prose: &str) -> BTreeMap<String, String> {
     lines.map(|(label, target)| (label.to_owned(), target.trim().to_owned())).collect()
 }
 
-/// The shortcuts to a path or to a decision (`[0001]`) that no definition completes.
+/// Links without a target to a path or to a decision (`[0001]`) that have no definition.
 fn undefined(text: &str, definitions: &BTreeMap<String, String>) -> Vec<String> {
     let prose = unfenced(text);
     let labels = prose.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
@@ -121,7 +121,7 @@ fn unfenced(text: &str) -> String {
     kept
 }
 
-/// The text without fenced blocks and without code spans, but for those that are a link's whole label.
+/// The text without fenced blocks and code spans, except code spans that are the whole label of a link.
 fn without_code(text: &str) -> String {
     let prose = unfenced(text);
     let mut kept = String::new();

@@ -1,5 +1,5 @@
-//! DynamoDB-compatible engines that take requests as DynamoDB's JSON and give cancellation reasons back: the embedded
-//! one in process, in memory, and any other by its endpoint.
+//! DynamoDB-compatible engines that take requests as DynamoDB's JSON and return cancellation reasons: the embedded one
+//! in process, in memory, and any other by its endpoint.
 
 pub mod deviations;
 #[cfg(feature = "stack")]
@@ -17,24 +17,24 @@ use serde_json::{Value as Json, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// What an engine must do so that golden vectors can be judged on it.
+/// The operations that golden vectors need of an engine.
 pub trait Engine {
-    /// Makes the table hold exactly these items.
+    /// Replaces the table's items with these.
     fn hold(&self, items: &[Json]);
 
     /// Executes actions given as DynamoDB's JSON.
     ///
     /// # Errors
-    /// [`Refused`], with the positional reasons if it was cancelled. Nothing is applied then.
+    /// [`Refused`], with a reason per action if the transaction was cancelled. Nothing is applied then.
     fn write(&self, actions: &[Json]) -> Result<(), Refused>;
 
     /// Every item of the table.
     fn stored(&self) -> Vec<Json>;
 
-    /// The same as [`Engine::write`] where nothing but a cancellation is expected.
+    /// As [`Engine::write`], where the only expected error is a cancellation.
     ///
     /// # Errors
-    /// The positional reasons.
+    /// One reason per action.
     fn execute(&self, actions: &[Json]) -> Result<(), Vec<Reason>> {
         match self.write(actions) {
             Ok(()) => Ok(()),
@@ -45,10 +45,10 @@ pub trait Engine {
         }
     }
 
-    /// Does a read given as DynamoDB's JSON, such as `Query`.
+    /// Executes a read given as DynamoDB's JSON, such as `Query`.
     ///
     /// # Errors
-    /// [`Refused`] if the engine does not do it.
+    /// [`Refused`] if the engine rejects the request.
     fn read(&self, operation: &str, request: &Json) -> Result<Json, Refused>;
 
     /// Every item of the table by its key.
@@ -58,38 +58,38 @@ pub trait Engine {
     }
 }
 
-/// A request that an engine did not do.
+/// A request that an engine rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refused {
     /// The error's code, such as `ValidationException`.
     pub code: String,
-    /// Its text, which differs between engines.
+    /// The error's message, which differs between engines.
     pub message: String,
     /// The reasons of a cancelled transaction.
     pub reasons: Option<Vec<Json>>,
 }
 
-/// The embedded engine, with a fresh table for each state.
+/// The embedded engine, with a new table for each state.
 #[derive(Default)]
 pub struct Embedded(RefCell<Table>);
 
 /// An item's primary key: `uuid` and `type`.
 pub type PrimaryKey = (String, String);
 
-/// Everything in a table.
+/// Every item of a table by its key.
 pub type Contents = BTreeMap<PrimaryKey, Item>;
 
-/// What a read answers.
+/// The result of a read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadAnswer {
     /// The items as DynamoDB's JSON; `None` is a key without an item.
     pub items: Vec<Option<Json>>,
-    /// Where the next page begins.
+    /// The key that the next page starts after; `None` on the last page.
     pub next: Option<Json>,
 }
 
 impl ReadAnswer {
-    /// Of an operation's answer as DynamoDB's JSON.
+    /// Decodes an operation's response from DynamoDB's JSON.
     #[must_use]
     pub fn of(verb: &str, answer: &Json) -> Self {
         let present = |item: &Json| Some(item.clone()).filter(|item| item.is_object());
@@ -126,10 +126,10 @@ impl Table {
         Self { database }
     }
 
-    /// Writes an item as it stands, over what was there.
+    /// Writes an item, replacing an existing one.
     ///
     /// # Panics
-    /// When DynamoDB would refuse it.
+    /// If DynamoDB would reject the request.
     pub fn put(&self, item: &Json) {
         let request = json!({ "TableName": TABLE, "Item": item });
         assert_eq!(rules::check("PutItem", &request), Ok(()), "{item}");
@@ -139,10 +139,10 @@ impl Table {
     /// Executes actions given as DynamoDB's JSON.
     ///
     /// # Errors
-    /// The positional reasons if it was cancelled. Nothing is applied then.
+    /// One reason per action if the transaction was cancelled. Nothing is applied then.
     ///
     /// # Panics
-    /// When DynamoDB would refuse the request.
+    /// If DynamoDB would reject the request.
     pub fn write(&self, actions: &[Json]) -> Result<(), Vec<Reason>> {
         let request = json!({ "TransactItems": actions });
         assert_eq!(rules::check("TransactWriteItems", &request), Ok(()), "{actions:#?}");
@@ -159,7 +159,7 @@ impl Table {
     /// Executes actions of the core.
     ///
     /// # Errors
-    /// The positional reasons if it was cancelled.
+    /// One reason per action if the transaction was cancelled.
     pub fn execute(&self, items: &[TransactItem]) -> Result<(), Vec<Reason>> {
         self.write(&items.iter().map(wire::action).collect::<Vec<_>>())
     }
@@ -173,10 +173,10 @@ impl Table {
         serde_json::to_value(found).unwrap().get("Item").filter(|item| item.is_object()).cloned()
     }
 
-    /// Executes a read given as DynamoDB's JSON, under the name of its operation.
+    /// Executes a read given as DynamoDB's JSON under the name of its operation.
     ///
     /// # Panics
-    /// When DynamoDB would refuse it.
+    /// If DynamoDB would reject the request.
     #[must_use]
     pub fn read(&self, request: &Json) -> ReadAnswer {
         let (verb, body) = request.as_object().unwrap().iter().next().unwrap();
@@ -185,13 +185,13 @@ impl Table {
         ReadAnswer::of(verb, &answer.unwrap_or_else(|refused| panic!("the engine refuses {request}: {refused:?}")))
     }
 
-    /// Executes a request of any operation.
+    /// Executes an operation on items.
     ///
     /// # Errors
-    /// [`Refused`]: the engine's own answer.
+    /// [`Refused`], as the engine returned it.
     ///
     /// # Panics
-    /// At an operation that is not one of items.
+    /// On any other operation.
     pub fn request(&self, operation: &str, body: &Json) -> Result<Json, Refused> {
         let database = &self.database;
         match operation {
@@ -209,14 +209,14 @@ impl Table {
         }
     }
 
-    /// Everything that stands in the table.
+    /// Every item of the table by its key.
     #[must_use]
     pub fn contents(&self) -> Contents {
         let items = self.stored().into_iter().map(|item| wire::item_from_json(&item));
         items.map(|item| (primary_key(&item), item)).collect()
     }
 
-    /// Everything that stands in the table, of every kind that there is.
+    /// Every item of the table, with values of all kinds of DynamoDB.
     #[must_use]
     pub fn stored(&self) -> Vec<Json> {
         let mut stored = Vec::new();
@@ -234,7 +234,7 @@ impl Table {
     }
 }
 
-/// The request that makes the table with both indexes.
+/// The request that creates the table with both indexes.
 fn create_request() -> Json {
     let key = |pk: &str, sk: &str| json!([{ "AttributeName": pk, "KeyType": "HASH" }, { "AttributeName": sk, "KeyType": "RANGE" }]);
     let index = |name: &str, pk: &str, sk: &str| json!({ "IndexName": name, "KeySchema": key(pk, sk), "Projection": { "ProjectionType": "ALL" } });
@@ -271,7 +271,7 @@ impl Engine for Embedded {
 }
 
 impl Refused {
-    /// Reads an error answer.
+    /// Decodes an error response.
     #[must_use]
     pub fn read(status: u16, answer: Json) -> Self {
         let text = |name: &str| answer.get(name).and_then(Json::as_str);

@@ -1,4 +1,4 @@
-//! The holder of a record, as the record names it: what a worker has that took it before a test begins.
+//! The lease holder that a record names: the state of a worker that took the lease before the test begins.
 
 use ledger_core::idempotency::{Flight, Phase};
 use ledger_core::ids::{MerchantId, Tenant};
@@ -8,15 +8,15 @@ use ledger_core::reconcile::run::{Run, RunState};
 use ledger_core::sealing::{Sealing, Trail};
 use ledger_core::time::Timestamp;
 
-/// A lease that is over at any time, under the token before this one.
+/// An expired lease with the fencing token before this one.
 fn before(fence: i64) -> Holder {
     Holder { fence: fence.saturating_sub(1), lease_until: Timestamp::from_millis(0) }
 }
 
-/// The holder of a claim.
+/// The lease holder of a claim.
 ///
 /// # Panics
-/// If it cannot be taken.
+/// If the lease cannot be taken.
 #[must_use]
 pub fn of_claim(flight: &Flight) -> Leased<Flight> {
     let mut earlier = flight.clone();
@@ -26,30 +26,30 @@ pub fn of_claim(flight: &Flight) -> Leased<Flight> {
     earlier.take_over(flight.taken_at).expect("a form").expect("its pause is over").0
 }
 
-/// The holder of a run.
+/// The lease holder of a run.
 ///
 /// # Panics
-/// If it cannot be taken.
+/// If the lease cannot be taken.
 #[must_use]
 pub fn of_run(tenant: &Tenant, run: &Run, now: Timestamp) -> Leased<Run> {
     let earlier = Run { holder: before(run.holder.fence), state: RunState::Requested, ..run.clone() };
     earlier.take(tenant, now).expect("a form").expect("it is free").0
 }
 
-/// The holder of a merchant under this token.
+/// The lease holder of a merchant with this fencing token.
 ///
 /// # Panics
-/// If it cannot be taken.
+/// If the lease cannot be taken.
 #[must_use]
 pub fn of_merchant(tenant: &Tenant, merchant: MerchantId, fence: i64, now: Timestamp) -> Leased<CreditedMerchant> {
     let earlier = Crediting { holder: before(fence), version: 0 };
     CreditedMerchant::take(tenant, merchant, Some(&earlier), now).expect("a form").expect("it is free").0
 }
 
-/// The holder of a tenant's trail under this token.
+/// The lease holder of a tenant's trail with this fencing token.
 ///
 /// # Panics
-/// If it cannot be taken.
+/// If the lease cannot be taken.
 #[must_use]
 pub fn of_trail(tenant: &Tenant, sealing: &Sealing, fence: i64, now: Timestamp) -> Leased<Trail> {
     let earlier = Sealing { holder: before(fence), ..sealing.clone() };

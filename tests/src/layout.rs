@@ -1,20 +1,20 @@
-//! The one layout of golden files: a JSON document as text, in lines of at most 120 characters where a text allows it.
+//! The layout of golden files: a JSON document as text, in lines of at most 120 characters unless a text is longer.
 //!
-//! What fits is on one line. Of what does not, scalars and attributes of one scalar share lines, and every other member
-//! begins a line. An object of one member opens and closes on its member's lines. Each document has one such text.
+//! A value that fits is on one line. Otherwise scalars and attributes of one scalar share lines, and every other member
+//! begins a line. An object of one member opens and closes on its member's lines. A document has exactly one such text.
 
 use serde_json::Value as Json;
 
 const WIDTH: usize = 120;
 
-/// Members that come before all others of their object, in this order; the others follow in alphabetical order.
+/// Members that come before all others of their object, in this order; the others are in alphabetical order.
 const FIRST: [&str; 7] =
     ["uuid", "type", "Key", "Item", "UpdateExpression", "KeyConditionExpression", "ConditionExpression"];
 
 /// DynamoDB's kinds of values.
 const KINDS: [&str; 10] = ["S", "N", "BOOL", "B", "L", "M", "NULL", "SS", "NS", "BS"];
 
-/// The text of a document: its members in the given order, each on lines of its own.
+/// The text of a document: its members in the given order, each on separate lines.
 #[must_use]
 pub fn document<'a>(members: impl IntoIterator<Item = (&'a str, &'a Json)>) -> String {
     let lines: Vec<String> = members.into_iter().map(|(name, value)| format!("  {}", member(name, value, 2))).collect();
@@ -47,13 +47,13 @@ pub fn flat(json: &Json) -> String {
     }
 }
 
-/// A file's text is the one that its content has in this layout; panics at the first line that differs.
+/// Panics at the first line where a file's text differs from its content in this layout.
 pub fn assert_laid_out(file: &str, text: &str, laid_out: &str) {
     assert_same(&format!("{file} is in another layout"), text, laid_out);
     assert!(text == laid_out, "{file} is in another layout: its ends of lines");
 }
 
-/// Two texts are the same; panics at the first line that differs, with the lines around it.
+/// Panics at the first line where two texts differ, with the lines around it.
 pub fn assert_same(what: &str, got: &str, want: &str) {
     let differs = |(_, (got, want)): &(usize, (&str, &str))| got != want;
     let Some((at, _)) = got.lines().zip(want.lines()).enumerate().find(differs) else {
@@ -95,7 +95,7 @@ fn write(json: &Json, indent: usize, taken: usize, out: &mut String) {
     }
 }
 
-/// Writes parts between brackets; those of one scalar share lines.
+/// Writes parts between brackets; parts of one scalar share lines.
 fn block<'a>(
     (open, close): (char, char),
     parts: impl Iterator<Item = (String, &'a Json)>,
@@ -123,7 +123,7 @@ fn block<'a>(
     out.push(close);
 }
 
-/// Whether a value may share its line: a scalar, or an attribute's value that holds one.
+/// Whether a value may share its line: a scalar, or an attribute value with one scalar.
 fn is_short(json: &Json) -> bool {
     match json {
         Json::Object(map) => map.keys().all(|kind| KINDS.contains(&kind.as_str())) && has_one_scalar(json),

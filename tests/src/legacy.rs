@@ -1,4 +1,4 @@
-//! Customers as the legacy models keep them, in every shape that they come in, and what each of them means.
+//! Random customers of the legacy models in all shapes, with the split records that each of them means.
 
 use crate::chance::Dice;
 use crate::wire::item_to_json;
@@ -13,30 +13,30 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The most that a God Record may hold of an asset.
+/// The largest amount of an asset that a God Record may hold.
 pub const LARGEST: &str = "999999999999999";
 
 /// A customer of a legacy model, in DynamoDB's JSON.
 #[derive(Clone, Debug)]
 pub struct Legacy {
-    /// Who.
+    /// The customer's id.
     pub customer: CustomerId,
     /// The God Record.
     pub record: Map<String, Json>,
-    /// The aggregates, which only the half-way model keeps apart.
+    /// The aggregates, a separate item only in the half-way model.
     pub metrics: Option<Map<String, Json>>,
     /// The history, oldest first.
     pub history: Vec<Json>,
-    /// What of the God Record the ledger does not know: it has to be there to the very end.
+    /// The attributes of the God Record that the ledger does not know and must keep.
     pub unknown: Map<String, Json>,
 }
 
-/// Which shapes there may be.
+/// The kinds of values that a customer may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinds {
-    /// Those that the core has a kind of value for.
+    /// Kinds that the core can represent.
     Core,
-    /// All that DynamoDB has: nulls and sets as well.
+    /// All kinds of DynamoDB, including nulls and sets.
     All,
 }
 
@@ -74,7 +74,7 @@ pub fn aoba() -> AssetSpec {
     AssetSpec::regional(RegionalKey::parse("aoba").unwrap(), 0).unwrap()
 }
 
-/// A tenant's `CONFIG` with a migration: which phase, and after how many changes.
+/// A tenant's `CONFIG` with a migration at a phase, after `fence` changes.
 #[must_use]
 pub fn config(tenant: &Tenant, terms: &TenantTerms, phase: Phase, fence: i64, since: Timestamp) -> Item {
     let mut setting = Migration { phase, ..Migration::first(phase.model(), terms, since) }.item();
@@ -84,14 +84,14 @@ pub fn config(tenant: &Tenant, terms: &TenantTerms, phase: Phase, fence: i64, si
     whole(&keys::config(tenant), config)
 }
 
-/// The layout that such a `CONFIG` asks for.
+/// The layout of such a `CONFIG`.
 #[must_use]
 pub fn layout(terms: &TenantTerms, phase: Phase, fence: i64) -> Layout {
     let tenant = Tenant::parse("any").unwrap();
     Layout::read(&config(&tenant, terms, phase, fence, Timestamp::from_millis(0))).unwrap()
 }
 
-/// The same with the God Records being emptied.
+/// The same while the God Records are being emptied.
 #[must_use]
 pub fn contracting(terms: &TenantTerms, phase: Phase, fence: i64) -> Layout {
     match layout(terms, phase, fence) {
@@ -100,7 +100,7 @@ pub fn contracting(terms: &TenantTerms, phase: Phase, fence: i64) -> Layout {
     }
 }
 
-/// A customer of any shape.
+/// A customer of a random shape.
 #[must_use]
 pub fn customer(dice: &mut Dice, model: Model, tenant: &Tenant, customer: CustomerId, kinds: Kinds) -> Legacy {
     let partition = Partition::customer(tenant, customer);
@@ -171,7 +171,7 @@ fn profile(dice: &mut Dice, record: &mut Map<String, Json>, kinds: Kinds) {
     }
 }
 
-/// Nothing, little, much or the most, with so many decimals.
+/// A random sum: nothing, little, much or the largest, with this many decimals.
 fn sum(dice: &mut Dice, decimals: u64) -> String {
     let whole = match dice.below(9) {
         0 => return "0".to_owned(),
@@ -214,7 +214,7 @@ fn unknown(dice: &mut Dice, kinds: Kinds) -> Map<String, Json> {
     unknown
 }
 
-/// What happened before the ledger came: at most one item of an operation in a millisecond.
+/// A history from before the ledger: at most one item of an operation in a millisecond.
 fn history(dice: &mut Dice, partition: &Partition) -> Vec<Json> {
     let operations = ["pay", "charge", "topup", "transfer", "point_grant", "jcredit"];
     let mut history = Vec::new();
@@ -248,15 +248,15 @@ fn history(dice: &mut Dice, partition: &Partition) -> Vec<Json> {
 }
 
 impl Legacy {
-    /// Everything that stands in the table.
+    /// Every item of the customer.
     #[must_use]
     pub fn items(&self) -> Vec<Json> {
         let records = std::iter::once(&self.record).chain(&self.metrics).cloned().map(Json::Object);
         records.chain(self.history.iter().cloned()).collect()
     }
 
-    /// What it means: the split records that a customer with this profile and these sums would have. Written down
-    /// here independently of the core.
+    /// The split records that a customer with this profile and these sums would have, written independently of the
+    /// core.
     #[must_use]
     pub fn meaning(&self, tenant: &Tenant, terms: &TenantTerms) -> Vec<Item> {
         let partition = Partition::customer(tenant, self.customer);
@@ -289,7 +289,7 @@ impl Legacy {
         meaning
     }
 
-    /// How much of an asset it holds.
+    /// The customer's sum of an asset.
     #[must_use]
     pub fn sum(&self, asset: &Asset) -> String {
         let units = self.metrics.as_ref();
@@ -303,8 +303,8 @@ impl Legacy {
     }
 }
 
-/// A God Record that the ledger has taken over, of the customer in whose partition `of` is: plenty of everything, and
-/// every concern in both models.
+/// An adopted God Record of the customer in whose partition `of` is: much of every asset, and every concern in both
+/// models.
 #[must_use]
 pub fn adopted(of: &Key, terms: &TenantTerms) -> Item {
     let mut record = Item::from([
@@ -345,7 +345,7 @@ fn key(key: &Key) -> Map<String, Json> {
     }
 }
 
-/// An item under a key.
+/// An item with a key's attributes added.
 #[must_use]
 pub fn whole(key: &Key, mut item: Item) -> Item {
     item.insert(attr::PK.to_owned(), Value::s(key.pk()));

@@ -1,5 +1,5 @@
-//! What the tests share: DynamoDB's JSON, the embedded engine in process, and the golden vectors.
-//! Nothing here uses the runtime: what is expected of the core is written down independently of it.
+//! Shared parts of the tests: DynamoDB's JSON, the embedded engine in process, and the golden vectors. The modules
+//! without the feature `stack` do not use the runtime: what is expected of the core is written independently.
 
 #[cfg(feature = "stack")]
 pub mod binaries;

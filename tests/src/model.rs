@@ -1,5 +1,5 @@
-//! A table in memory that executes the core's transactions as DynamoDB would: fast enough to run every
-//! order of a history. What it makes of an update is read from the rendered expression.
+//! An in-memory table that executes the core's transactions as DynamoDB would, fast enough to run every order of a
+//! history. It interprets the rendered update expressions.
 
 use crate::engine::{Contents, PrimaryKey, primary_key};
 use ledger_core::dynamo::{Item, STEP, Value, at};
@@ -10,28 +10,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A table. A copy shares everything until it is written, so that it costs little.
+/// A table. A clone shares all items until one of both is written, so it is cheap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     items: Arc<BTreeMap<PrimaryKey, Arc<Item>>>,
 }
 
-/// An action as it is sent, whatever has become of it on the way: here a test may plant a fault.
+/// An action as it is sent. A test may change it to plant a fault.
 #[derive(Clone, Debug)]
 pub struct Act {
-    /// Which item.
+    /// The item's key.
     pub key: Key,
-    /// Its guards.
+    /// The guards.
     pub clauses: Vec<Clause>,
-    /// What it does. Its condition is that of `clauses` until somebody changes one of them.
+    /// The rendered action. Its condition is that of `clauses` until a test changes one of them.
     pub rendered: Rendered,
 }
 
 impl Act {
-    /// An action of the core.
+    /// The rendered form of an action of the core.
     ///
     /// # Panics
-    /// On one that DynamoDB would refuse to read.
+    /// If a placeholder is unused or has two values: DynamoDB would reject such a request.
     #[must_use]
     pub fn of(item: &TransactItem) -> Self {
         let rendered = item.render().unwrap_or_else(|| panic!("two values claim one placeholder: {item:?}"));
@@ -49,7 +49,7 @@ impl Hash for Model {
     }
 }
 
-/// Feeds an item to a hasher.
+/// Hashes an item.
 pub fn hash_item<H: Hasher>(item: &Item, state: &mut H) {
     state.write_usize(item.len());
     for (name, value) in item {
@@ -76,13 +76,13 @@ impl Model {
         Self::default()
     }
 
-    /// Writes an item as it stands, over what was there.
+    /// Writes an item, replacing an existing one.
     pub fn put(&mut self, item: Item) {
         let item: Item = item.into_iter().map(|(name, value)| (name, normal(value))).collect();
         Arc::make_mut(&mut self.items).insert(primary_key(&item), Arc::new(item));
     }
 
-    /// Takes the items out that `which` names.
+    /// Removes and returns the items whose key `which` accepts.
     pub fn take(&mut self, which: impl Fn(&PrimaryKey) -> bool) -> Vec<Item> {
         let (gone, kept) = std::mem::take(Arc::make_mut(&mut self.items)).into_iter().partition(|(key, _)| which(key));
         self.items = Arc::new(kept);
@@ -101,13 +101,13 @@ impl Model {
         self.items.iter().map(|(key, item)| (key, item.as_ref()))
     }
 
-    /// Everything that stands in the table.
+    /// Every item of the table by its key.
     #[must_use]
     pub fn contents(&self) -> Contents {
         self.iter().map(|(key, item)| (key.clone(), item.clone())).collect()
     }
 
-    /// Whether two tables hold the same items, but for those that `which` names.
+    /// Whether two tables hold the same items, except for keys that `which` accepts.
     #[must_use]
     pub fn same_but_for(&self, other: &Self, which: impl Fn(&PrimaryKey) -> bool) -> bool {
         if Arc::ptr_eq(&self.items, &other.items) {
@@ -124,25 +124,24 @@ impl Model {
         }
     }
 
-    /// Executes actions, all or none.
+    /// Executes all actions or none.
     ///
     /// # Errors
-    /// One reason per action if a condition does not hold, with the item as it was. Nothing is
-    /// applied then.
+    /// One reason per action if a condition does not hold, with the old item. Nothing is applied then.
     ///
     /// # Panics
-    /// On a request that DynamoDB would refuse to read.
+    /// On a request that DynamoDB would reject.
     pub fn execute(&mut self, items: &[TransactItem]) -> Result<(), Vec<Reason>> {
         self.run(&items.iter().map(Act::of).collect::<Vec<_>>())
     }
 
-    /// Executes actions as they are sent, all or none.
+    /// Executes all actions or none, as they are sent.
     ///
     /// # Errors
     /// One reason per action, as for [`Model::execute`].
     ///
     /// # Panics
-    /// On a request that DynamoDB would refuse to read.
+    /// On a request that DynamoDB would reject.
     pub fn run(&mut self, acts: &[Act]) -> Result<(), Vec<Reason>> {
         let keys: BTreeSet<&Key> = acts.iter().map(|act| &act.key).collect();
         assert!(!acts.is_empty() && acts.len() <= 100 && keys.len() == acts.len(), "no request: {acts:#?}");
@@ -163,7 +162,7 @@ impl Model {
         Reason { code: ReasonCode::ConditionalCheckFailed, item: old.cloned() }
     }
 
-    /// What stands after an action, or `None` if it writes nothing.
+    /// The item after an action; `None` if the action writes nothing.
     fn written(&self, act: &Act) -> Option<Item> {
         match &act.rendered.action {
             RenderedAction::ConditionCheck(_) => None,
@@ -182,7 +181,7 @@ fn of(key: &Key) -> PrimaryKey {
     (key.pk().to_owned(), key.sk().to_owned())
 }
 
-/// One step of an update expression, its names and values resolved: a name is a path.
+/// One step of an update expression, with names resolved to paths, and values.
 enum Step<'a> {
     Add(String, &'a Value),
     Set(String, &'a Value),
@@ -191,7 +190,7 @@ enum Step<'a> {
     Remove(String),
 }
 
-/// An item after an update. Every right side is read from the item as it was.
+/// The item after an update. Every right side is evaluated on the old item.
 fn updated(old: &Item, expression: &str, rendered: &Rendered) -> Item {
     let mut new = old.clone();
     let mut written = Vec::<String>::new();
@@ -219,7 +218,7 @@ fn updated(old: &Item, expression: &str, rendered: &Rendered) -> Item {
     new
 }
 
-/// DynamoDB makes no map on the way to a path.
+/// Writes a value at a path. Panics if a map on the path is missing: DynamoDB does not create it.
 fn put_at(item: &mut Item, path: &str, value: Option<Value>) {
     match (path.split_once(STEP), value) {
         (Some((map, rest)), value) => match item.get_mut(map) {
@@ -244,8 +243,8 @@ fn added(old: Option<&Value>, change: &Value) -> Value {
     Value::N(text(sum.unwrap_or_else(|| panic!("{old:?} and {change:?} are too much"))))
 }
 
-/// Reads `ADD #a :x, #b :y SET #c = :z, #d.#e = if_not_exists(#d.#e, :w), #f.#g = if_not_exists(#f.#g, :o) + :v
-/// REMOVE #h, #i.#j`.
+/// Parses `ADD #a :x, #b :y SET #c = :z, #d.#e = if_not_exists(#d.#e, :w), #f.#g = if_not_exists(#f.#g, :o) + :v REMOVE
+/// #h, #i.#j`.
 fn steps<'a>(expression: &str, rendered: &'a Rendered) -> Vec<Step<'a>> {
     let signs = ["(", ")", ",", "=", "+"];
     let spaced = signs.iter().fold(expression.to_owned(), |text, sign| text.replace(sign, &format!(" {sign} ")));
@@ -295,7 +294,7 @@ fn named<'a, T>(map: &'a BTreeMap<String, T>, token: &str, expression: &str) -> 
     map.get(token).unwrap_or_else(|| panic!("{token} is not defined in {expression}"))
 }
 
-/// DynamoDB refuses a request that defines a name or a value and does not use it.
+/// DynamoDB rejects a request that defines a name or a value without using it.
 fn every_placeholder_is_used(rendered: &Rendered) {
     let update = match &rendered.action {
         RenderedAction::Update(_, update) => update.as_str(),
@@ -308,7 +307,7 @@ fn every_placeholder_is_used(rendered: &Rendered) {
     }
 }
 
-/// A value as it is stored: numbers without leading and trailing zeros, however deep they stand.
+/// A value as stored: numbers at any depth without leading and trailing zeros.
 fn normal(value: Value) -> Value {
     match value {
         Value::N(number) => Value::N(text(decimal(&number))),

@@ -1,5 +1,5 @@
-//! Names for the core's enums as they stand in vectors. Every variant is listed: a new one must be
-//! named here before it can be tested.
+//! Names of the core's enums in vectors. Every variant is listed, so that a new one does not compile until it has a
+//! name.
 
 use ledger_core::failure::Failure;
 use ledger_core::transaction::{Role, Verdict};
@@ -64,7 +64,7 @@ pub fn role(role: Role) -> &'static str {
     }
 }
 
-/// A verdict in words; a marker that stands is named as such.
+/// A verdict in words, with `marker_stands` for an existing marker.
 #[must_use]
 pub fn verdict(verdict: &Verdict) -> String {
     match verdict {

@@ -1,4 +1,4 @@
-//! The repository's own files, for tests that look at them.
+//! Paths of the repository's files, for tests that check them.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! DynamoDB's JSON: values, items and the actions of a TransactWriteItems request, both ways.
+//! Converts values, items and actions of TransactWriteItems to and from DynamoDB's JSON.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -37,7 +37,8 @@ pub fn item_from_json(json: &Json) -> Item {
     map.iter().map(|(name, value)| (name.clone(), value_from_json(value))).collect()
 }
 
-/// An item without what the core has no kind for, as the runtime reads it: nulls, sets, and what holds one.
+/// An item as the runtime reads it: without values that the core cannot represent, which are nulls, sets, and lists or
+/// maps with one.
 #[must_use]
 pub fn readable(json: &Json) -> Item {
     let map = json.as_object().unwrap_or_else(|| panic!("not an item: {json}"));
@@ -45,7 +46,7 @@ pub fn readable(json: &Json) -> Item {
     read.map(|(name, value)| (name.clone(), value_from_json(value))).collect()
 }
 
-/// Whether the core has a kind for a value.
+/// Whether the core can represent a value.
 #[must_use]
 pub fn is_readable(value: &Json) -> bool {
     let map = value.as_object().unwrap_or_else(|| panic!("not a value: {value}"));
@@ -74,13 +75,13 @@ pub fn value_from_json(json: &Json) -> Value {
     }
 }
 
-/// An action as it stands in a TransactWriteItems request. Every guard asks for the item as it was.
+/// An action of a TransactWriteItems request. Every guarded action requests the old item.
 #[must_use]
 pub fn action(item: &TransactItem) -> Json {
     rendered(item.render().unwrap_or_else(|| panic!("two values claim one placeholder: {item:?}")))
 }
 
-/// The same of one that is rendered.
+/// The same for a rendered action.
 #[must_use]
 pub fn rendered(item: Rendered) -> Json {
     let Rendered { action, condition, names, values } = item;
@@ -114,7 +115,7 @@ pub fn rendered(item: Rendered) -> Json {
     json!({ verb: map })
 }
 
-/// A read as it is sent, under the name of its operation.
+/// A read's request under the name of its operation.
 #[must_use]
 pub fn read_request(request: &Request) -> Json {
     let mut map = Map::new();

@@ -1,4 +1,4 @@
-//! The absences that docs/architecture/absences.md promises, looked for in the sources, and the documents' links.
+//! Checks of the sources that docs/architecture/absences.md promises, and of the documents' links.
 
 use ledger_tests::documents::{broken_links, documents, named_paths};
 use ledger_tests::{sources, tree};
@@ -37,7 +37,7 @@ fn nothing_in(folders: &[&str], words: &[&str], except: &[&str]) {
 }
 
 #[test]
-fn the_core_is_pure() {
+fn core_has_no_io_clock_randomness_or_floats() {
     let impure = [
         "SystemTime",
         "Instant::now",
@@ -95,7 +95,7 @@ fn cargo_run_compiles_one_sdk_and_nothing_of_lambda() {
 }
 
 #[test]
-fn one_file_writes() {
+fn only_one_file_writes_to_the_table() {
     let writes = [
         ".transact_write_items(",
         ".put_item(",
@@ -106,7 +106,7 @@ fn one_file_writes() {
         ".execute_transaction(",
         ".batch_execute_statement(",
     ];
-    // The other one is a legacy system's: what it wrote before there was a ledger.
+    // The second file writes what a legacy system would have written.
     nothing_in(&["crates", "functions"], &writes, &["ledger-runtime/src/dynamo.rs", "ledger-local/src/legacy.rs"]);
 }
 
@@ -124,12 +124,12 @@ const CORE_READS: [&str; 9] = [
 ];
 
 #[test]
-fn one_file_reads_the_clock() {
+fn only_clock_files_read_the_clock() {
     nothing_in(&["crates", "functions"], &["SystemTime::now"], &["/clock.rs"]);
 }
 
 #[test]
-fn one_file_reads() {
+fn only_one_file_reads_the_table() {
     let reads = [".get_item(", ".batch_get_item(", ".transact_get_items(", ".query()\n", ".scan()\n"];
     nothing_in(&["crates", "functions"], &reads, &["ledger-runtime/src/dynamo/ask.rs"]);
     let built = ["Request::GetItem", "Request::BatchGetItem", "Request::Query(", "Request::Scan(", "SortRange"];
@@ -160,11 +160,11 @@ fn functions_scan_nothing_and_build_no_keys() {
 
 #[test]
 fn handlers_take_the_tenant_from_the_identity_only() {
-    // It makes the identity, of what the operator has written.
+    // This function makes the identity from the operator's data.
     nothing_in(&["functions"], &["Tenant::parse"], &["token-claims/src/lib.rs"]);
 }
 
-/// A path is written in its endpoint's declaration, and nowhere else: the rest follows from the declaration.
+/// A path is written once, in its endpoint's declaration, from which the rest follows.
 #[test]
 fn handlers_do_not_repeat_their_paths() {
     let folders = [
@@ -191,13 +191,13 @@ fn handlers_do_not_repeat_their_paths() {
 }
 
 #[test]
-fn keyed_requests_are_performed_by_the_app_and_read_terms_in_their_plan() {
-    // `App::perform` answers from the store whatever the plan lacks.
+fn keyed_requests_are_performed_by_the_app() {
+    // `App::perform` replays the stored response even if the plan cannot be made.
     nothing_in(&["functions"], &["ledger().perform(", "desk.perform("], &[]);
 }
 
 #[test]
-fn files_stay_readable() {
+fn files_have_at_most_450_lines() {
     for file in sources(&["crates", "functions", "tests"]) {
         let lines = std::fs::read_to_string(&file).unwrap().lines().count();
         assert!(lines <= 450, "{} has {lines} lines: split it", file.display());
@@ -227,7 +227,7 @@ fn documented_costs_are_the_measured_ones() {
     }
 }
 
-/// The modules that a crate's documentation lists, in their order: what is in backquotes after its first number.
+/// The modules that a crate's documentation lists, in order: the words in backquotes after its first list number.
 fn declared_order(library: &str) -> Vec<String> {
     let list = library.split("\n//! 1. ").nth(1).unwrap_or_default();
     let lines = list.lines().take_while(|line| !line.is_empty());

@@ -1,4 +1,4 @@
-//! Metrics read back from CloudWatch. The only place that meets a float; none leaves it.
+//! Metrics read from CloudWatch. This is the only code that handles floats; it converts them to integers.
 
 use aws_config::SdkConfig;
 use aws_sdk_cloudwatch::Client;
@@ -9,18 +9,18 @@ use futures::future::{BoxFuture, FutureExt};
 use ledger_runtime::metrics::NAMESPACE;
 use ledger_runtime::readback::{MetricSource, ReadbackError, Sum};
 
-/// CloudWatch keeps minutes for 15 days; one-hour periods answer for as long as it keeps anything.
+/// CloudWatch keeps one-minute periods for 15 days, and one-hour periods for its whole retention time.
 const HOUR_S: i32 = 3600;
 const MINUTE_S: i32 = 60;
-/// Up to this long a window is asked by the minute.
+/// Windows up to this length are read in one-minute periods.
 const FINE_WINDOW_S: i64 = 3 * 60 * 60;
 
-/// CloudWatch.
+/// A client of CloudWatch.
 #[derive(Clone, Debug)]
 pub struct CloudWatch(Client);
 
 impl CloudWatch {
-    /// By the SDK's shared configuration.
+    /// Makes a client with the SDK's shared configuration.
     #[must_use]
     pub fn new(sdk: &SdkConfig) -> Self {
         Self(Client::new(sdk))
@@ -76,7 +76,7 @@ fn failed(code: Option<&str>) -> ReadbackError {
     ReadbackError { code: code.unwrap_or("nothing").to_owned() }
 }
 
-/// Through text, since a cast would wrap or saturate unseen.
+/// A float as an integer, converted through text because a cast would wrap or saturate silently.
 fn whole(value: f64) -> Option<u64> {
     format!("{value:.0}").parse().ok()
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_come_back_whole() {
+    fn counts_are_rounded_to_integers_and_negatives_refused() {
         assert_eq!(whole(0.0), Some(0));
         assert_eq!(whole(41.999_999_999), Some(42));
         assert_eq!((whole(-3.0), whole(f64::NAN)), (None, None));

@@ -1,4 +1,4 @@
-//! A function as it starts in Lambda: configuration, logs, the store and its warm-up, and the clients that it asks for.
+//! The start of a function in Lambda: configuration, logs, store, warm-up and AWS clients.
 
 use crate::cloud_watch::CloudWatch;
 use crate::event_bus::EventBus;
@@ -23,7 +23,7 @@ use ledger_runtime::reconcile::Outlets;
 use ledger_runtime::settlement::{HttpKyc, Settler};
 use std::sync::Arc;
 
-/// What a function is made of. Every client is made once, before the first request.
+/// The clients and configuration of a function. Every client is made once, before the first request.
 #[derive(Debug)]
 pub struct Environment {
     app: App,
@@ -31,8 +31,9 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Reads the configuration, makes what `make` asks for, and calls the store and Stripe's secret once, so that the
-    /// first request waits for neither.
+    /// Reads the configuration, calls `make`, and warms up the store and Stripe's secret.
+    ///
+    /// The first request then waits for neither.
     pub(crate) async fn start<M>(
         make: impl FnOnce(&mut Self) -> Result<M, StartError>,
     ) -> Result<(App, M), StartError> {
@@ -47,7 +48,7 @@ impl Environment {
         let made = make(&mut environment)?;
         let app = environment.app;
         let (warmed_up, _) = tokio::join!(app.dynamo().warm_up(), app.provider_anew());
-        // Not fatal: a store that is away for a moment must not keep the function from starting.
+        // Not fatal: a store that does not respond for a moment must not stop the function from starting.
         if let Err(error) = warmed_up {
             tracing::warn!(%error, "the store did not answer the warm-up");
         }
@@ -60,11 +61,12 @@ impl Environment {
         &self.app
     }
 
-    /// Gives the function Stripe, if the environment sets it up: there, or by a secret in Secrets Manager. What is made
-    /// of the app later has it too.
+    /// Adds Stripe to the app, if the environment configures it, directly or by a secret in Secrets Manager.
+    ///
+    /// Call it before the app is used for anything else: an app taken earlier does not have Stripe.
     ///
     /// # Errors
-    /// [`StartError::Stripe`].
+    /// [`StartError::Stripe`] if Stripe's client could not be made.
     pub fn use_stripe(&mut self) -> Result<(), StartError> {
         let (app, name) = (self.app.clone(), self.app.config().ledger.clone());
         self.app = match app.config().stripe.clone() {
@@ -77,23 +79,23 @@ impl Environment {
         Ok(())
     }
 
-    /// CloudWatch, where metrics are read back.
+    /// A client of CloudWatch, for reading metrics.
     #[must_use]
     pub fn cloud_watch(&self) -> CloudWatch {
         CloudWatch::new(&self.sdk)
     }
 
-    /// The publisher of journal entries, if the environment names its queues.
+    /// The publisher of journal entries; `None` if the environment names no queues.
     #[must_use]
     pub fn publisher(&self) -> Option<Publisher> {
         let queues = self.app.config().events.clone()?;
         Some(Publisher::new(&self.app, Arc::new(SqsSink::new(&self.sdk, queues))))
     }
 
-    /// The runner of settlements' tasks, with the check of merchants and the bucket that the environment names.
+    /// The runner of settlement tasks, with the KYC check and the bucket that the environment names.
     ///
     /// # Errors
-    /// [`StartError::Kyc`].
+    /// [`StartError::Kyc`] if the client of the KYC check could not be made.
     pub fn settler(&self) -> Result<Settler, StartError> {
         let access = &self.app.config().settlement;
         let kyc = match &access.kyc {
@@ -106,13 +108,13 @@ impl Environment {
         Ok(Settler::new(&self.app, kyc.map(|kyc| Arc::new(kyc) as _), files.map(|files| Arc::new(files) as _)))
     }
 
-    /// The state machine of settlements, if the environment names one.
+    /// The state machine of settlements; `None` if the environment names none.
     #[must_use]
     pub fn state_machine(&self) -> Option<StateMachine> {
         self.app.config().settlement.state_machine.as_deref().map(|arn| StateMachine::new(&self.sdk, arn))
     }
 
-    /// The bucket of reports and the bus of announcements, as far as the environment names them.
+    /// The bucket of reports and the event bus of announcements, each if the environment names it.
     #[must_use]
     pub fn outlets(&self) -> Outlets {
         let access = &self.app.config().reconcile;

@@ -1,4 +1,4 @@
-//! Announcements on a bus of Amazon EventBridge.
+//! Announcements on an event bus of Amazon EventBridge.
 
 use aws_config::SdkConfig;
 use aws_sdk_eventbridge::Client;
@@ -11,7 +11,7 @@ use ledger_runtime::reconcile::Announcer;
 
 const NO_ANSWER: &str = "no answer";
 
-/// A bus of Amazon EventBridge.
+/// An event bus of Amazon EventBridge.
 #[derive(Clone, Debug)]
 pub(crate) struct EventBus {
     client: Client,
@@ -19,7 +19,7 @@ pub(crate) struct EventBus {
 }
 
 impl EventBus {
-    /// A bus, by the SDK's shared configuration.
+    /// Makes a client of a bus with the SDK's shared configuration.
     #[must_use]
     pub(crate) fn new(sdk: &SdkConfig, name: &str) -> Self {
         Self { client: Client::new(sdk), name: name.to_owned() }
@@ -43,7 +43,8 @@ impl Announcer for EventBus {
     }
 }
 
-/// A call may succeed and its one event fail all the same. What is not spoken of is not known to be taken.
+/// Whether the bus accepted the event. A successful call may still report its event as failed; an event that the
+/// response does not mention counts as failed.
 fn taken(answer: &PutEventsOutput) -> Result<(), String> {
     match answer.entries() {
         [entry] if answer.failed_entry_count() == 0 && entry.event_id().is_some() => Ok(()),

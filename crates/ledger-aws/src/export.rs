@@ -1,4 +1,4 @@
-//! Serves the tasks of reconciling an export: for a state machine, over objects alone. The function has no table.
+//! Serves the tasks of reconciling an export for a state machine. The function reads objects and has no table.
 
 use crate::objects::S3Objects;
 use crate::reports::S3Reports;
@@ -14,7 +14,7 @@ use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Serves the tasks of exports, each of which `run` takes to its end.
+/// Serves the tasks of exports with `run`.
 pub async fn exports(
     run: impl AsyncFn(&Exports, &ExportRun, &ExportTask) -> Result<ExportDone, ExportError>,
 ) -> ExitCode {
@@ -33,7 +33,7 @@ async fn answer(
     input: ExportInput,
 ) -> Result<ExportDone, EventError> {
     let Ok((of, task)) = input.read() else { return Err(EventError(BROKEN)) };
-    // A panic is a fault like any other, and its text stays here.
+    // A panic is reported as a fault, and its text is not passed on.
     let (error, name) = match AssertUnwindSafe(run(exports, &of, &task)).catch_unwind().await {
         Ok(Ok(done)) => return Ok(done),
         Ok(Err(error)) => (error.to_string(), error.name()),

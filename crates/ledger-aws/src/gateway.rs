@@ -1,11 +1,13 @@
-//! The event of API Gateway as the functions know it: the verified claims and the request's id.
+//! The parts of an API Gateway event that functions use: the verified claims and the request's id.
 
 use lambda_http::http::Request;
 use lambda_http::request::RequestContext;
 use ledger_runtime::gateway::GatewayContext;
 
-/// Puts the gateway's context into the request's extensions, from the event's `requestContext` alone, which API Gateway
-/// writes. A request without one has no caller: its handler refuses it.
+/// Puts the gateway's context into the request's extensions, from the event's `requestContext` only.
+///
+/// API Gateway writes `requestContext`; clients cannot. A request without one has no caller, and its handler refuses
+/// it.
 pub(crate) fn with_context<B>(mut request: Request<B>) -> Request<B> {
     let extensions = request.extensions_mut();
     extensions.remove::<GatewayContext>();
@@ -26,12 +28,12 @@ mod tests {
 
     const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 
-    /// The claims of another tenant's administrator.
+    /// The claims of an administrator of another tenant.
     fn forged() -> Value {
         json!({"tenant": "other", "sub": ID, "face": "admin"})
     }
 
-    /// An event of an HTTP API whose headers, query and body hold forged claims.
+    /// An HTTP API event whose headers, query and body contain forged claims.
     fn event(authorizer: Option<Value>) -> Value {
         let forged_context = json!({"authorizer": {"jwt": {"claims": forged()}}, "requestId": "forged"});
         let mut context = json!({
@@ -61,7 +63,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn caller_is_the_authorizers_whatever_headers_query_and_body_say() {
+    async fn caller_comes_from_the_authorizer_and_not_from_headers_query_or_body() {
         let claims = json!({"tenant": "demo", "sub": ID, "face": "customer"});
         let event = event(Some(json!({"jwt": {"claims": claims, "scopes": null}})));
         let customer: Customer = caller(&event).await.unwrap();
@@ -89,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn request_id_is_the_events() {
+    fn request_id_is_that_of_the_event() {
         let request = with_context(lambda_http::request::from_str(&event(None).to_string()).unwrap());
         assert_eq!(request.extensions().get::<GatewayContext>().unwrap().request_id.as_deref(), Some("r-1"));
     }

@@ -1,7 +1,7 @@
-//! The shell of a function in AWS Lambda, and the clients of the AWS services that functions call beside DynamoDB.
+//! The Lambda runtime of the functions, and the clients of AWS services other than DynamoDB.
 //!
-//! A function names the services that it calls in its `main`; no other's client is linked into it, for a binary's size
-//! is the time that Lambda takes to fetch it.
+//! Each function names the services that it calls in its `main`. Other clients are not linked into it, because Lambda
+//! takes longer to fetch a larger binary.
 
 mod cloud_watch;
 mod environment;
@@ -43,21 +43,21 @@ use std::process::ExitCode;
 use tower::util::MapRequestLayer;
 use utoipa_axum::router::OpenApiRouter;
 
-/// Why a function did not start.
+/// Why a function could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Nobody sends events here.
+    /// The process does not run in AWS Lambda.
     #[error(
         "this is a function of AWS Lambda: `cargo run` runs the whole system here, `cargo lambda watch` one function"
     )]
     Outside,
-    /// The environment is not what it should be.
+    /// The configuration in the environment is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Logs could not be set up.
+    /// Logging could not be set up.
     #[error(transparent)]
     Logging(#[from] LoggingError),
-    /// The client of whoever checks merchants could not be made.
+    /// The client of the KYC check could not be made.
     #[error(transparent)]
     Kyc(#[from] KycError),
     /// Stripe's client could not be made.
@@ -65,7 +65,7 @@ pub enum StartError {
     Stripe(#[from] StripeError),
 }
 
-/// An event was not answered as it should have been. The code is all that leaves the function.
+/// An event that could not be handled. Only the code leaves the function.
 #[derive(Debug)]
 pub struct EventError(pub &'static str);
 
@@ -76,7 +76,7 @@ impl From<EventError> for Diagnostic {
     }
 }
 
-/// Serves events that are answered from themselves alone, without the store.
+/// Serves events whose response needs nothing but the event, without the store.
 pub async fn answer<Event, Answer>(answer: impl Fn(Event) -> Result<Answer, &'static str>) -> ExitCode
 where
     Event: for<'de> Deserialize<'de>,
@@ -95,24 +95,24 @@ where
     exit(serve::until_shutdown(service_fn(answer)).await)
 }
 
-/// Serves the router that `router` makes of the function's environment; an error is printed in one line.
+/// Serves the router that `router` makes of the function's environment. An error is printed in one line.
 pub async fn run(router: impl FnOnce(&mut Environment) -> Result<OpenApiRouter<App>, StartError>) -> ExitCode {
     let (app, router) = match Environment::start(router).await {
         Ok(started) => started,
         Err(error) => return exit(Err(error)),
     };
     let (router, _) = router.split_for_parts();
-    // Outermost: the log line has the request's id.
+    // Outermost, so that the log line has the request's id.
     let router = routing::finish(router, app).layer(MapRequestLayer::new(gateway::with_context));
     exit(serve::until_shutdown(lambda_http::Adapter::from(router)).await)
 }
 
-/// The exit code of a function, with its error's text on standard error.
+/// The exit code of a function. An error's text is written to standard error.
 fn exit(ended: Result<(), impl Display>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nowhere is left to complain to when standard error is closed.
+            // If standard error is closed, there is nowhere to report it.
             let _ = writeln!(std::io::stderr(), "{error}");
             ExitCode::FAILURE
         }
@@ -125,7 +125,7 @@ fn start_logging() -> Result<(), StartError> {
     Ok(logging::init(&filter)?)
 }
 
-/// Where the runtime would stumble over it, nobody would say what to do.
+/// Checks that the process runs in AWS Lambda. The runtime's own error would not say what to do.
 fn is_inside() -> Result<(), StartError> {
     if std::env::var_os("AWS_LAMBDA_RUNTIME_API").is_some() { Ok(()) } else { Err(StartError::Outside) }
 }

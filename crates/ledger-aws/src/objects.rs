@@ -1,4 +1,4 @@
-//! Objects of an export in a bucket of S3.
+//! Objects of an export, in an S3 bucket.
 
 use aws_config::SdkConfig;
 use aws_sdk_s3::Client;
@@ -10,12 +10,12 @@ use futures::stream::{self, StreamExt};
 use ledger_runtime::reconcile::{Body, ObjectError, Objects};
 use std::time::Duration;
 
-/// An attempt of a call, without the time that a body takes.
+/// The timeout of one attempt of a call, without the time to read a body.
 const ATTEMPT: Duration = Duration::from_secs(60);
-/// A call with all of its attempts.
+/// The timeout of a call with all of its attempts.
 const CALL: Duration = Duration::from_secs(180);
 
-/// A bucket of S3.
+/// An S3 bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct S3Objects {
     client: Client,
@@ -23,8 +23,8 @@ pub(crate) struct S3Objects {
 }
 
 impl S3Objects {
-    /// A bucket, by the SDK's shared configuration. What is put is megabytes, so its calls may take longer than
-    /// those of a request.
+    /// Makes a client of a bucket with the SDK's shared configuration. Its timeouts are longer, because objects of
+    /// several megabytes are put.
     #[must_use]
     pub(crate) fn new(sdk: &SdkConfig, bucket: &str) -> Self {
         let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).operation_timeout(CALL).build();
@@ -61,7 +61,7 @@ fn failed<E: ProvideErrorMetadata>(name: &str, error: &SdkError<E>) -> ObjectErr
     let (name, why) = (name.to_owned(), error.code().unwrap_or("no answer").to_owned());
     match (why.as_str(), status) {
         ("NoSuchKey", _) => ObjectError::Missing(name),
-        // It asks for a pause, took too long, or a clock is off.
+        // May pass: throttled, too slow, or a clock that is off.
         ("RequestTimeout" | "RequestTimeTooSkewed" | "ExpiredToken", _) | (_, Some(408 | 429)) => {
             ObjectError::Unavailable { name, why }
         }

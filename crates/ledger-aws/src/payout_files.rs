@@ -1,4 +1,4 @@
-//! The bank's files in a bucket of S3.
+//! Bank files, in an S3 bucket.
 
 use aws_config::SdkConfig;
 use aws_sdk_s3::Client;
@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use ledger_core::bank::BankFile;
 use ledger_runtime::settlement::{PayoutFiles, Stored};
 
-/// A bucket of S3.
+/// An S3 bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct S3Files {
     client: Client,
@@ -16,7 +16,7 @@ pub(crate) struct S3Files {
 }
 
 impl S3Files {
-    /// A bucket, by the SDK's shared configuration.
+    /// Makes a client of a bucket with the SDK's shared configuration.
     #[must_use]
     pub(crate) fn new(sdk: &SdkConfig, bucket: &str) -> Self {
         Self { client: Client::new(sdk), bucket: bucket.to_owned() }

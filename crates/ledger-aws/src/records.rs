@@ -1,4 +1,4 @@
-//! The records of a batch, as a queue and as the table's stream hand them over.
+//! The records of a batch, from a queue or from the table's stream.
 
 use crate::EventError;
 use aws_lambda_events::dynamodb::{Event as StreamEvent, EventRecord};
@@ -31,7 +31,7 @@ pub(crate) fn of_queue(event: SqsEvent) -> Result<Vec<Record>, EventError> {
     event.records.into_iter().map(record).collect()
 }
 
-/// `None` for what we never write: whoever needs the item reads it from the table.
+/// Converts an item; `None` if it has a type that the ledger never writes. The worker then reads it from the table.
 fn item(attributes: serde_dynamo::Item) -> Option<Item> {
     attributes.into_inner().into_iter().map(|(name, value)| Some((name, self::value(value)?))).collect()
 }

@@ -1,4 +1,4 @@
-//! Reports of reconciliations in a bucket of S3.
+//! Reconciliation reports, in an S3 bucket.
 
 use aws_config::SdkConfig;
 use aws_sdk_s3::Client;
@@ -7,7 +7,7 @@ use aws_sdk_s3::primitives::ByteStream;
 use futures::future::BoxFuture;
 use ledger_runtime::reconcile::ReportFiles;
 
-/// A bucket of S3.
+/// An S3 bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct S3Reports {
     client: Client,
@@ -15,7 +15,7 @@ pub(crate) struct S3Reports {
 }
 
 impl S3Reports {
-    /// A bucket, by the SDK's shared configuration.
+    /// Makes a client of a bucket with the SDK's shared configuration.
     #[must_use]
     pub(crate) fn new(sdk: &SdkConfig, bucket: &str) -> Self {
         Self { client: Client::new(sdk), bucket: bucket.to_owned() }

@@ -15,7 +15,7 @@ pub(crate) struct SecretsManager {
 }
 
 impl SecretsManager {
-    /// The secret with an ARN, by the SDK's shared configuration.
+    /// Makes a client of the secret with an ARN, with the SDK's shared configuration.
     #[must_use]
     pub(crate) fn new(sdk: &SdkConfig, id: &str) -> Self {
         Self { client: Client::new(sdk), id: id.to_owned() }
@@ -47,7 +47,7 @@ mod tests {
     use aws_smithy_types::body::SdkBody;
     use serde_json::{Value, json};
 
-    /// Secrets Manager as its wire has it: one answer, if the request asks for the secret.
+    /// A stand-in for Secrets Manager with one response, which checks that the request names the secret.
     #[derive(Debug)]
     struct Service(u16, Value);
 
@@ -75,14 +75,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_text_is_read_and_never_printed() {
+    async fn secret_is_read_and_masked_in_debug_output() {
         let secret = read(200, json!({"ARN": "arn:x", "Name": "stripe", "SecretString": "sk_live_1"})).await;
         assert_eq!(secret.as_ref().unwrap().expose(), "sk_live_1");
         assert!(!format!("{secret:?}").contains("sk_live"));
     }
 
     #[tokio::test]
-    async fn what_is_no_text_is_an_error_that_says_what_to_check() {
+    async fn unreadable_secret_is_an_error_that_names_the_permission() {
         let denied = json!({"__type": "AccessDeniedException", "Message": "not authorized"});
         for (status, body, code) in [(400, denied, "AccessDeniedException"), (200, json!({"ARN": "arn:x"}), "no text")]
         {

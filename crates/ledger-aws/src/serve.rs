@@ -1,5 +1,4 @@
-//! The loop of the Lambda runtime, ended politely: what is being answered when the environment is shut
-//! down is answered to the end, and nothing is begun after it.
+//! The loop of the Lambda runtime, with graceful shutdown: the event in progress is answered, and no other is started.
 
 use futures::future::{FutureExt, LocalBoxFuture};
 use lambda_runtime::layers::TracingLayer;
@@ -11,11 +10,12 @@ use tokio::sync::Mutex;
 use tower::Service;
 use tower::util::MapFutureLayer;
 
-/// Serves events one after the other. On SIGTERM, which is how Lambda shuts an environment down, the
-/// process ends as soon as it is answering nobody.
+/// Serves events one after the other.
+///
+/// Lambda shuts an environment down with SIGTERM. The process then exits as soon as no event is in progress.
 ///
 /// # Errors
-/// When Lambda's own interface cannot be reached.
+/// If Lambda's runtime API cannot be reached.
 pub(crate) async fn until_shutdown<H, Event>(handler: H) -> Result<(), Error>
 where
     H: Service<LambdaEvent<Event>>,
@@ -23,11 +23,11 @@ where
     H::Error: Into<Diagnostic> + Debug,
     Event: for<'de> Deserialize<'de>,
 {
-    // Held while an event is answered, the sending of the answer included.
+    // Locked while an event is handled, until its response is sent.
     let answering = Arc::new(Mutex::new(()));
     let idle = Arc::clone(&answering);
     lambda_runtime::spawn_graceful_shutdown_handler(move || async move {
-        // Never given back: the process exits, and no further event is begun until then.
+        // Never unlocked, so that no further event starts before the process exits.
         std::mem::forget(idle.lock_owned().await);
     })
     .await;

@@ -1,5 +1,7 @@
-//! Events into a FIFO queue, dead letters into a queue of their own. The group keeps an account's order, and
-//! the transaction's id lets the queue know a repetition for five minutes.
+//! Events in a FIFO queue, and dead letters in a queue of their own.
+//!
+//! The group keeps the order of an account's events. The transaction's id is the deduplication id, which the queue
+//! recognizes for five minutes.
 
 use aws_config::SdkConfig;
 use aws_sdk_sqs::Client;
@@ -12,8 +14,8 @@ use ledger_runtime::config::EventQueues;
 use ledger_runtime::publishing::{EventSink, Sent, SinkError};
 use std::collections::BTreeMap;
 
-/// What the queue says of a message that it will never take. Everything else may pass: a queue that is away,
-/// a permission that is missing, a pause that is asked for.
+/// Error codes of a message that the queue will never accept. All other errors may pass: an outage, a missing
+/// permission, throttling.
 const NEVER: [&str; 4] = ["BatchEntryTooLarge", "InvalidMessageContents", "InvalidParameterValue", "MessageTooLong"];
 const NO_ANSWER: &str = "no answer";
 
@@ -25,7 +27,7 @@ pub(crate) struct SqsSink {
 }
 
 impl SqsSink {
-    /// These queues, by the SDK's shared configuration.
+    /// Makes a client of these queues with the SDK's shared configuration.
     #[must_use]
     pub(crate) fn new(sdk: &SdkConfig, queues: EventQueues) -> Self {
         Self { client: Client::new(sdk), queues }

@@ -1,4 +1,4 @@
-//! The sagas of settlements on AWS Step Functions.
+//! Settlement sagas on AWS Step Functions.
 
 use aws_config::SdkConfig;
 use aws_sdk_sfn::Client;
@@ -7,14 +7,14 @@ use futures::future::BoxFuture;
 use ledger_runtime::settlement::{Sagas, SettlementRef};
 use serde::Serialize;
 
-/// The state machine of AWS Step Functions.
+/// A state machine of AWS Step Functions.
 #[derive(Clone, Debug)]
 pub struct StateMachine {
     client: Client,
     arn: String,
 }
 
-/// What a state machine is given, and each of its tasks after it.
+/// The input of the state machine and of each of its tasks.
 #[derive(Serialize)]
 struct Input<'a> {
     tenant: &'a str,
@@ -23,7 +23,7 @@ struct Input<'a> {
 }
 
 impl StateMachine {
-    /// A state machine, by the SDK's shared configuration.
+    /// Makes a client of a state machine with the SDK's shared configuration.
     #[must_use]
     pub fn new(sdk: &SdkConfig, arn: &str) -> Self {
         Self { client: Client::new(sdk), arn: arn.to_owned() }

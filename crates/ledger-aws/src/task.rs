@@ -1,4 +1,4 @@
-//! Serves the tasks of a state machine: one event, one typed answer.
+//! Serves the tasks of a state machine: one event, one typed response.
 
 use crate::{Environment, EventError, StartError, exit, serve};
 use lambda_runtime::{LambdaEvent, service_fn};
@@ -8,7 +8,7 @@ use ledger_runtime::problem::Problem;
 use ledger_runtime::settlement::{SettlementRef, TaskInput, task_answer};
 use std::process::ExitCode;
 
-/// Serves the tasks of settlements by the runner that `runner` makes of the function's environment.
+/// Serves settlement tasks with the runner that `runner` makes of the function's environment.
 pub async fn tasks<T>(runner: impl FnOnce(&mut Environment) -> Result<T, StartError>) -> ExitCode
 where
     T: AsyncFn(&App, &SettlementRef, Task) -> Result<Outcome, Problem>,

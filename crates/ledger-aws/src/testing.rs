@@ -1,4 +1,4 @@
-//! The scripted server as a service of AWS.
+//! The scripted server as an AWS service.
 
 use crate::server::{Reply, Seen, Server};
 use aws_config::retry::RetryConfig;
@@ -8,7 +8,7 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use serde_json::Value;
 
 impl Reply {
-    /// A whole answer of a service that speaks JSON.
+    /// A complete response of a service with a JSON protocol.
     pub(crate) fn json(status: u16, body: &Value) -> Self {
         Self::of(status, "content-type: application/x-amz-json-1.1\r\n", body.to_string())
     }
@@ -20,14 +20,14 @@ impl Seen {
         self.head.lines().next().unwrap()
     }
 
-    /// The operation that an AWS service was asked for, and with what.
+    /// The AWS operation of the request, and its body.
     pub(crate) fn asked(&self) -> (&str, Value) {
         (self.header("x-amz-target").unwrap(), serde_json::from_slice(&self.body).unwrap())
     }
 }
 
 impl Server {
-    /// Every service of AWS is here, and each call is made once.
+    /// A configuration whose services are all this server, without retries.
     pub(crate) fn sdk(&self) -> SdkConfig {
         SdkConfig::builder()
             .behavior_version(BehaviorVersion::v2026_01_12())

@@ -1,4 +1,4 @@
-//! What calls a worker: its queue, which schedules fill; the table's stream; or a person.
+//! The events that call a worker: from its queue, which schedules fill, from the table's stream, or by hand.
 
 use crate::records::{of_queue, of_stream};
 use crate::{Environment, EventError, StartError, exit, serve};
@@ -11,7 +11,7 @@ use ledger_runtime::worker::{Due, Tick, Worker};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
-/// What a person is answered who names a tenant that is not open.
+/// The reason in the response if an event by hand names a tenant that is not open.
 const TENANT_NOT_OPEN: &str = "tenant_not_open";
 
 /// Serves the worker that `worker` makes of the function's environment.
@@ -28,31 +28,30 @@ where
     exit(serve::until_shutdown(service_fn(answer)).await)
 }
 
-/// What calls a worker. A stream's records have more that must be there than a queue's, so they are
-/// tried first.
+/// An event that calls a worker. Stream records have more required fields than queue records, so they are tried first.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Event {
-    /// A person, or a test.
+    /// A call by hand, or in a test.
     ByHand(Tick),
-    /// The table's stream.
+    /// Records of the table's stream.
     Stream(StreamEvent),
-    /// The worker's queue.
+    /// Messages of the worker's queue.
     Queue(SqsEvent),
 }
 
-/// What a worker answers.
+/// A worker's response.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Answer<R> {
-    /// What a run did.
+    /// The result of the run.
     Done(R),
-    /// There was nothing to run for.
+    /// The run was skipped.
     Skipped {
-        /// Why.
+        /// The reason.
         skipped: &'static str,
     },
-    /// Which records come again. A stream's answer has the shape of a queue's.
+    /// The records to deliver again. The responses for a stream and a queue have the same form.
     Batch(SqsBatchResponse),
 }
 

@@ -39,17 +39,17 @@ pub enum TenantAccount {
     Unclaimed,
     /// Money on its way to merchants' bank accounts.
     BankClearing,
-    /// Consumption tax on fees: collected for the state, so it is no income and stands apart from them.
+    /// Consumption tax on fees. Collected for the state, so kept apart from the fee income.
     ConsumptionTax,
-    /// What the payment provider moved otherwise than our books expect, until somebody knows what it is.
+    /// Money that the payment provider moved otherwise than the books expect, until its cause is known.
     Suspense,
-    /// The other side of what customers had when the ledger took them over from a legacy model.
+    /// The other side of the balances that customers brought from a legacy model.
     OpeningBalances,
 }
 
 impl Account {
-    /// Whether a balance item moves in the same transaction as a posting to this account, whatever the
-    /// operation; a merchant's does for a settlement only ([`crate::operation::Operation::MOVING_MERCHANTS`]).
+    /// Whether a balance item changes in the same transaction as a posting to this account, for every operation.
+    /// A merchant's item changes so for settlements only ([`crate::operation::Operation::MOVING_MERCHANTS`]).
     #[must_use]
     pub fn has_balance_item(&self) -> bool {
         match self {
@@ -61,7 +61,7 @@ impl Account {
     /// Reads the journal's form, for example `customer:<id>` or `cash_clearing`.
     ///
     /// # Errors
-    /// [`IdError`] if it is none.
+    /// [`IdError`] for any other text.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         use TenantAccount as T;
         if let Some((kind, id)) = text.split_once(':') {
@@ -117,8 +117,7 @@ impl fmt::Display for Account {
     }
 }
 
-/// Which part of an account's balance item a posting changes. An account's balance in the books is
-/// the sum of both.
+/// Which part of an account's balance item a posting changes. The balance in the books is the sum of both parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bucket {
     /// What may be spent: `balance`.
@@ -131,11 +130,11 @@ pub enum Bucket {
 /// One side of a double entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posting {
-    /// Whose account changes.
+    /// The account that changes.
     pub account: Account,
-    /// In which part.
+    /// The part of the account's balance that changes.
     pub bucket: Bucket,
-    /// By how much.
+    /// The signed change.
     pub delta: Delta,
 }
 
@@ -149,7 +148,7 @@ impl Bucket {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Available, Self::Held].into_iter().find(|bucket| bucket.name() == name)
@@ -157,13 +156,13 @@ impl Bucket {
 }
 
 impl Posting {
-    /// A posting to what may be spent.
+    /// A posting to the available part.
     #[must_use]
     pub fn new(account: Account, delta: Delta) -> Self {
         Self { account, bucket: Bucket::Available, delta }
     }
 
-    /// A posting to what is held.
+    /// A posting to the held part.
     #[must_use]
     pub fn held(account: Account, delta: Delta) -> Self {
         Self { account, bucket: Bucket::Held, delta }

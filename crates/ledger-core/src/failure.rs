@@ -1,14 +1,14 @@
-//! What a failed condition means. Declared in order of precedence: where several guards of one
-//! transaction fail together, the first of these is the answer.
+//! What a failed condition means. Declared in order of precedence: where several guards of one transaction fail, the
+//! first of these is returned.
 
 /// Why a transaction was refused. Highest precedence first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Failure {
-    /// What the plan was made from has changed: read again and plan again. Never stored or shown.
+    /// What the plan was made from has changed: the request is read and planned again. Never stored or shown.
     StalePlan,
-    /// There is no such account, card, payment or code.
+    /// The account, card, payment or code does not exist.
     AccountMissing,
-    /// What was to be created exists.
+    /// The item to be created exists already.
     AlreadyExists,
     /// The requester may not decide on their own request.
     FourEyes,
@@ -16,11 +16,11 @@ pub enum Failure {
     AccountFrozen,
     /// The record's state does not allow it.
     WrongState,
-    /// A refund above what is left of the payment.
+    /// The refund is above the refundable rest of the payment.
     OverRefund,
     /// The recipient would hold more than the cap.
     CapExceeded,
-    /// More than a limit allows.
+    /// The amount or count is above a limit.
     LimitExceeded,
     /// Not enough money, points or credits.
     Insufficient,
@@ -41,7 +41,7 @@ impl Failure {
         Self::Insufficient,
     ];
 
-    /// Whether the refusal is an answer that is stored under the key and replayed.
+    /// Whether the refusal is stored under the key and replayed.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         match self {

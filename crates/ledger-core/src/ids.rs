@@ -1,15 +1,14 @@
-//! Who and what: tenants, the typed ids of everything that has one, and the parties of a transaction.
-//! An id of one kind can never be passed for another.
+//! Tenants, the typed ids of all resources, and the parties of a transaction. Each kind of id is a type.
 
 use crate::time::Timestamp;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use uuid::Uuid;
 
-/// How the text of a UUID as a URN begins (RFC 9562).
+/// The prefix of a UUID as a URN (RFC 9562).
 const URN: &str = "urn:uuid:";
 
-/// A text that is no id.
+/// A text that is not an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an id: ids are UUIDs in lower case with hyphens, for example 019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e")]
 pub struct IdError;
@@ -19,10 +18,10 @@ pub struct IdError;
 pub struct Tenant(String);
 
 impl Tenant {
-    /// Reads a slug.
+    /// Parses a slug.
     ///
     /// # Errors
-    /// [`IdError`] if it is none.
+    /// [`IdError`] if it is empty, longer than 32 bytes or has other characters.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         let fits = (1..=32).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
@@ -49,16 +48,16 @@ macro_rules! id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// From a UUID, minted by the runtime or read from the table.
+            /// Wraps a UUID that the runtime generated or the table holds.
             #[must_use]
             pub const fn new(id: Uuid) -> Self {
                 Self(id)
             }
 
-            /// Reads the canonical text: hyphenated, in lower case.
+            /// Parses the canonical text: hyphenated, in lower case.
             ///
             /// # Errors
-            /// [`IdError`] for any other text, also where it means the same UUID.
+            /// [`IdError`] for any other text, even if it denotes the same UUID.
             pub fn parse(text: &str) -> Result<Self, IdError> {
                 parse_uuid(text).map(Self)
             }
@@ -93,7 +92,7 @@ id! {
     PaymentId;
     /// A refund of a payment or of a top-up, or the reversal of a payment.
     RefundId;
-    /// A top-up through the payment provider.
+    /// A top-up through the PSP.
     TopupId;
     /// A journal entry.
     TransactionId;
@@ -105,32 +104,32 @@ id! {
     AuditId;
     /// A merchant's settlement.
     SettlementId;
-    /// A request about a settlement that was paid: to send its file again, or to book it as returned.
+    /// A request about a paid settlement: to send its file again, or to book it as returned.
     PayoutRequestId;
-    /// A decision about a top-up that the provider contradicts.
+    /// A decision about a top-up whose PSP object contradicts our record.
     DecisionId;
-    /// A run of the reconciliation.
+    /// A reconciliation run.
     RunId;
     /// A break that a run found.
     FindingId;
 }
 
-/// Reads a UUID from its canonical text: hyphenated, in lower case.
+/// Parses a UUID from its canonical text: hyphenated, in lower case.
 ///
-/// The `uuid` crate's own parser also takes capitals, braces, `urn:uuid:` and no hyphens. An id that had several
-/// texts would be one id in a guard and several in a key, so nothing else of ours calls that parser.
+/// The parser of the `uuid` crate also accepts capitals, braces, `urn:uuid:` and no hyphens. An id with several texts
+/// would be equal in a guard and different in a key, so no other code of the ledger calls that parser.
 ///
 /// # Errors
-/// [`IdError`] for any other text, also where it means the same UUID.
+/// [`IdError`] for any other text, even if it denotes the same UUID.
 pub fn parse_uuid(text: &str) -> Result<Uuid, IdError> {
     let id = Uuid::try_parse(text).map_err(|_| IdError)?;
     if *id.hyphenated().encode_lower(&mut Uuid::encode_buffer()) == *text { Ok(id) } else { Err(IdError) }
 }
 
-/// When the UUIDv7 was born that a client's own text spells, in capitals, in braces or with `urn:uuid:` as well.
+/// The instant of a UUIDv7 in a client's text, which may also have capitals, braces or `urn:uuid:`.
 ///
-/// Such a text is a key as it is: two spellings are two keys. But each of them has an age. A text without hyphens has
-/// none: one in 64 of 32 random hexadecimal digits would look like a UUIDv7.
+/// The text itself is the key: two spellings are two keys, and each has an age. A text without hyphens has none,
+/// because one in 64 texts of 32 random hexadecimal digits looks like a UUIDv7.
 #[must_use]
 pub fn spelled_birth(text: &str) -> Option<Timestamp> {
     let bare = match text.split_at_checked(URN.len()) {
@@ -140,7 +139,7 @@ pub fn spelled_birth(text: &str) -> Option<Timestamp> {
     parse_uuid(&bare.to_ascii_lowercase()).ok().and_then(born_at)
 }
 
-/// When a UUIDv7 was born, or `None` for another version.
+/// The instant of a UUIDv7, or `None` for another version.
 #[must_use]
 pub fn born_at(id: Uuid) -> Option<Timestamp> {
     if id.get_version_num() != 7 {
@@ -151,7 +150,7 @@ pub fn born_at(id: Uuid) -> Option<Timestamp> {
     Some(Timestamp::from_millis(millis))
 }
 
-/// The least UUIDv7 that can be born at `at`: a border for ranges over time-ordered ids.
+/// The smallest UUIDv7 of the instant `at`: a bound for ranges over time-ordered ids.
 #[must_use]
 pub fn least_born_at(at: Timestamp) -> Uuid {
     let millis = u64::try_from(at.millis()).unwrap_or(0);
@@ -159,9 +158,10 @@ pub fn least_born_at(at: Timestamp) -> Uuid {
 }
 
 impl TransactionId {
-    /// The id of the entry that a step of a longer operation writes. The same step at the same instant
-    /// has the same id whoever takes it: where the instant follows from the record, the entry can be
-    /// written once only. `at` is where the entry stands in a history.
+    /// The id of the entry that a step of a longer operation writes.
+    ///
+    /// The same step at the same instant always has the same id, so a retry cannot write its entry twice if `at`
+    /// follows from the record. `at` is the entry's position in a history.
     #[must_use]
     pub fn of_step(of: Uuid, step: &str, at: Timestamp) -> Self {
         let digest: [u8; 32] = Sha256::digest(format!("{of}/{step}")).into();
@@ -171,12 +171,12 @@ impl TransactionId {
     }
 }
 
-/// Whose idempotency keys they are: keys are scoped to the principal and the operation.
+/// The owner of idempotency keys. Keys are scoped to the principal and the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Principal {
     /// The customer.
     Customer(CustomerId),
-    /// The merchant, not its staff member: a colleague's retry is a retry.
+    /// The merchant, not its staff member: a retry by another staff member is a retry.
     Merchant(MerchantId),
     /// The terminal.
     Terminal(TerminalId),
@@ -185,10 +185,10 @@ pub enum Principal {
 }
 
 impl Principal {
-    /// Reads the journal's form, for example `customer:<id>`.
+    /// Parses the journal's form, for example `customer:<id>`.
     ///
     /// # Errors
-    /// [`IdError`] if it is none.
+    /// [`IdError`] if it has another form.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         let (kind, id) = text.split_once(':').ok_or(IdError)?;
         match kind {
@@ -212,7 +212,7 @@ impl fmt::Display for Principal {
     }
 }
 
-/// Who acted, as the journal and the audit trail name them.
+/// The person or program that acts, as the journal and the audit trail record it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// A customer.
@@ -223,9 +223,9 @@ pub enum Actor {
     Terminal(TerminalId),
     /// An operator's staff member.
     Staff(StaffId),
-    /// The payment provider: an event, or its answer.
+    /// The PSP: an event, or its response.
     Stripe,
-    /// The ledger itself: the time for something is over.
+    /// The ledger itself, for example at an expiry.
     System,
 }
 

@@ -1,5 +1,6 @@
-//! Every partition key, sort key, index key and attribute name of the table, in one place.
-//! A key needs a `Tenant`, which only a verified identity yields: another tenant's cannot be named.
+//! Every partition key, sort key, index key and attribute name of the table.
+//!
+//! A key needs a `Tenant`, which comes from a verified identity only, so code cannot name another tenant's keys.
 
 use crate::account::Account;
 use crate::ids::{
@@ -31,24 +32,24 @@ pub mod attr {
     pub const SK: &str = "type";
     /// TTL, epoch seconds.
     pub const TTL: &str = "ttl";
-    /// What may be spent.
+    /// The amount that may be spent.
     pub const BALANCE: &str = "balance";
-    /// What is reserved for a hold or an outflow.
+    /// The amount held for a hold or an outflow.
     pub const HELD: &str = "held";
     /// Headroom under the cap that is reserved for an inflow.
     pub const RESERVED: &str = "reserved";
-    /// What a dispute took and the account could not give: value that comes back pays it first.
+    /// What a dispute took and the account could not give. Value that comes back pays it first.
     pub const OWED: &str = "owed";
-    /// `balance` + `held` + `reserved`: what a cap is held against.
+    /// `balance` + `held` + `reserved`: the amount that a cap limits.
     pub const EXPOSURE: &str = "exposure";
-    /// Present while an account may not be debited; its value says who froze it.
+    /// Present while an account may not be debited. Its value says who froze it.
     pub const FROZEN: &str = "frozen";
-    /// Present while a card's owner has frozen it: apart from the operator's freeze, so that neither
-    /// lifts the other's.
+    /// Present while a card's owner has frozen it. Separate from the operator's freeze, so that neither lifts the
+    /// other's.
     pub const FROZEN_BY_OWNER: &str = "frozen_by_owner";
     /// When an item last changed.
     pub const UPDATED_AT: &str = "updated_at";
-    /// When an item was made.
+    /// When an item was created.
     pub const CREATED_AT: &str = "created_at";
     /// Partition key of the index `by_owner`.
     pub const OWNER_PK: &str = "owner_pk";
@@ -98,55 +99,55 @@ impl Partition {
         Self(format!("{tenant}#{kind}#{id}"))
     }
 
-    /// A customer's.
+    /// The partition of a customer.
     #[must_use]
     pub fn customer(tenant: &Tenant, id: CustomerId) -> Self {
         Self::of(tenant, "customer", id)
     }
 
-    /// A card's.
+    /// The partition of a card.
     #[must_use]
     pub fn card(tenant: &Tenant, id: CardId) -> Self {
         Self::of(tenant, "card", id)
     }
 
-    /// A merchant's.
+    /// The partition of a merchant.
     #[must_use]
     pub fn merchant(tenant: &Tenant, id: MerchantId) -> Self {
         Self::of(tenant, "merchant", id)
     }
 
-    /// A terminal's.
+    /// The partition of a terminal.
     #[must_use]
     pub fn terminal(tenant: &Tenant, id: TerminalId) -> Self {
         Self::of(tenant, "terminal", id)
     }
 
-    /// A payment's.
+    /// The partition of a payment.
     #[must_use]
     pub fn payment(tenant: &Tenant, id: PaymentId) -> Self {
         Self::of(tenant, "payment", id)
     }
 
-    /// A top-up's.
+    /// The partition of a top-up.
     #[must_use]
     pub fn topup(tenant: &Tenant, id: TopupId) -> Self {
         Self::of(tenant, "topup", id)
     }
 
-    /// An event's of the payment provider.
+    /// The partition of an event of the PSP.
     #[must_use]
     pub fn stripe_event(tenant: &Tenant, id: &EventId) -> Self {
         Self::of(tenant, "stripe_event", id)
     }
 
-    /// The tenant's own: configuration, adjustments, audit.
+    /// The tenant's own partition: configuration, adjustments, audit.
     #[must_use]
     pub fn tenant(tenant: &Tenant) -> Self {
         Self::of(tenant, "tenant", "root")
     }
 
-    /// Where a principal's idempotency markers live.
+    /// The partition of a principal's idempotency markers.
     #[must_use]
     pub fn principal(tenant: &Tenant, principal: Principal) -> Self {
         match principal {
@@ -157,7 +158,7 @@ impl Partition {
         }
     }
 
-    /// Where an account's journal entries live, or `None` for the tenant's own accounts.
+    /// The partition of an account's journal entries, or `None` for the tenant's own accounts.
     #[must_use]
     pub fn account(tenant: &Tenant, account: Account) -> Option<Self> {
         match account {
@@ -189,7 +190,7 @@ impl Partition {
         self.item(format!("{}{id}", sk::TXN))
     }
 
-    /// A reference to the entry `id` that stands in another partition.
+    /// A reference to the entry `id`, which is in another partition.
     #[must_use]
     pub fn entry_reference(&self, id: TransactionId) -> Key {
         self.item(format!("{}{id}", sk::TXNREF))
@@ -207,7 +208,7 @@ impl Partition {
         self.item("PROFILE")
     }
 
-    /// A customer's legacy item, in which the whole customer stood.
+    /// A customer's God Record.
     #[must_use]
     pub fn god_record(&self) -> Key {
         self.item(GOD_RECORD)
@@ -218,27 +219,27 @@ impl Partition {
         self.item(sort_key)
     }
 
-    /// Who credits a merchant at present, and how often it has been credited.
+    /// The item of crediting a merchant: its lease, and `version`, how often it has been credited.
     #[must_use]
     pub fn crediting(&self) -> Key {
         self.item("CREDITING")
     }
 }
 
-/// Where the next sweep over a tenant's merchants begins.
+/// The start of the next sweep over a tenant's merchants.
 #[must_use]
 pub fn crediting_sweep(tenant: &Tenant) -> Key {
     Partition::tenant(tenant).item("CREDITING_SWEEP")
 }
 
-/// The tenant of a partition key's text, for what the store itself hands over: its stream's records.
+/// The tenant of a partition key, for keys that the store returns, such as those of stream records.
 #[must_use]
 pub fn tenant_of(pk: &str) -> Option<Tenant> {
     let (tenant, _) = pk.split_once('#')?;
     Tenant::parse(tenant).ok()
 }
 
-/// Prefixes of sort keys that queries ask for.
+/// Prefixes of sort keys, for queries.
 pub mod sk {
     /// Journal entries.
     pub const TXN: &str = "TXN#";
@@ -250,7 +251,7 @@ pub mod sk {
     pub const BALANCE: &str = "BALANCE#";
     /// Refunds of a payment.
     pub const REFUND: &str = "REFUND#";
-    /// Money that the payment provider took without our asking.
+    /// Money that the PSP took by itself.
     pub const CLAWBACK: &str = "CLAWBACK#";
     /// Decisions about a top-up.
     pub const DECISION: &str = "DECISION#";
@@ -258,17 +259,17 @@ pub mod sk {
     pub const AUDIT: &str = "AUDIT#";
     /// Settlements of a merchant.
     pub const SETTLEMENT: &str = "SETTLEMENT#";
-    /// Records of the steps of an operation that asks somebody outside.
+    /// Trail records: steps of operations that call outside.
     pub const TRAIL: &str = "TRAIL#";
     /// Segments of the audit trail's chain.
     pub const SEAL: &str = "SEAL#";
-    /// How far each day of the audit trail is sealed.
+    /// How far the audit trail of each day is sealed.
     pub const SEALED: &str = "SEALED#";
     /// Passes of a migration.
     pub const MIGRATION: &str = "MIGRATION#";
-    /// Runs of the reconciliation.
+    /// Reconciliation runs.
     pub const RECONCILIATION: &str = "RECONCILIATION#";
-    /// What came back of a settlement that was paid.
+    /// Money of paid settlements that was returned.
     pub const RETURNED: &str = "RETURNED#";
 }
 
@@ -284,13 +285,13 @@ pub fn metrics(tenant: &Tenant, id: CustomerId) -> Key {
     metrics_of(&Partition::customer(tenant, id))
 }
 
-/// The aggregates of the customer whose partition it is.
+/// The aggregates in a customer's partition.
 #[must_use]
 pub fn metrics_of(customer: &Partition) -> Key {
     customer.item("METRICS")
 }
 
-/// A customer's one slot for a one-time payment code.
+/// A customer's slot for a one-time payment code; there is only one.
 #[must_use]
 pub fn payment_code(tenant: &Tenant, id: CustomerId) -> Key {
     Partition::customer(tenant, id).item("CODE")
@@ -308,13 +309,13 @@ pub fn payment(tenant: &Tenant, id: PaymentId) -> Key {
     Partition::payment(tenant, id).item("PAYMENT")
 }
 
-/// A refund of a payment, or the reversal of either.
+/// A refund of a payment, or a reversal.
 #[must_use]
 pub fn refund(tenant: &Tenant, payment: PaymentId, id: RefundId) -> Key {
     Partition::payment(tenant, payment).item(format!("{}{id}", sk::REFUND))
 }
 
-/// What is held for a payment.
+/// The hold of a payment.
 #[must_use]
 pub fn hold(tenant: &Tenant, payment: PaymentId) -> Key {
     Partition::payment(tenant, payment).item("HOLD")
@@ -332,31 +333,31 @@ pub fn topup_refund(tenant: &Tenant, topup: TopupId, id: RefundId) -> Key {
     Partition::topup(tenant, topup).item(format!("{}{id}", sk::REFUND))
 }
 
-/// Money of a top-up that the payment provider took without our asking, by the provider's id of it.
+/// Money of a top-up that the PSP took by itself, by the PSP's id.
 #[must_use]
 pub fn clawback(tenant: &Tenant, topup: TopupId, id: &PspId) -> Key {
     Partition::topup(tenant, topup).item(format!("{}{id}", sk::CLAWBACK))
 }
 
-/// A decision about a top-up that the provider contradicts.
+/// A decision about a top-up whose PSP object contradicts our record.
 #[must_use]
 pub fn topup_decision(tenant: &Tenant, topup: TopupId, id: DecisionId) -> Key {
     Partition::topup(tenant, topup).item(format!("{}{id}", sk::DECISION))
 }
 
-/// The marker of an event that has had its effect.
+/// The marker of an event that has been applied.
 #[must_use]
 pub fn stripe_event(tenant: &Tenant, id: &EventId) -> Key {
     Partition::stripe_event(tenant, id).item("event")
 }
 
-/// An event that a person must look at.
+/// A kept event, which needs review.
 #[must_use]
 pub fn kept_event(tenant: &Tenant, id: &EventId) -> Key {
     Partition::stripe_event(tenant, id).item("kept")
 }
 
-/// A terminal's one slot for an enrolment code.
+/// A terminal's slot for an enrolment code; there is only one.
 #[must_use]
 pub fn enrolment(tenant: &Tenant, id: TerminalId) -> Key {
     Partition::terminal(tenant, id).item("ENROLMENT")
@@ -386,7 +387,7 @@ pub fn job(tenant: &Tenant, id: JobId) -> Key {
     Partition::tenant(tenant).item(format!("JOB#{id}"))
 }
 
-/// What has been leased of a tenant's requests in the window that begins at `starts_at`.
+/// The number of a tenant's requests leased in the window that begins at `starts_at`.
 #[must_use]
 pub fn rate(tenant: &Tenant, starts_at: Timestamp) -> Key {
     Partition::tenant(tenant).item(format!("RATE#{}", starts_at.seconds()))
@@ -398,51 +399,50 @@ pub fn audit(tenant: &Tenant, id: AuditId) -> Key {
     Partition::tenant(tenant).item(format!("{}{id}", sk::AUDIT))
 }
 
-/// The `by_owner` index's partition of a merchant on one shard.
+/// The partition of the index `by_owner` that lists a merchant's records of one shard.
 #[must_use]
 pub fn owner_partition(tenant: &Tenant, merchant: MerchantId, shard: u32) -> String {
     format!("{tenant}#merchant#{merchant}#{shard}")
 }
 
-/// The `by_owner` index's partition that lists a tenant's merchants. They are few and seldom written:
-/// one shard is enough.
+/// The partition of the index `by_owner` that lists a tenant's merchants: one shard, because they are rarely written.
 #[must_use]
 pub fn merchants_partition(tenant: &Tenant) -> String {
     format!("{tenant}#merchants#0")
 }
 
-/// The shard that `id` falls on: its last bytes are random in a UUIDv7.
+/// The shard of `id`. The last bytes of a UUIDv7 are random.
 #[must_use]
 pub fn shard_of(id: Uuid, shards: Shards) -> u32 {
     let [.., a, b, c, d] = id.into_bytes();
     u32::from_be_bytes([a, b, c, d]).checked_rem(shards.count()).unwrap_or(0)
 }
 
-/// How many shards an index key is spread over: 1 to 64, only ever raised.
+/// The number of shards of an index key: 1 to 64. It may be raised, never lowered.
 ///
-/// A writer may believe a smaller count for the time of its cache, and a record keeps the count that it was
-/// made with: both write to shards that every later count includes. So a worker that looks for work reads all
-/// shards up to the count, and a reader that relies on what is *not* there reads the count afresh.
+/// A writer may use a smaller count while it is cached, and a record keeps the count that it was created with. Both
+/// write to shards that every later count includes. So a worker that looks for work reads all shards up to the count,
+/// and a reader that relies on the absence of an item reads the count without a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shards(u32);
 
 impl Shards {
     /// One shard.
     pub const ONE: Self = Self(1);
-    /// The most shards.
+    /// The largest count.
     pub const MAX: Self = Self(64);
-    /// Due work of a tenant that is opened: about 5,000 to 8,000 payments a second.
+    /// The count for due index entries of a new tenant: about 5,000 to 8,000 payments per second.
     pub const DUE_DEFAULT: Self = Self(16);
-    /// A merchant that is registered: about 1,300 to 2,000 payments a second.
+    /// The count for a new merchant: about 1,300 to 2,000 payments per second.
     pub const MERCHANT_DEFAULT: Self = Self(4);
 
-    /// A count from 1 to 64, else `None`.
+    /// A count from 1 to 64, otherwise `None`.
     #[must_use]
     pub fn new(count: u32) -> Option<Self> {
         (1..=Self::MAX.0).contains(&count).then_some(Self(count))
     }
 
-    /// How many.
+    /// The number of shards.
     #[must_use]
     pub fn count(self) -> u32 {
         self.0

@@ -1,5 +1,5 @@
-//! The right of one worker to change a record: a lease for a time, with a fencing token that grows with each holder.
-//! A worker that has lost the token writes nothing, however long it slept.
+//! The right of one worker to change a record: a lease with a fencing token that grows with each holder. A worker
+//! that lost the token writes nothing, however long it was suspended.
 
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -14,12 +14,12 @@ const UNTIL: &str = "lease_until";
 /// The token of an item's first holder.
 const FIRST: i64 = 1;
 
-/// The last holder of a record, as it was read.
+/// The last lease holder of a record, as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Its fencing token.
+    /// The fencing token.
     pub fence: i64,
-    /// Until when it is taken to be alive.
+    /// The end of the lease. Before it no other worker may take the record.
     pub lease_until: Timestamp,
 }
 
@@ -27,44 +27,44 @@ impl Holder {
     /// Reads an item's attributes `fence` and `lease_until`.
     ///
     /// # Errors
-    /// [`ItemError`] if they do not look as we write them.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let lease_until = item.timestamp(UNTIL)?;
         Ok(Self { fence: item.int(FENCE)?, lease_until })
     }
 
-    /// The attributes of an item that this one creates.
+    /// The attributes that this holder adds to a new item.
     pub(crate) fn attributes(self) -> [(String, Value); 2] {
         [(FENCE.to_owned(), Value::int(self.fence)), (UNTIL.to_owned(), Value::s(self.lease_until))]
     }
 
-    /// An update by which this one becomes the holder.
+    /// Adds the lease of this holder to an update.
     pub(crate) fn taken(self, update: Update) -> Update {
         update.set(FENCE, "to_fence", Value::int(self.fence)).set(UNTIL, "lease_until", Value::s(self.lease_until))
     }
 
-    /// No other worker has taken the item since.
+    /// Requires that no other worker has taken the item since.
     pub(crate) fn is_last(self) -> Clause {
         has_fence(self.fence, Failure::StalePlan)
     }
 
-    /// The item is as it was read: of two that take it at once, one fails.
+    /// Requires that the lease is as it was read: of two workers that take it at once, one fails.
     pub(crate) fn as_seen(self) -> [Clause; 2] {
         let lease = Condition::compare(UNTIL, Cmp::Eq, "seen_lease", Value::s(self.lease_until));
         [self.is_last(), Clause { condition: lease, failure: Failure::StalePlan }]
     }
 }
 
-/// A kind of record that one worker at a time may change.
+/// A kind of record that only one worker at a time may change.
 pub trait Leasable {
-    /// How long a holder may be silent before another takes the record over. Each of its writes begins it anew.
+    /// The length of the lease. Each write of the holder renews it; after it another worker may take the record.
     const LEASE: Duration;
-    /// What the record's item is in a transaction.
+    /// The role of the record's item in a transaction.
     const ROLE: Role;
 }
 
-/// A record and the right to change it, as long as no other worker has a later token. It comes from taking the
-/// record alone, and only it makes the changes that need the right.
+/// A record and the right to change it, which lasts until another worker takes a later token. Only taking or creating
+/// the record gives it, and only it can make the changes that need the right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leased<T> {
     record: T,
@@ -87,12 +87,13 @@ impl<T> DerefMut for Leased<T> {
 }
 
 impl<T: Leasable> Leased<T> {
-    /// A record that a transaction of the caller's creates, with the first token: without that, it has no right.
+    /// A record that the caller's own transaction creates, with the first token. The right exists only if that
+    /// transaction succeeds.
     pub(crate) fn begun(record: T, key: Key) -> Self {
         Self { record, key, fence: FIRST }
     }
 
-    /// Creates the record's item and takes it. Of two that create it at once one fails with `StalePlan`.
+    /// Creates the record's item and takes it. Of two workers that create it at once, one fails with `StalePlan`.
     pub(crate) fn create(
         record: T,
         key: Key,
@@ -105,12 +106,12 @@ impl<T: Leasable> Leased<T> {
         Ok((Self::begun(record, key), Transaction::unkeyed(vec![put])?))
     }
 
-    /// Takes a record as it was read, `None` while its holder's lease lasts. `change` makes of the next holder the
-    /// record and the update that it is taken by; `guard` is what must be as it was read besides the holder. Of two
-    /// that take it at once one fails with `StalePlan`.
+    /// Takes a record as it was read; `None` while its holder's lease lasts. `change` makes the next record and its
+    /// update from the next holder. `guard` has further conditions on what was read. Of two workers that take it at
+    /// once, one fails with `StalePlan`.
     ///
     /// # Errors
-    /// [`BuildError::Unfenced`] if the update does not make the next holder the item's.
+    /// [`BuildError::Unfenced`] if the update does not store the next holder.
     pub(crate) fn take(
         key: Key,
         seen: Holder,
@@ -140,40 +141,40 @@ impl<T: Leasable> Leased<T> {
         self.fence
     }
 
-    /// The record.
+    /// The record, without the right to change it.
     #[must_use]
     pub fn into_record(self) -> T {
         self.record
     }
 
-    /// The record as this holder has changed it.
+    /// Replaces the record by its changed version, under the same token.
     #[must_use]
     pub(crate) fn with(&self, record: T) -> Self {
         Self { record, key: self.key.clone(), fence: self.fence }
     }
 
-    /// An update of a holder that goes on: its lease begins anew.
+    /// An update that renews the lease.
     pub(crate) fn renewed(now: Timestamp) -> Update {
         Update::new().set(UNTIL, "lease_until", Value::s(now.plus(T::LEASE)))
     }
 
-    /// An update of a holder that is done: another may take the record at once.
+    /// An update that ends the lease: another worker may take the record at once.
     pub(crate) fn released(now: Timestamp) -> Update {
         Update::new().set(UNTIL, "lease_until", Value::s(now))
     }
 
-    /// A change that is written if no other worker has taken the record since.
+    /// A change that is written only if no other worker has taken the record since.
     pub(crate) fn change(&self, update: Update) -> TransactItem {
         self.change_if(update, Vec::new())
     }
 
-    /// The same, under further conditions.
+    /// The same as [`Leased::change`], with further conditions.
     pub(crate) fn change_if(&self, update: Update, guard: Vec<Clause>) -> TransactItem {
         let clauses = [vec![self.held(Failure::StalePlan)], guard].concat();
         TransactItem::update(T::ROLE, self.key.clone(), update, clauses)
     }
 
-    /// No other worker has taken the record since.
+    /// Requires that no other worker has taken the record since.
     pub(crate) fn held(&self, failure: Failure) -> Clause {
         has_fence(self.fence, failure)
     }

@@ -1,16 +1,16 @@
-//! The pure core of the wallet ledger. Builders take a command and a context and return data:
-//! transactions, what each failed condition means, and what the response may tell.
+//! The pure core of the wallet ledger. Builders take a command and a context and return data: transactions, what each
+//! failed condition means, and what the response may contain.
 //!
-//! Nothing here knows a clock, randomness, I/O, an SDK or a float.
+//! This crate has no clock, randomness, I/O, SDK or float.
 //!
-//! The modules in their order: each uses only those before it, which a test checks.
+//! The modules in their order. Each uses only those before it; a test checks that.
 //!
 //! 1. Values: `canonical`, `time`, `ids`, `money`, `account`, `personal`, `operation`, `failure`, `retry`.
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `keys`, `reads`, `bank`.
 //! 3. Conditional writes: `transaction`, `forms`, `lease`, `rate`.
 //! 4. At most one effect per key: `idempotency`.
-//! 5. What clients ask for: `ops`.
-//! 6. What follows from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
+//! 5. The operations that clients request: `ops`.
+//! 6. What is derived from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
 pub mod account;
 pub mod bank;

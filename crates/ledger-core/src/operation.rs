@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What a request does. Its name stands in the marker's sort key, so it never changes.
+        /// What a request does. The name is part of the marker's sort key, so it never changes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Operation { $($(#[$doc])* $variant,)* }
 
@@ -36,7 +36,7 @@ operations! {
     CardPay = "card_pay",
     /// A terminal refunds a card payment.
     CardRefund = "card_refund",
-    /// A terminal takes back an operation of its own.
+    /// A terminal reverses one of its own operations.
     CardReverse = "card_reverse",
     /// The operator grants points or regional currency.
     Grant = "grant",
@@ -50,7 +50,7 @@ operations! {
     AdjustmentReject = "adjustment_reject",
     /// A customer changes their profile.
     ProfilePatch = "profile_patch",
-    /// A customer freezes or unfreezes an own card.
+    /// A customer freezes or unfreezes their own card.
     CardPatch = "card_patch",
     /// A customer asks for a one-time payment code.
     PaymentCode = "payment_code",
@@ -78,23 +78,23 @@ operations! {
     TenantConfigure = "tenant_configure",
     /// A customer tops up through the payment provider.
     Topup = "topup",
-    /// The operator refunds a top-up to the card: the money is held.
+    /// The operator refunds a top-up to the card: the money is held until the refund is paid.
     TopupRefund = "topup_refund",
     /// The payment provider paid a refund out; not keyed.
     TopupRefundPaid = "topup_refund_paid",
-    /// A refund failed and its money is back; not keyed.
+    /// A refund failed and its money was returned; not keyed.
     TopupRefundReturned = "topup_refund_returned",
-    /// The payment provider took money of a top-up without our asking; not keyed.
+    /// The payment provider took money of a top-up without our request; not keyed.
     Clawback = "clawback",
-    /// It gave such money back; not keyed.
+    /// The payment provider returned such money; not keyed.
     ClawbackReturned = "clawback_returned",
-    /// The operator decides what becomes of an operation that was parked.
+    /// The operator decides on a parked operation.
     ParkedResolve = "parked_resolve",
-    /// What becomes of a top-up or refund that the provider contradicts is requested.
+    /// A decision about a contradiction of a top-up or refund is requested.
     TopupDecisionRequest = "topup_decision_request",
-    /// Another person approves it.
+    /// Another person approves the decision.
     TopupDecisionApprove = "topup_decision_approve",
-    /// The operator has looked at an event that was kept.
+    /// The operator dismisses a kept event after review.
     EventDismiss = "event_dismiss",
     /// An event of the payment provider is handled; not keyed.
     StripeEvent = "stripe_event",
@@ -104,35 +104,35 @@ operations! {
     Crediting = "crediting",
     /// A worker publishes journal entries as events; not keyed.
     Publish = "publish",
-    /// A merchant captures what it holds of a customer's.
+    /// A merchant captures a hold.
     Capture = "capture",
-    /// A merchant gives up what it holds of a customer's.
+    /// A merchant voids a hold.
     Void = "void",
-    /// What was not captured in time comes back to the customer, under a key made of the payment.
+    /// A hold expires and its money is the customer's again. The key is made of the payment.
     HoldExpire = "hold_expire",
     /// The operator closes a merchant's period.
     SettlementOpen = "settlement_open",
-    /// Credited records are taken into a settlement, or given back; not keyed.
+    /// Credited records are added to a settlement, or released from it; not keyed.
     SettlementCollect = "settlement_collect",
-    /// What a merchant is owed is put aside.
+    /// What the merchant is owed is held.
     SettlementHold = "settlement_hold",
-    /// The merchant has been checked.
+    /// The KYC check of the merchant passed.
     SettlementKyc = "settlement_kyc",
-    /// What is put aside becomes yen.
+    /// What is held is converted to yen.
     SettlementRelease = "settlement_release",
     /// The fee and its tax are taken.
     SettlementFee = "settlement_fee",
     /// The rest is paid out.
     SettlementPayout = "settlement_payout",
-    /// What was put aside is the merchant's again.
+    /// Compensation: what was held is the merchant's again.
     SettlementHoldUndone = "settlement_hold_undone",
-    /// What became yen is again what it was.
+    /// Compensation: the conversion to yen is reversed.
     SettlementReleaseUndone = "settlement_release_undone",
-    /// The fee and its tax are given back.
+    /// Compensation: the fee and its tax are given back.
     SettlementFeeUndone = "settlement_fee_undone",
     /// A settlement turns back, stops, or is resumed by its worker; not keyed.
     SettlementRun = "settlement_run",
-    /// The operator resumes a settlement that is stuck.
+    /// The operator resumes a stuck settlement.
     SettlementResume = "settlement_resume",
     /// Sending a bank file again is requested.
     FileResendRequest = "file_resend_request",
@@ -140,27 +140,27 @@ operations! {
     FileResendApprove = "file_resend_approve",
     /// A worker seals the audit trail; not keyed.
     Sealing = "sealing",
-    /// The payment provider's payout came back, and the merchant is owed it again; not keyed.
+    /// The payment provider's payout was returned, and the merchant is owed it again; not keyed.
     SettlementReturned = "settlement_returned",
     /// Booking a transfer as returned by the bank is requested.
     SettlementReturnRequest = "settlement_return_request",
-    /// Another person approves it, and the merchant is owed it again.
+    /// Another person approves it, and the merchant is owed the money again.
     SettlementReturnApprove = "settlement_return_approve",
     /// The operator asks for a reconciliation.
     ReconciliationRequest = "reconciliation_request",
     /// A worker reconciles; not keyed.
     Reconcile = "reconcile",
-    /// The ledger takes a customer over from the legacy model, with what the customer has.
+    /// A customer is adopted from the legacy model, with their balances.
     Opening = "opening_balance",
     /// A concern of a customer is copied from one model to the other.
     MigrationCopy = "migration_copy",
-    /// The operator asks for all customers to be brought where the phase needs them.
+    /// The operator requests a backfill of all customers for the current phase.
     MigrationBackfill = "migration_backfill",
-    /// The operator asks for both models to be compared.
+    /// The operator requests a comparison of both models.
     MigrationVerify = "migration_verify",
-    /// The operator asks for the God Records to be emptied, from which there is no way back.
+    /// The operator requests contraction of the God Records. It cannot be reversed.
     MigrationContract = "migration_contract",
-    /// A tenant's migration is begun, moved or carried on; not keyed.
+    /// A tenant's migration is begun, moved on or continued; not keyed.
     Migration = "migration",
 }
 
@@ -168,8 +168,8 @@ impl Operation {
     /// The operations that call the payment provider under their key.
     pub const CALLING_PSP: [Self; 2] = [Self::Topup, Self::TopupRefund];
 
-    /// The operations whose postings to a merchant move its balance item in their own transaction. To all
-    /// others it is a projection, brought up to date by a worker.
+    /// The operations whose postings to a merchant change its balance item in their own transaction. For all others
+    /// the balance is a projection that a worker updates.
     pub const MOVING_MERCHANTS: [Self; 9] = [
         Self::SettlementHold,
         Self::SettlementRelease,
@@ -182,7 +182,7 @@ impl Operation {
         Self::SettlementReturnApprove,
     ];
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|operation| operation.name() == name)

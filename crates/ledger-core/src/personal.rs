@@ -1,8 +1,8 @@
-//! Personal data and free text: types that do not print, and text that may be kept.
+//! Personal data and free text: types that do not print their content, and rules for text that may be stored.
 
 use std::fmt;
 
-/// Something that must not reach a log, an error or a metric: it prints as `***`.
+/// A value that must not reach a log, an error or a metric: it prints as `***`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Masked<T>(T);
 
@@ -12,7 +12,7 @@ impl<T> Masked<T> {
         Self(value)
     }
 
-    /// The value, for storing it or answering its owner.
+    /// The value, for storage or for a response to its owner.
     pub const fn expose(&self) -> &T {
         &self.0
     }
@@ -30,22 +30,22 @@ impl<T> fmt::Display for Masked<T> {
     }
 }
 
-/// A text that cannot be kept.
+/// Why a text is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// Nothing but spaces.
+    /// Empty, or spaces only.
     #[error("must not be empty")]
     Empty,
     /// Too long.
     #[error("must have at most {max} characters")]
     TooLong {
-        /// How many characters are allowed.
+        /// The most characters allowed.
         max: usize,
     },
-    /// It holds a control character.
+    /// It has a control character.
     #[error("must not hold control characters")]
     Control,
-    /// It holds what looks like a payment card's number.
+    /// It has what looks like a payment card's number.
     #[error("must not hold a card number")]
     CardNumber,
     /// Not an e-mail address.
@@ -56,8 +56,8 @@ pub enum TextError {
     NotAPhone,
 }
 
-/// Free text that a person typed: one line, no card number in it. It prints as `***`, since people
-/// write names into memos.
+/// Free text from a person: one line without a card number. It prints as `***`, because people write names into
+/// memos.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FreeText(Masked<String>);
 
@@ -65,7 +65,7 @@ impl FreeText {
     /// Reads a text of at most `max` characters.
     ///
     /// # Errors
-    /// [`TextError`] says what is wrong.
+    /// [`TextError`] if it is empty, too long, or has a control character or a card number.
     pub fn parse(text: &str, max: usize) -> Result<Self, TextError> {
         let text = text.trim();
         if text.is_empty() {
@@ -83,10 +83,10 @@ impl FreeText {
         Ok(Self(Masked::new(text.to_owned())))
     }
 
-    /// Reads an e-mail address: something, one `@`, something with a dot.
+    /// Reads an e-mail address: a local part, one `@`, and a domain with a dot.
     ///
     /// # Errors
-    /// [`TextError`] says what is wrong.
+    /// [`TextError`] if it does not have that form, or may not be stored.
     pub fn email(text: &str) -> Result<Self, TextError> {
         let kept = Self::parse(text, 254)?;
         let whole = kept.expose();
@@ -102,7 +102,7 @@ impl FreeText {
     /// Reads a telephone number of 6 to 15 digits.
     ///
     /// # Errors
-    /// [`TextError`] says what is wrong.
+    /// [`TextError::NotAPhone`] for any other text.
     pub fn phone(text: &str) -> Result<Self, TextError> {
         let text = text.trim();
         let body = text.strip_prefix('+').unwrap_or(text);
@@ -115,15 +115,15 @@ impl FreeText {
         }
     }
 
-    /// The text, for storing it or answering its owner.
+    /// The text, for storage or for a response to its owner.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
 }
 
-/// Whether the text holds a number of 13 to 19 digits that passes the Luhn check, be it written in
-/// one piece or in groups with spaces, hyphens or dots between them. Digits of full width count too.
+/// Whether the text has a number of 13 to 19 digits that passes the Luhn check. The digits may be in groups with
+/// spaces, hyphens or dots between them, and may be full-width.
 fn holds_card_number(text: &str) -> bool {
     let mut groups: Vec<Vec<u32>> = Vec::new();
     let mut joined = false;
@@ -146,7 +146,7 @@ fn holds_card_number(text: &str) -> bool {
     groups_hold_card_number(&groups)
 }
 
-/// Whether neighbouring groups, put together, make a card number.
+/// Whether adjacent groups, joined, make a card number.
 fn groups_hold_card_number(groups: &[Vec<u32>]) -> bool {
     (0..groups.len()).any(|from| {
         let mut digits = Vec::new();
@@ -157,7 +157,7 @@ fn groups_hold_card_number(groups: &[Vec<u32>]) -> bool {
     })
 }
 
-/// ASCII and full-width digits.
+/// The value of an ASCII or full-width digit.
 fn digit_of(c: char) -> Option<u32> {
     let full_width = u32::from(c).checked_sub(0xff10).filter(|digit| *digit < 10);
     c.to_digit(10).or(full_width)
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn card_numbers_are_refused_however_they_are_spaced() {
+    fn card_number_is_refused_in_any_grouping() {
         for text in [
             "4242424242424242",
             "pay 4242 4242 4242 4242 ok",
@@ -204,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_personal_prints() {
+    fn personal_data_is_not_printed() {
         let mail = FreeText::email("hanako@example.jp").unwrap();
         assert_eq!(format!("{mail:?} {}", Masked::new("0312345678")), "FreeText(***) ***");
     }
 
     #[test]
-    fn addresses_and_numbers() {
+    fn email_and_phone_must_have_their_form() {
         for bad in ["a", "a@b", "@b.c", "a@b..c", "a b@c.d", "a@b@c.d"] {
             assert!(FreeText::email(bad).is_err(), "{bad}");
         }

@@ -1,10 +1,10 @@
-//! When and how long to wait before trying again: for conflicts and stale plans only.
+//! The number of retries and the pauses between them, for conflicts and stale plans only.
 
 use std::time::Duration;
 
 /// How many times a conflict is retried after the first attempt.
 pub const CONFLICT_RETRIES: u32 = 3;
-/// How many times a stale plan is made again after the first.
+/// How many times a stale plan is made again after the first attempt.
 pub const REPLANS: u32 = 8;
 
 /// The pause before retry `retry` (0 is the first): `50 ms x 2^retry` plus a uniform jitter of up to
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles_and_stays_within_half_more() {
+    fn pause_doubles_with_jitter_of_at_most_half() {
         for (retry, base) in [(0, 50), (1, 100), (2, 200)] {
             for random in [0, 1, 24, 25, 26, 99, u32::MAX] {
                 let ms = u64::try_from(backoff(retry, random).as_millis()).unwrap();

@@ -1,18 +1,18 @@
-//! Instants in milliseconds. The core has no clock: whoever calls passes the time.
+//! Instants in milliseconds. The core has no clock: callers pass the time.
 
 use crate::canonical::parse_canonical;
 use jiff::tz::Offset;
 use std::fmt;
 use std::time::Duration;
 
-/// By how much the clocks of two of our machines, or ours and DynamoDB's, may differ.
+/// The most by which the clocks of two of our machines, or ours and DynamoDB's, may differ.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);
 
 /// An instant, in milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// A text that is no RFC 3339 instant.
+/// The error for a text that is no RFC 3339 instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an RFC 3339 time, for example 2026-11-21T09:30:00Z")]
 pub struct TimeError;
@@ -21,7 +21,7 @@ pub struct TimeError;
 const JST_HOURS: i8 = 9;
 
 impl Timestamp {
-    /// From milliseconds since the epoch. Instants outside the years 0 to 9999 are pulled to the border.
+    /// Builds an instant from milliseconds since the epoch. Values outside the years 0 to 9999 are clamped.
     #[must_use]
     pub fn from_millis(millis: i64) -> Self {
         Self(millis.clamp(-62_167_219_200_000, 253_402_207_200_000))
@@ -33,25 +33,25 @@ impl Timestamp {
         self.0
     }
 
-    /// Whole seconds since the epoch, as TTL attributes are kept.
+    /// Whole seconds since the epoch, as in TTL attributes.
     #[must_use]
     pub fn seconds(self) -> i64 {
         self.0.div_euclid(1000)
     }
 
-    /// This much later.
+    /// The instant that is later by `by`.
     #[must_use]
     pub fn plus(self, by: Duration) -> Self {
         Self::from_millis(self.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// This much earlier.
+    /// The instant that is earlier by `by`.
     #[must_use]
     pub fn minus(self, by: Duration) -> Self {
         Self::from_millis(self.0.saturating_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// How long ago another instant was; nothing if it is still to come.
+    /// The time since an earlier instant; zero if that is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -63,10 +63,10 @@ impl Timestamp {
         format!("{:.3}", self.instant())
     }
 
-    /// Reads an RFC 3339 instant; what is finer than a millisecond is cut off.
+    /// Reads an RFC 3339 instant. Digits beyond milliseconds are cut off.
     ///
     /// # Errors
-    /// [`TimeError`] if it is none.
+    /// [`TimeError`] for any other text.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         let instant: jiff::Timestamp = text.parse().map_err(|_| TimeError)?;
         Ok(Self::from_millis(instant.as_millisecond()))
@@ -100,20 +100,20 @@ impl fmt::Display for Timestamp {
 pub struct UtcDay(jiff::civil::Date);
 
 impl UtcDay {
-    /// The first day that can be told.
+    /// The first supported day.
     pub const MIN: Self = Self(jiff::civil::Date::constant(1, 1, 1));
-    /// The last.
+    /// The last supported day.
     pub const MAX: Self = Self(jiff::civil::Date::constant(9999, 12, 31));
 
     /// Reads `2026-11-21`.
     ///
     /// # Errors
-    /// [`TimeError`] if it is no date.
+    /// [`TimeError`] for any other text.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         BusinessDate::parse(text).map(|BusinessDate(date)| Self(date))
     }
 
-    /// The first instant after it.
+    /// The first instant after the day.
     #[must_use]
     pub fn end(self) -> Timestamp {
         let next = self.0.tomorrow().unwrap_or(self.0).at(0, 0, 0, 0);
@@ -136,12 +136,12 @@ impl BusinessDate {
     /// Reads `2026-11-21`.
     ///
     /// # Errors
-    /// [`TimeError`] for any other text of a date.
+    /// [`TimeError`] for any other text.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         parse_canonical(text).map(Self).ok_or(TimeError)
     }
 
-    /// The first instant of the day and the first of the next.
+    /// The first instant of the day, and that of the next day.
     #[must_use]
     pub fn bounds(self) -> (Timestamp, Timestamp) {
         let start = |date: jiff::civil::Date| {
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_business_day_begins_at_midnight_in_japan() {
+    fn business_day_begins_at_midnight_in_japan() {
         let evening = Timestamp::parse("2026-11-21T14:59:59.999Z").unwrap();
         let midnight = Timestamp::parse("2026-11-21T15:00:00Z").unwrap();
         assert_eq!(evening.business_date().to_string(), "2026-11-21");

@@ -1,9 +1,9 @@
-//! What an operation that asks somebody outside leaves of each of its steps: the claim, each attempt, each
-//! answer and each transition. A record stands beside what it is about and is written once. It names ids,
-//! states and outcomes; nothing of a person is in it, and no secret.
+//! The trail records of operations that call outside: one for each claim, attempt, answer and transition. A record is
+//! kept in the partition of its subject and is written once. It holds ids, states and outcomes, and no personal data
+//! and no secret.
 //!
-//! An operation that stays inside needs none: its claim, its effect and its answer are one transaction, and
-//! the journal entry in it is the record.
+//! An operation without calls to the outside needs none: its claim, effect and response are one transaction, and its
+//! journal entry is the record.
 
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
@@ -19,47 +19,47 @@ use crate::transaction::{BuildError, Role, TransactItem, Transaction};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// After everything else that one holder records at one instant.
+/// The order of a record after all others of one holder at one instant.
 const LAST: u32 = 99;
 
-/// What was heard from outside since the record before.
+/// An answer from outside since the last record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// It has done what it was asked: this is its object.
+    /// The request took effect, with this object.
     Done(PspId),
-    /// It refuses, with this code of its own.
+    /// The request was refused, with the provider's code.
     Refused(String),
-    /// It did not say; what was met, in a word.
+    /// The outcome is unknown; the text names what happened instead.
     Unknown(String),
-    /// A look showed this object.
+    /// A lookup found this object.
     Found(PspId),
-    /// A look showed that there is nothing.
+    /// A lookup found that there is no object.
     Absent,
-    /// It told this without being asked, or a look did, under this event.
+    /// An event or a lookup reported a fact.
     Told {
         /// The event's id.
         event: String,
         /// Its type.
         kind: String,
-        /// What it is about.
+        /// The object of the fact.
         object: PspId,
     },
-    /// Somebody who checks merchants has passed one, and calls that so.
+    /// The KYC check passed, with the KYC provider's reference.
     Passed(String),
-    /// A file is where the bank gets it, under this name.
+    /// A file was stored for the bank, under this name.
     Stored(String),
 }
 
-/// A step's record, before it is put into a transaction.
+/// A step's trail record, before it is added to a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     key: Key,
     item: Item,
-    /// Whether it says more than a journal entry beside it would.
+    /// Whether it holds more than a journal entry in the same transaction.
     tells: bool,
 }
 
-/// Whose step it is.
+/// The operation that a step belongs to.
 struct Whose<'a> {
     tenant: &'a Tenant,
     partition: Partition,
@@ -70,14 +70,14 @@ struct Whose<'a> {
 }
 
 impl Record {
-    /// A key is claimed, and the request leaves for the first time after this.
+    /// A key was claimed. The first sending comes after this record.
     #[must_use]
     pub fn claimed(flight: &Flight, actor: Actor) -> Self {
         Self::of_flight(flight, "claimed", actor, 0, flight.claimed_at).attempt(1)
     }
 
-    /// A claim has another holder from here on; `seen` is the claim as it was before. If the request may still
-    /// be sent, it is after this.
+    /// A claim has a new holder; `seen` is the claim before that. If the request may still be sent, the sending comes
+    /// after this record.
     #[must_use]
     pub fn taken_over(seen: &Flight, next: &Flight, now: Timestamp) -> Self {
         let why = match seen.phase {
@@ -89,19 +89,19 @@ impl Record {
         if next.may_send(now) { record.attempt(1) } else { record }
     }
 
-    /// A holder sends its request once more after this; `heard` is what came of the sendings before.
+    /// A holder sends its request again after this record; `heard` has the answers to earlier sendings.
     #[must_use]
     pub fn sent_again(flight: &Flight, attempt: u32, heard: &[Heard], now: Timestamp) -> Self {
         Self::of_flight(flight, "sent_again", Actor::System, attempt, now).attempt(attempt).heard(heard)
     }
 
-    /// What a holder has heard: alone if nothing follows from it, else beside what does.
+    /// The answers that a holder got: by themselves if nothing changes, else in the transaction of the change.
     #[must_use]
     pub fn answered(flight: &Flight, heard: &[Heard], now: Timestamp) -> Self {
         Self::of_flight(flight, "answered", Actor::Stripe, LAST, now).heard(heard)
     }
 
-    /// A fact about one of the provider's objects is brought to the books.
+    /// A fact about one of the provider's objects is booked.
     #[must_use]
     pub fn told(
         topup: &TopupRecord,
@@ -116,7 +116,7 @@ impl Record {
         Self::new(&whose, "told", Actor::Stripe, &place, event.now).heard(&[heard])
     }
 
-    /// The provider is asked to cancel what nobody has paid, after this.
+    /// The provider is asked to cancel an unpaid top-up, after this record.
     #[must_use]
     pub fn canceling(tenant: &Tenant, topup: &TopupRecord, now: Timestamp) -> Self {
         let whose = of_topup(tenant, topup, Operation::Topup, topup.principal());
@@ -125,7 +125,7 @@ impl Record {
         record.because("unpaid").asking(Step::CancelIntent, epoch).attempt(1)
     }
 
-    /// What the provider answered to that, where nothing is settled by it.
+    /// The provider's answer to that, if it does not end the top-up.
     #[must_use]
     pub fn not_canceled(tenant: &Tenant, topup: &TopupRecord, heard: &[Heard], now: Timestamp) -> Self {
         let whose = of_topup(tenant, topup, Operation::Topup, topup.principal());
@@ -134,7 +134,7 @@ impl Record {
         record.asking(Step::CancelIntent, epoch).heard(heard)
     }
 
-    /// A settlement's task asks somebody outside after this, or has written what follows from what it heard.
+    /// A settlement's task calls outside after this record, or writes the result of its call.
     #[must_use]
     pub fn of_task(
         tenant: &Tenant,
@@ -159,7 +159,7 @@ impl Record {
         record.heard(heard)
     }
 
-    /// Where it stands.
+    /// The record's key.
     #[must_use]
     pub fn key(&self) -> &Key {
         &self.key
@@ -232,7 +232,8 @@ impl Record {
         if !states.is_empty() {
             self.set("states", Value::M(states));
         }
-        // Only the same step at the same millisecond has its key: whoever meets it looks again.
+        // Only the same step at the same millisecond has this key. A worker whose write fails on it reads again and
+        // plans anew.
         TransactItem::put_new(Role::Trail, self.key, self.item, Failure::StalePlan)
     }
 }
@@ -258,12 +259,12 @@ impl Heard {
 }
 
 impl Transaction {
-    /// The same with a step's record as its last action. The record names every state that the transaction
-    /// writes, so that no transition can be forgotten. Beside a journal entry, a record that would say no more
-    /// than the entry is left out.
+    /// Adds a step's record as the transaction's last action. The record has every state that the transaction writes,
+    /// so that no transition is left out. If the transaction has a journal entry and the record holds no more than
+    /// that, it is not added.
     ///
     /// # Errors
-    /// [`BuildError`] if there is no room for it.
+    /// [`BuildError`] if the transaction has no room for it.
     pub fn recorded(self, record: Record) -> Result<Self, BuildError> {
         let has_entry = self.items().iter().any(|item| item.role() == Role::Journal);
         if has_entry && !record.tells {
@@ -286,10 +287,10 @@ impl Transaction {
         self.and(record.into_item(states))
     }
 
-    /// A step's record alone: what is asked outside after it, or what was heard and changed nothing.
+    /// A transaction of a step's record alone: before a call outside, or for an answer that changes nothing.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn record(record: Record) -> Result<Self, BuildError> {
         Self::unkeyed(vec![record.into_item(BTreeMap::new())])
     }

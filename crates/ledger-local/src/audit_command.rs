@@ -1,5 +1,4 @@
-//! `audit verify`: reads a tenant's audit trail in a table, deployed or local, and says whether it still is what
-//! was sealed. It reads only.
+//! `audit verify`: verifies a tenant's audit trail in a table, deployed or local. It reads only.
 
 use crate::engine::{Data, Engine, EngineConfig, EngineError};
 use crate::operator::{self, CredentialsError};
@@ -15,73 +14,73 @@ use ledger_runtime::sealing::{Verified, Verify, verify};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Verifying a trail.
+/// The arguments of `audit verify`.
 #[derive(Debug, Clone)]
 pub struct VerifyCommand {
     /// The tenant's slug.
     pub slug: String,
-    /// From which day on; from the first, if absent.
+    /// The first day; `None` begins with the first sealed day.
     pub from: Option<String>,
-    /// Up to which day, that one included; up to the last, if absent.
+    /// The last day, included; `None` ends with the last sealed day.
     pub to: Option<String>,
     /// The hash of a segment that must be in the chain.
     pub head: Option<String>,
-    /// Where the table is.
+    /// The table.
     pub place: Place,
 }
 
-/// Where a table is.
+/// The place of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In the local stack's file, while the stack does not run.
+    /// The local stack's data file. The stack must not run meanwhile.
     File {
         /// The file.
         data: PathBuf,
         /// The table's name.
         table: String,
     },
-    /// On AWS, or wherever the URL leads.
+    /// A table on AWS, or at an endpoint.
     Table {
-        /// Its name.
+        /// The table's name.
         name: String,
-        /// Another DynamoDB than that of the Region.
+        /// The endpoint URL; `None` for the AWS SDK's Region.
         endpoint_url: Option<String>,
     },
 }
 
-/// Why a trail was not verified.
+/// Why a trail could not be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// The slug is none.
+    /// The slug is malformed.
     #[error("{0} is no slug: 1 to 32 of a-z, 0-9 and -")]
     Slug(String, #[source] IdError),
-    /// That is no day.
+    /// A day is malformed.
     #[error("{0} is no day: write 2026-11-21")]
     Day(String),
-    /// There is no such file.
+    /// The data file does not exist.
     #[error("there is no data file {}: name the table with --table, or the file with --data", .0.display())]
     NoFile(PathBuf),
-    /// The file's engine did not start.
+    /// The engine could not open the data file.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// There is no such tenant.
+    /// The tenant does not exist in this table.
     #[error("{0} is not open in this table")]
     NoTenant(String),
     /// The tenant's terms cannot be read.
     #[error("the tenant's terms cannot be read: {0}")]
     Terms(#[from] ItemError),
-    /// There are no credentials.
+    /// No AWS credentials were found.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
-    /// The store did not tell.
+    /// The table could not be read.
     #[error("{0}")]
     Store(#[from] ReadError),
 }
 
-/// Verifies, and says in lines what was found; `true` if the trail is whole.
+/// Verifies a trail. Returns the findings as lines of text, and `true` if the trail is whole.
 ///
 /// # Errors
-/// [`VerifyError`] says what to do: then nothing is known of the trail.
+/// [`VerifyError`] if the trail could not be verified; its text says what to do.
 pub async fn run(command: &VerifyCommand) -> Result<(String, bool), VerifyError> {
     match &command.place {
         Place::Table { name, endpoint_url } => in_table(command, name, endpoint_url.as_deref()).await,
@@ -116,7 +115,7 @@ async fn in_table(
     Ok((text(&verified), verified.findings.is_empty()))
 }
 
-/// A line for each finding, then what was looked at, and the heads to note down.
+/// A line for each finding, then the heads to record elsewhere, and a summary.
 fn text(verified: &Verified) -> String {
     let mut text = String::new();
     for finding in &verified.findings {

@@ -1,9 +1,10 @@
-//! The start-up text: where things are, and lines to paste into a second shell.
-//! Every line must work as printed on the demo data.
+//! The start-up text: the stack's addresses, and lines to paste into a second shell.
+//!
+//! INVARIANT: every line works as printed on the demo data.
 
 use crate::demo::Demo;
 
-/// What the text names.
+/// The values that the text contains.
 #[derive(Debug, Clone)]
 pub struct Banner<'a> {
     /// Base URL of the API.
@@ -12,13 +13,13 @@ pub struct Banner<'a> {
     pub dynamodb_url: &'a str,
     /// The table's name.
     pub table: &'a str,
-    /// Where the data is kept, in words.
+    /// Where the data is kept, as a text.
     pub data: &'a str,
-    /// Which Stripe is used, in words.
+    /// Which Stripe is used, as a text.
     pub stripe: &'a str,
-    /// Whether that is the simulator.
+    /// Whether Stripe is the simulator.
     pub simulated: bool,
-    /// What the `terminal` command needs beyond its defaults, such as `--url ...`.
+    /// The options that the `terminal` command needs, such as `--url ...`; empty if its defaults fit.
     pub terminal_options: &'a str,
     /// The demo data's ids.
     pub demo: &'a Demo,
@@ -71,7 +72,7 @@ curl -s {url}/v1/merchant/payments/$PAYMENT/refunds -H "Authorization: Bearer $M
     )
 }
 
-/// The simulator has no payers: whoever runs it plays them.
+/// The lines for the simulator, where the user plays the payer.
 fn stripe_lines(url: &str) -> String {
     format!(
         r#"
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_what_a_reader_needs() {
+    fn text_names_urls_ids_and_commands() {
         let demo = Demo::fixed();
         let banner = Banner {
             url: "http://127.0.0.1:3000",
@@ -107,7 +108,7 @@ mod tests {
         {
             assert!(text.contains(needed), "{needed}");
         }
-        // The gateway takes nothing else at its controls.
+        // The gateway accepts only JSON at its controls.
         for line in text.lines().filter(|line| line.contains("/dev/token") || line.contains("/dev/stripe")) {
             assert!(line.contains("-H 'Content-Type: application/json'"), "{line}");
         }

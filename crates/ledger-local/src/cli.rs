@@ -1,5 +1,4 @@
-//! The command line, and what it means as configuration.
-//! Without a sub-command the stack runs.
+//! The command line, and its conversion to configuration. Without a sub-command the stack runs.
 
 use crate::audit_command::{Place, VerifyCommand};
 use crate::engine::{Data, EngineConfig};
@@ -20,7 +19,7 @@ const DATA_DEFAULT: &str = "target/ecopay/ledger.db";
 const PORT_DEFAULT: u16 = 3000;
 const ENDPOINT_WAIT_S: u64 = 30;
 const TERMINAL_FILE: &str = "terminal.json";
-/// Apart from the other: the stack with a data file keeps its terminal.
+/// A file of its own, so that the credential of the stack with a data file is kept.
 const TERMINAL_FILE_IN_MEMORY: &str = "terminal-in-memory.json";
 
 /// The whole ledger in one process.
@@ -43,53 +42,53 @@ pub enum Command {
     /// Open a tenant in a table, deployed or local.
     #[command(subcommand)]
     Tenant(TenantSub),
-    /// Look whether the audit trail still is what was sealed.
+    /// Verify that the audit trail still is what was sealed.
     #[command(subcommand)]
     Audit(AuditSub),
-    /// Take a tenant from a legacy model to split records, phase by phase.
+    /// Migrate a tenant from a legacy model to split records, phase by phase.
     Migrate(MigrateArgs),
-    /// Print the OpenAPI document, as it is kept in openapi.json.
+    /// Print the OpenAPI document, as it is stored in openapi.json.
     Openapi,
-    /// Reconcile a table's export to S3, and print for each tenant a line of JSON, and one for each break.
+    /// Reconcile a table's export to S3, and print for each tenant a summary and its breaks, as lines of JSON.
     Reconcile {
-        /// The export's directory: the one that holds manifest-files.json and data.
+        /// Directory of the export: the one that holds manifest-files.json and data.
         #[arg(long, value_name = "DIR")]
         export: PathBuf,
-        /// Into how many parts the work is divided, 512 at most: memory holds a 64th of one.
+        /// Number of parts that the work is divided into, at most 512: memory holds a 64th of one.
         #[arg(long, default_value_t = 64)]
         parts: u16,
     },
-    /// Print the state machine of settlements, as it is kept in functions/settlement/saga.asl.json.
+    /// Print the state machine of settlements, as it is stored in functions/settlement/saga.asl.json.
     Saga,
 }
 
-/// What the `tenant` command does.
+/// The sub-commands of `tenant`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum TenantSub {
-    /// Print the demo's terms, to begin a file with.
+    /// Print the demo's terms, as a start for a file of terms.
     Terms,
-    /// Write a tenant's terms into a table. A tenant that stands is not touched.
+    /// Write a new tenant's terms into a table; an existing tenant is not changed.
     Open {
-        /// The tenant's slug: a-z, 0-9 and -.
+        /// Slug of the tenant: a-z, 0-9 and -.
         slug: String,
-        /// The file with its terms.
+        /// File with the tenant's terms.
         #[arg(long, value_name = "FILE")]
         terms: PathBuf,
-        /// The legacy model that its customers stand in, in this table: god_record or half_way.
+        /// Legacy model of the customers that the table holds for the tenant: god_record or half_way.
         #[arg(long, value_name = "MODEL", value_parser = legacy_model)]
         legacy: Option<Model>,
         /// Name of the table.
         #[arg(long)]
         table: String,
-        /// Another DynamoDB than that of the Region that AWS's own settings name.
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
     },
     /// Raise the shards of an open tenant: for example `tenant shards aoba --due 64 --table ledger`.
     Shards {
-        /// The tenant's slug.
+        /// Slug of the tenant.
         slug: String,
-        /// Over how many shards its due work is to be spread: more than now, at most 64.
+        /// Number of shards for due work: more than now, at most 64.
         #[arg(long, value_name = "COUNT")]
         due: u32,
         /// Name of the table.
@@ -101,38 +100,38 @@ pub enum TenantSub {
     },
 }
 
-/// What the `tenant` command was asked to do.
+/// The arguments of the `tenant` command.
 #[derive(Debug, Clone)]
 pub enum TenantCommand {
-    /// Print terms to begin with.
+    /// Print the demo's terms.
     Terms,
     /// Open a tenant.
     Open(OpenCommand),
-    /// Raise its shards.
+    /// Raise a tenant's shards.
     Shards(ShardsCommand),
 }
 
-/// What the `audit` command does.
+/// The sub-commands of `audit`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum AuditSub {
-    /// Read a tenant's trail and its chain, and name whatever was changed, or is missing or not sealed.
+    /// Verify a tenant's trail and its chain, and print each record that was changed, is missing or is not sealed.
     Verify {
-        /// The tenant's slug.
+        /// Slug of the tenant.
         #[arg(long, value_name = "SLUG")]
         tenant: String,
-        /// From this day on, in UTC: 2026-11-21.
+        /// First day, in UTC, such as 2026-11-21.
         #[arg(long, value_name = "DAY")]
         from: Option<String>,
-        /// Up to this day, in UTC.
+        /// Last day, in UTC, included.
         #[arg(long, value_name = "DAY")]
         to: Option<String>,
-        /// The hash of a segment that must be in the chain: one that was noted down elsewhere.
+        /// Hash of a segment, recorded elsewhere, that must be in the chain.
         #[arg(long, value_name = "HASH")]
         head: Option<String>,
-        /// Name of a table on AWS, or at the endpoint; the local stack's file if absent.
+        /// Name of a table on AWS, or at the endpoint (default: the table in the local stack's file).
         #[arg(long, conflicts_with = "data")]
         table: Option<String>,
-        /// Another DynamoDB than that of the Region that AWS's own settings name.
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
         #[arg(long, value_name = "URL", requires = "table")]
         endpoint_url: Option<String>,
         /// File of the local stack, which must not run meanwhile.
@@ -141,99 +140,99 @@ pub enum AuditSub {
     },
 }
 
-/// A step of a migration.
+/// The arguments of `migrate`.
 #[derive(Debug, Clone, Args)]
 pub struct MigrateArgs {
-    /// What to do.
+    /// The step.
     #[command(subcommand)]
     pub step: MigrateSub,
     /// Base URL of the API.
     #[arg(long, global = true, default_value_t = format!("http://127.0.0.1:{PORT_DEFAULT}"))]
     pub url: String,
-    /// File with an operator's token; the local stack gives one out when absent.
+    /// File with an operator's token (default: a token from the local stack).
     #[arg(long, global = true, value_name = "PATH")]
     pub token_file: Option<PathBuf>,
-    /// The tenant, on a local stack; elsewhere the token names it.
+    /// Tenant, on a local stack; elsewhere the token contains it.
     #[arg(long, global = true, default_value = legacy::TENANT)]
     pub tenant: String,
 }
 
-/// What the `migrate` command does.
+/// The sub-commands of `migrate`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum MigrateSub {
-    /// Show where it stands: concerns, stages, what may be done next, the last passes.
+    /// Show the state of the migration: concerns, stages, next steps and the last passes.
     Status,
     /// Enter the next phase.
     Next,
     /// Go back to the phase before.
     Back,
-    /// Bring every customer where the phase needs them.
+    /// Bring every customer to the layout that the phase requires.
     Backfill(PassArgs),
     /// Compare both models of every customer.
     Verify(PassArgs),
-    /// In the last phase: empty the legacy records. From here there is no way back.
+    /// Empty the legacy records, in the last phase; this cannot be undone.
     Contract(PassArgs),
 }
 
-/// How a pass goes about it.
+/// The arguments of a pass.
 #[derive(Debug, Clone, Args)]
 pub struct PassArgs {
-    /// How many customers a second it may look at.
+    /// Largest number of customers per second.
     #[arg(long, value_name = "N")]
     pub per_second: Option<u32>,
 }
 
-/// How to run the stack.
+/// The arguments of the stack.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
-    /// Port of the API on 127.0.0.1; 0 takes a free one.
+    /// Port of the API on 127.0.0.1; 0 chooses a free one.
     #[arg(long, default_value_t = PORT_DEFAULT)]
     pub port: u16,
-    /// Keep the table in memory: everything is gone at the end.
+    /// Keep the table in memory: all data is lost at the end.
     #[arg(long, conflicts_with = "endpoint_url")]
     pub in_memory: bool,
-    /// File of the table; keys and the demo terminal's credential lie beside it.
+    /// File of the table; keys and the demo terminal's credential are stored in its directory.
     #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
     pub data: PathBuf,
     /// Use this DynamoDB instead of the embedded one.
     #[arg(long, value_name = "URL", conflicts_with = "dynamodb_port")]
     pub endpoint_url: Option<String>,
-    /// Seconds to wait for the DynamoDB at --endpoint-url if it does not answer yet.
+    /// Seconds to wait for the DynamoDB at --endpoint-url to answer.
     #[arg(long, value_name = "SECONDS", requires = "endpoint_url", default_value_t = ENDPOINT_WAIT_S)]
     pub endpoint_wait: u64,
-    /// Port of the embedded DynamoDB on 127.0.0.1; a free one when absent.
+    /// Port of the embedded DynamoDB on 127.0.0.1 (default: a free one).
     #[arg(long, value_name = "PORT")]
     pub dynamodb_port: Option<u16>,
     /// Name of the table.
     #[arg(long, default_value = TABLE_DEFAULT)]
     pub table: String,
-    /// Begin with a second tenant, `legacy`, and so many customers of it in a legacy model.
+    /// Seed the tenant `legacy` with this number of customers in a legacy model.
     #[arg(long, value_name = "CUSTOMERS")]
     pub legacy: Option<u32>,
-    /// Which: god_record or half_way.
+    /// Legacy model of that tenant: god_record or half_way.
     #[arg(long, value_name = "MODEL", value_parser = legacy_model, default_value = "god_record")]
     pub legacy_model: Model,
 }
 
-/// One request of a terminal, or its enrolment.
+/// The arguments of `terminal`.
 #[derive(Debug, Clone, Args)]
 #[command(subcommand_negates_reqs = true)]
 pub struct TerminalArgs {
     /// What to do instead of sending a request.
     #[command(subcommand)]
     pub command: Option<TerminalSub>,
-    /// Where the API is, and who the terminal is.
+    /// The API and the terminal.
     #[command(flatten)]
     pub target: TerminalTarget,
     /// Method of the request.
     #[arg(required = true)]
     pub method: Option<Method>,
-    /// Its path, with query.
+    /// Path of the request, with query.
     #[arg(required = true)]
     pub path: Option<String>,
-    /// Its JSON body.
+    /// JSON body of the request.
     pub json: Option<String>,
-    /// The idempotency key; `<terminal>-<epoch>-<sequence>` when absent.
+    /// Idempotency key (default: `<terminal>-<epoch>-<sequence>`).
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
     /// Print an equivalent curl line and send nothing.
@@ -241,38 +240,38 @@ pub struct TerminalArgs {
     pub dry_run: bool,
 }
 
-/// What else the `terminal` command does.
+/// The sub-commands of `terminal`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum TerminalSub {
     /// Enrol a terminal of the local stack with a fresh key, which starts its next epoch.
     Enrol {
-        /// The terminal's id; the demo's first terminal when absent.
+        /// Id of the terminal (default: the demo's first terminal).
         #[arg(long, value_name = "ID")]
         terminal: Option<String>,
     },
 }
 
-/// Where the API is, and who the terminal is.
+/// The API and the terminal.
 #[derive(Debug, Clone, Args)]
 pub struct TerminalTarget {
     /// Base URL of the API.
     #[arg(long, global = true, default_value_t = format!("http://127.0.0.1:{PORT_DEFAULT}"))]
     pub url: String,
-    /// The terminal's credential file; the one beside the default data file when absent.
+    /// File of the terminal's credential (default: the one in the directory of the default data file).
     #[arg(long, global = true, value_name = "PATH")]
     pub key_file: Option<PathBuf>,
 }
 
-/// What the `terminal` command was asked to do.
+/// The arguments of the `terminal` command.
 #[derive(Debug, Clone)]
 pub enum TerminalCommand {
     /// Send a request.
     Send(SendCommand),
-    /// Enrol.
+    /// Enrol a terminal.
     Enrol(EnrolCommand),
 }
 
-/// Which Stripe the environment asks for: the simulator unless there are a key and a webhook secret.
+/// The Stripe that the environment chooses: the simulator if neither an API key nor a webhook secret is set.
 ///
 /// # Errors
 /// [`ConfigError`] says which variable to set to what.
@@ -286,7 +285,7 @@ fn legacy_model(text: &str) -> Result<Model, &'static str> {
 }
 
 impl TenantSub {
-    /// What was asked for.
+    /// Converts the arguments.
     pub fn command(self) -> TenantCommand {
         match self {
             Self::Terms => TenantCommand::Terms,
@@ -300,16 +299,16 @@ impl TenantSub {
     }
 }
 
-/// How many requests a tenant may make, by the environment's `TENANT_REQUESTS_PER_SECOND`.
+/// The requests that a tenant may make per second, from the environment's `TENANT_REQUESTS_PER_SECOND`.
 ///
 /// # Errors
-/// [`ConfigError`] if that is no such number.
+/// [`ConfigError`] if the value is not a valid rate.
 pub fn tenant_requests(variable: impl Fn(&str) -> Option<String>) -> Result<RequestRate, ConfigError> {
     config::tenant_requests(|name| variable(name).filter(|value| !value.is_empty()))
 }
 
 impl MigrateArgs {
-    /// What is to be done.
+    /// Converts the arguments.
     pub fn command(self) -> MigrateCommand {
         let step = match self.step {
             MigrateSub::Status => Step::Status,
@@ -324,7 +323,7 @@ impl MigrateArgs {
 }
 
 impl AuditSub {
-    /// What is to be verified.
+    /// Converts the arguments.
     pub fn verifying(self) -> VerifyCommand {
         let Self::Verify { tenant: slug, from, to, head, table, endpoint_url, data } = self;
         let place = match table {
@@ -336,7 +335,7 @@ impl AuditSub {
 }
 
 impl RunArgs {
-    /// The stack that these arguments ask for.
+    /// The configuration of the stack.
     pub fn config(&self) -> StackConfig {
         let directory = directory_of(&self.data);
         let data = if self.in_memory { Data::Memory } else { Data::File(self.data.clone()) };
@@ -359,7 +358,7 @@ impl RunArgs {
         }
     }
 
-    /// Where the data is kept, in words.
+    /// Where the data is kept, as a text.
     pub fn data_in_words(&self) -> String {
         match &self.endpoint_url {
             Some(url) => format!("in the DynamoDB at {url}"),
@@ -368,7 +367,7 @@ impl RunArgs {
         }
     }
 
-    /// What the `terminal` command needs beyond its defaults to talk to this stack at `url`.
+    /// The options that the `terminal` command needs to call this stack at `url`; empty if its defaults fit.
     pub fn terminal_options(&self, url: &str) -> String {
         let mut options = Vec::new();
         if self.port != PORT_DEFAULT {
@@ -383,7 +382,7 @@ impl RunArgs {
 }
 
 impl TerminalArgs {
-    /// What was asked for.
+    /// Converts the arguments.
     pub fn command(self) -> TerminalCommand {
         let TerminalTarget { url, key_file } = self.target;
         let key_file = key_file.unwrap_or_else(default_terminal_file);
@@ -392,7 +391,7 @@ impl TerminalArgs {
             None => TerminalCommand::Send(SendCommand {
                 url,
                 key_file,
-                // clap has seen to it that both are there.
+                // clap has checked that both are given.
                 method: self.method.unwrap_or(Method::GET),
                 path: self.path.unwrap_or_default(),
                 body: self.json,

@@ -1,5 +1,5 @@
-//! The local stack's clock: the one place of this crate that reads the time.
-//! The stack is a shell: the functions it mounts take their time from the runtime.
+//! The local stack's clock: the only place of this crate that reads the time. The mounted functions use the runtime's
+//! clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,4 @@
-//! A storefront terminal's credential, and the count of its operations: what its memory holds.
-//! Both are files that only their owner can read.
+//! A storefront terminal's credential and its operation counter: the files of a terminal, readable only by their owner.
 
 use crate::terminal_error::TerminalError;
 use crate::{clock, private_file};
@@ -8,7 +7,7 @@ use p256::pkcs8::{EncodePrivateKey, EncodePublicKey, LineEnding};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What a terminal keeps of its enrolment. The private key never leaves it.
+/// The credential that a terminal keeps from its enrolment. The private key never leaves it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credential {
@@ -29,10 +28,10 @@ impl std::fmt::Debug for Credential {
 }
 
 impl Credential {
-    /// Makes a key pair: the private key, and the public one (SubjectPublicKeyInfo), both in PEM.
+    /// Makes a key pair in PEM: the private key and the public key (SubjectPublicKeyInfo).
     ///
     /// # Errors
-    /// When the system gives no randomness.
+    /// If the system provides no randomness.
     pub fn key_pair() -> Result<(String, String), TerminalError> {
         let failed = |error: &dyn std::fmt::Display| TerminalError::Key(error.to_string());
         let key = p256::SecretKey::try_generate().map_err(|error| failed(&error))?;
@@ -41,7 +40,7 @@ impl Credential {
         Ok((private.to_string(), public))
     }
 
-    /// `keyid` of the signatures.
+    /// The `keyid` of its signatures.
     pub fn key_id(&self) -> String {
         format!("{}/{}/{}", self.tenant, self.terminal_id, self.epoch)
     }
@@ -49,7 +48,7 @@ impl Credential {
     /// Reads a credential file.
     ///
     /// # Errors
-    /// When it is absent or another kind of file.
+    /// If the file cannot be read or is not a credential.
     pub fn load(path: &Path) -> Result<Self, TerminalError> {
         let failed = |cause: String| TerminalError::CredentialFile { path: path.to_owned(), cause };
         let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
@@ -59,7 +58,7 @@ impl Credential {
     /// Writes a credential file that only its owner can read.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), TerminalError> {
         let failed = |cause| TerminalError::Unwritable { path: path.to_owned(), cause };
         let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))?;
@@ -67,11 +66,12 @@ impl Credential {
     }
 }
 
-/// Counts the terminal's operations in a file beside its credential: always up, also when the
-/// clock goes back, so that no key is used for two operations.
+/// The next number of the terminal's operation counter, a file beside its credential.
+///
+/// INVARIANT: it always increases, even if the clock is set back, so that no key is used for two operations.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub fn next_sequence(credential_path: &Path) -> Result<u64, TerminalError> {
     let path = credential_path.with_extension("sequence");
     let last = std::fs::read_to_string(&path).ok().and_then(|text| text.trim().parse::<u64>().ok());
@@ -86,7 +86,7 @@ mod tests {
     use crate::testing::TempDir;
 
     #[test]
-    fn a_credential_is_kept_and_not_printed() {
+    fn credential_is_stored_and_its_key_not_printed() {
         let dir = TempDir::make();
         let path = dir.path().join("terminal.json");
         assert!(matches!(Credential::load(&path), Err(TerminalError::CredentialFile { .. })));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sequence_only_goes_up() {
+    fn sequence_always_increases() {
         let dir = TempDir::make();
         let path = dir.path().join("terminal.json");
         let first = next_sequence(&path).unwrap();

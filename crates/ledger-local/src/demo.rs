@@ -1,9 +1,9 @@
-//! The ids of the demo data, served at `/dev/demo` and named in the start-up text.
-//! The ids are constants, so that pasted lines and scripts survive a restart.
+//! The ids of the demo data, served at `/dev/demo` and printed in the start-up text. They are constants, so that pasted
+//! lines and scripts work after a restart.
 
 use serde::Serialize;
 
-/// The demo tenant's people and things. The first of each list is the one that the texts use.
+/// The ids of the demo tenant's data. The texts use the first of each list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Demo {
     /// Slug of the tenant.
@@ -16,12 +16,12 @@ pub struct Demo {
     pub cards: Vec<String>,
     /// Storefront terminals.
     pub terminals: Vec<String>,
-    /// Staff members, for the merchant and admin faces.
+    /// Staff members, for the merchant API and the operator API.
     pub staff: Vec<String>,
 }
 
 impl Demo {
-    /// The fixed demo.
+    /// The demo data's ids.
     pub fn fixed() -> Self {
         let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
         Self {

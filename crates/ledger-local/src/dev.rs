@@ -1,5 +1,5 @@
-//! What only the local stack has: health, the API's document and its page, demo ids and tokens.
-//! No deployed function contains any of it.
+//! Routes that only the local stack has: health, the OpenAPI document and its page, demo ids and tokens. No deployed
+//! function contains them.
 
 use crate::clock;
 use crate::demo::Demo;
@@ -20,7 +20,7 @@ use utoipa::openapi::OpenApi;
 const FACES: [&str; 3] = ["customer", "merchant", "admin"];
 const DOCS: &str = include_str!("docs.html");
 
-/// Routes of the local stack alone.
+/// The routes of the local stack alone.
 pub(crate) fn router(issuer: Arc<Issuer>, demo: &Demo, operations: &OpenApi) -> Router {
     let document: Bytes = openapi::complete(operations).to_string().into();
     let demo: Bytes = as_json(demo).into();
@@ -42,7 +42,7 @@ struct TokenRequest {
     roles: Option<Vec<String>>,
 }
 
-/// Anybody may be anyone here: that is what a development stack is for.
+/// Issues a token for any tenant and user: the local stack is for development only.
 async fn token(State(issuer): State<Arc<Issuer>>, body: Bytes) -> Response {
     let bad = |detail: &str| problem(StatusCode::BAD_REQUEST, "invalid_request", detail);
     let request: TokenRequest = match serde_json::from_slice(&body) {
@@ -72,7 +72,7 @@ async fn token(State(issuer): State<Arc<Issuer>>, body: Bytes) -> Response {
     }
 }
 
-/// Plain maps and strings always serialise.
+/// Serialises to JSON. Maps and strings never fail.
 fn as_json(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).unwrap_or(Value::Null).to_string()
 }

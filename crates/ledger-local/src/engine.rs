@@ -1,5 +1,6 @@
-//! The embedded DynamoDB-compatible engine: a thread of its own, listening on the loopback.
-//! Streams stay off: locally the scheduled sweep does their work (each streamed write costs more).
+//! The embedded DynamoDB-compatible engine: a separate thread that listens on the loopback.
+//!
+//! Streams stay off, because each streamed write costs more: locally the sweeps do their work.
 
 mod activity;
 mod server;
@@ -17,49 +18,49 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// How often items whose `ttl` has passed are deleted. DynamoDB itself takes days.
+/// The interval at which items whose `ttl` has passed are deleted. DynamoDB itself may take days.
 const TTL_SWEEP_PERIOD: Duration = Duration::from_secs(60);
-/// A client that never finishes its request must not hold the stop for ever.
+/// The longest time that a stop waits for unfinished requests.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
 /// Where the engine keeps the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Data {
-    /// In a file, made with its directories when absent.
+    /// In a file, which is created with its directories if it does not exist.
     File(PathBuf),
     /// In memory, gone when the engine stops.
     Memory,
 }
 
-/// What to start.
+/// The configuration of an engine.
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
     /// Where the table is kept.
     pub data: Data,
-    /// The port to listen on; a free one when absent.
+    /// The port to listen on; `None` chooses a free one.
     pub port: Option<u16>,
 }
 
-/// Why the engine did not start.
+/// Why the engine could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The data file cannot be made or written.
+    /// The data file cannot be created or written.
     #[error("cannot write the data file {}: {cause}; choose another with --data, or use --in-memory", path.display())]
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
-    /// The data file is no database, or the database cannot be opened.
+    /// The data file is not a database, or the database cannot be opened.
     #[error("cannot open the data {place}: {cause}; move it away, or choose another with --data")]
     Open {
         /// The file, or "in memory".
         place: String,
-        /// What the engine said.
+        /// The engine's error.
         cause: String,
     },
-    /// The port is taken.
+    /// Another program listens on the port.
     #[error("port {0} of the embedded DynamoDB is taken: choose another with --dynamodb-port")]
     PortTaken(u16),
     /// The system refused a listener, a thread or a runtime.
@@ -67,7 +68,7 @@ pub enum EngineError {
     System(#[from] io::Error),
 }
 
-/// A running engine. Dropping it stops it without waiting; [`Engine::stop`] waits.
+/// A running engine. On drop it stops without waiting; [`Engine::stop`] waits.
 #[derive(Debug)]
 pub struct Engine {
     address: SocketAddr,
@@ -77,16 +78,16 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens the data and listens.
+    /// Opens the data and starts to listen.
     ///
     /// # Errors
-    /// When the data cannot be opened or the port not be had.
+    /// [`EngineError`] if the data cannot be opened or the port is not available.
     pub fn start(config: &EngineConfig) -> Result<Self, EngineError> {
         let listener = listen(config.port)?;
         let address = listener.local_addr()?;
         let database = open(&config.data)?;
-        // The engine's handlers block their thread while they wait for its lock, so it gets a
-        // runtime of its own: sharing ours could leave nobody to finish what they wait for.
+        // A separate runtime, because the engine's handlers block their thread while they wait for its lock: on a
+        // shared runtime no thread might be left for the handler that holds the lock.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("dynamodb")
@@ -102,7 +103,7 @@ impl Engine {
         Ok(Self { address, activity, stop, thread })
     }
 
-    /// What it has been asked.
+    /// The counts of its requests.
     pub fn activity(&self) -> &Activity {
         &self.activity
     }
@@ -112,10 +113,10 @@ impl Engine {
         format!("http://{}", self.address)
     }
 
-    /// Lets running requests finish, closes the data and waits for it.
+    /// Waits for running requests, at most five seconds, and closes the data.
     pub async fn stop(self) {
         let Self { stop, thread, .. } = self;
-        // An engine that ended by itself hears nothing any more.
+        // An engine that ended by itself does not receive this.
         let _ = stop.send(());
         let joined = tokio::task::spawn_blocking(|| thread.join()).await;
         if !matches!(joined, Ok(Ok(()))) {
@@ -148,7 +149,7 @@ fn open(data: &Data) -> Result<Database, EngineError> {
     opened.map_err(|error| EngineError::Open { place, cause: error.to_string() })
 }
 
-/// Asked of the system first, because SQLite only says "unable to open database file".
+/// Checked first, because SQLite only says "unable to open database file".
 fn check_writable(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)?;
@@ -167,7 +168,7 @@ async fn serve(listener: TcpListener, database: Database, router: Router, stoppe
     let sweep = tokio::spawn(sweep_forever(database));
     let (begin_stop, stopping) = oneshot::channel::<()>();
     let serving = axum::serve(listener, router).with_graceful_shutdown(async {
-        // Dropped or sent: both mean stop.
+        // Sent or dropped: both mean stop.
         let _ = stopped.await;
         drop(begin_stop);
     });
@@ -203,7 +204,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn listens_and_stops() {
+    async fn engine_listens_until_it_stops() {
         let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
         let url = engine.url();
         let answer = reqwest::get(&url).await.unwrap().text().await.unwrap();
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_this_machine_under_its_own_names_is_answered() {
+    async fn request_from_other_hosts_or_sites_is_refused() {
         let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
         let (url, port) = (engine.url(), engine.address.port());
         let http = reqwest::Client::new();
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_half_sent_request_does_not_hold_the_stop() {
+    async fn unfinished_request_does_not_delay_the_stop_beyond_its_grace() {
         use std::io::Write;
         let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
         let mut half = std::net::TcpStream::connect(engine.address).unwrap();
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_port_and_an_unwritable_path_are_named() {
+    fn taken_port_and_unwritable_path_are_named_in_the_error() {
         let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = taken.local_addr().unwrap().port();
         let error = Engine::start(&EngineConfig { data: Data::Memory, port: Some(port) }).unwrap_err();

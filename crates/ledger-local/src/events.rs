@@ -1,6 +1,6 @@
-//! Where the local stack's events go: a list that everybody can read at `/dev/events`, and a file of one event
-//! a line, so that a restart remembers it. What stands in it once stays, in its place. What a bus would be told
-//! has a list of its own.
+//! The local stack's events: a list served at `/dev/events`, and a file with one event per line, so that a restart
+//! keeps it. The position of an event never changes. Announcements, which go to an event bus on AWS, have a separate
+//! list.
 
 use crate::problem::{json_body, problem};
 use axum::Router;
@@ -25,7 +25,7 @@ const ANNOUNCEMENTS_FILE: &str = "announcements.jsonl";
 const PAGE: usize = 100;
 const PAGE_MAX: usize = 1000;
 
-/// The events cannot be kept.
+/// The events cannot be stored.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot keep events in {path}: {cause}")]
 pub struct EventsError {
@@ -33,7 +33,7 @@ pub struct EventsError {
     cause: io::Error,
 }
 
-/// Events, dead letters and announcements, in the order in which they came. Cheap to clone.
+/// Events, dead letters and announcements, in the order of arrival. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct LocalEvents(Arc<Mutex<Lists>>);
 
@@ -44,7 +44,7 @@ struct Lists {
     announcements: Lines,
 }
 
-/// Lines in memory, or in a file of which only the places of the lines are known.
+/// Lines in memory, or in a file whose line ends are known.
 #[derive(Debug)]
 enum Lines {
     Memory(Vec<String>),
@@ -52,13 +52,13 @@ enum Lines {
 }
 
 impl LocalEvents {
-    /// Nothing yet, and nothing for longer than this process.
+    /// Creates empty lists that end with the process.
     #[must_use]
     pub fn in_memory() -> Self {
         Self::default()
     }
 
-    /// What the files in a directory hold.
+    /// Opens the lists in the files of a directory.
     ///
     /// # Errors
     /// [`EventsError`] if they cannot be read or written.
@@ -75,26 +75,26 @@ impl LocalEvents {
         Ok(Self(Arc::new(Mutex::new(lists))))
     }
 
-    /// At most `limit` events behind the first `after`.
+    /// At most `limit` events after the first `after`.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn events(&self, after: usize, limit: usize) -> io::Result<Vec<String>> {
         self.lists().events.read(after, limit)
     }
 
-    /// The references to entries that could not be told.
+    /// The references to entries that could not be published.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn dead_letters(&self) -> io::Result<Vec<String>> {
         self.lists().dead_letters.read(0, PAGE_MAX)
     }
 
-    /// What a bus would have been told.
+    /// The announcements, which on AWS go to an event bus.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn announcements(&self) -> io::Result<Vec<String>> {
         self.lists().announcements.read(0, PAGE_MAX)
     }
@@ -157,12 +157,12 @@ impl Lines {
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         let ends: Vec<u64> = (1..).zip(&text).filter(|(_, byte)| **byte == b'\n').map(|(end, _)| end).collect();
-        // A process that was killed may have left half a line.
+        // A process that was killed may have left an incomplete line.
         file.set_len(ends.last().copied().unwrap_or(0))?;
         Ok(Self::File { file, ends })
     }
 
-    /// Adds a line, whole or not at all.
+    /// Adds a line atomically.
     fn append(&mut self, line: &str) -> io::Result<()> {
         match self {
             Self::Memory(lines) => lines.push(line.to_owned()),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_once_given_stays_and_outlives_a_restart() {
+    async fn position_of_an_event_stays_after_a_restart() {
         let dir = TempDir::make();
         let kept = LocalEvents::in_directory(&dir.path().join("state")).unwrap();
         let memory = LocalEvents::in_memory();
@@ -270,7 +270,7 @@ mod tests {
             assert_eq!(events.events(9, 2).unwrap(), Vec::<String>::new());
         }
         drop(kept);
-        // Killed in the midst of a line.
+        // The process was killed while it wrote a line.
         let file = dir.path().join("state").join(EVENTS_FILE);
         OpenOptions::new().append(true).open(&file).unwrap().write_all(b"{\"half").unwrap();
         let again = LocalEvents::in_directory(&dir.path().join("state")).unwrap();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_bus_would_be_told_outlives_a_restart() {
+    async fn announcements_are_kept_after_a_restart() {
         let dir = TempDir::make();
         let event = Announcement { detail_type: "ReconciliationBreak", detail: r#"{"run_id":"r"}"#.to_owned() };
         assert_eq!(LocalEvents::in_directory(dir.path()).unwrap().announce(&event).await, Ok(()));

@@ -1,5 +1,4 @@
-//! Reconciles a table's export to S3, as it lies in a directory: by the very tasks that a state machine runs
-//! over the bucket, one after the other.
+//! Reconciles a table's export to S3 from a directory. It runs the tasks of the state machine one after another.
 
 use crate::clock;
 use crate::reports::LocalReports;
@@ -15,47 +14,47 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the export stands among a run's objects.
+/// The first part of the names of the export's objects.
 const EXPORT: &str = "export";
-/// How much of a file is read at once.
+/// The number of bytes read at once.
 const CHUNK: usize = 64 * 1024;
 
-/// What is looked at, and how.
+/// The arguments of a reconciliation of an export.
 #[derive(Clone, Debug)]
 pub struct ExportCommand {
     /// The export's directory: the one that holds `manifest-files.json` and `data`.
     pub directory: PathBuf,
-    /// Into how many parts the groups are divided: memory holds a fraction of one.
+    /// The number of parts that the groups are divided into: memory holds a 64th of one.
     pub parts: u16,
-    /// Where facts are kept while they are sorted.
+    /// The directory for facts while they are sorted.
     pub temporary: PathBuf,
 }
 
-/// What an export came to.
+/// The result of reconciling an export.
 #[derive(Clone, Debug)]
 pub struct Exported {
-    /// How many items it has.
+    /// The number of items of the export.
     pub items: u64,
-    /// How many breaks there are.
+    /// The number of breaks.
     pub breaks: i64,
-    /// The reports, by their names.
+    /// The reports by name.
     pub reports: BTreeMap<String, Vec<u8>>,
 }
 
-/// Reads an export to its end, and checks it.
+/// Reconciles an export.
 ///
 /// # Errors
-/// [`ExportError`] names the file.
+/// [`ExportError`], which names the file.
 pub async fn reconcile(command: &ExportCommand) -> Result<Exported, ExportError> {
     let work = command.temporary.join(format!("reconciliation-export-{}-{}", std::process::id(), clock::epoch_ms()));
     let objects = Arc::new(Directories { export: command.directory.clone(), work: work.join("objects") });
     let done = walk(&work, objects, command.parts).await;
-    // Nothing that is left there is of use to anybody.
+    // The files are temporary. A failure to delete them is ignored.
     let _ = fs::remove_dir_all(&work);
     done
 }
 
-/// The tasks in their order, as the state machine has them.
+/// Runs the tasks in the order of the state machine.
 async fn walk(work: &Path, objects: Arc<dyn Objects>, parts: u16) -> Result<Exported, ExportError> {
     let (reports, clock) = (LocalReports::default(), Clock::system());
     let metrics = Metrics::to(Counting::new(clock.clone()));
@@ -69,18 +68,18 @@ async fn walk(work: &Path, objects: Arc<dyn Objects>, parts: u16) -> Result<Expo
     }
     let (items, breaks) = match exports.run(&of, &ExportTask::Report).await? {
         ExportDone::Report { items, breaks, .. } => (items, breaks),
-        // INVARIANT: a task answers for itself.
+        // INVARIANT: a task returns its own variant of the result.
         ExportDone::Facts { .. } | ExportDone::Fold { .. } => (0, 0),
     };
     Ok(Exported { items, breaks, reports: reports.kept() })
 }
 
-/// Objects as files: an export where it lies, and everything else in a directory of its own.
+/// Objects as files: the export in its directory, all others in another.
 #[derive(Clone, Debug)]
 pub struct Directories {
     /// The export's directory.
     pub export: PathBuf,
-    /// Where what is put goes.
+    /// The directory of all other objects.
     pub work: PathBuf,
 }
 
@@ -106,7 +105,7 @@ impl Directories {
         Ok(chunks.boxed())
     }
 
-    /// Whole or not at all: under another name first.
+    /// Writes a file atomically: under another name first.
     fn store(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap_or(&self.work))?;

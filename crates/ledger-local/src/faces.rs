@@ -1,5 +1,5 @@
-//! Mounts the functions on a running store: the very routers that Lambda runs.
-//! The place where the demo data is seeded before the first request.
+//! Mounts the functions on a running store: the same routers that Lambda runs. Seeds the demo data before the first
+//! request.
 
 use crate::demo::Demo;
 use crate::engine::Activity;
@@ -38,23 +38,23 @@ use std::time::Duration;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
-/// How often the jobs are looked at.
+/// How often holds, bulk grants, settlements and sealing are run.
 const JOBS_EVERY: Duration = Duration::from_millis(500);
 /// How often merchants are credited.
 const CREDIT_EVERY: Duration = Duration::from_millis(500);
-/// How often journal entries are published: there is no stream that would tell of each.
+/// How often journal entries are published: the local stack has no stream.
 const PUBLISH_EVERY: Duration = Duration::from_millis(500);
 /// How often operations in flight are recovered.
 const RECOVER_EVERY: Duration = Duration::from_secs(5);
-/// How often it is looked for reconciliations that somebody asked for.
+/// How often requested reconciliations are run.
 const RECONCILE_EVERY: Duration = Duration::from_secs(1);
-/// How often passes of a migration are looked for.
+/// How often passes of a migration are run.
 const MIGRATE_EVERY: Duration = Duration::from_secs(2);
 
-/// A function's routes over its state and the metrics that it reads back.
+/// Builds a function's routes from its state and the metrics that it reads back.
 pub type Face = fn(&App, &Arc<dyn MetricSource>) -> OpenApiRouter<App>;
 
-/// The functions behind the API, named as their folders are, in the document's order.
+/// The functions of the API by the names of their folders, in the order of the OpenAPI document.
 pub const FACES: [(&str, Face); 5] = [
     ("customer", |_, _| customer::router()),
     ("merchant", |_, _| merchant::router()),
@@ -66,37 +66,37 @@ pub const FACES: [(&str, Face); 5] = [
 /// The running store that the functions work on.
 #[derive(Debug, Clone)]
 pub struct Backend {
-    /// A client of it.
+    /// A client of the store.
     pub dynamodb: Client,
-    /// Its endpoint.
+    /// The store's endpoint.
     pub dynamodb_url: String,
-    /// The table, which is there and active.
+    /// The table, which must exist and be active.
     pub table: String,
-    /// Where the demo terminal's credential goes; nowhere when absent.
+    /// The file for the demo terminal's credential; `None` writes none.
     pub terminal_file: Option<PathBuf>,
-    /// How Stripe, or what stands in for it, is reached.
+    /// How Stripe or its simulator is reached.
     pub stripe: StripeConfig,
-    /// How many requests a tenant may make whose own terms do not say.
+    /// The rate of tenants whose terms have none.
     pub tenant_requests: RequestRate,
-    /// Where events go.
+    /// The event lists.
     pub events: LocalEvents,
-    /// Who checks merchants before they are paid.
+    /// The simulated KYC service.
     pub kyc: LocalKyc,
-    /// Where the bank's files go.
+    /// The directory of the bank's files.
     pub payouts: LocalFiles,
-    /// Where reports of reconciliations go.
+    /// The store of reconciliation reports.
     pub reports: LocalReports,
-    /// A second tenant, which comes from a legacy model, if it is wanted.
+    /// A second tenant, to be migrated from a legacy model.
     pub legacy: Option<Legacy>,
-    /// What the embedded engine is asked; absent for another store.
+    /// The counts of the embedded engine's requests; `None` for another store.
     pub activity: Option<Activity>,
 }
 
 /// Functions that are ready for requests.
 pub struct Mounted {
-    /// Their routes.
+    /// The functions' routes.
     pub faces: Router,
-    /// Their document.
+    /// The functions' OpenAPI document.
     pub openapi: OpenApi,
     /// The ids of the demo data.
     pub demo: Demo,
@@ -104,21 +104,21 @@ pub struct Mounted {
     pub beside: Router,
 }
 
-/// Why the functions are not ready.
+/// Why the functions could not be mounted.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
     /// The demo data cannot be written.
     #[error("cannot make the demo data: {0}")]
     Seed(#[from] SeedError),
-    /// Stripe's client cannot be made.
+    /// Stripe's client cannot be created.
     #[error(transparent)]
     Stripe(#[from] StripeError),
 }
 
-/// Seeds the demo data and mounts all faces.
+/// Seeds the demo data, mounts all APIs and starts the workers.
 ///
 /// # Errors
-/// When the demo data cannot be written.
+/// [`MountError`] if the demo data cannot be written or Stripe's client cannot be created.
 pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     let backend = Backend { dynamodb: worker_failures::named_calls(&backend.dynamodb), ..backend };
     let (app, counting) = app(&backend)?;
@@ -134,7 +134,7 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     for tenant in tenants {
         let Ok(tenant) = Tenant::parse(&tenant) else { continue };
         let pace = |every| Pace::of(every, backend.activity.clone());
-        // A phase of a migration settles with time, of which no due work tells.
+        // A phase of a migration settles with time, which the counts of requests do not show.
         let steady = |every| Pace::of(every, None);
         let migrating = if tenant.as_str() == legacy::TENANT { steady(MIGRATE_EVERY) } else { pace(MIGRATE_EVERY) };
         tokio::spawn(carry_on_jobs(app.clone(), Arc::clone(&ports.sagas), tenant.clone(), pace(JOBS_EVERY)));
@@ -149,10 +149,10 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
     Ok(Mounted { faces: routing::finish(router, app), openapi, demo, beside })
 }
 
-/// The functions' state over a store, with counters that can be read back from memory.
+/// The functions' state over a store, with counts that can be read back from memory.
 ///
 /// # Errors
-/// When Stripe's client cannot be made.
+/// If Stripe's client cannot be created.
 pub fn app(backend: &Backend) -> Result<(App, Counting), StripeError> {
     let stripe = Stripe::new(&backend.stripe, &backend.table)?;
     let (app, counting) = without_stripe(backend);
@@ -168,7 +168,7 @@ fn without_stripe(backend: &Backend) -> (App, Counting) {
     (App::new(Ledger::new(dynamo, clock, entropy, metrics), config), counting)
 }
 
-/// What stands in for the services of AWS that workers use.
+/// The local replacements of the AWS services that workers use.
 struct Ports {
     publisher: Publisher,
     settler: Settler,
@@ -192,14 +192,14 @@ impl Ports {
     }
 }
 
-/// Every function's routes under one document.
+/// The routes of all functions in one document.
 #[must_use]
 pub fn routes(app: &App, metrics: &Arc<dyn MetricSource>) -> OpenApiRouter<App> {
     let empty = OpenApiRouter::with_openapi(openapi::base());
     FACES.iter().fold(empty, |routes, (_, face)| routes.merge(face(app, metrics)))
 }
 
-/// The OpenAPI document, as it is kept in the repository. Nothing is started for it.
+/// The OpenAPI document, as it is stored in the repository. It needs no running store.
 #[must_use]
 pub fn openapi_json() -> String {
     let config = aws_sdk_dynamodb::Config::builder().behavior_version(BehaviorVersion::v2026_01_12()).build();
@@ -228,8 +228,8 @@ pub fn openapi_json() -> String {
     format!("{document:#}\n")
 }
 
-/// What a schedule does on AWS: carries the tenant's bulk grants on, gives back what was held for too long,
-/// starts its settlements and seals its audit trail.
+/// Runs bulk grants, releases expired holds, starts settlements and seals the audit trail of a tenant. On AWS a
+/// schedule does this.
 async fn carry_on_jobs(app: App, sagas: Arc<dyn Sagas>, tenant: Tenant, mut pace: Pace) {
     let mut jobs_failures = WorkerFailures::of("holds and bulk grants");
     let mut settlement_failures = WorkerFailures::of("settlements");
@@ -246,7 +246,7 @@ async fn carry_on_jobs(app: App, sagas: Arc<dyn Sagas>, tenant: Tenant, mut pace
     }
 }
 
-/// What another schedule does on AWS: credits the tenant's merchants.
+/// Credits a tenant's merchants. On AWS a schedule does this.
 async fn credit(app: App, tenant: Tenant, mut pace: Pace) {
     let due = Due::everything(tenant.clone());
     let mut failures = WorkerFailures::of("crediting");
@@ -257,7 +257,7 @@ async fn credit(app: App, tenant: Tenant, mut pace: Pace) {
     }
 }
 
-/// What a third schedule does on AWS: recovers the tenant's operations in flight.
+/// Recovers a tenant's operations in flight. On AWS a schedule does this.
 async fn recover(app: App, tenant: Tenant, mut pace: Pace) {
     let mut failures = WorkerFailures::of("recovery");
     loop {
@@ -267,7 +267,7 @@ async fn recover(app: App, tenant: Tenant, mut pace: Pace) {
     }
 }
 
-/// And so does the stream: publishes the tenant's journal entries.
+/// Publishes a tenant's journal entries. On AWS the stream and a schedule do this.
 async fn publish(app: App, publisher: Publisher, tenant: Tenant, mut pace: Pace) {
     let due = Due::everything(tenant.clone());
     let mut failures = WorkerFailures::of("publishing");
@@ -278,8 +278,8 @@ async fn publish(app: App, publisher: Publisher, tenant: Tenant, mut pace: Pace)
     }
 }
 
-/// What one more schedule does on AWS: runs the reconciliations that somebody asked for. A stack that is started
-/// for an hour has no nights.
+/// Runs a tenant's requested reconciliations. On AWS a schedule does this. Nightly runs are off, because a local stack
+/// runs only for hours.
 async fn reconcile(app: App, outlets: Outlets, tenant: Tenant, mut pace: Pace) {
     let due = Due::everything(tenant.clone());
     let settings = Settings { nightly: false, ..Settings::of(&app) };
@@ -291,7 +291,7 @@ async fn reconcile(app: App, outlets: Outlets, tenant: Tenant, mut pace: Pace) {
     }
 }
 
-/// What the last schedule does on AWS: carries on the passes of a tenant that leaves a legacy model.
+/// Runs the passes of a tenant that migrates from a legacy model. On AWS a schedule does this.
 async fn migrate(app: App, tenant: Tenant, mut pace: Pace) {
     let due = Due::everything(tenant.clone());
     let mut failures = WorkerFailures::of("migration");

@@ -1,5 +1,7 @@
-//! One port in front of the functions, behaving as API Gateway does before a Lambda function:
-//! it checks the JWT and hands the claims on in the request's extensions; nothing else may.
+//! One port in front of the functions that behaves as API Gateway does: it verifies the JWT and passes the claims on in
+//! the request's extensions.
+//!
+//! INVARIANT: only the gateway sets the claims.
 
 mod path;
 
@@ -27,23 +29,23 @@ use std::sync::Arc;
 use utoipa::openapi::OpenApi;
 use utoipa::openapi::path::PathItem;
 
-/// What API Gateway takes at most. The functions' own limit is lower.
+/// API Gateway's largest body, in bytes. The functions' own limit is lower.
 const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
-/// These faces know their callers by a signature of their own.
+/// Routes without a JWT: they authenticate callers by signatures.
 const UNAUTHORIZED_PREFIXES: [&str; 2] = ["/v1/terminal/", "/v1/webhooks/"];
-/// What only the local stack has.
+/// The path prefix of routes that only the local stack has.
 const CONTROLS: &str = "/dev/";
 const BEARER: &str = "bearer ";
 const NO_TOKEN: &str = "Bearer";
 const BAD_TOKEN: &str = "Bearer error=\"invalid_token\" error_description=\"the token is not valid\"";
 
-/// What the gateway serves.
+/// The parts that the gateway serves.
 pub struct Parts {
     /// The functions' routes.
     pub faces: Router,
-    /// Their document.
+    /// The functions' OpenAPI document.
     pub openapi: OpenApi,
-    /// Who signs and verifies tokens.
+    /// Signs and verifies tokens.
     pub issuer: Arc<Issuer>,
     /// The demo data's ids.
     pub demo: Demo,
@@ -52,11 +54,11 @@ pub struct Parts {
 #[derive(Debug)]
 struct Gateway {
     issuer: Arc<Issuer>,
-    /// Methods of each path that is documented.
+    /// The methods of each documented path.
     methods: BTreeMap<String, BTreeSet<&'static str>>,
 }
 
-/// The id that a request was given.
+/// The id that the gateway gave to a request.
 #[derive(Clone, Debug)]
 struct GivenId(String);
 
@@ -65,7 +67,7 @@ pub fn router(parts: Parts) -> Router {
     router_with(parts, Router::new())
 }
 
-/// The same with other routes of the local stack beside it, such as Stripe's simulator.
+/// The whole application with other routes of the local stack, such as Stripe's simulator.
 pub fn router_with(parts: Parts, beside: Router) -> Router {
     let Parts { faces, openapi, issuer, demo } = parts;
     let methods = openapi.paths.paths.iter().map(|(path, item)| (path.clone(), methods_of(item))).collect();
@@ -76,30 +78,30 @@ pub fn router_with(parts: Parts, beside: Router) -> Router {
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(middleware::from_fn_with_state(gateway, pass));
-    // Routes are matched by the path as a function is handed it.
+    // Routes are matched by the path in the form in which a function receives it.
     Router::new().fallback_service(routes).layer(middleware::from_fn(path::hand_over)).layer(middleware::from_fn(named))
 }
 
-/// Gives each request an id, which its answer names.
+/// Gives each request an id, and names it in the response.
 async fn named(mut request: Request, next: Next) -> Response {
     let id = request_id();
     request.extensions_mut().insert(GivenId(id.clone()));
     let mut response = next.run(request).await;
     if let Ok(id) = HeaderValue::try_from(id) {
-        // The functions have it from the context, and the simulator of Stripe has ids of its own.
+        // The functions set the header from the context; Stripe's simulator has its own ids.
         response.headers_mut().entry(REQUEST_ID).or_insert(id);
     }
     response
 }
 
-/// Every request passes here, after it was matched to a path and before its handler.
+/// Authorizes a request, after it was matched to a path and before its handler.
 async fn pass(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     if let Some(answered) = cors::preflight(&parts) {
         return answered;
     }
     let origin = cors::allowed(&parts.headers);
-    // Only the gateway says who is calling.
+    // INVARIANT: only the gateway sets the claims.
     parts.extensions.remove::<GatewayContext>();
     if let Err(refusal) = only_deliberate(&parts) {
         return cors::share(origin, *refusal);
@@ -107,8 +109,8 @@ async fn pass(State(gateway): State<Arc<Gateway>>, request: Request, next: Next)
     cors::share(origin, gateway.passed(parts, body, next).await)
 }
 
-/// Refuses what a page can make a browser send to the stack's own controls without its user's knowledge: a form, or a
-/// request that needs no preflight.
+/// Refuses requests to the stack's own controls that a page can make a browser send without the user's knowledge:
+/// forms, and requests without a preflight.
 fn only_deliberate(parts: &request::Parts) -> Result<(), Box<Response>> {
     if !parts.uri.path().starts_with(CONTROLS) || parts.method.is_safe() {
         return Ok(());
@@ -130,7 +132,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 impl Gateway {
-    /// The answer to a request that is not one of CORS.
+    /// The answer to a request that is not a CORS preflight.
     async fn passed(&self, mut parts: request::Parts, body: Body, next: Next) -> Response {
         let matched = parts.extensions.get::<MatchedPath>().map(|path| path.as_str().to_owned());
         if let Some(route) = matched.filter(|route| route.starts_with("/v1/")) {
@@ -149,22 +151,23 @@ impl Gateway {
             parts.extensions.insert(GatewayContext { request_id, claims });
         }
 
-        // API Gateway calls a function with a whole body, or not at all.
+        // API Gateway calls a function with the complete body, or not at all.
         match axum::body::to_bytes(body, BODY_BYTES_MAX).await {
             Ok(bytes) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
             Err(_) => api_gateway(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
         }
     }
 
-    /// The `Allow` header of a documented path that has no such method. Said before the token is
-    /// looked at: API Gateway has no authorizer where it has no route.
+    /// The `Allow` header, if a documented path does not have the method.
+    ///
+    /// Checked before the token: API Gateway runs no authorizer where it has no route.
     fn other_methods(&self, route: &str, method: &Method) -> Option<String> {
         let methods = self.methods.get(route)?;
         let known = methods.contains(method.as_str()) || (method == Method::HEAD && methods.contains("GET"));
         (!known).then(|| methods.iter().copied().collect::<Vec<_>>().join(","))
     }
 
-    /// The claims, or the challenge of a 401.
+    /// The claims of the token, or the challenge of a 401.
     fn authorize(&self, headers: &HeaderMap) -> Result<Claims, &'static str> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let token = match (values.next().map(HeaderValue::to_str), values.next()) {
@@ -183,7 +186,7 @@ fn bearer_token(value: &str) -> Option<&str> {
     Some(token.trim()).filter(|token| scheme.eq_ignore_ascii_case(BEARER) && !token.is_empty())
 }
 
-/// API Gateway says this in a form of its own, which cannot be changed; here it is a problem like any other.
+/// A 401 as a problem document. API Gateway's own form differs and cannot be changed.
 fn unauthorized(challenge: &str) -> Response {
     let detail = "Send a valid token of this service in the Authorization header.";
     with_header(of_api(Code::Unauthenticated, detail), header::WWW_AUTHENTICATE, challenge)
@@ -196,10 +199,10 @@ fn with_header(mut response: Response, name: header::HeaderName, value: &str) ->
     response
 }
 
-/// API Gateway's look like `JKJaXmPLvHcESHA=`.
+/// A random id in the form of API Gateway's, such as `JKJaXmPLvHcESHA=`.
 fn request_id() -> String {
     let mut random = [0; 11];
-    // It only names the request in the log: without randomness all are named alike.
+    // The id only names the request in logs, so a failure is ignored: all ids are then equal.
     let _ = getrandom::fill(&mut random);
     STANDARD.encode(random)
 }

@@ -1,5 +1,5 @@
-//! The local identity provider: issues JWTs, and verifies them as API Gateway's authorizer does.
-//! Its key pair lives in the data directory, so tokens outlive a restart.
+//! The local identity provider: issues JWTs, and verifies them as API Gateway's authorizer does. Its key pair is stored
+//! in the data directory, so that tokens are valid after a restart.
 
 use crate::{clock, private_file};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 pub const ISSUER: &str = "https://issuer.ecopay.local";
 /// `aud` of every token.
 pub const AUDIENCE: &str = "ecopay";
-/// How long a token lasts when nobody says otherwise: a working day.
+/// The lifetime of a token that `/dev/token` issues: 12 hours, in seconds.
 pub const TOKEN_LIFETIME_S: i64 = 12 * 60 * 60;
 
 const KEY_FILE: &str = "issuer-key.pem";
 
-/// Who a token is for.
+/// The claims of a token to be issued.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Grant {
     /// Slug of the tenant.
@@ -39,10 +39,10 @@ pub struct Grant {
     pub roles: Option<Vec<String>>,
 }
 
-/// Claims as API Gateway's HTTP API hands them on: every value a string.
+/// Claims in the form in which API Gateway's HTTP API passes them on: every value a string.
 pub type Claims = HashMap<String, String>;
 
-/// Why there is no issuer.
+/// Why an issuer could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum IssuerError {
     /// The key file cannot be read or written.
@@ -50,7 +50,7 @@ pub enum IssuerError {
     KeyFile {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
     /// The key file holds no P-256 key.
@@ -61,13 +61,13 @@ pub enum IssuerError {
     Crypto(String),
 }
 
-/// Why a token was refused. For the log: the caller only ever sees a 401.
+/// Why a token was refused. For the log only: the caller gets a 401.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The token is malformed, signed otherwise, expired, or for somebody else.
+    /// The token is malformed, expired, or has another algorithm, signature, issuer or audience.
     #[error("token refused: {0}")]
     Refused(#[from] jsonwebtoken::errors::Error),
-    /// Signed by a key that is not ours.
+    /// The key id is not this issuer's.
     #[error("token refused: unknown key id")]
     UnknownKey,
     /// Issued ahead of our clock.
@@ -100,18 +100,18 @@ struct Body<'a> {
 }
 
 impl Issuer {
-    /// With a key that is forgotten when the process ends.
+    /// Creates an issuer whose key ends with the process.
     ///
     /// # Errors
-    /// When the system gives no randomness.
+    /// If the system provides no randomness.
     pub fn in_memory() -> Result<Self, IssuerError> {
         Self::with_key(&generate()?)
     }
 
-    /// With the key of `directory`, made there at the first start.
+    /// Creates an issuer with the key in `directory`, which the first start creates.
     ///
     /// # Errors
-    /// When the key file cannot be read or written, or holds something else.
+    /// If the key file cannot be read or written, or is not a P-256 key.
     pub fn in_directory(directory: &Path) -> Result<Self, IssuerError> {
         let path = directory.join(KEY_FILE);
         let unusable = |cause| IssuerError::KeyFile { path: path.clone(), cause };
@@ -133,7 +133,7 @@ impl Issuer {
     fn with_key(key: &SecretKey) -> Result<Self, IssuerError> {
         let private = key.to_pkcs8_pem(LineEnding::LF).map_err(crypto)?;
         let public = key.public_key().to_public_key_pem(LineEnding::LF).map_err(crypto)?;
-        // One algorithm, no leeway: the clock is our own.
+        // One algorithm and no leeway: one clock issues and verifies.
         let mut validation = Validation::new(Algorithm::ES256);
         validation.leeway = 0;
         validation.validate_nbf = true;
@@ -148,10 +148,10 @@ impl Issuer {
         })
     }
 
-    /// A token for `grant`, valid from `issued_at_s` (Unix seconds) for `lifetime_s`.
+    /// Issues a token for `grant`, valid from `issued_at_s` (Unix seconds) for `lifetime_s` seconds.
     ///
     /// # Errors
-    /// When signing fails.
+    /// If signing fails.
     pub fn issue(&self, grant: &Grant, issued_at_s: i64, lifetime_s: i64) -> Result<String, TokenError> {
         let mut header = Header::new(Algorithm::ES256);
         header.kid = Some(self.key_id.clone());
@@ -160,10 +160,10 @@ impl Issuer {
         Ok(jsonwebtoken::encode(&header, &body, &self.signing)?)
     }
 
-    /// Verifies signature, algorithm, issuer, audience and times; gives the claims as strings.
+    /// Verifies signature, algorithm, issuer, audience and times, and returns the claims as strings.
     ///
     /// # Errors
-    /// When any of these is wrong.
+    /// [`TokenError`] if any of these is wrong.
     pub fn verify(&self, token: &str) -> Result<Claims, TokenError> {
         let data = jsonwebtoken::decode::<Map<String, Value>>(token, &self.verifying, &self.validation)?;
         if data.header.kid.as_deref() != Some(self.key_id.as_str()) {
@@ -176,7 +176,7 @@ impl Issuer {
     }
 }
 
-/// API Gateway turns every claim into a string; an array becomes `[a b]`.
+/// A claim as API Gateway converts it to a string: an array becomes `[a b]`, `null` is left out.
 fn as_api_gateway(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_come_back_as_api_gateway_passes_them() {
+    fn claims_are_returned_as_api_gateway_passes_them() {
         let issuer = Issuer::in_memory().unwrap();
         let now = clock::epoch_s();
         let claims = issuer.verify(&issuer.issue(&grant(), now, 60).unwrap()).unwrap();
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_outlives_a_restart() {
+    fn token_is_valid_after_a_restart() {
         let dir = TempDir::make();
         let token = Issuer::in_directory(dir.path()).unwrap().issue(&grant(), clock::epoch_s(), 60).unwrap();
         assert!(Issuer::in_directory(dir.path()).unwrap().verify(&token).is_ok());

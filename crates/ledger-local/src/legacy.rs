@@ -1,4 +1,4 @@
-//! What a legacy system left behind: customers who are one item each, for whoever wants to see a migration at work.
+//! Data of a legacy system: customers that are one item each. For trying out a migration.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata};
@@ -10,32 +10,32 @@ use ledger_core::migration::Model;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// The tenant.
+/// The slug of the legacy tenant.
 pub const TENANT: &str = "legacy";
-/// How many customers are written side by side.
+/// The number of customers that are written in parallel.
 const SIDE_BY_SIDE: usize = 16;
-/// The store's answer to whoever would write over what is there.
+/// The store's error for a put of an item that exists.
 const STANDS: &str = "ConditionalCheckFailedException";
 
-/// A tenant that comes from a legacy model.
+/// The legacy tenant to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Legacy {
-    /// Which model.
+    /// The legacy model.
     pub model: Model,
-    /// How many customers it has.
+    /// The number of customers.
     pub customers: u32,
 }
 
-/// The id of a customer, by their number from 0 on.
+/// The id of the customer with this number, from 0.
 #[must_use]
 pub fn customer(number: u32) -> CustomerId {
     CustomerId::new(Uuid::from_u128(0x0189_0a5d_ac96_774b_bcce_0000_0000_0000 | u128::from(number)))
 }
 
-/// Writes the customers as the legacy system had them. Who is there already stays as they are.
+/// Writes the customers in the legacy model. Existing items are not changed.
 ///
 /// # Errors
-/// What the store said.
+/// The store's error, as text.
 pub async fn write(client: &Client, table: &str, tenant: &Tenant, legacy: Legacy) -> Result<(), String> {
     let one = async |number| {
         for item in items(tenant, legacy.model, number) {
@@ -57,7 +57,7 @@ async fn put(client: &Client, table: &str, item: HashMap<String, AttributeValue>
     }
 }
 
-/// One customer: everything in one item, or points and J-Credits among the aggregates; and what happened.
+/// The items of one customer: everything in one item, or with the aggregates in a second; and the history.
 fn items(tenant: &Tenant, model: Model, number: u32) -> Vec<HashMap<String, AttributeValue>> {
     let partition = Partition::customer(tenant, customer(number));
     let key = |sort_key: &str| {

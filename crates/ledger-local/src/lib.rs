@@ -1,11 +1,11 @@
-//! The whole ledger in one process: an embedded DynamoDB, API Gateway's part, and the functions.
-//! `cargo run` starts it; the tests start the same [`stack::Stack`] in process.
+//! The whole ledger in one process: an embedded DynamoDB, API Gateway's part, and the functions. `cargo run` starts it;
+//! the tests start the same [`stack::Stack`] in process.
 //!
-//! The modules in their order: each uses only those before it, which a test checks.
+//! The modules in order: each uses only those before it. A test checks this.
 //!
 //! 1. Files, clocks and tokens: `problem`, `private_file`, `clock`, `issuer`, `demo`, `legacy`, `table`,
 //!    `terminal_error`, `credential`.
-//! 2. What stands in for the services of AWS: `local_only`, `engine`, `events`, `reports`, `settlement`, `worker_failures`,
+//! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `settlement`, `worker_failures`,
 //!    `pace`.
 //! 3. The HTTP side: `openapi`, `dev`, `gateway`, `banner`, `seed`, `faces`, `stack`.
 //! 4. Commands: `terminal_client`, `terminal_command`, `export`, `operator`, `terms_file`,

@@ -1,7 +1,7 @@
-//! Who may talk to a port of the local stack: programs of this machine, and pages that it serves itself.
+//! Restricts a port of the local stack to programs of this machine and pages that it serves itself.
 //!
-//! A page of another site can make its visitor's browser send requests to 127.0.0.1: under a name of its own that it
-//! binds to that address after it was loaded (DNS rebinding), where it may read the answers as well, or across sites.
+//! A page of another site can make a browser send requests to 127.0.0.1: across sites, or under a host name that it
+//! binds to that address after loading (DNS rebinding), where it can read the answers too.
 
 use crate::problem::problem;
 use axum::extract::{Request, State};
@@ -13,10 +13,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const CROSS_SITE: &str = "cross-site";
-/// The port of a URL that names none.
+/// The port of a URL without one.
 const HTTP_PORT: u16 = 80;
 
-/// Refuses a request under any name but the loopback's, with the port at which it came.
+/// Refuses a request whose host is not the loopback with the port of the listener.
 pub(crate) async fn refuse_other_hosts(State(port): State<u16>, request: Request, next: Next) -> Response {
     if !is_named(request.uri(), request.headers(), port) {
         let detail = format!("this port answers as 127.0.0.1:{port}, localhost:{port} and [::1]:{port} only");
@@ -25,7 +25,7 @@ pub(crate) async fn refuse_other_hosts(State(port): State<u16>, request: Request
     next.run(request).await
 }
 
-/// Whether a request names this port of the loopback, and no other.
+/// Whether all host names of a request are this port of the loopback.
 fn is_named(uri: &Uri, headers: &HeaderMap, port: u16) -> bool {
     let mut names: Vec<&str> = uri.authority().map(Authority::as_str).into_iter().collect();
     for host in headers.get_all(header::HOST) {
@@ -34,12 +34,12 @@ fn is_named(uri: &Uri, headers: &HeaderMap, port: u16) -> bool {
     !names.is_empty() && names.iter().all(|name| is_own(name, port))
 }
 
-/// Refuses a request that a page of another site makes.
+/// Refuses a request from a page of another site.
 pub(crate) async fn refuse_other_sites(request: Request, next: Next) -> Response {
     if is_foreign(request.headers()) { foreign() } else { next.run(request).await }
 }
 
-/// Whether a page that this machine does not serve makes the request.
+/// Whether the request comes from a page that this machine does not serve.
 pub(crate) fn is_foreign(headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let across =
@@ -47,7 +47,7 @@ pub(crate) fn is_foreign(headers: &HeaderMap) -> bool {
     across || origins.any(|origin| !is_local_origin(origin))
 }
 
-/// The refusal of such a request.
+/// The refusal of a request from another site's page.
 pub(crate) fn foreign() -> Response {
     let detail = "a page of another site may not do this: open it as 127.0.0.1, localhost or [::1] of this machine";
     problem(StatusCode::FORBIDDEN, "foreign_origin", detail)
@@ -60,7 +60,7 @@ pub(crate) fn is_local_origin(origin: &HeaderValue) -> bool {
     authority.is_some_and(|authority| is_loopback(split(authority).0))
 }
 
-/// Whether an authority names this port of the loopback.
+/// Whether an authority is this port of the loopback.
 fn is_own(authority: &str, port: u16) -> bool {
     let (name, given) = split(authority);
     is_loopback(name) && given.map_or(port == HTTP_PORT, |given| given == port.to_string())
@@ -70,7 +70,7 @@ fn is_loopback(name: &str) -> bool {
     NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// The name and the port of an authority. The colons of an address in brackets are its own.
+/// Splits an authority into name and port. Colons in brackets belong to an IPv6 address.
 fn split(authority: &str) -> (&str, Option<&str>) {
     match authority.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_is_another_sites_page_and_nothing_else() {
+    fn only_requests_from_other_sites_pages_are_foreign() {
         let foreign = |name: &'static str, value: &'static str| {
             is_foreign(&HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]))
         };

@@ -1,5 +1,5 @@
-//! `cargo run`: runs the local stack until Ctrl-C, or acts as a storefront terminal.
-//! What does not start says so in one line on standard error.
+//! `cargo run`: runs the local stack until Ctrl-C, or one of its commands. A start that fails prints one line on
+//! standard error.
 
 use clap::Parser;
 use ledger_local::banner::{self, Banner};
@@ -19,8 +19,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-/// The engine warns of every refused condition, and the SDK of each place without credentials:
-/// both are ordinary here. One line per request is what a developer wants to see.
+/// The log filter. Expected warnings are off: the engine's of each refused condition, and the SDK's of each place
+/// without credentials. On is one line per request.
 const LOG_DEFAULT: &str =
     "warn,dynoxide=error,aws_config=error,ledger_runtime::logging=info,ledger_local::worker_failures=info";
 
@@ -122,7 +122,7 @@ async fn audit(sub: AuditSub) -> ExitCode {
     }
 }
 
-/// Fails if a pass left somebody, so that a script can tell.
+/// Fails if a pass left customers unfinished, so that scripts can check it.
 async fn migrate(args: MigrateArgs) -> ExitCode {
     match migrate_command::run(&args.command(), print).await {
         Ok((text, clean)) => {
@@ -147,7 +147,7 @@ async fn terminal(args: TerminalArgs) -> ExitCode {
     }
 }
 
-/// Fails if there is a break, so that a script can tell.
+/// Fails if there is a break, so that scripts can check it.
 async fn reconcile(directory: PathBuf, parts: u16) -> ExitCode {
     match export::reconcile(&ExportCommand { directory, parts, temporary: std::env::temp_dir() }).await {
         Ok(exported) => {
@@ -161,7 +161,7 @@ async fn reconcile(directory: PathBuf, parts: u16) -> ExitCode {
     }
 }
 
-/// Ctrl-C, or the polite request of a process manager.
+/// Waits for Ctrl-C, or SIGTERM from a process manager.
 async fn interrupted() -> std::io::Result<()> {
     #[cfg(unix)]
     {
@@ -180,13 +180,13 @@ fn failed(error: &dyn std::fmt::Display) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Writes a line for the person at the console.
+/// Writes a line to standard error.
 fn say(line: &str) {
-    // Nothing can be done when standard error is closed.
+    // A closed standard error is ignored.
     let _ = writeln!(std::io::stderr(), "ledger-local: {line}");
 }
 
-/// `println!` would panic on a closed pipe.
+/// Writes a line to standard output. A closed pipe is ignored: `println!` would panic.
 fn print(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }

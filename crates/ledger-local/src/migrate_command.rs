@@ -1,5 +1,5 @@
-//! `migrate`: an operator takes a tenant from a legacy model to split records, through the API: where it stands, the next
-//! phase or the one before, and the passes over all customers, which it waits for.
+//! `migrate`: an operator migrates a tenant from a legacy model to split records through the API: shows the state,
+//! changes the phase, and runs passes over all customers and waits for them.
 
 use ledger_runtime::clock::Clock;
 use ledger_runtime::entropy::Entropy;
@@ -9,37 +9,37 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How often it is looked how far a pass has come.
+/// The interval at which the progress of a pass is read.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
-/// What to do.
+/// The action of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Show where it stands.
+    /// Show the state of the migration.
     Status,
     /// Enter the next phase.
     Next,
-    /// Go back to the one before.
+    /// Go back to the phase before.
     Back,
-    /// Make a pass, with so many customers a second, and wait for its end.
+    /// Run a pass of this kind with at most this number of customers per second, and wait for its end.
     Pass(&'static str, Option<u32>),
 }
 
-/// The command.
+/// The arguments of the `migrate` command.
 #[derive(Debug, Clone)]
 pub struct MigrateCommand {
-    /// Where the API is.
+    /// The base URL of the API.
     pub url: String,
-    /// The file with an operator's token; a local stack gives one out.
+    /// The file with an operator's token; `None` gets a token from a local stack.
     pub token_file: Option<PathBuf>,
-    /// The tenant, on a local stack; elsewhere the token names it.
+    /// The tenant, on a local stack; elsewhere the token contains it.
     pub tenant: String,
-    /// What to do.
+    /// The action.
     pub step: Step,
 }
 
-/// Why it was not done.
+/// Why the command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
     /// The token cannot be read.
@@ -47,32 +47,32 @@ pub enum MigrateError {
     Token {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: std::io::Error,
     },
-    /// Nobody answered, or not with what the API answers.
+    /// The API could not be reached, or the answer could not be read.
     #[error("no answer from {url}: {cause}")]
     NoAnswer {
-        /// Who was asked.
+        /// The URL that was called.
         url: String,
         /// What went wrong.
         cause: reqwest::Error,
     },
-    /// It was refused.
+    /// The API refused the request, or the step is not possible.
     #[error("{0}")]
     Refused(String),
-    /// A pass was asked for, and is carried on by its worker; how far it has come cannot be seen.
+    /// The pass was requested and its worker continues it, but its progress could not be read.
     #[error("the pass was asked for and does not need this command; `migrate status` shows how far it is. {cause}")]
     OutOfSight {
-        /// Why not.
+        /// Why the progress could not be read.
         cause: Box<MigrateError>,
     },
 }
 
-/// Does it. Gives the text to print, and whether a pass left nobody.
+/// Runs the command. Returns the text to print, and `false` if a pass left customers unfinished.
 ///
 /// # Errors
-/// [`MigrateError`] says what to do.
+/// [`MigrateError`], whose text says what to do.
 pub async fn run(command: &MigrateCommand, progress: impl Fn(&str)) -> Result<(String, bool), MigrateError> {
     let api = Api::new(command).await?;
     let seen = api.call(Method::GET, "", None).await?;
@@ -147,7 +147,7 @@ impl Api {
         Err(MigrateError::Refused(format!("{} {}: {detail}", status.as_u16(), text(&body, "code"))))
     }
 
-    /// Looks until the pass has ended.
+    /// Waits until the pass has ended, and reports its progress.
     async fn watch(&self, kind: &str, progress: impl Fn(&str)) -> Result<(String, bool), MigrateError> {
         loop {
             let seen = self.call(Method::GET, "", None).await?;
@@ -179,7 +179,7 @@ fn pass<'a>(seen: &'a Value, kind: &str) -> Option<&'a Value> {
     seen.get("passes")?.as_array()?.iter().find(|pass| text(pass, "kind") == kind)
 }
 
-/// What the API says, as a table.
+/// The state of the migration as a table.
 fn status(seen: &Value) -> String {
     let number = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64).map(|n| n.to_string());
     let mut out = match (text(seen, "status"), number(seen, "phase"), number(seen, "last_phase")) {

@@ -1,4 +1,4 @@
-//! The OpenAPI document: what the functions declare of their operations, and what all of them share.
+//! The OpenAPI document: the operations that the functions declare, and the parts that they share.
 
 mod components;
 mod examples;
@@ -29,16 +29,16 @@ answers 401 and 404 with problem documents.
 **Request ids.** Every answer of a function carries `Request-Id`: the id under which the request is logged.
 
 **Terminals** sign their requests (RFC 9421, ECDSA P-256) instead of sending a token: see `docs/terminals.md`.";
-/// Where `cargo run` serves it.
+/// The URL at which `cargo run` serves the API.
 const LOCAL_URL: &str = "http://127.0.0.1:3000";
 
-/// The document that the functions' operations are added to.
+/// An empty document, to which the functions' operations are added.
 #[must_use]
 pub fn base() -> OpenApi {
     OpenApi::new(Info::new(TITLE, env!("CARGO_PKG_VERSION")), utoipa::openapi::Paths::new())
 }
 
-/// The whole document. Its members are sorted by name, so that equal documents are equal texts.
+/// The complete document. Its members are sorted by name, so that equal documents are equal texts.
 #[must_use]
 pub fn complete(operations: &OpenApi) -> Value {
     // Plain structs and maps always serialize.

@@ -1,6 +1,7 @@
-//! The operator's own AWS credentials, for commands that go to a deployed table: the SDK's default chain, and the
-//! AWS CLI where that has none. The CLI knows every kind of profile, IAM Identity Center's (SSO) among them, so
-//! that two more SDKs need not be compiled for it.
+//! The operator's AWS credentials, for commands on a deployed table: the SDK's default chain, and if that has none, the
+//! AWS CLI.
+//!
+//! The CLI supports every kind of profile, including IAM Identity Center (SSO). So two more SDKs need not be compiled.
 
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
@@ -8,10 +9,10 @@ use ledger_runtime::dynamo;
 use serde::Deserialize;
 use std::process::Command;
 
-/// Prints the credentials of the profile in `AWS_PROFILE`, after `aws sso login`.
+/// Prints the credentials of the profile in `AWS_PROFILE`; for SSO, after `aws sso login`.
 const EXPORT: [&str; 5] = ["aws", "configure", "export-credentials", "--format", "process"];
 
-/// There are no credentials.
+/// No credentials were found.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "no AWS credentials: {chain}; and from the AWS CLI: {cli}. Set AWS_PROFILE to a profile that may use the table; \
@@ -22,7 +23,7 @@ pub struct CredentialsError {
     cli: String,
 }
 
-/// What the AWS CLI prints.
+/// The output of the AWS CLI.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Exported {
@@ -31,10 +32,10 @@ struct Exported {
     session_token: Option<String>,
 }
 
-/// The configuration of the operator's AWS clients, whose credentials have been looked for.
+/// The configuration of the operator's AWS clients, with credentials that were found.
 ///
 /// # Errors
-/// [`CredentialsError`] says what to do.
+/// [`CredentialsError`], whose text says what to do.
 pub async fn sdk_config(endpoint_url: Option<&str>) -> Result<SdkConfig, CredentialsError> {
     with_credentials(dynamo::sdk_config(endpoint_url).await, &EXPORT).await
 }
@@ -55,7 +56,7 @@ async fn with_credentials(sdk: SdkConfig, export: &[&str]) -> Result<SdkConfig, 
     }
 }
 
-/// The innermost reason: the outer ones say that there is one.
+/// The innermost error, which has the reason.
 fn reason(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {
@@ -70,7 +71,7 @@ fn exported(command: &[String]) -> Result<Credentials, String> {
     if !ended.status.success() {
         return Err(String::from_utf8_lossy(&ended.stderr).trim().to_owned());
     }
-    // Not the parser's own text: it may repeat what it read.
+    // The parser's own text is not used: it may repeat a secret.
     let Exported { access_key_id, secret_access_key, session_token } =
         serde_json::from_slice(&ended.stdout).map_err(|_| "no credentials in its output".to_owned())?;
     Ok(Credentials::new(access_key_id, secret_access_key, session_token, None, "aws-cli"))
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
     use aws_config::{BehaviorVersion, Region};
 
-    /// A configuration whose chain finds nothing, as this build's with an SSO profile.
+    /// A configuration whose chain finds no credentials, as this build's does for an SSO profile.
     fn without_credentials() -> SdkConfig {
         SdkConfig::builder()
             .behavior_version(BehaviorVersion::v2026_01_12())
@@ -98,7 +99,7 @@ mod tests {
         let json = r#"{"Version":1,"AccessKeyId":"ASIA1","SecretAccessKey":"s","SessionToken":"t","Expiration":"x"}"#;
         let sdk = with_credentials(without_credentials(), &["echo", json]).await.unwrap();
         assert_eq!(key_of(&sdk).await, "ASIA1");
-        // Credentials of the chain come first.
+        // Credentials of the chain have precedence.
         let given = SharedCredentialsProvider::new(Credentials::new("AKIA2", "s", None, None, "tests"));
         let sdk = without_credentials().into_builder().credentials_provider(given).build();
         assert_eq!(key_of(&with_credentials(sdk, &["echo", json]).await.unwrap()).await, "AKIA2");

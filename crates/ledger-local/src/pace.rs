@@ -1,4 +1,4 @@
-//! When a worker of the local stack runs: at its ticks, but not while there is nothing to do.
+//! When a worker of the local stack runs: at its ticks, but not while it has nothing to do.
 
 use crate::engine::Activity;
 use ledger_core::dynamo::Attributes;
@@ -11,35 +11,37 @@ use ledger_runtime::problem::Problem;
 use std::time::{Duration, Instant};
 use tokio::time::Interval;
 
-/// Asks for work of a tenant on one shard that is due by an instant.
+/// Makes the query for a tenant's work on one shard that is due by a time.
 pub(crate) type DueRead = fn(&Tenant, u32, Timestamp) -> Query;
 
-/// A worker runs at least so often, as by its schedule on AWS.
+/// The longest time between two runs of a worker, as with its schedule on AWS.
 const RUN_AT_LEAST_EVERY: Duration = Duration::from_secs(60);
 
-/// When a worker runs. It runs at each tick, as long as its last run failed, wrote something or found something due.
-/// Else it rests until the store is written to, until what it looks for becomes due, or for a minute.
+/// The state of a worker's schedule.
+///
+/// The worker runs at each tick if its last run failed, wrote something or found something due. Otherwise it rests
+/// until the store is written to, until its next work becomes due, or for a minute.
 #[derive(Debug)]
 pub(crate) struct Pace {
     ticks: Interval,
-    /// The engine's, if it is the embedded one: another store does not say when it is written to.
+    /// The counts of the embedded engine's requests; `None` for another store, whose writes are not known.
     activity: Option<Activity>,
-    /// [`Activity::work`] when the current run began.
+    /// The value of [`Activity::work`] when the current run began.
     began: u64,
     rest: Option<Rest>,
 }
 
 #[derive(Debug)]
 struct Rest {
-    /// [`Activity::work`] when the run began that found nothing to do.
+    /// The value of [`Activity::work`] when the run began that found nothing to do.
     work: u64,
     since: Instant,
-    /// When the first of what it looks for becomes due.
+    /// The time at which the first of its work becomes due.
     next_due: Option<Timestamp>,
 }
 
 impl Pace {
-    /// Of a worker that has not run yet.
+    /// The pace of a worker that has not run yet.
     pub(crate) fn of(every: Duration, activity: Option<Activity>) -> Self {
         Self { ticks: tokio::time::interval(every), activity, began: 0, rest: None }
     }
@@ -57,8 +59,8 @@ impl Pace {
         }
     }
 
-    /// Notes how a run ended. Where it was clean and found nothing, `looks_for` says which work with a time of its own
-    /// ends the rest.
+    /// Records the end of a run. If it was clean and found nothing, `looks_for` finds the time of the work that ends
+    /// the rest.
     pub(crate) async fn ended(&mut self, is_clean: bool, app: &App, tenant: &Tenant, looks_for: &[DueRead]) {
         self.rest = None;
         if self.activity.is_none() || !is_clean || self.work() != self.began {
@@ -80,7 +82,7 @@ impl Rest {
     }
 }
 
-/// When the first of some work becomes due.
+/// The time at which the first of some work becomes due.
 async fn next_due(app: &App, tenant: &Tenant, reads: &[DueRead]) -> Result<Option<Timestamp>, Problem> {
     let mut first: Option<Timestamp> = None;
     if reads.is_empty() {
@@ -92,7 +94,7 @@ async fn next_due(app: &App, tenant: &Tenant, reads: &[DueRead]) -> Result<Optio
             let query = read_due(tenant, shard, Timestamp::from_millis(i64::MAX)).limit(1);
             for row in app.dynamo().query(&query).await? {
                 let begins = row.text(attr::DUE_SK)?.split('#').next().unwrap_or_default();
-                // What has no instant is due now.
+                // Work without a time is due now.
                 let at = Timestamp::parse(begins).unwrap_or(app.now());
                 first = Some(first.map_or(at, |first| first.min(at)));
             }
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rest_ends_with_a_write_with_what_becomes_due_and_after_a_minute() {
+    fn rest_ends_with_a_write_with_due_work_or_after_a_minute() {
         let now = Timestamp::parse("2026-11-21T09:30:00Z").unwrap();
         let due = now.plus(Duration::from_millis(1));
         let rest = |since: Instant| Rest { work: 7, since, next_due: Some(due) };

@@ -1,14 +1,14 @@
-//! Files that only their owner may read: the issuer's key and a terminal's credential.
-//! Written whole or not at all, so that a killed process leaves no half of a key behind.
+//! Writes files that only their owner may read: the issuer's key and a terminal's credential. Writes are atomic, so
+//! that a killed process leaves no partial key.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes `content` to `path`, readable and writable by the owner alone, replacing what is there.
+/// Writes `content` to `path`, readable and writable by the owner alone. An existing file is replaced.
 ///
 /// # Errors
-/// When the directory cannot be made or the file cannot be written.
+/// If the directory cannot be created or the file cannot be written.
 pub(crate) fn write(path: &Path, content: &str) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
@@ -18,14 +18,14 @@ pub(crate) fn write(path: &Path, content: &str) -> io::Result<()> {
     let temporary = Path::new(&name);
     let written = write_fresh(temporary, content).and_then(|()| fs::rename(temporary, path));
     if written.is_err() {
-        // The error of the write is the one to report.
+        // The error of the write is returned; one of the removal is ignored.
         let _ = fs::remove_file(temporary);
     }
     written
 }
 
 fn write_fresh(path: &Path, content: &str) -> io::Result<()> {
-    // A leftover of an earlier process with this id could have other permissions.
+    // An earlier process with this id may have left a file with other permissions.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_privately_and_replaces() {
+    fn file_is_private_and_replaced() {
         let dir = crate::testing::TempDir::make();
         let path = dir.path().join("a").join("key.pem");
         write(&path, "one").unwrap();

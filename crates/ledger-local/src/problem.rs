@@ -1,5 +1,5 @@
-//! Answers that the gateway gives by itself: problems (RFC 9457) and API Gateway's own refusals.
-//! The functions answer for themselves.
+//! Responses that the gateway makes itself: problem documents (RFC 9457) and refusals in API Gateway's form. The
+//! functions make their own.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -7,7 +7,7 @@ use http::{HeaderValue, StatusCode, header};
 use ledger_runtime::problem::{Code, PROBLEM_JSON};
 use serde_json::{Value, json};
 
-/// A problem of the API, as a function would answer it.
+/// A problem document of the API, equal to a function's.
 pub(crate) fn of_api(code: Code, detail: &str) -> Response {
     let body = json!({
         "type": code.type_uri(),
@@ -19,7 +19,7 @@ pub(crate) fn of_api(code: Code, detail: &str) -> Response {
     answer(code.status(), PROBLEM_JSON, body.to_string())
 }
 
-/// A problem of the stack's own controls, which no deployed API has.
+/// A problem document of the stack's own controls, which no deployed API has.
 pub(crate) fn problem(status: StatusCode, code: &str, detail: &str) -> Response {
     let body = json!({
         "type": "about:blank",
@@ -31,17 +31,17 @@ pub(crate) fn problem(status: StatusCode, code: &str, detail: &str) -> Response 
     answer(status, PROBLEM_JSON, body.to_string())
 }
 
-/// `{"message": ...}`, as API Gateway refuses a request before any function sees it.
+/// `{"message": ...}`: how API Gateway refuses a request that reaches no function.
 pub(crate) fn api_gateway(status: StatusCode, message: &str) -> Response {
     answer(status, "application/json", json!({"message": message}).to_string())
 }
 
-/// A JSON body.
+/// A response with a JSON body.
 pub(crate) fn json_body(status: StatusCode, body: &Value) -> Response {
     answer(status, "application/json", body.to_string())
 }
 
-/// A body of any type.
+/// A response with a body of any type.
 pub(crate) fn answer(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;

@@ -1,4 +1,4 @@
-//! Where reports of reconciliations go on the local stack.
+//! Stores reports of reconciliations on the local stack.
 
 use futures::future::BoxFuture;
 use ledger_runtime::reconcile::ReportFiles;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Keeps reports: in a directory, or in memory. Clones share them.
+/// Stores reports in a directory or in memory. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct LocalReports {
     directory: Option<PathBuf>,
@@ -14,13 +14,13 @@ pub struct LocalReports {
 }
 
 impl LocalReports {
-    /// In a directory, which is made when the first report comes.
+    /// Stores reports in a directory, which the first report creates.
     #[must_use]
     pub fn in_directory(directory: PathBuf) -> Self {
         Self { directory: Some(directory), ..Self::default() }
     }
 
-    /// The reports that are kept in memory, by name.
+    /// The reports in memory, by name.
     #[must_use]
     pub fn kept(&self) -> BTreeMap<String, Vec<u8>> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,5 +1,5 @@
-//! Seeds the demo tenant through the very builders that the faces use. Every id is fixed, so that
-//! seeding again changes nothing: what is there refuses to be made twice.
+//! Seeds the demo tenant through the same builders that the APIs use. Every id is fixed, so that seeding again changes
+//! nothing.
 
 use crate::credential::Credential;
 use crate::demo::Demo;
@@ -36,20 +36,20 @@ use std::path::Path;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Why the demo data is not there.
+/// Why the demo data could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct SeedError(String);
 
-/// Shards of the demo's index keys: enough to show that lists are merged from several.
+/// The number of shards of the demo's index keys: more than one, so that lists are merged from several.
 const SHARDS: u32 = 4;
-/// How long a top-up that nobody pays keeps its headroom.
+/// The time after which a top-up that was not paid releases its headroom.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// Makes the demo tenant, its people and their opening balances, and enrols its terminal.
+/// Creates the demo tenant, its customers, merchants and cards with their opening balances, and enrols its terminal.
 ///
 /// # Errors
-/// When the store refuses or cannot be reached.
+/// If the store refuses a write or cannot be reached.
 pub async fn seed(ledger: &Ledger, demo: &Demo, terminal_file: Option<&Path>) -> Result<(), SeedError> {
     let seeder = Seeder::new(ledger, demo)?;
     seeder.tenant().await?;
@@ -64,7 +64,7 @@ pub async fn seed(ledger: &Ledger, demo: &Demo, terminal_file: Option<&Path>) ->
 /// The demo tenant's terms.
 ///
 /// # Errors
-/// Never with the constants below; they are parsed like anybody's.
+/// Never with the present constants, which are parsed like any other input.
 pub fn terms() -> Result<TenantTerms, SeedError> {
     let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).map_err(failed);
     let rate = |text| Rate::parse(text).map_err(failed);
@@ -94,7 +94,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
     })
 }
 
-/// The demo's terms, to begin those of a tenant with: its due work is spread wider than the demo's.
+/// The demo's terms as a start for a tenant's, with more shards for its due work.
 ///
 /// # Errors
 /// As [`terms`].
@@ -102,7 +102,7 @@ pub fn terms_to_begin_with() -> Result<TenantTerms, SeedError> {
     Ok(TenantTerms { due_shards: Shards::DUE_DEFAULT, ..terms()? })
 }
 
-/// A fee of 1.5 %, 10 % of tax on it, and an account to pay merchants from.
+/// Settlement terms: a fee of 1.5 %, a tax of 10 % on the fee, and the account that merchants are paid from.
 fn settlement_terms() -> Result<SettlementTerms, SeedError> {
     let account = BankParts {
         bank_code: "0005",
@@ -118,11 +118,10 @@ fn settlement_terms() -> Result<SettlementTerms, SeedError> {
     Ok(SettlementTerms { fee_rate: rate("0.015")?, tax_rate: rate("0.1")?, sender: Some(sender) })
 }
 
-/// Makes the tenant that comes from a legacy model: its terms, its merchants and its staff are the demo's, its
-/// customers stand where the legacy system left them.
+/// Creates the tenant of a legacy model. Terms, merchants and staff are the demo's; customers are in the legacy model.
 ///
 /// # Errors
-/// When the store refuses or cannot be reached.
+/// If the store refuses a write or cannot be reached.
 pub async fn legacy(
     ledger: &Ledger,
     demo: &Demo,
@@ -170,7 +169,7 @@ impl<'a> Seeder<'a> {
         }
     }
 
-    /// A tenant of a data file that is older than its top-ups is offered them.
+    /// Adds terms of top-ups to a tenant whose data file was written before top-ups existed.
     async fn topups(&self) -> Result<(), SeedError> {
         let Some(offered) = &self.terms.topup else { return Ok(()) };
         let transaction = tenant::offer_topups(&self.tenant, offered, self.ledger.clock().now()).map_err(failed)?;
@@ -219,8 +218,8 @@ impl<'a> Seeder<'a> {
         Ok(())
     }
 
-    /// 10,000 yen through an adjustment with four eyes, 500 points and 2,000 of the regional currency
-    /// through grants: money has no other beginning here either.
+    /// Gives 10,000 yen by an adjustment with four eyes, and 500 points and 2,000 of the regional currency by grants.
+    /// Direct writes of balances are not used.
     async fn money(&self, demo: &Demo) -> Result<(), SeedError> {
         let customer = CustomerId::parse(demo.customers.first().map_or("", String::as_str)).map_err(failed)?;
         let regional = RegionalKey::parse("aoba").map(Asset::Regional).map_err(failed)?;
@@ -265,7 +264,7 @@ impl<'a> Seeder<'a> {
         self.perform_as(seed, approve).await
     }
 
-    /// Enrols the terminal, unless the credential file is of its present enrolment.
+    /// Enrols the terminal, unless the credential file has its present enrolment.
     async fn terminal(&self, demo: &Demo, file: &Path) -> Result<(), SeedError> {
         let Some(id) = demo.terminals.first() else { return Ok(()) };
         let id = TerminalId::parse(id).map_err(failed)?;
@@ -344,7 +343,7 @@ const ID_TRANSACTION: u8 = 1;
 const ID_RESOURCE: u8 = 2;
 const ID_AUDIT: u8 = 3;
 
-/// One step of the seeding: the same ids each time it is taken.
+/// One step of the seeding. Its ids are the same each time.
 #[derive(Clone, Copy)]
 struct Seed {
     operation: Operation,
@@ -357,7 +356,7 @@ impl Seed {
         Self { operation, at, staff: StaffId::new(Uuid::nil()) }
     }
 
-    /// A UUIDv7 of the demo's own age, made from the step's name: the same in every later version.
+    /// A UUIDv7 with a fixed time, made from the step's name. INVARIANT: every later version makes the same.
     fn id(&self, kind: u8) -> Uuid {
         let digest: [u8; 32] = Sha256::digest(format!("{}-{}-{kind}", self.operation, self.at)).into();
         let [a, b, c, d, e, f, g, h, i, j, ..] = digest;
@@ -376,7 +375,7 @@ impl Seed {
     }
 }
 
-/// Done by this start or by an earlier one.
+/// Whether the step was done by this start or an earlier one.
 fn settled(outcome: Outcome) -> Result<(), SeedError> {
     match outcome.status() {
         200..300 | 410 => Ok(()),

@@ -1,5 +1,5 @@
-//! What settlements need on the local stack: somebody who checks merchants, a place for the bank's files, and
-//! somebody who runs sagas, without a state machine.
+//! Local replacements for settlements: a KYC service, a store of the bank's files, and a runner of sagas without a
+//! state machine.
 
 use crate::problem::{json_body, problem};
 use axum::Router;
@@ -22,24 +22,24 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The pause before a saga that waits for somebody is walked on.
+/// The pause before a waiting saga is run again.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// What the check of everybody who passes is called.
+/// The reference of a check that passes without an answer set by `POST /dev/kyc`.
 const REFERENCE: &str = "local";
 
-/// Checks merchants: everybody passes of whom nothing else was said. Clones share what was said.
+/// A simulated KYC service: merchants pass unless another answer was set. Clones share the answers.
 #[derive(Clone, Debug, Default)]
 pub struct LocalKyc(Arc<Mutex<BTreeMap<MerchantId, KycAnswer>>>);
 
-/// Keeps the bank's files: in a directory, or in memory. Clones share them.
+/// Stores the bank's files in a directory or in memory. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct LocalFiles {
     directory: Option<PathBuf>,
     memory: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
 }
 
-/// Routes of the local stack alone: the tasks of settlements, as a state machine calls them, and what a
-/// merchant's check comes to.
+/// Routes of the local stack alone: run a task of a settlement as a state machine does, and set the answer of a
+/// merchant's check.
 pub(crate) fn dev_router(settler: Settler, kyc: LocalKyc) -> Router {
     Router::new()
         .route("/dev/settlements/tasks", post(task).with_state(settler))
@@ -85,7 +85,7 @@ async fn say(State(kyc): State<LocalKyc>, Path(merchant): Path<String>, body: By
 pub struct LocalSagas(Settler);
 
 impl LocalKyc {
-    /// What a merchant's checks come to from now on.
+    /// Sets the answer of a merchant's checks.
     pub fn answer(&self, merchant: MerchantId, answer: KycAnswer) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(merchant, answer);
     }
@@ -100,13 +100,13 @@ impl Kyc for LocalKyc {
 }
 
 impl LocalFiles {
-    /// In a directory, which is made when the first file comes.
+    /// Stores files in a directory, which the first file creates.
     #[must_use]
     pub fn in_directory(directory: PathBuf) -> Self {
         Self { directory: Some(directory), ..Self::default() }
     }
 
-    /// The files that are kept in memory, by folder and name.
+    /// The files in memory, by folder and name.
     #[must_use]
     pub fn kept(&self) -> BTreeMap<String, Vec<u8>> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -126,7 +126,7 @@ impl LocalFiles {
         let directory = directory.join(folder);
         std::fs::create_dir_all(&directory)?;
         let path = directory.join(&file.name);
-        // Whole or not at all: a file that broke off under its name could not be told from another one.
+        // Written atomically: an incomplete file under its final name would count as another file.
         let half = directory.join(format!("{}.part", file.name));
         std::fs::File::create(&half)?.write_all(&file.bytes)?;
         let stored = match std::fs::hard_link(&half, &path) {
@@ -147,7 +147,7 @@ impl PayoutFiles for LocalFiles {
 }
 
 impl LocalSagas {
-    /// Over what runs their tasks.
+    /// Creates a runner of sagas whose tasks the settler runs.
     #[must_use]
     pub fn new(settler: Settler) -> Self {
         Self(settler)
@@ -172,7 +172,7 @@ mod tests {
     use crate::testing::TempDir;
 
     #[tokio::test]
-    async fn what_stands_is_never_written_over() {
+    async fn stored_file_is_never_overwritten() {
         let dir = TempDir::make();
         let file = |bytes: &[u8]| BankFile { name: "a.txt".to_owned(), bytes: bytes.to_vec() };
         for files in [LocalFiles::default(), LocalFiles::in_directory(dir.path().join("payouts"))] {

@@ -1,5 +1,5 @@
-//! Starts and stops the whole stack in process: engine, table, functions, gateway.
-//! `main` runs it until Ctrl-C; a test runs one of its own on free ports.
+//! Starts and stops the whole stack in process: engine, table, functions, gateway. `main` runs it until Ctrl-C; each
+//! test runs its own on free ports.
 
 use crate::demo::Demo;
 use crate::engine::{Activity, Data, Engine, EngineConfig, EngineError};
@@ -28,64 +28,65 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// The table's name when nobody says otherwise.
+/// The default name of the table.
 pub const TABLE_DEFAULT: &str = "ecopay";
-/// Where Stripe delivers its events.
+/// The path of Stripe's webhook.
 const WEBHOOK_PATH: &str = "/v1/webhooks/stripe";
-/// The Stripe simulator's state, beside the other state.
+/// The file of the Stripe simulator's state, in the state directory.
 const SIMULATOR_FILE: &str = "stripe.json";
-/// The directory of the bank's files, beside the other state.
+/// The directory of the bank's files, in the state directory.
 const PAYOUTS: &str = "payouts";
-/// The directory of the reports of reconciliations, beside the other state.
+/// The directory of reconciliation reports, in the state directory.
 const REPORTS: &str = "reconciliation";
-/// Requests that run longer than this at a stop are cut off; their callers retry with their keys.
+/// The longest time that a stop waits for running requests; their clients then retry with their keys.
 const STOP_GRACE: Duration = Duration::from_secs(10);
 
-/// Which DynamoDB holds the table.
+/// The DynamoDB that holds the table.
 #[derive(Debug, Clone)]
 pub enum Store {
     /// The embedded engine.
     Embedded(EngineConfig),
-    /// Another one, by its URL.
+    /// A DynamoDB at this URL.
     Endpoint(String),
 }
 
-/// Which Stripe the functions talk to.
+/// The Stripe that the functions call.
 #[derive(Debug, Clone)]
 pub enum StripeChoice {
     /// The simulator, served beside the API.
     Simulator,
-    /// Stripe itself, or a simulator elsewhere.
+    /// Stripe, or a simulator elsewhere.
     Given(StripeConfig),
 }
 
-/// What to start.
+/// The configuration of a stack.
 #[derive(Debug, Clone)]
 pub struct StackConfig {
-    /// The API's port on the loopback; 0 takes a free one.
+    /// The API's port on the loopback; 0 chooses a free one.
     pub port: u16,
-    /// Which DynamoDB holds the table.
+    /// The DynamoDB that holds the table.
     pub store: Store,
     /// The table's name.
     pub table: String,
-    /// Where the token issuer's key, the Stripe simulator's state and events are kept; in memory when absent.
+    /// The directory of the token issuer's key, the Stripe simulator's state, events, bank files and reports; `None`
+    /// keeps them in memory.
     pub state_directory: Option<PathBuf>,
-    /// Where the demo terminal's credential is saved; nowhere when absent.
+    /// The file for the demo terminal's credential; `None` writes none.
     pub terminal_file: Option<PathBuf>,
-    /// Which Stripe the functions talk to.
+    /// The Stripe that the functions call.
     pub stripe: StripeChoice,
-    /// How many requests a tenant may make whose own terms do not say.
+    /// The rate of tenants whose terms have none.
     pub tenant_requests: RequestRate,
-    /// A second tenant, which comes from a legacy model, if it is wanted.
+    /// A second tenant, to be migrated from a legacy model.
     pub legacy: Option<Legacy>,
-    /// How long a DynamoDB at an endpoint that does not answer yet is waited for.
+    /// The longest wait for a DynamoDB at an endpoint to answer.
     pub endpoint_wait: Duration,
-    /// Called once with a line for the console when that wait begins.
+    /// Called once with a line for the console, when that wait begins.
     pub on_wait: fn(&str),
 }
 
 impl StackConfig {
-    /// Free ports, nothing on disk, and as many requests as anybody likes.
+    /// Free ports, nothing on disk, and the highest request rate.
     pub fn in_memory() -> Self {
         Self {
             port: 0,
@@ -102,10 +103,10 @@ impl StackConfig {
     }
 }
 
-/// Why the stack did not start. One line each.
+/// Why the stack could not start. Each text is one line.
 #[derive(Debug, thiserror::Error)]
 pub enum StackError {
-    /// The API's port is taken.
+    /// Another program listens on the API's port.
     #[error("port {0} is taken: choose another with --port")]
     PortTaken(u16),
     /// The system refused a listener.
@@ -113,25 +114,25 @@ pub enum StackError {
     Listen {
         /// The port asked for.
         port: u16,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
-    /// The embedded engine did not start.
+    /// The embedded engine could not start.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// There is no table to work on.
+    /// The table could not be created or checked.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// There is no token issuer.
+    /// The token issuer could not be created.
     #[error(transparent)]
     Issuer(#[from] IssuerError),
-    /// The Stripe simulator did not start.
+    /// The Stripe simulator could not start.
     #[error(transparent)]
     Simulator(#[from] SimulatorError),
-    /// Events cannot be kept.
+    /// Events could not be stored.
     #[error(transparent)]
     Events(#[from] EventsError),
-    /// The functions or the demo data are not ready.
+    /// The functions could not be mounted, or the demo data not be written.
     #[error(transparent)]
     Mount(#[from] MountError),
 }
@@ -154,18 +155,18 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Starts the stack with all its faces and the demo data.
+    /// Starts the stack with all APIs and the demo data.
     ///
     /// # Errors
-    /// When any part does not start; what was started before it is stopped again.
+    /// [`StackError`] if a part could not start; the engine is then stopped again.
     pub async fn start(config: StackConfig) -> Result<Self, StackError> {
         Self::start_with(config, faces::mount).await
     }
 
-    /// Starts the stack with other functions or other data than [`faces::mount`] has.
+    /// Starts the stack with other functions or data than [`faces::mount`].
     ///
     /// # Errors
-    /// When any part does not start; what was started before it is stopped again.
+    /// [`StackError`] if a part could not start; the engine is then stopped again.
     pub async fn start_with<F, Mounting>(config: StackConfig, mount: F) -> Result<Self, StackError>
     where
         F: FnOnce(Backend) -> Mounting,
@@ -233,7 +234,7 @@ impl Stack {
         format!("http://{}", self.address)
     }
 
-    /// Where the table is: for the tests, and for tools that look into it.
+    /// The URL of the table's DynamoDB, for tests and tools.
     pub fn dynamodb_url(&self) -> &str {
         &self.dynamodb_url
     }
@@ -243,7 +244,7 @@ impl Stack {
         &self.table
     }
 
-    /// Issues tokens that this stack accepts.
+    /// The issuer of tokens that this stack accepts.
     pub fn issuer(&self) -> &Issuer {
         &self.issuer
     }
@@ -253,36 +254,36 @@ impl Stack {
         &self.demo
     }
 
-    /// How the functions reach their Stripe.
+    /// How the functions reach Stripe or its simulator.
     pub fn stripe(&self) -> &StripeConfig {
         &self.stripe
     }
 
-    /// Stripe's simulator, unless another Stripe was given.
+    /// Stripe's simulator; `None` if another Stripe was given.
     pub fn simulator(&self) -> Option<&Simulator> {
         self.simulator.as_ref()
     }
 
-    /// Who checks merchants before they are paid.
+    /// The simulated KYC service.
     pub fn kyc(&self) -> &LocalKyc {
         &self.kyc
     }
 
-    /// Where the bank's files go.
+    /// The store of the bank's files.
     pub fn payouts(&self) -> &LocalFiles {
         &self.payouts
     }
 
-    /// Answers the requests that are running, then closes the data.
+    /// Waits for running requests, at most ten seconds, and closes the data.
     pub async fn stop(self) {
         let Self { stop, mut server, engine, simulator, .. } = self;
         if let Some(simulator) = simulator {
-            // What waits is delivered by the next run, if the state is kept.
+            // The next run delivers the waiting events, if the state is kept.
             simulator.pause_deliveries();
-            // A call that a fault holds would hold the stop as well.
+            // A call that an injected fault holds would delay the stop.
             simulator.release_held();
         }
-        // A server that ended by itself hears nothing any more.
+        // A server that ended by itself does not receive this.
         let _ = stop.send(());
         match tokio::time::timeout(STOP_GRACE, &mut server).await {
             Ok(Ok(Ok(()))) => {}
@@ -355,7 +356,7 @@ where
     Ok(Prepared { issuer, simulator, stripe, events, kyc, payouts, mounted: mount(backend).await? })
 }
 
-/// The simulator, if it is wanted, and how the functions reach their Stripe.
+/// Starts the simulator if it is chosen, and returns how the functions reach their Stripe.
 fn simulator(
     choice: StripeChoice,
     state_directory: Option<&Path>,
@@ -372,7 +373,7 @@ fn simulator(
     }
 }
 
-/// How the functions reach a simulator of `config` that is served at `url`.
+/// How the functions reach a simulator with `config` that is served at `url`.
 pub fn simulator_access(url: &str, config: &SimulatorConfig) -> StripeConfig {
     StripeConfig {
         base_url: format!("{url}{API_PATH}"),
@@ -394,14 +395,14 @@ async fn listen(port: u16) -> Result<TcpListener, StackError> {
 
 fn serve(listener: TcpListener, router: Router) -> (oneshot::Sender<()>, JoinHandle<io::Result<()>>) {
     let (stop, stopped) = oneshot::channel();
-    // Small answers on kept connections would wait 40 ms for a delayed acknowledgement.
+    // Without TCP_NODELAY, small answers on kept connections would wait 40 ms for a delayed acknowledgement.
     let listener = listener.tap_io(|connection| {
         if let Err(error) = connection.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY");
         }
     });
     let serving = axum::serve(listener, router).with_graceful_shutdown(async {
-        // Dropped or sent: both mean stop.
+        // Sent or dropped: both mean stop.
         let _ = stopped.await;
     });
     (stop, tokio::spawn(async { serving.await }))

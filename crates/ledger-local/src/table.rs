@@ -1,5 +1,5 @@
-//! The table: made when absent, checked when there, on any DynamoDB-compatible endpoint.
-//! Also the client for such an endpoint.
+//! Creates the table if it does not exist and checks it otherwise, on any DynamoDB-compatible endpoint. Also makes the
+//! client for such an endpoint.
 
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
@@ -23,18 +23,18 @@ const ACTIVE_POLLS_MAX: u32 = 300;
 const INDEXES: [(&str, &str, &str); 2] =
     [(INDEX_BY_OWNER, attr::OWNER_PK, attr::OWNER_SK), (INDEX_DUE, attr::DUE_PK, attr::DUE_SK)];
 
-/// Why there is no table to work on.
+/// Why the table cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// Nothing that speaks DynamoDB answers there.
+    /// No DynamoDB answers at the endpoint.
     #[error("cannot reach DynamoDB at {url}: {cause}")]
     Unreachable {
         /// The endpoint.
         url: String,
-        /// What went wrong on the way.
+        /// The error of the call.
         cause: String,
     },
-    /// The same after a wait.
+    /// No DynamoDB answered at the endpoint within the wait.
     #[error(
         "cannot reach DynamoDB at {url}: {cause}; waited {} s: start it there, correct --endpoint-url, or wait longer \
          with --endpoint-wait",
@@ -43,17 +43,17 @@ pub enum TableError {
     StillUnreachable {
         /// The endpoint.
         url: String,
-        /// What went wrong on the way, the last time.
+        /// The error of the last call.
         cause: String,
-        /// How long it was waited for.
+        /// The length of the wait.
         waited: Duration,
     },
-    /// A table of that name exists and is shaped otherwise.
+    /// A table of this name exists and has other keys or indexes.
     #[error("table {table} exists but {what}: choose another name with --table")]
     OtherShape {
         /// The table.
         table: String,
-        /// What is different.
+        /// The difference.
         what: String,
     },
     /// DynamoDB refused a call.
@@ -63,24 +63,24 @@ pub enum TableError {
         call: &'static str,
         /// The table.
         table: String,
-        /// What DynamoDB said.
+        /// DynamoDB's error.
         cause: String,
     },
-    /// The table was made and did not become active.
+    /// The table did not become active within a minute.
     #[error("table {0} did not become active within a minute: try again later")]
     NotActive(String),
 }
 
-/// The functions' own client for `url`.
+/// A client for `url` with the settings of the functions' client.
 pub async fn client(url: &str) -> Client {
     let sdk = dynamo::sdk_config(Some(url)).await;
     dynamo::client(&sdk, Some(url))
 }
 
-/// Waits until an endpoint that is just starting answers; `on_wait` gets one line when it does not answer at first.
+/// Waits until an endpoint that is starting answers. `on_wait` gets one line if the first call has no answer.
 ///
 /// # Errors
-/// [`TableError::StillUnreachable`] if it has not answered after `patience`. A `patience` of zero waits for nothing.
+/// [`TableError::StillUnreachable`] if it has not answered after `patience`. If `patience` is zero, it does not wait.
 pub async fn wait_for_answer(
     client: &Client,
     url: &str,
@@ -97,7 +97,7 @@ pub async fn wait_for_answer(
         let cause = match describe_once(client, table).await {
             Err(error) if error.as_service_error().is_none() => one_line(&error),
             Err(error) if status(&error).is_some_and(|status| status >= 500) => "a server error".to_owned(),
-            // It answers; what it says is looked at by `ensure`.
+            // It answers: `ensure` checks the answer.
             Ok(_) | Err(_) => return Ok(()),
         };
         let left = patience.saturating_sub(begun.elapsed());
@@ -119,10 +119,10 @@ fn is_url(url: &str) -> bool {
     url.starts_with("http://") || url.starts_with("https://")
 }
 
-/// Makes the table when it is absent and waits until it can be used.
+/// Creates the table if it does not exist, and waits until it is active.
 ///
 /// # Errors
-/// When the endpoint cannot be reached, refuses, or has another table under this name.
+/// [`TableError`] if the endpoint cannot be reached, refuses a call, or has another table of this name.
 pub async fn ensure(client: &Client, url: &str, table: &str) -> Result<(), TableError> {
     if !is_url(url) {
         return Err(unreachable(url, "a URL like http://127.0.0.1:8000 is expected"));
@@ -136,20 +136,20 @@ pub async fn ensure(client: &Client, url: &str, table: &str) -> Result<(), Table
     Ok(())
 }
 
-/// One short try: somebody waits at a prompt.
+/// One call without retries and with a short timeout, because a user waits at the prompt.
 async fn describe_once(client: &Client, table: &str) -> Result<DescribeTableOutput, SdkError<DescribeTableError>> {
     let timeouts = TimeoutConfig::builder().connect_timeout(REACH_TIMEOUT).operation_timeout(REACH_TIMEOUT).build();
     let once = aws_sdk_dynamodb::config::Builder::new().retry_config(RetryConfig::disabled()).timeout_config(timeouts);
     client.describe_table().table_name(table).customize().config_override(once).send().await
 }
 
-/// `None` when there is no such table.
+/// Describes the table; `None` if it does not exist.
 async fn describe(client: &Client, url: &str, table: &str) -> Result<Option<TableDescription>, TableError> {
     match describe_once(client, table).await {
         Ok(answer) => Ok(answer.table),
         Err(error) => match error.as_service_error() {
             Some(DescribeTableError::ResourceNotFoundException(_)) => Ok(None),
-            // DynamoDB answers its operations with 400 or 500 when it refuses them.
+            // DynamoDB refuses its operations with 400 or 500.
             Some(known) if known.code().is_some() && status(&error) != Some(404) => {
                 Err(refused("DescribeTable", table, &error))
             }
@@ -192,7 +192,7 @@ async fn create(client: &Client, table: &str) -> Result<(), TableError> {
     }
     match request.send().await {
         Ok(_) => Ok(()),
-        // Another process made it in the meantime.
+        // Another process has created it in the meantime.
         Err(error) if error.code() == Some("ResourceInUseException") => Ok(()),
         Err(error) => Err(refused("CreateTable", table, &error)),
     }
@@ -235,7 +235,7 @@ async fn wait_until_active(client: &Client, url: &str, table: &str) -> Result<()
     Err(TableError::NotActive(table.to_owned()))
 }
 
-/// Not every engine knows TTL, and nothing depends on it: states follow from stored times.
+/// Turns TTL on. A failure is only logged: some engines lack TTL, and no state depends on it.
 async fn enable_ttl(client: &Client, table: &str) {
     let described = client.describe_time_to_live().table_name(table).send().await;
     let status =
@@ -264,7 +264,7 @@ where
     TableError::Refused { call, table: table.to_owned(), cause }
 }
 
-/// The innermost cause says what happened ("Connection refused"); the whole chain is for `RUST_LOG`.
+/// The innermost cause, such as "Connection refused". The whole chain is logged for `RUST_LOG`.
 fn one_line<E: std::error::Error + 'static>(error: &SdkError<E>) -> String {
     tracing::debug!(error = %DisplayErrorContext(error), "DynamoDB call failed");
     let mut cause: &dyn std::error::Error = error;
@@ -280,7 +280,7 @@ mod tests {
     use crate::engine::{Data, Engine, EngineConfig};
 
     #[tokio::test]
-    async fn makes_the_table_once_and_refuses_another() {
+    async fn table_is_created_once_and_another_shape_refused() {
         let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
         let url = engine.url();
         let client = client(&url).await;
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_endpoint_that_does_not_answer_is_named() {
+    async fn endpoint_that_does_not_answer_is_named() {
         let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         for address in [closed, silent.local_addr().unwrap()] {

@@ -1,5 +1,5 @@
-//! `tenant`: opens a tenant in a table, deployed or local, through the builder that everything else
-//! reads its terms by, and raises the shards of one that is open.
+//! `tenant`: opens a tenant in a table, deployed or local, and raises the shards of an open one. It uses the builders
+//! of the ledger.
 
 use crate::operator::{self, CredentialsError};
 use crate::terms_file::{self, TermsError};
@@ -18,81 +18,81 @@ use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::problem::Problem;
 use std::path::PathBuf;
 
-/// Opening a tenant.
+/// The arguments of `tenant open`.
 #[derive(Debug, Clone)]
 pub struct OpenCommand {
-    /// Its slug.
+    /// The tenant's slug.
     pub slug: String,
     /// The file with its terms.
     pub terms: PathBuf,
-    /// The legacy model that its customers come from, if they do.
+    /// The legacy model of its customers; `None` for a new tenant.
     pub legacy: Option<Model>,
     /// The table.
     pub table: String,
-    /// Another DynamoDB than that of the Region.
+    /// The endpoint URL; `None` for the AWS SDK's Region.
     pub endpoint_url: Option<String>,
 }
 
-/// Raising the shards of a tenant.
+/// The arguments of `tenant shards`.
 #[derive(Debug, Clone)]
 pub struct ShardsCommand {
-    /// Its slug.
+    /// The tenant's slug.
     pub slug: String,
-    /// Over how many shards its due work is to be spread.
+    /// The new number of shards of its due work.
     pub due: u32,
     /// The table.
     pub table: String,
-    /// Another DynamoDB than that of the Region.
+    /// The endpoint URL; `None` for the AWS SDK's Region.
     pub endpoint_url: Option<String>,
 }
 
-/// Why a tenant was not opened or changed.
+/// Why a tenant could not be opened or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TenantError {
-    /// The slug is none.
+    /// The slug is malformed.
     #[error("{0} is no slug: 1 to 32 of a-z, 0-9 and -")]
     Slug(String, #[source] IdError),
-    /// The file cannot be read.
+    /// The file of terms cannot be read.
     #[error("cannot read {}: {cause}; `cargo run -- tenant terms` prints one to begin with", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: std::io::Error,
     },
-    /// The terms cannot be used.
+    /// The terms are invalid.
     #[error("the terms cannot be used: {0}")]
     Terms(#[from] TermsError),
-    /// It stands.
+    /// The tenant exists.
     #[error("{0} stands in this table already, and was left as it is")]
     Stands(String),
-    /// The count of shards is none.
+    /// The number of shards is not 1 to 64.
     #[error("{0} is no number of shards: 1 to 64")]
     Shards(u32),
-    /// It has as many already, or more.
+    /// The tenant has as many shards already, or more.
     #[error("{0} has as many shards for due work already, or more, and they are only ever raised: nothing was changed")]
     NotRaised(String),
-    /// There is no such tenant.
+    /// The tenant does not exist in this table.
     #[error("{0} is not open in this table")]
     NotOpen(String),
-    /// There are no credentials.
+    /// No AWS credentials were found.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
-    /// No randomness.
+    /// The system provides no randomness.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
     /// The write cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The store did not take it, or did not say.
+    /// The store rejected the write, or its outcome is unknown.
     #[error("{}: {}; run the same command again, it does nothing twice", .0.code(), .0.detail())]
     Store(Problem),
 }
 
-/// Opens a tenant; one that stands is not touched.
+/// Opens a tenant. An existing one is not changed.
 ///
 /// # Errors
-/// [`TenantError`] says what to do.
+/// [`TenantError`], whose text says what to do.
 pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     let OpenCommand { slug, terms: path, legacy, table, endpoint_url } = command;
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
@@ -107,17 +107,18 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     }
 }
 
-/// Raises the shards of an open tenant's due work. Functions see it within a minute.
+/// Raises the shards of an open tenant's due work. All functions use them within 60 seconds.
 ///
 /// # Errors
-/// [`TenantError`] says what to do.
+/// [`TenantError`], whose text says what to do.
 pub async fn raise_shards(command: &ShardsCommand) -> Result<String, TenantError> {
     let ShardsCommand { slug, due, table, endpoint_url } = command;
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let shards = Shards::new(*due).ok_or(TenantError::Shards(*due))?;
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let cx = ledger.context(ledger.clock().now())?;
-    // Who ran the command is in CloudTrail; the audit record says that no staff member did it through the API.
+    // CloudTrail has the person who ran the command. The audit record shows `System`: no staff member did it through
+    // the API.
     let transaction = tenant::raise_due_shards(&slug, shards, Actor::System, &cx)?;
     match ledger.apply(&slug, Operation::TenantConfigure, &transaction).await {
         Ok(()) => Ok(format!("{slug}: due work is spread over {due} shards, everywhere within a minute")),
@@ -144,7 +145,7 @@ mod tests {
     use ledger_core::ops::TenantTerms;
 
     #[tokio::test]
-    async fn a_tenant_is_opened_once() {
+    async fn tenant_is_opened_once_and_not_changed() {
         let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
         let (url, dir) = (engine.url(), TempDir::make());
         let client = table::client(&url).await;

@@ -1,5 +1,5 @@
-//! A storefront terminal as a client: requests signed with its credential (RFC 9421).
-//! What a vendor's firmware does, in a few lines; the tests and the `terminal` command use it.
+//! A storefront terminal as a client: signs requests with its credential (RFC 9421), as a vendor's firmware does. The
+//! tests and the `terminal` command use it.
 
 use crate::clock;
 use crate::credential::Credential;
@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 const LABEL: &str = "terminal";
-/// Longer than API Gateway waits.
+/// Longer than API Gateway's timeout.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(35);
 
 /// A request of a terminal, before it is signed.
@@ -21,19 +21,19 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(35);
 pub struct TerminalRequest {
     /// Its method.
     pub method: Method,
-    /// Where to, with query.
+    /// The URL, with query.
     pub url: Url,
-    /// JSON, or nothing.
+    /// The JSON body, if any.
     pub body: Option<String>,
     /// The idempotency key of an operation.
     pub idempotency_key: Option<String>,
 }
 
 impl TerminalRequest {
-    /// The headers that sign this request, in the order in which they are shown.
+    /// The headers that sign this request, in the order in which they are printed.
     ///
     /// # Errors
-    /// When the credential's key is no P-256 key.
+    /// If the credential's key is not a P-256 key.
     pub fn sign(
         &self,
         credential: &Credential,
@@ -77,12 +77,12 @@ impl TerminalRequest {
     }
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// Every header, names in lower case.
+    /// All headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: String,
@@ -95,7 +95,7 @@ impl Answer {
     }
 }
 
-/// Signs and sends.
+/// Signs and sends requests.
 #[derive(Debug, Clone)]
 pub struct TerminalClient {
     base: String,
@@ -104,19 +104,19 @@ pub struct TerminalClient {
 }
 
 impl TerminalClient {
-    /// A terminal with this credential, talking to the API at `base_url`.
+    /// Creates the client of a terminal with this credential, for the API at `base_url`.
     ///
     /// # Errors
-    /// When the HTTP client cannot be made.
+    /// If the HTTP client cannot be created.
     pub fn new(base_url: &str, credential: Credential) -> Result<Self, TerminalError> {
         let base = base_url.trim_end_matches('/').to_owned();
         Ok(Self { http: http_client(&base)?, base, credential })
     }
 
-    /// The request for `path`, which may have a query.
+    /// A request for `path`, which may have a query.
     ///
     /// # Errors
-    /// When base and path make no URL.
+    /// If `path` does not begin with `/`, or base and path are not a URL.
     pub fn request(
         &self,
         method: Method,
@@ -129,10 +129,10 @@ impl TerminalClient {
         Ok(TerminalRequest { method, url, body, idempotency_key })
     }
 
-    /// Signs `request` as of now, with a fresh nonce.
+    /// Signs `request` with the present time and a fresh nonce.
     ///
     /// # Errors
-    /// When it cannot be signed.
+    /// If it cannot be signed.
     pub fn sign(&self, request: &TerminalRequest) -> Result<Vec<(&'static str, String)>, TerminalError> {
         let mut nonce = [0; 12];
         getrandom::fill(&mut nonce).map_err(|error| TerminalError::Key(error.to_string()))?;
@@ -140,10 +140,10 @@ impl TerminalClient {
         request.sign(&self.credential, clock::since_epoch().as_secs(), Some(&nonce))
     }
 
-    /// Signs and sends `request`. An answer of any status is an answer.
+    /// Signs and sends `request`. A response of any status is a success.
     ///
     /// # Errors
-    /// When it cannot be signed, or nobody answers.
+    /// If it cannot be signed, or there is no response.
     pub async fn send(&self, request: &TerminalRequest) -> Result<Answer, TerminalError> {
         let headers = self.sign(request)?;
         let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
@@ -151,13 +151,13 @@ impl TerminalClient {
     }
 }
 
-/// The HTTP client of this module.
+/// An HTTP client with this module's timeout.
 pub(crate) fn http_client(url: &str) -> Result<reqwest::Client, TerminalError> {
     let built = reqwest::Client::builder().timeout(REQUEST_TIMEOUT).build();
     built.map_err(|error| TerminalError::NoAnswer { url: url.to_owned(), cause: error.to_string() })
 }
 
-/// Sends one request and reads its answer whole.
+/// Sends one request and reads the whole response.
 pub(crate) async fn exchange(
     http: &reqwest::Client,
     method: Method,
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_signed_headers_cover_what_the_verifier_wants() {
+    fn signed_headers_cover_all_required_components() {
         let client = TerminalClient::new("http://127.0.0.1:1/", credential()).unwrap();
         let request = client.request(Method::POST, "/v1/x?b=1", Some("{}".to_owned()), Some("k".to_owned())).unwrap();
         let headers = request.sign(&client.credential, 1_800_000_000, Some("n")).unwrap();

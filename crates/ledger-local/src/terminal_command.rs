@@ -1,5 +1,5 @@
-//! The `terminal` sub-command: enrol a terminal, sign a request, send it, show the answer.
-//! A terminal's signature is hard to make by hand, so this stands in for curl.
+//! The `terminal` sub-command: enrols a terminal, or signs and sends a request and prints the response. It replaces
+//! curl, with which a signature is hard to make.
 
 use crate::clock;
 use crate::credential::{Credential, next_sequence};
@@ -9,43 +9,44 @@ use reqwest::{Method, Url};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Headers that say something about the operation; the rest is transport.
+/// The printed headers; others concern transport.
 const SHOWN_HEADERS: [&str; 5] = ["content-type", "idempotent-replayed", "location", "retry-after", "www-authenticate"];
 
-/// One request to sign.
+/// The arguments of a request.
 #[derive(Debug, Clone)]
 pub struct SendCommand {
-    /// Where the API is.
+    /// The base URL of the API.
     pub url: String,
     /// The credential file.
     pub key_file: PathBuf,
-    /// Its method.
+    /// The method.
     pub method: Method,
-    /// Path with query.
+    /// The path, with query.
     pub path: String,
-    /// JSON body.
+    /// The JSON body.
     pub body: Option<String>,
-    /// The key; made from the terminal's sequence when absent and one is needed.
+    /// The idempotency key; `None` makes one from the terminal's sequence for a request that is not a GET.
     pub idempotency_key: Option<String>,
     /// Print a curl line and send nothing.
     pub dry_run: bool,
 }
 
-/// A terminal to enrol.
+/// The arguments of an enrolment.
 #[derive(Debug, Clone)]
 pub struct EnrolCommand {
-    /// Where the local stack is.
+    /// The base URL of the local stack.
     pub url: String,
-    /// Where the credential is saved.
+    /// The file that the credential is saved to.
     pub key_file: PathBuf,
-    /// Which terminal; the first of the demo's when absent.
+    /// The terminal's id; `None` for the demo's first terminal.
     pub terminal: Option<String>,
 }
 
-/// Signs and sends, or prints the curl line. Gives the text to print and whether it went well.
+/// Signs and sends a request, or prints the curl line. Returns the text to print, and `false` for a status of 400 or
+/// above.
 ///
 /// # Errors
-/// When there is no credential, no signature or no answer.
+/// If there is no credential, no signature or no response.
 pub async fn send(command: &SendCommand) -> Result<(String, bool), TerminalError> {
     let credential = Credential::load(&command.key_file)?;
     let idempotency_key = match &command.idempotency_key {
@@ -61,11 +62,11 @@ pub async fn send(command: &SendCommand) -> Result<(String, bool), TerminalError
     Ok((shown(&request, &answer), answer.status < 400))
 }
 
-/// Enrols a terminal of the local stack's demo: an operator asks for a code, the terminal answers
-/// it with its public key, and the credential is saved.
+/// Enrols a terminal of the local stack's demo: gets a code as an operator, sends the public key as the terminal, and
+/// saves the credential.
 ///
 /// # Errors
-/// When a step is refused or the credential cannot be saved.
+/// If a step is refused or the credential cannot be saved.
 pub async fn enrol(command: &EnrolCommand) -> Result<String, TerminalError> {
     let steps = Steps { http: http_client(&command.url)?, base: command.url.trim_end_matches('/') };
     let demo = steps.call("the demo's ids", Method::GET, "/dev/demo", None, None).await?;
@@ -90,7 +91,7 @@ pub async fn enrol(command: &EnrolCommand) -> Result<String, TerminalError> {
     Ok(format!("enrolled as {}, credential in {}", credential.key_id(), command.key_file.display()))
 }
 
-/// `<terminal>-<epoch>-<sequence>`, as a terminal numbers its operations.
+/// A fresh idempotency key of a terminal, `<terminal>-<epoch>-<sequence>`.
 fn fresh_key(credential: &Credential, key_file: &Path) -> Result<String, TerminalError> {
     let sequence = next_sequence(key_file)?;
     Ok(format!("{}-{}-{sequence}", credential.terminal_id, credential.epoch))
@@ -166,7 +167,7 @@ fn curl_line(request: &TerminalRequest, headers: &[(&'static str, String)]) -> S
     line
 }
 
-/// For a POSIX shell.
+/// Quotes a text for a POSIX shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
@@ -178,7 +179,7 @@ mod tests {
     use crate::testing::TempDir;
 
     #[tokio::test]
-    async fn a_dry_run_prints_a_curl_line_and_numbers_the_operation() {
+    async fn dry_run_prints_a_curl_line_and_numbers_the_operation() {
         let dir = TempDir::make();
         let key_file = dir.path().join("terminal.json");
         let (private_key, _) = Credential::key_pair().unwrap();
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_enrolled_terminal_is_let_in_and_a_replaced_key_is_not() {
+    async fn enrolled_terminal_is_accepted_and_its_replaced_key_refused() {
         let stack = Stack::start(StackConfig::in_memory()).await.unwrap();
         let dir = TempDir::make();
         let key_file = dir.path().join("terminal.json");

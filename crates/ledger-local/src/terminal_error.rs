@@ -1,18 +1,17 @@
-//! Why a terminal's request or enrolment did not come to an answer.
-//! Each says what to do, and none holds a key.
+//! Errors of a terminal's requests and enrolments. Each text says what to do, and none contains a key.
 
 use httpsig::prelude::HttpSigError;
 use std::path::PathBuf;
 
-/// Why a terminal's request was not sent, or not answered.
+/// Why a terminal's request or enrolment failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TerminalError {
-    /// The credential file is not there or not readable.
+    /// The credential file is missing or cannot be read.
     #[error("cannot read the terminal's credential {}: {cause}; make one with `cargo run -- terminal enrol`", path.display())]
     CredentialFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The system's or the parser's error.
         cause: String,
     },
     /// A file of the terminal cannot be written.
@@ -20,34 +19,34 @@ pub enum TerminalError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: std::io::Error,
     },
-    /// The base URL and path make no URL.
+    /// The base URL and the path are not a URL.
     #[error("{0} is no URL: a path starts with / and the base is like http://127.0.0.1:3000")]
     Url(String),
     /// The key cannot sign, or the request cannot be signed.
     #[error("cannot sign: {0}")]
     Signing(#[from] HttpSigError),
-    /// No key pair could be made.
+    /// A key pair could not be made.
     #[error("cannot make a key pair: {0}")]
     Key(String),
-    /// No answer.
+    /// There was no response.
     #[error("no answer from {url}: {cause}; is the stack running there?")]
     NoAnswer {
-        /// Where to.
+        /// The URL.
         url: String,
-        /// What happened.
+        /// The error.
         cause: String,
     },
-    /// An answer that the client cannot go on with.
+    /// A step was refused, or its response could not be used.
     #[error("{what} was answered with {status}: {body}")]
     Refused {
-        /// What was asked for.
+        /// The step.
         what: &'static str,
         /// The HTTP status.
         status: u16,
-        /// The body.
+        /// The response's body.
         body: String,
     },
 }

@@ -1,5 +1,4 @@
-//! A tenant's terms as a JSON file that an operator writes: amounts and rates are strings, and what is
-//! wrong is said with the field's name.
+//! A tenant's terms as a JSON file that an operator writes. Amounts and rates are strings; errors name the field.
 
 use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
 use ledger_core::dynamo::Attributes;
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::Duration;
 
-/// A terms file that cannot be used.
+/// A terms file that is invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{field}: {why}")]
 pub struct TermsError {
@@ -47,7 +46,7 @@ struct File {
 struct AssetFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     cap: Option<String>,
-    /// Decimals, of a regional currency only: the others' are fixed.
+    /// The decimals of a regional currency; the other assets' are fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     scale: Option<u32>,
     spendable: bool,
@@ -85,7 +84,7 @@ struct SettlementFile {
     tax_rate: String,
 }
 
-/// The account that merchants are paid from; names in kana.
+/// The account that merchants are paid from. Names are in kana.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SenderFile {
@@ -101,10 +100,10 @@ struct SenderFile {
     sender_code: String,
 }
 
-/// Reads a file's text.
+/// Parses the text of a terms file.
 ///
 /// # Errors
-/// [`TermsError`] names the field.
+/// [`TermsError`], which names the field.
 pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
     let file: File = serde_json::from_str(text).map_err(|error| wrong("terms", error))?;
     let rate = |field: &str, text: &str| Rate::parse(text).map_err(|error| wrong(field, error));
@@ -182,7 +181,7 @@ fn sender(file: &SenderFile) -> Result<Sender, TermsError> {
 
 fn sender_file(sender: &Sender) -> SenderFile {
     let item = sender.item();
-    // Its own attributes are all strings.
+    // All attributes of the sender are strings.
     let text = |name: &str| item.opt_string(name).ok().flatten();
     let known = |name: &str| text(name).unwrap_or_default();
     SenderFile {
@@ -214,7 +213,7 @@ fn asset_terms(name: &str, file: &AssetFile) -> Result<AssetTerms, TermsError> {
     Ok(AssetTerms { cap, transferable: file.transferable, spendable: file.spendable, spec })
 }
 
-/// The file of terms, as [`parse`] reads it.
+/// The text of a terms file that [`parse`] reads.
 #[must_use]
 pub fn text(terms: &TenantTerms) -> String {
     let assets = terms.assets.iter().map(|(asset, terms)| {
@@ -273,7 +272,7 @@ mod tests {
     use crate::seed;
 
     #[test]
-    fn the_demos_terms_come_back_as_they_were() {
+    fn terms_written_and_parsed_are_equal() {
         let terms = seed::terms().unwrap();
         assert_eq!(parse(&text(&terms)).unwrap(), terms);
         let free = SettlementTerms { sender: None, ..SettlementTerms::free() };
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn new_tenant_has_sixteen_shards_for_due_work_unless_its_file_says_otherwise() {
+    fn new_tenant_has_sixteen_shards_for_due_work_unless_its_file_has_others() {
         let to_begin_with = seed::terms_to_begin_with().unwrap();
         assert_eq!(to_begin_with.due_shards.count(), 16);
         let unsaid = text(&to_begin_with).replacen(r#""due_shards": 16,"#, "", 1);
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn error_names_the_wrong_field() {
         let good = text(&seed::terms().unwrap());
         for (from, to, why) in [
             (r#""cap": "50000""#, r#""cap": "-1""#, "assets.ECOPAY.cap: "),

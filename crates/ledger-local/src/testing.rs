@@ -1,5 +1,4 @@
-//! A directory for one test, removed when the test ends.
-//! Its name is random, so that tests can run side by side.
+//! A directory for one test, removed when the test ends. Its name is random, so that tests can run in parallel.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Reports the failures of the local stack's workers: the first at once, then one line a minute with a count,
-//! and the recovery. Without it a store that refuses a worker's request fills the console twice a second.
+//! Logs the failures of the local stack's workers: the first at once, then one line per minute with a count, and the
+//! recovery. Otherwise a store that refuses a worker's request would cause two log lines per second.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::interceptors::{BeforeTransmitInterceptorContextRef, FinalizerInterceptorContextRef};
@@ -15,13 +15,13 @@ use tracing::Metadata;
 
 /// The time between two lines about the same failure of a worker.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
-/// A cancelled transaction is an ordinary answer: the worker itself decides what it means.
+/// A cancelled transaction is not a failure: the worker handles it.
 const CANCELLED: &str = "TransactionCanceledException";
-/// Modules that log each refused call by themselves.
+/// The modules that log each refused call.
 const LOGS_EACH_CALL: [&str; 2] = ["ledger_runtime::problem", "ledger_runtime::execute"];
 
 tokio::task_local! {
-    /// The run of a worker that the present task is part of.
+    /// The run of a worker that the current task is part of.
     static RUN: Arc<Run>;
 }
 
@@ -32,18 +32,18 @@ struct Run {
     is_reported: bool,
     /// The last call that was sent: its operation and its body.
     sent: Mutex<Option<(String, Vec<u8>)>>,
-    /// The last call that the store did not do: its name and the error's code.
+    /// The last call that failed: its name and the error's code.
     refused: Mutex<Option<String>>,
 }
 
-/// What is logged about a worker.
+/// A log line about a worker.
 #[derive(Debug, PartialEq, Eq)]
 enum Report {
-    /// It has failed for the first time.
+    /// The worker has failed for the first time.
     Failed(String),
-    /// It fails again: so many runs since the last report.
+    /// The worker still fails; holds the number of failed runs since the last report.
     FailsAgain(String, u64),
-    /// It works again.
+    /// The worker has recovered.
     Recovered,
 }
 
@@ -51,19 +51,19 @@ enum Report {
 #[derive(Debug)]
 pub(crate) struct WorkerFailures {
     worker: &'static str,
-    /// By what failed: when it was logged, and how many runs have failed since.
+    /// For each failure, when it was last logged, and how many runs have failed since.
     logged: BTreeMap<String, (Instant, u64)>,
     recovered_at: Option<Instant>,
     is_failing: bool,
 }
 
 impl WorkerFailures {
-    /// Those of a worker that has not run yet.
+    /// Creates the record of a worker that has not run yet.
     pub(crate) fn of(worker: &'static str) -> Self {
         Self { worker, logged: BTreeMap::new(), recovered_at: None, is_failing: false }
     }
 
-    /// Runs the worker once and logs how that ended, if it is time to. Returns whether it ended well.
+    /// Runs the worker once, and logs its failure or recovery at most once per minute. Returns whether it succeeded.
     pub(crate) fn watch<'a, T: 'a>(
         &'a mut self,
         work: impl Future<Output = Result<T, Problem>> + Send + 'a,
@@ -93,7 +93,7 @@ impl WorkerFailures {
         self.is_failing && self.logged.values().any(|(at, _)| now.duration_since(*at) < REPORT_EVERY)
     }
 
-    /// What to log after a run: a failure's line and the recovery's line each come once a minute at most.
+    /// What to log after a run. A failure and the recovery are each logged at most once per minute.
     fn note(&mut self, now: Instant, failure: Option<String>) -> Option<Report> {
         let is_due = |at: Instant| now.duration_since(at) >= REPORT_EVERY;
         let Some(what) = failure else {
@@ -124,14 +124,14 @@ impl WorkerFailures {
     }
 }
 
-/// Whether a log line comes from a failing worker's run whose failure has been logged within the last minute, and says
-/// again that the store did not do a call. For the console's filter.
+/// Whether a log line repeats a failed call of a worker whose failure has been logged within the last minute. For the
+/// console's filter.
 #[must_use]
 pub fn is_repeated(line: &Metadata<'_>) -> bool {
     LOGS_EACH_CALL.iter().any(|module| line.target() == *module) && RUN.try_with(|run| run.is_reported).unwrap_or(false)
 }
 
-/// The same client, whose refused calls are named in the reports of the worker that makes them.
+/// The client, with an interceptor that names failed calls in the reports of workers.
 pub(crate) fn named_calls(client: &Client) -> Client {
     Client::from_conf(client.config().to_builder().interceptor(NamedCalls).build())
 }
@@ -151,7 +151,7 @@ impl Intercept for NamedCalls {
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         let request = context.request();
-        // A call that no worker makes is reported by its request's own log line.
+        // A call outside a worker's run is logged with its request.
         let _ = RUN.try_with(|run| {
             let target = request.headers().get("x-amz-target").and_then(|target| target.rsplit('.').next());
             let body = request.body().bytes().unwrap_or_default().to_vec();
@@ -188,7 +188,7 @@ impl Intercept for NamedCalls {
     }
 }
 
-/// `Query due hold` for a query of held payments that are due: the operation, the index, and the kind of work.
+/// The name of a call: operation, index, and kind of work, as in `Query due hold`.
 fn call_name(operation: &str, body: &Value) -> String {
     let Some(index) = body.get("IndexName").and_then(Value::as_str) else { return operation.to_owned() };
     let values = body.get("ExpressionAttributeValues").and_then(Value::as_object).into_iter().flatten();
@@ -203,7 +203,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn failures_of_five_minutes_make_one_line_a_minute_and_one_recovery() {
+    fn repeated_failure_is_logged_once_per_minute_and_its_recovery_once() {
         let (mut failures, mut now) = (WorkerFailures::of("jobs"), Instant::now());
         let refused = || Some("Query due hold: ValidationException".to_owned());
         let mut reports = Vec::new();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_fails_every_other_run_is_not_logged_more_often() {
+    fn alternating_failure_is_logged_once_per_minute() {
         let (mut failures, mut now) = (WorkerFailures::of("jobs"), Instant::now());
         let mut reports = 0;
         for run in 0..600 {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_named_by_operation_index_and_work() {
+    fn call_name_has_operation_index_and_kind_of_work() {
         let hold = json!({"IndexName": "due", "ExpressionAttributeValues": {
             ":high": {"S": "2026"}, ":pk": {"S": "demo#due#hold#0"},
         }});

@@ -1,5 +1,5 @@
-//! What does not start says so in one line on standard error, and exits with a code that is not 0.
-//! The binary itself is run, which is also how `cargo test` comes to build it.
+//! A failed start prints one line on standard error, and exits with a code other than 0. The tests run the binary, so
+//! `cargo test` builds it.
 #![expect(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
 use axum::Router;
@@ -16,19 +16,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Ten ticks of the workers that run twice a second.
+/// Ten ticks of a worker that runs twice per second.
 const TEN_TICKS: Duration = Duration::from_secs(5);
-/// Longer than the binary takes to start and a worker to notice.
+/// Longer than the binary needs to start and a worker to fail.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder of this test binary's own.
+/// A folder for this run of this test.
 fn folder(name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("start-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&path).unwrap();
     path
 }
 
-/// Runs the binary to its end, which must come by itself, and gives its one line of complaint.
+/// Runs the binary, which must exit by itself with an error, and returns its only line on standard error.
 #[track_caller]
 fn complaint(arguments: &[&str]) -> String {
     let run = Command::new(env!("CARGO_BIN_EXE_ledger-local")).args(arguments).stdin(Stdio::null()).output().unwrap();
@@ -40,7 +40,7 @@ fn complaint(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_data_path_that_cannot_be_written() {
+fn data_path_that_cannot_be_written_or_opened_is_named() {
     let folder = folder("data");
     let file = folder.join("a-file");
     std::fs::write(&file, "not a database, and long enough to be taken for the header of none").unwrap();
@@ -60,7 +60,7 @@ fn a_data_path_that_cannot_be_written() {
 }
 
 #[test]
-fn a_port_that_is_taken() {
+fn taken_port_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let line = complaint(&["--in-memory", "--port", &port]);
@@ -70,7 +70,7 @@ fn a_port_that_is_taken() {
 }
 
 #[test]
-fn an_endpoint_that_does_not_answer() {
+fn unreachable_endpoint_is_named() {
     let folder = folder("endpoint");
     let data = folder.join("ledger.db").display().to_string();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -81,7 +81,7 @@ fn an_endpoint_that_does_not_answer() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// A DynamoDB that refuses a worker's query while it is set to.
+/// A DynamoDB that refuses a worker's query while `is_refusing` is set.
 #[derive(Clone)]
 struct Refusing {
     engine_url: String,
@@ -91,7 +91,7 @@ struct Refusing {
 
 async fn forward(State(store): State<Refusing>, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
-    // The engine's own address takes its place.
+    // Replaced by the engine's own address.
     parts.headers.remove("host");
     let body: Bytes = to_bytes(body, usize::MAX).await.unwrap();
     let is_of_holds = String::from_utf8_lossy(&body).contains("#due#hold#");
@@ -105,7 +105,7 @@ async fn forward(State(store): State<Refusing>, request: Request) -> Response {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_that_the_store_refuses_is_logged_once_and_its_recovery_once() {
+async fn refused_worker_and_its_recovery_are_each_logged_once() {
     let folder = folder("refused");
     let data = folder.join("ledger.db").display().to_string();
     let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();

@@ -1,4 +1,4 @@
-//! What a function's handlers are given: the ledger, the cached terms, and the claim on a key.
+//! The state of a function's handlers: the ledger, cached terms, and claims on idempotency keys.
 
 use crate::clock::Clock;
 use crate::config::{Config, KeptStripe, StripeConfig};
@@ -24,7 +24,7 @@ use ledger_core::transaction::Planned;
 use std::fmt;
 use std::sync::Arc;
 
-/// The state of every router. Cheap to clone.
+/// The state that all routers share. Cheap to clone.
 #[derive(Clone)]
 pub struct App {
     inner: Arc<Inner>,
@@ -39,7 +39,7 @@ struct Inner {
 }
 
 impl App {
-    /// Over a ledger, with empty caches.
+    /// Creates the state over a ledger, with empty caches.
     #[must_use]
     pub fn new(ledger: Ledger, config: Config) -> Self {
         let records = Arc::new(Records::default());
@@ -47,29 +47,29 @@ impl App {
         Self { inner: Arc::new(Inner { ledger, records, limiter, config }), provider: ProviderAccess::None }
     }
 
-    /// With a payment provider to call, which is set up so.
+    /// Adds a payment provider with this configuration.
     #[must_use]
     pub fn with_psp(self, psp: impl Psp + 'static, config: &StripeConfig) -> Self {
         let provider = Provider::new(self.ledger(), &self.config().ledger, psp, config);
         Self { provider: ProviderAccess::Given(provider), ..self }
     }
 
-    /// With Stripe to call, as a kept secret sets it up at any time.
+    /// Adds Stripe, set up from a kept secret that may change while the function runs.
     #[must_use]
     pub fn with_kept_secrets(self, source: impl SecretSource + 'static, kept: KeptStripe) -> Self {
         let keeper = Keeper::new(source, kept, self.ledger().clone(), &self.config().ledger);
         Self { provider: ProviderAccess::Kept(Arc::new(keeper)), ..self }
     }
 
-    /// The payment provider, as its secrets were at most five minutes ago; `None` if none is set up.
+    /// Returns the payment provider, with secrets at most five minutes old; `None` if none is set up.
     pub async fn provider_if_any(&self) -> Option<Provider> {
         self.provider.provider().await
     }
 
-    /// The payment provider, for what cannot do without.
+    /// Returns the payment provider, for requests that cannot do without one.
     ///
     /// # Errors
-    /// 500 if none is set up: nothing has been done.
+    /// 500 if none is set up; nothing has been done.
     pub async fn provider(&self) -> Result<Provider, Problem> {
         self.provider_if_any().await.ok_or_else(|| {
             tracing::error!("Stripe is not set up: put its API key and webhook secrets as docs/webhooks.md says");
@@ -77,8 +77,9 @@ impl App {
         })
     }
 
-    /// The payment provider for somebody whom [`App::provider`]'s did not convince: its secrets may have
-    /// changed since. `None` if they cannot have.
+    /// Reads the provider's secrets again, for an event whose signature the provider of [`App::provider`] rejected.
+    ///
+    /// `None` if no provider is set up, or if its secrets are not read from a kept secret and so cannot have changed.
     pub async fn provider_anew(&self) -> Option<Provider> {
         match &self.provider {
             ProviderAccess::None | ProviderAccess::Given(_) => None,
@@ -86,7 +87,7 @@ impl App {
         }
     }
 
-    /// Where the payment provider is asked.
+    /// Returns the PSP executor.
     ///
     /// # Errors
     /// As [`App::provider`].
@@ -100,7 +101,7 @@ impl App {
         &self.inner.ledger
     }
 
-    /// The store, for reads.
+    /// The table, for reads.
     #[must_use]
     pub fn dynamo(&self) -> &Dynamo {
         self.inner.ledger.dynamo()
@@ -118,12 +119,12 @@ impl App {
         &self.inner.records
     }
 
-    /// What is known here of the tenants' requests.
+    /// The limiter of the tenants' requests.
     pub(crate) fn limiter(&self) -> &Limiter {
         &self.inner.limiter
     }
 
-    /// The payment provider as it is set up.
+    /// How the payment provider is set up.
     pub(crate) fn provider_access(&self) -> &ProviderAccess {
         &self.provider
     }
@@ -134,37 +135,39 @@ impl App {
         &self.inner.config
     }
 
-    /// The clock.
+    /// The clock of the ledger.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         self.inner.ledger.clock()
     }
 
-    /// The time.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock().now()
     }
 
-    /// A tenant's terms, at most a minute old.
+    /// Returns a tenant's terms, at most a minute old.
     ///
     /// # Errors
-    /// 403 `tenant_unknown` if it has none, 503 if the store did not tell.
+    /// 403 `tenant_unknown` if the tenant has no terms, 503 if the table did not answer.
     pub async fn terms(&self, tenant: &Tenant) -> Result<Arc<TenantTerms>, Problem> {
         let terms = self.inner.records.tenant(self.dynamo(), tenant, self.now()).await?;
         terms.ok_or_else(Problem::tenant_unknown)
     }
 
-    /// Whether a tenant is open; that it is may be a minute old, that it is not never is.
+    /// Returns whether a tenant has terms. `true` may be a minute old; `false` is always current.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
+    /// 503 if the table did not answer.
     pub(crate) async fn is_open(&self, tenant: &Tenant) -> Result<bool, Problem> {
         Ok(self.inner.records.tenant(self.dynamo(), tenant, self.now()).await?.is_some())
     }
 
-    /// A merchant's terms as they are in the store: for a caller that relies on what is *not* on the
-    /// merchant's shards, whose number may have been raised a moment ago.
+    /// Returns a merchant's terms as they are in the table, not in the cache.
+    ///
+    /// For a caller that relies on a record being absent from all of the merchant's shards: their number may have been
+    /// raised within the last minute.
     ///
     /// # Errors
     /// As [`App::merchant`].
@@ -173,19 +176,19 @@ impl App {
         self.merchant(tenant, id).await
     }
 
-    /// A merchant's terms, at most a minute old.
+    /// Returns a merchant's terms, at most a minute old.
     ///
     /// # Errors
-    /// 404 if there is no such merchant, 503 if the store did not tell.
+    /// 404 if there is no such merchant, 503 if the table did not answer.
     pub async fn merchant(&self, tenant: &Tenant, id: MerchantId) -> Result<Arc<MerchantTerms>, Problem> {
         let merchant = self.inner.records.merchant(self.dynamo(), tenant, id, self.now()).await?;
         merchant.ok_or_else(Problem::not_found)
     }
 
-    /// Answers a request under its key: with its stored response if there is one, else by executing what
-    /// `plan` builds. Only a tenant that has terms is planned for.
+    /// Answers a request under its key: with its stored response, or by executing what `plan` builds.
     ///
-    /// Whatever else can change, a request reads in its `plan`: what fails there is answered from the store.
+    /// `plan` is called only if the tenant has terms. It reads everything else that can change, so that a failure in it
+    /// is answered after a stored response has been looked for.
     pub async fn perform<R, P, F>(
         &self,
         claim: Claim,
@@ -205,7 +208,7 @@ impl App {
         self.ledger().perform(claim, admission, plan, render).await
     }
 
-    /// The same for a request that calls the payment provider, which a stored response does not need.
+    /// Answers a request that calls the payment provider. A stored response is returned without a provider.
     pub async fn perform_call<P, F>(&self, claim: Claim, admission: Admission, plan: P) -> Outcome
     where
         P: Fn(Context, Desk) -> F,
@@ -223,11 +226,14 @@ impl App {
         desk.perform(claim, admission, plan).await
     }
 
-    /// A caller's claim on the key of a request, and whether it may be executed. A request without a
-    /// key gets one of its own where the tenant still allows that, so that its path is the same.
+    /// Builds a caller's claim on the key of a request, and says whether the request may be executed.
+    ///
+    /// A request without a key gets a generated one if the tenant's terms do not require keys, so that it is executed
+    /// in the same way.
     ///
     /// # Errors
-    /// 400 for a missing, malformed or future key; as [`App::terms`] without a key, for they say what that means.
+    /// 400 for a missing, malformed or future key. Without a key, also as [`App::terms`], which say whether one is
+    /// required.
     pub async fn claim(
         &self,
         caller: &impl Caller,

@@ -1,5 +1,5 @@
 //! A small cache for records that change rarely: tenant configuration, merchants, terminals' keys.
-//! What was valid within the cache's time stays valid; what is absent is asked for again each time.
+//! An absent record is not cached: it is read again each time.
 
 use ledger_core::time::Timestamp;
 use std::collections::HashMap;
@@ -7,12 +7,12 @@ use std::hash::Hash;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-/// How long a record is believed.
+/// How long a record is used after it was read.
 pub const CACHE_TIME: Duration = Duration::from_secs(60);
-/// How many records of one kind are kept.
+/// The most records of one kind that are kept.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Records by key, each believed for [`CACHE_TIME`] after it was read.
+/// Records by key, each used for [`CACHE_TIME`] after it was read.
 #[derive(Debug)]
 pub struct Cache<K, V>(RwLock<HashMap<K, Entry<V>>>);
 
@@ -23,13 +23,13 @@ struct Entry<V> {
 }
 
 impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
-    /// An empty cache.
+    /// Creates an empty cache.
     #[must_use]
     pub fn new() -> Self {
         Self(RwLock::new(HashMap::new()))
     }
 
-    /// The record, if it was read within the last [`CACHE_TIME`]; with it, when it was read.
+    /// Returns the record and when it was read, if that was within the last [`CACHE_TIME`].
     pub fn get(&self, key: &K, now: Timestamp) -> Option<(V, Timestamp)> {
         let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
         entries.get(key).filter(|entry| entry.is_fresh(now)).map(|entry| (entry.value.clone(), entry.read_at))
@@ -40,7 +40,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
         let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if entries.len() >= ENTRIES_MAX && !entries.contains_key(&key) {
             entries.retain(|_, entry| entry.is_fresh(now));
-            // All fresh: any one goes. A miss costs a read, nothing else.
+            // All are fresh, so any one is removed. A miss only costs a read.
             if entries.len() >= ENTRIES_MAX
                 && let Some(any) = entries.keys().next().cloned()
             {
@@ -50,15 +50,15 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
         entries.insert(key, Entry { read_at: now, value });
     }
 
-    /// Forgets a record, because it has just been changed from here.
+    /// Removes a record that this process has just changed.
     pub fn forget(&self, key: &K) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    /// The record, from the cache or through `load`; `None` if there is none.
+    /// Returns the record, from the cache or through `load`; `None` if there is none.
     ///
     /// # Errors
-    /// What `load` fails with.
+    /// The error of `load`.
     pub async fn get_or_load<E, F>(&self, key: &K, now: Timestamp, load: impl FnOnce() -> F) -> Result<Option<V>, E>
     where
         F: Future<Output = Result<Option<V>, E>>,
@@ -81,7 +81,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Default for Cache<K, V> {
 }
 
 impl<V> Entry<V> {
-    /// An entry from the future is not believed: the clock has been set back.
+    /// An entry with a future time is not fresh: the clock has been set back.
     fn is_fresh(&self, now: Timestamp) -> bool {
         self.read_at <= now && now < self.read_at.plus(CACHE_TIME)
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_believed_for_a_minute() {
+    fn record_is_fresh_for_one_minute() {
         let cache = Cache::new();
         let at = Timestamp::from_millis(1_700_000_000_000);
         cache.put("a", 1, at);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_within_its_bound() {
+    fn cache_never_exceeds_its_maximum_size() {
         let cache = Cache::new();
         let at = Timestamp::from_millis(1_700_000_000_000);
         for key in 0..=ENTRIES_MAX {

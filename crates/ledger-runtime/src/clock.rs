@@ -1,28 +1,27 @@
-//! Time for everything that needs it: the only place that asks the system for the hour.
-//! Tests set their own.
+//! The clock: the only code that reads the system's time. Tests use clocks with a time that they set.
 
 use ledger_core::time::Timestamp;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time. Cheap to clone.
+/// A source of the current time. Cheap to clone.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
 impl Clock {
-    /// The system's clock.
+    /// Returns the system's clock.
     #[must_use]
     pub fn system() -> Self {
         Self(Arc::new(system_now))
     }
 
-    /// A clock that says what `now` says.
+    /// Creates a clock whose time is what `now` returns.
     pub fn from_fn(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
 
-    /// The time.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         (self.0)()

@@ -1,5 +1,4 @@
-//! Configuration from the environment, checked at start. What is wrong is said with the variable's
-//! name and an example.
+//! Configuration from the environment, checked at start. Errors name the variable and give an example.
 
 mod events;
 mod export;
@@ -16,58 +15,58 @@ pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess,
 use ledger_core::rate::RequestRate;
 use tracing_subscriber::filter::Targets;
 
-/// How a process is set up.
+/// The configuration of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The DynamoDB table.
     pub table: String,
-    /// The deployment's name, which tells its objects at the payment provider from others'. It stays when
-    /// the table is restored under another name.
+    /// The deployment's name, which marks its objects at the payment provider. It does not change when the table is
+    /// restored under another name.
     pub ledger: String,
-    /// Another DynamoDB than the Region's.
+    /// The URL of DynamoDB; `None` for the Region's endpoint.
     pub endpoint_url: Option<String>,
-    /// What is logged, as `tracing` filters are written.
+    /// The log filter, in the syntax of `tracing` filters.
     pub log_filter: String,
-    /// How Stripe is reached; `None` in functions that do not call it.
+    /// Stripe's address and secrets; `None` in functions that do not call it.
     pub stripe: Option<StripeAccess>,
-    /// How many requests a tenant may make whose own terms do not say.
+    /// The requests per second of a tenant whose terms set no rate.
     pub tenant_requests: RequestRate,
-    /// Where events of transactions go; `None` in functions that publish nothing.
+    /// The queues of events; `None` in functions that publish nothing.
     pub events: Option<EventQueues>,
-    /// Whoever has to do with settlements; each function knows those it needs.
+    /// The services of settlements. Each function sets only those that it needs.
     pub settlement: SettlementAccess,
-    /// How reconciliations are run.
+    /// How reconciliations run.
     pub reconcile: ReconcileAccess,
 }
 
 /// A variable that is missing or wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// It must be set.
+    /// The variable must be set.
     #[error("the environment variable {name} is not set: set it to {what}, for example {name}={example}")]
     Missing {
-        /// Which variable.
+        /// The variable's name.
         name: &'static str,
-        /// What it is.
+        /// What the variable holds.
         what: &'static str,
-        /// A good value.
+        /// A valid value.
         example: &'static str,
     },
-    /// It is set to something else than it should be.
+    /// The variable's value is invalid.
     #[error("the environment variable {name} {why}; for example {name}={example}")]
     Wrong {
-        /// Which variable.
+        /// The variable's name.
         name: &'static str,
-        /// What is wrong with it.
+        /// What is wrong with the value.
         why: &'static str,
-        /// A good value.
+        /// A valid value.
         example: &'static str,
     },
 }
 
 const TABLE: &str = "TABLE_NAME";
 const TABLE_EXAMPLE: &str = "ecopay-ledger";
-/// Ours comes before the SDK's own.
+/// In the order of precedence: this ledger's variable, then the SDK's.
 const ENDPOINTS: [&str; 2] = ["LEDGER_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"];
 const ENDPOINT_EXAMPLE: &str = "http://127.0.0.1:8000";
 const LEDGER: &str = "LEDGER_NAME";
@@ -76,7 +75,7 @@ const LOG_DEFAULT: &str = "info";
 const TENANT_REQUESTS: &str = "TENANT_REQUESTS_PER_SECOND";
 
 impl Config {
-    /// A table, and everything else as it is when nothing is set.
+    /// Creates the configuration of a table, with defaults for everything else.
     #[must_use]
     pub fn of_table(table: &str) -> Self {
         let (table, ledger) = (table.to_owned(), table.to_owned());
@@ -86,7 +85,7 @@ impl Config {
         Self { table, ledger, endpoint_url: None, log_filter, stripe, tenant_requests, settlement, events, reconcile }
     }
 
-    /// From the process's environment.
+    /// Reads the configuration from the process's environment.
     ///
     /// # Errors
     /// [`ConfigError`] says which variable to set to what.
@@ -94,7 +93,7 @@ impl Config {
         Self::from_vars(|name| std::env::var(name).ok())
     }
 
-    /// From variables by name.
+    /// Reads the configuration from variables by name.
     ///
     /// # Errors
     /// [`ConfigError`] says which variable to set to what.
@@ -128,7 +127,7 @@ impl Config {
     }
 }
 
-/// What is logged, for functions that need nothing else.
+/// Reads the log filter, for functions that need no other configuration.
 ///
 /// # Errors
 /// [`ConfigError`] says what to set.
@@ -145,10 +144,10 @@ fn log_filter(set: impl Fn(&str) -> Option<String>) -> Result<String, ConfigErro
     Ok(filter)
 }
 
-/// How many requests a second a tenant may make whose own terms do not say; 200 if nobody says.
+/// Returns the requests per second of a tenant whose terms set no rate; 200 if the variable is not set.
 ///
 /// # Errors
-/// [`ConfigError`] if it is no whole number from 1 to 100000.
+/// [`ConfigError`] if the value is not a whole number from 1 to 100000.
 pub fn tenant_requests(set: impl Fn(&str) -> Option<String>) -> Result<RequestRate, ConfigError> {
     let Some(text) = set(TENANT_REQUESTS) else { return Ok(RequestRate::DEFAULT) };
     text.parse().ok().and_then(RequestRate::new).ok_or(ConfigError::Wrong {
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_enough() {
+    fn table_name_is_the_only_required_variable() {
         assert_eq!(config(&[("TABLE_NAME", "ledger-prod")]), Ok(Config::of_table("ledger-prod")));
         let restored = config(&[("TABLE_NAME", "restored"), ("LEDGER_NAME", "ledger-prod")]).unwrap();
         assert_eq!((restored.table.as_str(), restored.ledger.as_str()), ("restored", "ledger-prod"));
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenants_requests_are_from_1_to_100_000_a_second() {
+    fn tenant_request_rate_is_from_1_to_100_000_per_second() {
         let given = |text| config(&[("TABLE_NAME", "abc"), ("TENANT_REQUESTS_PER_SECOND", text)]);
         for (text, want) in [(" 1 ", 1), ("100000", 100_000), ("", 200)] {
             assert_eq!(given(text).unwrap().tenant_requests.per_second(), want);
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn our_endpoint_comes_before_the_sdks() {
+    fn ledger_endpoint_takes_precedence_over_the_sdks() {
         let both =
             [("TABLE_NAME", "abc"), ("AWS_ENDPOINT_URL_DYNAMODB", "http://b"), ("LEDGER_ENDPOINT_URL", "http://a")];
         assert_eq!(config(&both).unwrap().endpoint_url.as_deref(), Some("http://a"));

@@ -1,10 +1,11 @@
-//! Credits merchants with the records of their payments and refunds. What the table's stream tells comes at
-//! once; a tick sweeps the merchants of a tenant, and begins where the time of the last sweep was over. Both may
-//! come at any time and as often as they like: a merchant has one worker at a time, and a record counts once by
-//! its own condition.
+//! Credits merchants with the records of their payments and refunds.
 //!
-//! Whoever finds a merchant taken leaves its records to the holder or to the next tick: the marks stay in the
-//! index until they are credited, so that nothing is lost by leaving.
+//! Records from the table's stream are credited at once. A tick sweeps all merchants of a tenant, beginning where the
+//! last sweep ran out of time. Runs may overlap and repeat: a lease lets one worker at a time credit a merchant, and a
+//! condition on each record lets it be credited once.
+//!
+//! A run that finds a merchant leased leaves its records to the lease holder or to the next tick. A record keeps its
+//! due index entry until it is credited, so none is lost.
 
 mod balances;
 mod held;
@@ -34,34 +35,34 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How many merchants are credited at once.
+/// How many merchants are credited concurrently.
 const AT_ONCE: usize = 4;
-/// How many merchants are listed at a time.
+/// How many merchants one query lists.
 const PAGE: usize = 100;
-/// A run begins nothing after this: a function's time is bounded, and a later run goes on.
+/// A run begins no work after this, because a function's time is limited. A later run goes on.
 const RUN: Duration = Duration::from_secs(40);
-/// How often a run that was woken by records tries again to take a merchant that another has: about a second
-/// in all. A tick does not wait, for the next one comes in a minute.
+/// How often a run woken by records tries to lease a merchant that another worker holds: about a second in all. A tick
+/// tries once, because the next one comes in a minute.
 const TAKE_TRIES: u32 = 5;
 
-/// What a run did.
+/// What a run credited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Credited {
     /// Records that were added to their merchants' balances.
     pub records: usize,
-    /// Merchants that were left to another worker.
+    /// Merchants that another worker had leased.
     pub left: usize,
 }
 
-/// Credits the merchants of these records, or, where there are none, every merchant of the tenant.
+/// Credits the merchants of these records, or every merchant of the tenant if there are none.
 ///
 /// # Errors
-/// 503 if the store did not tell; a later run goes on. 500 if a record could not be credited, after all others.
+/// 503 if the table did not answer; a later run goes on. 500 if a record could not be credited, after all others.
 pub async fn run(app: &App, due: &Due) -> Result<Credited, Problem> {
     run_within(app, due, RUN).await
 }
 
-/// The same within another time. However short it is, some merchants get their turn.
+/// Credits as [`run`] within another time limit. Even with a limit of 0, some merchants are credited.
 ///
 /// # Errors
 /// As [`run`].
@@ -78,7 +79,7 @@ pub async fn run_within(app: &App, due: &Due, time: Duration) -> Result<Credited
     };
     if run.is_sweep {
         run.sweep().await?;
-        // Zero is worth a line: without it the alarm would not end.
+        // Zero is measured too, because the alarm ends only on a value.
         let lag = run.oldest.map_or(Duration::ZERO, |since| app.now().since(since));
         app.metrics().measure(Metric::CreditingLag, run.tenant, Operation::Crediting, lag);
     } else {
@@ -100,13 +101,13 @@ struct Run<'a> {
     began: Instant,
     time: Duration,
     done: Credited,
-    /// Since when the oldest record that was found has been due.
+    /// When the oldest record found became due.
     oldest: Option<Timestamp>,
-    /// What could not be credited; the others need not wait for it.
+    /// The last fault of a merchant or record. The others are credited all the same.
     fault: Option<Problem>,
 }
 
-/// What became of one merchant.
+/// The result of one merchant.
 #[derive(Default)]
 struct OfMerchant {
     records: usize,
@@ -116,7 +117,7 @@ struct OfMerchant {
 }
 
 impl Run<'_> {
-    /// The merchants of records that have come, and these records: the index may not have them yet.
+    /// Groups records from the stream by merchant. The index may not list them yet.
     fn named(&mut self, changed: &[Item]) -> Vec<(MerchantId, Vec<Uncredited>)> {
         let mut named = BTreeMap::<MerchantId, Vec<Uncredited>>::new();
         for item in changed {
@@ -127,19 +128,19 @@ impl Run<'_> {
         named.into_iter().collect()
     }
 
-    /// The merchants of the tenant, from where the last sweep's time was over, once around.
+    /// Credits the tenant's merchants once around, beginning where the last sweep ran out of time.
     async fn sweep(&mut self) -> Result<(), Problem> {
         let dynamo = self.app.dynamo();
         let seen = sweep_after(dynamo.get(&keys::crediting_sweep(self.tenant)).await?.as_ref())?;
         let mut reached = seen;
         let swept = self.sweep_from(seen, &mut reached).await;
         let next = if matches!(swept, Ok(true)) { None } else { reached };
-        // Whatever keeps one merchant from being credited does not keep the next sweep at it.
+        // The place is stored even after an error, so that the next sweep begins behind the merchant that failed.
         let noted = self.begin_next_after(seen, next).await;
         swept.map(|_| ()).and(noted)
     }
 
-    /// Credits merchants behind `seen` and then those up to it, and notes how far it came. Whether it came around.
+    /// Credits the merchants after `seen`, then those up to it. Returns whether all were reached.
     async fn sweep_from(
         &mut self,
         seen: Option<MerchantId>,
@@ -175,13 +176,13 @@ impl Run<'_> {
         let moved = move_sweep(self.tenant, seen, next, self.app.now());
         let Some(transaction) = moved.map_err(|error| unbuilt(self.app, self.tenant, &error))? else { return Ok(()) };
         match self.app.ledger().attempt(self.tenant, Operation::Crediting, &transaction).await? {
-            // Rejected: another sweep has moved on meanwhile, and its place is as good.
+            // Rejected: another sweep has moved the place. Either place is valid.
             WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
             WriteOutcome::MarkerExists(_) => Err(unmarked(self.app, self.tenant)),
         }
     }
 
-    /// Credits a few merchants side by side.
+    /// Credits a few merchants concurrently.
     async fn credit_some(&mut self, few: &[(MerchantId, Vec<Uncredited>)]) -> Result<(), Problem> {
         let this = &*self;
         let ended = join_all(few.iter().map(|(merchant, records)| this.credit(*merchant, records))).await;
@@ -193,16 +194,16 @@ impl Run<'_> {
                     self.oldest = [self.oldest, of.oldest].into_iter().flatten().min();
                     self.fault = self.fault.take().or(of.fault);
                 }
-                // A fault of ours, which is logged where it was met.
+                // A fault in one merchant, logged where it occurred.
                 Err(problem) if problem.status() == StatusCode::INTERNAL_SERVER_ERROR => self.fault = Some(problem),
-                // Without the store none of them gets on.
+                // The table does not answer, so no other merchant can be credited.
                 Err(problem) => return Err(problem),
             }
         }
         Ok(())
     }
 
-    /// Credits a merchant with these records and with what else is due to it.
+    /// Credits a merchant with these records and with all others that are due.
     async fn credit(&self, merchant: MerchantId, records: &[Uncredited]) -> Result<OfMerchant, Problem> {
         let shards = self.app.merchant(self.tenant, merchant).await?.shards;
         let mut work = held::Work::new(self.tenant, merchant, shards);
@@ -216,7 +217,7 @@ impl Run<'_> {
         };
         let held = Held { app: self.app, tenant: self.tenant, merchant: &held, until: self.ends_at() };
         let credited = held.credit(&mut work).await;
-        // Also after a fault: no other worker is to wait for a lease that is not used.
+        // Also after a fault, so that no worker waits for an unused lease.
         let released = release(self.app, (self.tenant, Operation::Crediting), held.merchant).await;
         credited.and(released)?;
         Ok(work.into_done())
@@ -231,7 +232,7 @@ impl Run<'_> {
     }
 }
 
-/// A record that is due, or nothing. One that cannot be read is a fault of ours, and the others go on.
+/// Returns the record, or `None` if it is not due. An unreadable record is logged, kept as `fault`, and skipped.
 fn readable(tenant: &Tenant, item: &Item, fault: &mut Option<Problem>) -> Option<Uncredited> {
     match Uncredited::read(tenant, item) {
         Ok(record) => record,

@@ -1,5 +1,5 @@
-//! Opaque cursors of lists: a version and the id of the last item seen, never a partition.
-//! Whoever forges one can only move within their own list.
+//! Opaque cursors of lists: a version and the id of the last item seen. A cursor names no partition, so a forged one
+//! only moves within the client's list.
 
 use crate::problem::Problem;
 use base64::Engine;
@@ -9,27 +9,27 @@ use uuid::Uuid;
 
 const VERSION: u8 = 1;
 
-/// Where the next page of a list begins: after this id.
+/// The place in a list after this id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor(Uuid);
 
 impl Cursor {
-    /// After `id`.
+    /// Creates the cursor after `id`.
     #[must_use]
     pub fn after(id: Uuid) -> Self {
         Self(id)
     }
 
-    /// The last id that has been seen.
+    /// The last id that was seen.
     #[must_use]
     pub fn id(self) -> Uuid {
         self.0
     }
 
-    /// Reads the wire form.
+    /// Parses the wire form.
     ///
     /// # Errors
-    /// 400 `invalid_request` naming `cursor` for anything that [`Cursor`] did not print.
+    /// 400 `invalid_request` naming `cursor` for any text that [`Cursor`] did not print.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         let wrong =
             || Problem::invalid_field("cursor", "is not a cursor of this list: use the `next_cursor` of its last page");
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_printed_is_read() {
+    fn only_printed_cursors_are_parsed() {
         let id = Uuid::parse_str("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
         let text = Cursor::after(id).to_string();
         assert_eq!(Cursor::parse(&text).unwrap().id(), id);
@@ -65,7 +65,7 @@ mod tests {
         for wrong in ["", "x", "demo#customer#1", tail, longer.as_str(), padded.as_str(), other_version.as_str()] {
             assert_eq!(Cursor::parse(wrong).unwrap_err().code(), "invalid_request", "{wrong}");
         }
-        // Whichever character is another one: what is read is written as the same text.
+        // With any one character replaced, a text is rejected or is the canonical form of what it parses to.
         for (at, byte) in (0..text.len()).flat_map(|at| (b' '..=b'~').map(move |byte| (at, byte))) {
             let mut bytes = text.clone().into_bytes();
             bytes[at] = byte;

@@ -1,4 +1,4 @@
-//! What a payer owes, for plans that give value back.
+//! Reads a payer's debt, for plans that give value back.
 
 use crate::app::App;
 use crate::execute::PlanError;
@@ -7,18 +7,20 @@ use ledger_core::ids::Tenant;
 use ledger_core::ops::SeenWallet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Reads what a payer owes while one request is planned. A wallet owes only where a dispute took more than it could
-/// give, so the first plan reads nothing and is guarded on owing nothing; each later one reads the wallet.
+/// Reads a payer's debt while one request is planned.
+///
+/// A wallet has a debt only if a dispute took more than the wallet could give. The first plan therefore reads nothing
+/// and is guarded on no debt; each later plan reads the wallet.
 #[derive(Debug, Default)]
 pub struct PayerDebts {
     is_replanned: AtomicBool,
 }
 
 impl PayerDebts {
-    /// The payer's wallet for the next plan.
+    /// Returns the payer's wallet for the next plan.
     ///
     /// # Errors
-    /// [`PlanError`] if the store did not answer, or an item does not look as we write it.
+    /// [`PlanError`] if the table did not answer, or an item cannot be read.
     pub async fn wallet(&self, app: &App, tenant: &Tenant, payer: Account) -> Result<SeenWallet, PlanError> {
         let is_first = !self.is_replanned.swap(true, Ordering::Relaxed);
         let customer = match payer {

@@ -1,5 +1,6 @@
-//! The store: the one file that writes to DynamoDB, and always by TransactWriteItems.
-//! It says of every write whether it happened, did not happen, or is not known to have.
+//! The table: the only module that writes to DynamoDB, and only by `TransactWriteItems`.
+//!
+//! The result of each write says whether it was applied, was not applied, or has an unknown outcome.
 
 mod ask;
 mod connect;
@@ -47,48 +48,48 @@ pub struct Dynamo {
     layouts: Layouts,
 }
 
-/// Why a write was not acknowledged. An error that is not listed is [`WriteError::Indeterminate`].
+/// Why a write was not acknowledged. An error that is not listed in this module is [`WriteError::Indeterminate`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// The last attempt was not applied.
+    /// DynamoDB cancelled the last attempt, which applied nothing.
     #[error("the transaction was cancelled")]
     Cancelled(Cancellation),
-    /// Nothing was applied: the store asks for a pause.
+    /// Nothing was applied; DynamoDB throttled every attempt.
     #[error("the store is throttled")]
     Throttled,
-    /// Nothing was applied: the request itself is wrong, and will be every time.
+    /// Nothing was applied: the request is invalid or not permitted.
     #[error("the store refused the request: {0}")]
     Determinate(String),
-    /// Nothing was applied: a customer stands in the legacy model with what the ledger cannot keep.
+    /// Nothing was applied: a customer's God Record holds data that the ledger cannot keep.
     #[error(transparent)]
     Unadoptable(Unadoptable),
-    /// It may or may not have been applied.
+    /// The outcome is unknown.
     #[error("the outcome of the write is not known: {0}")]
     Indeterminate(String),
 }
 
-/// A transaction that the store cancelled.
+/// A transaction that DynamoDB cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cancellation {
-    /// One per action.
+    /// One reason per action, in the order of the actions.
     pub reasons: Vec<Reason>,
-    /// Whether the outcome of an attempt before, under the same token, is not known: it may still arrive.
+    /// Whether an earlier attempt under the same token has an unknown outcome: it may still be applied.
     pub after_unknown: bool,
 }
 
 impl Dynamo {
-    /// The table that a configuration names, with an SDK configuration of its own.
+    /// Connects to the table of a configuration, with an SDK configuration made for it.
     pub async fn connect(config: &Config, entropy: Entropy) -> Self {
         Self::from_sdk_config(&sdk_config(config.endpoint_url.as_deref()).await, config, entropy)
     }
 
-    /// The table that a configuration names, with an SDK configuration that others share.
+    /// Creates the table of a configuration, with a shared SDK configuration.
     #[must_use]
     pub fn from_sdk_config(sdk: &SdkConfig, config: &Config, entropy: Entropy) -> Self {
         Self::from_client(connect::client(sdk, config.endpoint_url.as_deref()), &config.table, entropy)
     }
 
-    /// The table `table` behind a client, so that tests can put faults between.
+    /// Creates the table from a client, so that tests can inject faults.
     #[must_use]
     pub fn from_client(client: Client, table: &str, entropy: Entropy) -> Self {
         Self { client, table: Arc::from(table), entropy, layouts: Layouts::new(Clock::system()) }
@@ -100,7 +101,7 @@ impl Dynamo {
         &self.table
     }
 
-    /// Executes actions once. The SDK repeats them under one token; each call here has its own.
+    /// Sends actions once. The SDK's retries share one token; each call here has a new one.
     #[expect(clippy::disallowed_methods, reason = "this is the wrapper that everything else is told to use")]
     async fn send(&self, items: &[TransactItem]) -> Result<(), WriteError> {
         let mut actions = Vec::with_capacity(items.len());
@@ -176,7 +177,7 @@ fn not_built(_: aws_sdk_dynamodb::error::BuildError) -> WriteError {
 
 fn write_error<R>(error: SdkError<TransactWriteItemsError, R>) -> WriteError {
     match error {
-        // Built wrongly: never sent.
+        // Never sent.
         SdkError::ConstructionFailure(_) => WriteError::Determinate("ConstructionFailure".to_owned()),
         SdkError::TimeoutError(_) => WriteError::Indeterminate("Timeout".to_owned()),
         SdkError::DispatchFailure(_) => WriteError::Indeterminate("DispatchFailure".to_owned()),
@@ -202,16 +203,16 @@ fn service_error(error: TransactWriteItemsError) -> WriteError {
     }
 }
 
-/// What an error answer of the service proves.
+/// What an error response of DynamoDB proves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
-    /// Nothing was applied, for the reasons that come with it.
+    /// Nothing was applied. The response holds the reasons.
     Cancelled,
-    /// Turned away before anything was done.
+    /// Nothing was applied: throttled.
     Throttled,
-    /// Wrong, and refused before anything was done.
+    /// Nothing was applied: the request is invalid or not permitted.
     Refused,
-    /// Nothing is proved: server errors, `TransactionInProgressException`, and whatever is not listed.
+    /// The outcome is unknown: server errors, `TransactionInProgressException`, and every code that is not listed.
     Unlisted,
 }
 
@@ -239,8 +240,9 @@ impl Answer {
     }
 }
 
-/// Sees every attempt of one call. When the SDK tried several times, the last answer alone does not
-/// tell: a throttled retry says nothing of the attempt before it that timed out.
+/// Records whether any attempt of one call had an unknown outcome.
+///
+/// The SDK returns only its last attempt's error: a throttled retry says nothing of an earlier attempt that timed out.
 #[derive(Clone, Debug, Default)]
 struct Watch {
     ambiguous: Arc<AtomicBool>,
@@ -249,8 +251,8 @@ struct Watch {
 impl Watch {
     fn settle(&self, last: WriteError) -> WriteError {
         match last {
-            // Under one token an earlier attempt that was applied would have made this one succeed. One that is
-            // still on its way may be applied after it.
+            // A cancellation proves that no earlier attempt under this token had been applied by then. An attempt still
+            // on its way may be applied later.
             WriteError::Cancelled(cancellation) => {
                 let after_unknown = self.ambiguous.load(Ordering::SeqCst);
                 WriteError::Cancelled(Cancellation { after_unknown, ..cancellation })

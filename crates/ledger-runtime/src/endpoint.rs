@@ -1,5 +1,7 @@
-//! One declaration of an endpoint. From it follow the route, what an idempotency key is bound to, the operation
-//! of the metrics, and the operation of the OpenAPI document with every answer.
+//! The declaration of an endpoint.
+//!
+//! It defines the route, the request that an idempotency key is bound to, and the operations in the metrics and the
+//! OpenAPI document.
 
 mod answers;
 mod document;
@@ -27,13 +29,13 @@ use utoipa::openapi::path::Paths;
 use utoipa_axum::PathItemExt;
 use utoipa_axum::router::UtoipaMethodRouter;
 
-/// How many parameters, and how many conditions, an endpoint has at most: a constant cannot grow.
+/// The most parameters, and the most conditions, of an endpoint. A constant cannot use a growable list.
 const DECLARED_MAX: usize = 6;
 
 /// The value of a variable segment of a path.
 pub type Segment<'s> = &'s (dyn Display + Sync);
 
-/// An endpoint.
+/// A declared endpoint, built as a constant.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint {
     method: Method,
@@ -57,7 +59,7 @@ pub struct Keyed {
     operation: Operation,
 }
 
-/// An answer of 2xx.
+/// A 2xx response.
 #[derive(Clone, Copy, Debug)]
 struct Success {
     status: u16,
@@ -66,7 +68,7 @@ struct Success {
     has_location: bool,
 }
 
-/// A method of a request.
+/// The HTTP method of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
     Get,
@@ -75,7 +77,7 @@ enum Method {
     Patch,
 }
 
-/// The API that an endpoint belongs to, by its path.
+/// The API that an endpoint belongs to, derived from its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Face {
     Customer,
@@ -86,25 +88,25 @@ enum Face {
 }
 
 impl Endpoint {
-    /// A `GET` of a path.
+    /// Declares a `GET` of a path.
     #[must_use]
     pub const fn get(path: &'static str) -> Self {
         Self::new(Method::Get, path)
     }
 
-    /// A `POST` to a path.
+    /// Declares a `POST` to a path.
     #[must_use]
     pub const fn post(path: &'static str) -> Self {
         Self::new(Method::Post, path)
     }
 
-    /// A `PUT` to a path.
+    /// Declares a `PUT` to a path.
     #[must_use]
     pub const fn put(path: &'static str) -> Self {
         Self::new(Method::Put, path)
     }
 
-    /// A `PATCH` of a path.
+    /// Declares a `PATCH` of a path.
     #[must_use]
     pub const fn patch(path: &'static str) -> Self {
         Self::new(Method::Patch, path)
@@ -127,93 +129,93 @@ impl Endpoint {
         }
     }
 
-    /// Sets the sentence that says what it does.
+    /// Sets the summary: one sentence.
     #[must_use]
     pub const fn summary(mut self, summary: &'static str) -> Self {
         self.summary = summary;
         self
     }
 
-    /// Sets what the document says beyond the summary.
+    /// Sets the part of the document's description that follows the summary.
     #[must_use]
     pub const fn about(mut self, description: &'static str) -> Self {
         self.description = description;
         self
     }
 
-    /// Sets the permission that its caller needs.
+    /// Sets the permission that the caller needs.
     #[must_use]
     pub const fn permission(mut self, permission: Permission) -> Self {
         self.permission = Some(permission);
         self
     }
 
-    /// Takes callers without a token or a signature of a terminal.
+    /// Accepts callers without a token or a terminal's signature.
     #[must_use]
     pub const fn open(mut self) -> Self {
         self.is_open = true;
         self
     }
 
-    /// Has a variable segment in its path that is an id.
+    /// Adds a variable segment of the path that is an id.
     #[must_use]
     pub const fn id(self, name: &'static str, description: &'static str) -> Self {
         self.parameter(Parameter::in_path(name, description, Kind::Id))
     }
 
-    /// Has a parameter.
+    /// Adds a parameter.
     #[must_use]
     pub const fn parameter(mut self, parameter: Parameter) -> Self {
         self.parameters = with_one_more(self.parameters, parameter);
         self
     }
 
-    /// Answers 200 with a page of items.
+    /// Adds the response 200 with a page of items, and the parameters `limit` and `cursor`.
     #[must_use]
     pub const fn pages_of<T: ToSchema>(self) -> Self {
         let shape = Shape::page_of::<T>();
         self.paged().success(Success { status: 200, description: "A page", shape, has_location: false })
     }
 
-    /// Takes `limit` and `cursor`.
+    /// Adds the parameters `limit` and `cursor`.
     #[must_use]
     pub const fn paged(self) -> Self {
         self.parameter(Parameter::LIMIT).parameter(Parameter::CURSOR)
     }
 
-    /// Takes a body of JSON.
+    /// Sets a JSON body.
     #[must_use]
     pub const fn body<T: ToSchema>(mut self) -> Self {
         self.body = Some(Shape::of::<T>());
         self
     }
 
-    /// Takes a body of JSON that is verified by its bytes.
+    /// Sets a JSON body that is verified by its bytes.
     #[must_use]
     pub const fn raw_body(mut self, description: &'static str) -> Self {
         self.body = Some(Shape::text(description));
         self
     }
 
-    /// Answers 200 with a body.
+    /// Adds the response 200 with a body.
     #[must_use]
     pub const fn ok<T: ToSchema>(self, description: &'static str) -> Self {
         self.success(Success { status: 200, description, shape: Shape::of::<T>(), has_location: false })
     }
 
-    /// Answers 201 with a body and the path of what was created.
+    /// Adds the response 201 with a body, and the path of the created resource in `Location`.
     #[must_use]
     pub const fn created<T: ToSchema>(self, description: &'static str) -> Self {
         self.success(Success { status: 201, description, shape: Shape::of::<T>(), has_location: true })
     }
 
-    /// Answers 201 with a body.
+    /// Adds the response 201 with a body and without `Location`.
     #[must_use]
     pub const fn created_without_path<T: ToSchema>(self, description: &'static str) -> Self {
         self.success(Success { status: 201, description, shape: Shape::of::<T>(), has_location: false })
     }
 
-    /// Answers 202 with a body and the path where the work can be watched.
+    /// Adds the response 202 with a body, and the path of the accepted work in `Location`.
     #[must_use]
     pub const fn accepted<T: ToSchema>(self, description: &'static str) -> Self {
         self.success(Success { status: 202, description, shape: Shape::of::<T>(), has_location: true })
@@ -224,40 +226,40 @@ impl Endpoint {
         self
     }
 
-    /// Names the codes that it may refuse with, beside those that follow from its kind.
+    /// Sets the refusal codes beyond those that every endpoint of this kind has.
     #[must_use]
     pub const fn problems(mut self, codes: &'static [Code]) -> Self {
         self.problems = codes;
         self
     }
 
-    /// Names a code that it may refuse with, and the condition.
+    /// Adds a refusal code with its condition.
     #[must_use]
     pub const fn when(mut self, code: Code, condition: &'static str) -> Self {
         self.conditions = with_one_more(self.conditions, (code, condition));
         self
     }
 
-    /// Names a code whose answers may carry `Retry-After`, beside those that always do.
+    /// Adds a code whose responses may carry `Retry-After`, beside those that always do.
     #[must_use]
     pub const fn waits_with(mut self, code: Code) -> Self {
         self.waits = Some(code);
         self
     }
 
-    /// Its requests carry an idempotency key, which is scoped to an operation.
+    /// Requires an idempotency key, scoped to an operation.
     #[must_use]
     pub const fn keyed(self, operation: Operation) -> Keyed {
         Keyed { endpoint: self, operation }
     }
 
-    /// Its path with these values of its variable segments.
+    /// Returns the path with its variable segments filled in.
     #[must_use]
     pub fn path(&self, segments: &[Segment<'_>]) -> String {
         filled(self.path, segments)
     }
 
-    /// The route that a handler answers, with the operation of the document.
+    /// Returns the route of a handler, with the operation of the OpenAPI document.
     pub fn on<H: Handler<T, App>, T: 'static>(&self, handler: H) -> UtoipaMethodRouter<App> {
         self.route(handler, None)
     }
@@ -285,25 +287,26 @@ impl Endpoint {
 }
 
 impl Keyed {
-    /// The operation that its keys are scoped to.
+    /// The operation that the idempotency keys are scoped to.
     #[must_use]
     pub const fn operation(&self) -> Operation {
         self.operation
     }
 
-    /// Its path with these values of its variable segments.
+    /// Returns the path with its variable segments filled in.
     #[must_use]
     pub fn path(&self, segments: &[Segment<'_>]) -> String {
         self.endpoint.path(segments)
     }
 
-    /// The route that a handler answers, with the operation of the document.
+    /// Returns the route of a handler, with the operation of the OpenAPI document.
     pub fn on<H: Handler<T, App>, T: 'static>(&self, handler: H) -> UtoipaMethodRouter<App> {
         self.endpoint.route(handler, Some(self.operation))
     }
 
-    /// A caller's claim on the key of a request, and whether it may be executed: see [`App::claim`]. The key is bound
-    /// to the method, the path with these values of its variable segments, and the fields.
+    /// Builds a caller's claim as [`App::claim`].
+    ///
+    /// The key is bound to the method, the path with these values of its variable segments, and the fields.
     ///
     /// # Errors
     /// As [`App::claim`].
@@ -318,7 +321,7 @@ impl Keyed {
         app.claim(caller, self.operation, key, self.request(segments, fields))
     }
 
-    /// What a key is bound to.
+    /// Returns the request that a key is bound to.
     #[must_use]
     pub fn request(&self, segments: &[Segment<'_>], fields: Fields) -> CanonicalRequest {
         CanonicalRequest { method: self.endpoint.method.name(), path: self.path(segments), fields }
@@ -326,7 +329,7 @@ impl Keyed {
 }
 
 impl Method {
-    /// As it is sent.
+    /// The name in the request line.
     const fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -336,7 +339,7 @@ impl Method {
         }
     }
 
-    /// As the document has it.
+    /// The method in the OpenAPI document.
     const fn documented(self) -> HttpMethod {
         match self {
             Self::Get => HttpMethod::Get,
@@ -347,7 +350,7 @@ impl Method {
     }
 }
 
-/// A path with these values of its variable segments.
+/// Returns a path with its variable segments filled in.
 fn filled(path: &str, segments: &[Segment<'_>]) -> String {
     let mut segments = segments.iter();
     let filled = path.split('/').map(|segment| match segment.strip_prefix('{') {
@@ -359,7 +362,7 @@ fn filled(path: &str, segments: &[Segment<'_>]) -> String {
     filled
 }
 
-/// The slots with one more of them taken.
+/// Returns the slots with `one` in the first free one.
 #[expect(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,

@@ -1,5 +1,4 @@
-//! Randomness for ids, tokens, one-time codes and jitter: the operating system's, or a test's.
-//! Nothing that needs it goes on without it.
+//! Randomness for ids, tokens, one-time codes and jitter. Only jitter works without it.
 
 use ledger_core::time::Timestamp;
 use std::fmt;
@@ -8,7 +7,7 @@ use uuid::Uuid;
 
 type Fill = dyn Fn(&mut [u8]) -> Result<(), EntropyError> + Send + Sync;
 
-/// Yields random bytes. Cheap to clone.
+/// A source of random bytes. Cheap to clone.
 #[derive(Clone)]
 pub struct Entropy(Arc<Fill>);
 
@@ -18,37 +17,37 @@ pub struct Entropy(Arc<Fill>);
 pub struct EntropyError;
 
 impl Entropy {
-    /// The operating system's.
+    /// Returns the operating system's source.
     #[must_use]
     pub fn system() -> Self {
         Self(Arc::new(|bytes| getrandom::fill(bytes).map_err(|_| EntropyError)))
     }
 
-    /// What `fill` writes, for tests.
+    /// Creates a source that `fill` implements, for tests.
     pub fn from_fn(fill: impl Fn(&mut [u8]) -> Result<(), EntropyError> + Send + Sync + 'static) -> Self {
         Self(Arc::new(fill))
     }
 
-    /// `N` random bytes.
+    /// Returns `N` random bytes.
     ///
     /// # Errors
-    /// [`EntropyError`] if there are none to be had.
+    /// [`EntropyError`] if the source fails.
     pub fn bytes<const N: usize>(&self) -> Result<[u8; N], EntropyError> {
         let mut bytes = [0; N];
         (self.0)(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// A UUIDv7 born at `now`.
+    /// Returns a UUIDv7 of the time `now`.
     ///
     /// # Errors
-    /// [`EntropyError`] if there is no randomness to be had.
+    /// [`EntropyError`] if the source fails.
     pub fn uuid_v7(&self, now: Timestamp) -> Result<Uuid, EntropyError> {
         let millis = u64::try_from(now.millis()).unwrap_or(0);
         Ok(uuid::Builder::from_unix_timestamp_millis(millis, &self.bytes()?).into_uuid())
     }
 
-    /// A random word for jitter, where none is better than an error.
+    /// Returns a random number for jitter; 0 if the source fails.
     #[must_use]
     pub fn jitter(&self) -> u32 {
         self.bytes().map_or(0, u32::from_be_bytes)
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_born_when_the_clock_says() {
+    fn uuid_v7_holds_the_given_time() {
         let now = Timestamp::parse("2026-11-21T09:30:00.123Z").unwrap();
         let id = Entropy::system().uuid_v7(now).unwrap();
         assert_eq!(ledger_core::ids::born_at(id), Some(now));

@@ -1,5 +1,6 @@
-//! Executes a keyed request: plan, one transaction, and what its outcome calls for. Only
-//! conflicts and stale plans are tried again; everything else is answered at once.
+//! Executes keyed requests: plans, writes one transaction, and handles its outcome.
+//!
+//! Only conflicts and stale plans are retried.
 
 mod apply;
 mod attempt;
@@ -31,11 +32,11 @@ pub(crate) use marker::MarkerOutcome;
 pub(crate) use outcome::Reply;
 use std::time::Duration;
 
-/// A plan that keeps going stale pauses for a random part of this.
+/// The longest pause before a re-plan, in milliseconds; the pause is random.
 const REPLAN_PAUSE_MS_MAX: u32 = 25;
 
-/// The ledger: the store together with what a transaction needs besides. Cheap to clone.
-// INVARIANT: nothing but this writes a keyed request's effect.
+/// The table, with the clock, the randomness and the counters that transactions need. Cheap to clone.
+// INVARIANT: only this type writes the effects of keyed requests.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     dynamo: Dynamo,
@@ -45,25 +46,25 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Over a store.
+    /// Creates the ledger over a table, which then uses the same clock.
     #[must_use]
     pub fn new(dynamo: Dynamo, clock: Clock, entropy: Entropy, metrics: Metrics) -> Self {
         Self { dynamo: dynamo.with_clock(clock.clone()), clock, entropy, metrics }
     }
 
-    /// The store, for reads.
+    /// The table, for reads.
     #[must_use]
     pub fn dynamo(&self) -> &Dynamo {
         &self.dynamo
     }
 
-    /// The time.
+    /// The clock.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Randomness.
+    /// The source of randomness.
     #[must_use]
     pub fn entropy(&self) -> &Entropy {
         &self.entropy
@@ -75,11 +76,11 @@ impl Ledger {
         &self.metrics
     }
 
-    /// Answers a request under its key: with the stored answer if there is one, else by executing
-    /// what `plan` builds and storing what `render` makes of its receipt.
+    /// Answers a request under its key: with the stored response, or by executing what `plan` builds.
     ///
-    /// `plan` is called again after a stale plan, always with the same context, so it must read again
-    /// whatever it decides on ([`Ledger::read_for`]).
+    /// The response that `render` makes of the receipt is stored with the effect. `plan` is called again after a stale
+    /// plan, always with the same context, so it must read everything it decides on each time, with
+    /// [`Ledger::read_for`].
     pub async fn perform<R, P, F>(
         &self,
         claim: Claim,
@@ -107,7 +108,7 @@ impl Ledger {
         self.outcome(&claim, reply)
     }
 
-    /// What a request is answered with; an answer by which we are at fault is counted.
+    /// Builds the response to a request, and counts it if the service is at fault.
     pub(crate) fn outcome(&self, claim: &Claim, reply: Result<Reply, Problem>) -> Outcome {
         if let Err(problem) = &reply {
             problem.count(&self.metrics, &claim.tenant, Some(claim.operation));
@@ -115,10 +116,10 @@ impl Ledger {
         Outcome::new(claim.operation, reply)
     }
 
-    /// Time, ids and randomness for one request that came at `claim.now`.
+    /// Makes the time, ids and randomness of a request that arrived at `claim.now`.
     ///
     /// # Errors
-    /// [`EntropyError`] if there is no randomness to be had.
+    /// [`EntropyError`] if the operating system gives no randomness.
     pub fn context(&self, now: ledger_core::time::Timestamp) -> Result<Context, EntropyError> {
         Ok(Context {
             now,
@@ -129,7 +130,7 @@ impl Ledger {
         })
     }
 
-    /// Takes a key with whatever `plan` makes and `seal` turns into a transaction.
+    /// Claims a key with the transaction that `seal` makes of what `plan` returns.
     pub(crate) async fn execute<T, D, P, F>(
         &self,
         claim: &Claim,
@@ -180,8 +181,9 @@ impl Ledger {
         }
     }
 
-    /// Answers a request that cannot be executed: with its stored response if there is one, else with the
-    /// problem. For a caller that lacks what the request's plan is made with.
+    /// Answers a request that cannot be planned: with its stored response, or with the problem.
+    ///
+    /// For callers that lack something the plan is made with.
     pub async fn answer_unplanned(&self, claim: &Claim, admission: Admission, problem: Problem) -> Outcome {
         let reply = match admission {
             Admission::LookUpOnly => self.look_up(claim).await,
@@ -195,14 +197,15 @@ impl Ledger {
         self.outcome(claim, reply)
     }
 
-    /// What the key's marker gives, or the problem if there is none.
-    // INVARIANT: nothing that a plan is made from (terms, a merchant, a record) comes before the stored response.
+    /// Returns the outcome of the key's marker, or the problem if there is no marker.
+    // INVARIANT: a stored response is returned even if the terms, the merchant or a record has changed since.
     async fn stored_or(&self, claim: &Claim, tries: &Tries, problem: Problem) -> Result<MarkerOutcome, Problem> {
         self.stands(claim).await?.ok_or_else(|| self.unless_unknown(claim, tries, problem))
     }
 
-    /// Answers with a refusal. A terminal one is stored first, so that every retry gets the same: of two requests with
-    /// one key, the second gets what the first has stored.
+    /// Answers with a refusal. A terminal refusal is stored first, so that every retry gets the same response.
+    ///
+    /// If another request with the same key stored its response first, that response is returned.
     async fn refuse<D>(&self, claim: &Claim, refusal: &Refusal, tries: &Tries) -> Result<Executed<D>, Problem> {
         let problem = refusal.problem();
         if !refusal.failure().is_terminal() {
@@ -220,7 +223,7 @@ impl Ledger {
         Ok(Executed::Marker(marker))
     }
 
-    /// Writes a transaction that has a marker.
+    /// Writes a transaction with a marker, retrying conflicts and lapsed markers.
     async fn write(&self, claim: &Claim, transaction: &Transaction, tries: &mut Tries) -> Result<Written, Problem> {
         let (tenant, operation) = (&claim.tenant, claim.operation);
         loop {
@@ -235,7 +238,8 @@ impl Ledger {
             };
             let problem = match error {
                 NotWritten::Contended => Problem::busy(),
-                // Not applied, and the reason may be newer than the stored response.
+                // Nothing was applied. The reason may be newer than a stored response, which is therefore looked up
+                // first.
                 NotWritten::Store(WriteError::Unadoptable(error)) if matches!(claim.principal, Principal::Staff(_)) => {
                     Problem::legacy_record_attribute(&error)
                 }
@@ -252,8 +256,10 @@ impl Ledger {
         }
     }
 
-    /// What a marker gives. One that lapsed between the store's look at it and ours gives nothing: the key is taken again
-    /// after a pause; when no try is left, what the key holds by then.
+    /// Returns the outcome of a marker; `None` if it has lapsed meanwhile and the caller must retry.
+    ///
+    /// Pauses before such a retry. When no retry is left, returns the outcome of the marker that the key has by then,
+    /// or `busy`.
     async fn marker_or_wait(
         &self,
         claim: &Claim,
@@ -269,7 +275,7 @@ impl Ledger {
         self.stored_or(claim, tries, Problem::busy()).await.map(Some)
     }
 
-    /// What is answered where nothing is stored: not that, if an attempt of this request may still be applied.
+    /// Returns the problem, or `outcome_unknown` if an earlier attempt of this request may still be applied.
     fn unless_unknown(&self, claim: &Claim, tries: &Tries, problem: Problem) -> Problem {
         if !tries.after_unknown {
             return problem;
@@ -282,8 +288,9 @@ impl Ledger {
         self.broken(&claim.tenant, claim.operation, &error.to_string())
     }
 
-    /// The first re-plans follow at once: whoever got ahead is done. Later ones wait a little, so
-    /// that many requests on one record do not keep overtaking each other.
+    /// Pauses before a re-plan; the first two are made at once, because the conflicting write is already applied.
+    ///
+    /// The later pauses are random, so that many requests on one record do not keep making each other's plans stale.
     async fn wait_to_replan(&self, tries: &mut Tries, claim: &Claim) -> Result<Option<MarkerOutcome>, Problem> {
         if tries.replans >= retry::REPLANS {
             tracing::warn!(tenant = %claim.tenant, operation = %claim.operation, "gave up a plan that kept going stale");
@@ -297,7 +304,7 @@ impl Ledger {
         Ok(None)
     }
 
-    /// A write that the store did not acknowledge and did not cancel either.
+    /// Counts and logs a failed write that DynamoDB did not cancel, and returns the problem.
     pub(crate) fn not_written(&self, tenant: &Tenant, operation: Operation, error: &WriteError) -> Problem {
         match error {
             WriteError::Throttled => {
@@ -321,21 +328,21 @@ impl Ledger {
         }
     }
 
-    /// A fault of ours: logged, and answered without detail. Whoever answers with it counts it.
+    /// Logs a fault of the service and returns `internal`. The caller that answers with it counts it.
     pub(crate) fn broken(&self, tenant: &Tenant, operation: Operation, what: &str) -> Problem {
         tracing::error!(%tenant, %operation, what, "a transaction failed in a way that no request explains");
         Problem::internal()
     }
 }
 
-/// What became of a transaction with a marker.
+/// The result of writing a transaction with a marker.
 enum Written {
     Applied,
     Marker(MarkerOutcome),
     Rejected(Rejection),
 }
 
-/// What became of a claim.
+/// The result of executing a claim.
 pub(crate) enum Executed<D> {
     /// The transaction was applied.
     Done(D),

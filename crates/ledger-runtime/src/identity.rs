@@ -1,4 +1,5 @@
-//! Who calls, from the claims that API Gateway's authorizer has verified and from nothing else.
+//! The caller's identity, taken only from the claims that API Gateway's authorizer has verified.
+//!
 //! No body, header or path can name a tenant or a caller.
 
 use crate::gateway::{GatewayContext, TokenClaims};
@@ -12,34 +13,34 @@ use ledger_core::ids::{Actor, CustomerId, MerchantId, Principal, StaffId, Tenant
 use ledger_core::time::Timestamp;
 use std::collections::BTreeSet;
 
-/// Somebody whose identity has been verified.
+/// A caller with a verified identity.
 pub trait Caller {
-    /// Whose table.
+    /// The tenant, whose items the caller works on.
     fn tenant(&self) -> &Tenant;
 
-    /// Whose idempotency keys.
+    /// The owner of the caller's idempotency keys.
     fn principal(&self) -> Principal;
 
-    /// Who acts, for the journal and the audit trail.
+    /// The actor, for the journal and the audit trail.
     fn actor(&self) -> Actor;
 
-    /// Whether a key that the caller sent may be executed.
+    /// Decides whether a key that the caller sent may be executed.
     ///
     /// # Errors
-    /// [`KeyError`] if it is not one that this caller may use.
+    /// [`KeyError`] if the caller may not use the key.
     fn admit(&self, key: &IdempotencyKey, now: Timestamp, window: &Window) -> Result<Admission, KeyError> {
         key.admit(now, window)
     }
 }
 
-/// A customer.
+/// A caller of the customer API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Customer {
     tenant: Tenant,
     id: CustomerId,
 }
 
-/// A merchant's staff member.
+/// A caller of the merchant API: a merchant's staff member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merchant {
     tenant: Tenant,
@@ -48,7 +49,7 @@ pub struct Merchant {
     roles: BTreeSet<String>,
 }
 
-/// The operator's staff member.
+/// A caller of the operator API: the operator's staff member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admin {
     tenant: Tenant,
@@ -57,7 +58,7 @@ pub struct Admin {
 }
 
 impl Customer {
-    /// The customer.
+    /// The customer's id.
     #[must_use]
     pub fn id(&self) -> CustomerId {
         self.id
@@ -65,38 +66,38 @@ impl Customer {
 }
 
 impl Merchant {
-    /// The merchant.
+    /// The merchant's id.
     #[must_use]
     pub fn merchant_id(&self) -> MerchantId {
         self.merchant
     }
 
-    /// The staff member.
+    /// The staff member's id.
     #[must_use]
     pub fn staff_id(&self) -> StaffId {
         self.staff
     }
 
-    /// Refuses a caller without a role.
+    /// Checks that the caller has a role.
     ///
     /// # Errors
-    /// 403 `forbidden`.
+    /// 403 `forbidden` without the role.
     pub fn require(&self, role: &str) -> Result<(), Problem> {
         require(&self.roles, role)
     }
 }
 
 impl Admin {
-    /// The staff member.
+    /// The staff member's id.
     #[must_use]
     pub fn staff_id(&self) -> StaffId {
         self.staff
     }
 
-    /// Refuses a caller without a role.
+    /// Checks that the caller has a role.
     ///
     /// # Errors
-    /// 403 `forbidden`.
+    /// 403 `forbidden` without the role.
     pub fn require(&self, role: &str) -> Result<(), Problem> {
         require(&self.roles, role)
     }
@@ -197,7 +198,7 @@ impl Admin {
     }
 }
 
-/// Whose request it is, by its verified token. A request without one has none: its handler refuses it.
+/// The tenant of the verified token. `None` without a token; the request's handler refuses it then.
 pub(crate) fn verified_tenant(extensions: &Extensions) -> Option<Tenant> {
     Claims::verified(extensions).ok().map(|claims| claims.tenant)
 }
@@ -245,7 +246,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// API Gateway writes an array claim as `[a b]`; other authorizers as JSON or with commas.
+/// Parses a claim of roles. API Gateway writes an array as `[a b]`; other authorizers as JSON or with commas.
 fn parse_roles(text: &str) -> BTreeSet<String> {
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
     let separators = |c: char| c == ',' || c.is_whitespace();
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_face_sees_its_own_callers_only() {
+    fn token_of_one_api_is_refused_by_the_others() {
         let all = claims(&[("tenant", "demo"), ("sub", ID), ("face", "customer")]);
         let read = Claims::read(&all).unwrap();
         let customer = Customer::from_claims(&read).unwrap();
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_or_malformed_claims_are_no_identity() {
+    fn missing_or_malformed_claims_are_unauthenticated() {
         let good = [("tenant", "demo"), ("sub", ID), ("face", "merchant"), ("merchant_id", ID)];
         for (at, wrong) in [(0, ""), (0, "a#b"), (1, "me"), (3, ""), (3, "x")] {
             let mut pairs = good;
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_in_every_style() {
+    fn roles_are_parsed_in_every_format() {
         for text in [
             "[approver auditor]",
             "approver,auditor",

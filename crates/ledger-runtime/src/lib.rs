@@ -1,12 +1,12 @@
-//! What every function shares: it executes what the core has built, replays, authenticates, measures and logs.
+//! Shared parts of all functions: they execute the core's transactions, replay, authenticate, measure and log.
 //!
-//! The modules in their order: each uses only those before it, which a test checks.
+//! The modules in their order. A test checks that each uses only those before it.
 //!
 //! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `metrics`, `notes`, `gateway`.
-//! 2. Configuration, the store, logs: `config`, `dynamo`, `problem`, `execute`, `secrets`, `logging`.
+//! 2. Configuration, the table, logs: `config`, `dynamo`, `problem`, `execute`, `secrets`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
-//! 4. A request and the state of its handler: `cursor`, `request`, `tenant`, `identity`, `rate`, `app`.
-//! 5. What handlers share: `endpoint`, `debts`, `refunds`, `reads`, `readback`, `reconciliations`, `trail`,
+//! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`, `app`.
+//! 5. Parts that handlers share: `endpoint`, `debts`, `refunds`, `reads`, `readback`, `reconciliations`, `trail`,
 //!    `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
 

@@ -1,5 +1,6 @@
-//! Logs: JSON, one line per request at the boundary, and nothing in it that tells of a person. The
-//! path is its template, so that no id or key gets in.
+//! Logs: JSON, one line per request, without personal data.
+//!
+//! The path is logged as its template, so that it contains no id or key.
 
 use crate::execute::Ledger;
 use crate::gateway::GatewayContext;
@@ -15,31 +16,31 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// At their finer levels these print whole requests, with everything that stands in them.
+/// At finer levels these targets log whole requests, with personal data and secrets.
 const QUIET: &str = "aws_config=warn,aws_runtime=warn,aws_sdk_dynamodb=warn,aws_sdk_cloudwatch=warn,\
 aws_sdk_eventbridge=warn,aws_sdk_s3=warn,aws_sdk_secretsmanager=warn,aws_sdk_sfn=warn,aws_sdk_sqs=warn,\
 aws_sdk_sso=warn,aws_sdk_ssooidc=warn,aws_sdk_sts=warn,h2=warn,lambda_extension=warn,\
 aws_smithy_http_client=warn,aws_smithy_runtime=warn,aws_smithy_runtime_api=warn,aws_sigv4=warn,hyper=warn,\
 hyper_util=warn,reqwest=warn,lambda_runtime=warn,lambda_http=warn,rustls=warn";
 
-/// Logs could not be set up.
+/// Why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LoggingError {
-    /// The filter cannot be read.
+    /// The filter cannot be parsed.
     #[error("LOG_LEVEL is no log filter: set it to error, warn, info, debug or trace")]
     Filter(#[from] ParseError),
-    /// Somebody was faster.
+    /// Another subscriber is set up already.
     #[error("logging has been set up before: call logging::init once")]
     Twice(#[from] tracing_subscriber::util::TryInitError),
 }
 
-/// Logs as JSON lines to standard output, for the whole process; of a panic, no more than where it was.
+/// Logs JSON lines to standard output, for the whole process. A panic is logged by its location only.
 ///
 /// # Errors
-/// [`LoggingError`].
+/// [`LoggingError`] if the filter is invalid, or logging is set up already.
 pub fn init(filter: &str) -> Result<(), LoggingError> {
     subscriber(filter, std::io::stdout)?.try_init()?;
-    // A panic's text may repeat what it stumbled over: the place is enough to find it.
+    // A panic's message may contain personal data. Its location is enough to find the cause.
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, "a panic");
@@ -63,10 +64,10 @@ where
         .with(filter))
 }
 
-/// The header by which an answer names its request's log line.
+/// The response header with the request id, as in the log line.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
-/// The middleware that logs a request, counts an answer by which we are at fault, and names the request in its answer.
+/// The middleware that logs a request, counts faults of the service, and sets the response's request id.
 pub async fn log_request(State(ledger): State<Ledger>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let notes = RequestNotes::default();
@@ -103,7 +104,7 @@ pub async fn log_request(State(ledger): State<Ledger>, mut request: Request, nex
     response
 }
 
-/// The id that the gateway gave the request, or one of our own.
+/// Returns the gateway's request id, or a generated one.
 fn request_id(request: &Request, ledger: &Ledger) -> Option<String> {
     let given = request.extensions().get::<GatewayContext>().and_then(|context| context.request_id.clone());
     given.or_else(|| ledger.entropy().uuid_v7(ledger.clock().now()).ok().map(|id| id.to_string()))
@@ -117,7 +118,7 @@ pub(crate) mod tests {
     use tracing::Dispatch;
     use tracing::subscriber::NoSubscriber;
 
-    /// What was logged.
+    /// The lines that a test logged.
     #[derive(Clone, Default)]
     pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
@@ -126,9 +127,10 @@ pub(crate) mod tests {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }
 
-        /// Everything that the test logs from here on, as it would be logged.
+        /// Captures the lines that this thread logs while the guard lives.
         pub(crate) fn capture(filter: &str) -> (Self, tracing::subscriber::DefaultGuard) {
-            // While there is one subscriber only, an event that another thread comes to first is nobody's for good.
+            // With a single subscriber, `tracing` caches for good that an event first reached on another thread is
+            // disabled.
             static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
             LazyLock::force(&ANOTHER);
             let lines = Self::default();

@@ -1,5 +1,6 @@
-//! Counters behind one small port: a line of embedded metric format in Lambda,
-//! counts in memory on the local stack and in tests. By operation and tenant at most.
+//! Counters behind one port: embedded metric format in Lambda; in memory on the local stack and in tests.
+//!
+//! The dimensions are tenant and operation at most.
 
 mod counting;
 mod emf;
@@ -16,7 +17,7 @@ use std::time::Duration;
 /// The namespace of every metric.
 pub const NAMESPACE: &str = "EcoPay/Payments";
 
-/// In what a metric is measured.
+/// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Occurrences.
@@ -38,7 +39,7 @@ macro_rules! unit {
 
 macro_rules! metrics {
     ($($(#[$doc:meta])* $variant:ident $(in $unit:ident)?,)*) => {
-        /// What is counted or measured.
+        /// A metric.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Metric { $($(#[$doc])* $variant,)* }
 
@@ -46,13 +47,13 @@ macro_rules! metrics {
             /// Every metric.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Its name in CloudWatch.
+            /// The name in CloudWatch.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($variant),)* }
             }
 
-            /// In what it is measured.
+            /// The unit of its values.
             #[must_use]
             pub const fn unit(self) -> Unit {
                 match self { $(Self::$variant => unit!($($unit)?),)* }
@@ -62,94 +63,94 @@ macro_rules! metrics {
 }
 
 metrics! {
-    /// A transaction met another on one of its items.
+    /// A transaction conflicted with another on one of its items.
     TransactionConflict,
-    /// A request that carries an idempotency key or should: what the ones below are parts of.
+    /// A request to a keyed operation, with or without a key. The metrics of keys below are shares of it.
     KeyedRequest,
-    /// A stored answer was replayed.
+    /// A stored response was replayed.
     IdempotencyReplay,
-    /// A request came without a key and was executed under a minted one.
+    /// A request without a key was executed under a generated one.
     IdempotencyKeyMissing,
-    /// A key came with another request than its own.
+    /// A key was sent with a request other than the one it is bound to.
     FingerprintMismatch,
-    /// A key came after its window.
+    /// A key was sent after its window.
     IdempotencyKeyExpired,
-    /// A key came whose operation was reversed.
+    /// A key was sent whose operation has been reversed.
     OperationReversed,
-    /// How long a request waited for another with its key.
+    /// How long a request waited for another request with its key.
     InFlightWait in Milliseconds,
-    /// A claim has been in flight for too long.
+    /// An operation has been in flight for too long.
     StuckInFlight,
-    /// Age of the oldest claim in flight whose outcome is not known.
+    /// Age of the oldest operation in flight with an unknown outcome.
     OldestInFlight in Seconds,
     /// Time from a journal entry to its publication.
     OutboxLag in Seconds,
-    /// A request was answered, or a worker's run or a task ended, with 503: we do not guess.
+    /// A response of 503, or a worker's run or a task that ended with it.
     FailClosed,
-    /// The store asked for a pause.
+    /// DynamoDB throttled a call.
     Throttled,
-    /// Whether a write happened is not known.
+    /// The outcome of a write is unknown.
     OutcomeUnknown,
-    /// Something that no request explains; answered with 500, or the end of a worker's run or of a task.
+    /// A response of 500, or a worker's run or a task that ended with it.
     Broken,
-    /// A verified identity reached for what is not its tenant's.
+    /// A verified identity tried to access another tenant.
     CrossTenantDenied,
-    /// The store's access rules refused a call: the function's role lacks it, or the code should not make it.
+    /// DynamoDB denied a call: the function's role lacks a permission, or the code must not make the call.
     StoreDenied,
-    /// A secret could not be read again, or is not what it should be: the one before is used.
+    /// A secret could not be read again, or is invalid. The previous one stays in use.
     SecretsStale,
     /// A terminal's signature was refused.
     SignatureRefused,
-    /// The books and the balances differ.
+    /// The journal and the balances differ.
     ReconciliationBreak,
-    /// Two effects stand under one key.
+    /// One key has two effects.
     DuplicateEffect,
-    /// A balance that must not be is below zero.
+    /// A balance that must not be negative is below zero.
     NegativeBalance,
-    /// A compensation of a settlement cannot finish.
+    /// A settlement's compensation cannot finish.
     CompensationStuck,
-    /// The payment provider did not say whether it did what it was asked.
+    /// The outcome of a call to the payment provider is unknown.
     PspUnknown,
-    /// The payment provider refused.
+    /// The payment provider refused a request.
     PspRefused,
-    /// An operation was parked: a person must look at it.
+    /// An operation was parked: needs review.
     OperationParked,
-    /// Something parked or kept is still waiting for a person.
+    /// A parked operation or kept event still needs review.
     NeedsAttention,
-    /// An event of the payment provider had its effect.
+    /// An event of the payment provider was applied.
     EventApplied,
-    /// An event was delivered again, or was behind what is known.
+    /// An event was delivered again, or is superseded.
     EventRepeated,
-    /// An event is about an object that is not ours.
+    /// An event is about an object that this deployment did not create.
     EventForeign,
-    /// An event contradicts our records, or is about a record that there is not: kept for a person.
+    /// An event contradicts a record, or its record does not exist: kept for review.
     EventKept,
-    /// A signed event cannot be read, or not what of it is ours.
+    /// A signed event, or the ledger's metadata in it, cannot be parsed.
     EventUnreadable,
     /// An event's signature was refused.
     WebhookRefused,
-    /// The provider took money without our asking: a dispute, or a refund of its own.
+    /// The provider took money by itself: a dispute, or a refund made at the provider.
     Clawback,
-    /// A request was refused, because its tenant has made as many as it may for the moment.
+    /// A request was refused because its tenant has reached its request rate.
     RateLimited,
-    /// Whether a tenant may make a request could not be found out; it passed.
+    /// A tenant's request rate could not be checked; the request was let through.
     RateLimitUnknown,
-    /// Age of the oldest record that a sweep found uncredited.
+    /// Age of the oldest uncredited record that a sweep found.
     CreditingLag in Seconds,
-    /// Age of the oldest journal entry that a sweep found unpublished.
+    /// Age of the oldest unpublished journal entry that a sweep found.
     OldestUnpublished in Seconds,
-    /// A journal entry cannot be told as an event: a reference to it was put aside for a person.
+    /// A journal entry can never be published: a reference was put aside for review.
     EntryPutAside,
-    /// Age of the oldest record of the audit trail that the sealing worker found unsealed.
+    /// Age of the oldest unsealed record of the audit trail that the sealing worker found.
     SealingLag in Seconds,
-    /// A merchant's payout came back: its next settlement pays it.
+    /// A merchant's payout was returned: its next settlement pays it.
     PayoutReturned,
-    /// A reconciliation came to its end, whatever it found.
+    /// A reconciliation has finished, with or without breaks.
     Reconciled,
 }
 
 impl Metric {
-    /// What counts an answer, or another end, by which we are at fault.
+    /// Returns the metric of a response, or another end, for which the service is at fault.
     #[must_use]
     pub fn of_fault(status: http::StatusCode) -> Option<Self> {
         match status.as_u16() {
@@ -160,10 +161,9 @@ impl Metric {
     }
 }
 
-/// Where counters go.
+/// The port that counters write to.
 pub trait Sink: Send + Sync {
-    /// Takes note of a count, or of a duration in the metric's unit. Never fails and never waits for
-    /// the network.
+    /// Records a count, or a duration in the metric's unit. Never fails and never waits for the network.
     fn take(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64);
 }
 
@@ -172,27 +172,27 @@ pub trait Sink: Send + Sync {
 pub struct Metrics(Arc<dyn Sink>);
 
 impl Metrics {
-    /// Counts into a sink.
+    /// Creates counters that write to a sink.
     pub fn to(sink: impl Sink + 'static) -> Self {
         Self(Arc::new(sink))
     }
 
-    /// Counts one more of an operation of a tenant.
+    /// Counts one, for an operation of a tenant.
     pub fn count(&self, metric: Metric, tenant: &Tenant, operation: Operation) {
         self.count_of(metric, Some(tenant), Some(operation));
     }
 
-    /// Counts one more, where tenant or operation may not be known.
+    /// Counts one, where tenant or operation may be unknown.
     pub fn count_of(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>) {
         self.0.take(metric, tenant, operation, 1);
     }
 
-    /// Counts so many more of an operation of a tenant, at once.
+    /// Counts `count` at once, for an operation of a tenant.
     pub fn count_many(&self, metric: Metric, tenant: &Tenant, operation: Operation, count: u64) {
         self.0.take(metric, Some(tenant), Some(operation), count);
     }
 
-    /// Takes note of a duration, rounded down to the metric's unit.
+    /// Records a duration, rounded down to the metric's unit.
     pub fn measure(&self, metric: Metric, tenant: &Tenant, operation: Operation, lasted: Duration) {
         let value = match metric.unit() {
             Unit::Seconds => lasted.as_secs(),

@@ -1,5 +1,7 @@
-//! A tenant's way from the God Record to split records: what an operator sees of it, and the passes over all customers,
-//! in slices. Whatever a slice leaves half done, the next one, or the next request of the customer, does.
+//! The migration of a tenant from God Records to split records.
+//!
+//! It consists of the operator's view and the passes over all customers. A pass runs in slices. What a slice leaves
+//! unfinished, the next slice or the customer's next request does.
 
 mod customer;
 mod slice;
@@ -19,10 +21,10 @@ use ledger_core::reads;
 use ledger_core::transaction::Planned;
 
 impl App {
-    /// Where a tenant's migration stands.
+    /// Returns the state of a tenant's migration, with its passes.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
+    /// 503 if the table did not answer.
     pub async fn migration_view(&self, tenant: &Tenant) -> Result<MigrationView, Problem> {
         let passes = self.passes(tenant).await?;
         Ok(match &*self.dynamo().reread_layout(tenant).await? {
@@ -31,10 +33,10 @@ impl App {
         })
     }
 
-    /// A tenant's migration as it is.
+    /// Reads a tenant's migration from the table.
     ///
     /// # Errors
-    /// 404 if the tenant's customers are kept in split records, 503 if the store did not tell.
+    /// 404 if the tenant's layout is split records, 503 if the table did not answer.
     pub async fn migration(&self, tenant: &Tenant) -> Result<Migration, Problem> {
         match &*self.dynamo().reread_layout(tenant).await? {
             Layout::Migrating(migration) => Ok(migration.clone()),
@@ -42,10 +44,10 @@ impl App {
         }
     }
 
-    /// Enters another phase: the next one, or the one before. The one that stands stays.
+    /// Enters the next phase or the previous one. Does nothing if the tenant is in the phase already.
     ///
     /// # Errors
-    /// 400 if it may not be entered, 404 without a migration, 503 if somebody else has just changed it.
+    /// 400 if the phase may not be entered, 404 without a migration, 503 if another request has just changed it.
     pub async fn enter_phase(&self, tenant: &Tenant, number: u8, actor: Actor) -> Result<MigrationView, Problem> {
         let migration = self.migration(tenant).await?;
         let to = Phase::new(migration.phase.model(), number);
@@ -60,10 +62,10 @@ impl App {
         self.migration_view(tenant).await
     }
 
-    /// A pass that staff ask for. That of a contraction begins the contraction.
+    /// Plans a pass that staff request. The first contracting pass also starts the contraction.
     ///
     /// # Errors
-    /// [`PlanError`] if there is no migration, or it may not be contracted.
+    /// [`PlanError`] if there is no migration, or it may not be contracted yet.
     pub async fn plan_pass(&self, asked: &Asked<'_>, cx: &Context) -> Result<Planned<Pass>, PlanError> {
         let layout = self.dynamo().reread_layout(asked.tenant).await?;
         let Layout::Migrating(read) = &*layout else { return Err(PlanError::Missing) };
@@ -76,14 +78,14 @@ impl App {
         Ok(plan_pass(asked, (read, &setting), before.as_ref(), cx)?)
     }
 
-    /// A tenant's last pass of each kind.
+    /// Reads a tenant's last pass of each kind.
     async fn passes(&self, tenant: &Tenant) -> Result<Vec<Pass>, Problem> {
         let items = self.dynamo().query(&reads::migration_passes(tenant)).await?;
         Ok(items.iter().map(Pass::read).collect::<Result<_, ItemError>>()?)
     }
 }
 
-/// What has to be done before is said in the refusal itself.
+/// Turns a refused move into a problem, whose detail says what has to be done first.
 fn not_yet(refused: &Refused) -> Problem {
     match refused {
         Refused::Skips { .. } => Problem::invalid_field("phase", refused),

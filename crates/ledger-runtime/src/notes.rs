@@ -1,37 +1,36 @@
-//! What the one log line of a request tells beside method, path and status. Extractors and answers
-//! leave it here, the log layer picks it up.
+//! What extractors and responses pass to the log line of a request, beside method, path and status.
 
 use crate::metrics::Metric;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What an answer says of itself; travels in the response's extensions.
+/// Facts about a response, in the response's extensions.
 #[derive(Clone, Debug, Default)]
 pub struct ResponseNotes {
     /// The problem's code.
     pub code: Option<&'static str>,
-    /// What was asked for.
+    /// The operation of the request.
     pub operation: Option<Operation>,
-    /// The answer is a stored one.
+    /// Whether it replays a stored response.
     pub replayed: bool,
-    /// What it is counted as, beside its status.
+    /// The metric to count in addition to that of the status.
     pub metric: Option<Metric>,
-    /// It is in the metrics already.
+    /// Whether the response is counted already.
     pub counted: bool,
 }
 
-/// Whose request it is; the layer puts it into the request's extensions, the extractors fill it in.
+/// The request's tenant, in the request's extensions. The log layer adds it, and the extractors set it.
 #[derive(Clone, Debug, Default)]
 pub struct RequestNotes(Arc<Mutex<Option<Tenant>>>);
 
 impl RequestNotes {
-    /// Notes the tenant.
+    /// Sets the tenant.
     pub fn set_tenant(&self, tenant: &Tenant) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(tenant.clone());
     }
 
-    /// The tenant, once the identity is known.
+    /// The tenant; `None` until the identity is verified.
     #[must_use]
     pub fn tenant(&self) -> Option<Tenant> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,5 +1,6 @@
 //! Errors on the wire: RFC 9457 problem documents, the same bytes for the same problem.
-//! Every code that a client can meet has its constructor in `catalogue`.
+//!
+//! Each code that a client can receive has its constructor in `catalogue`.
 
 mod catalogue;
 mod code;
@@ -23,7 +24,7 @@ use std::time::Duration;
 /// The media type of problem documents.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// A problem document. One word wide, so that results stay small.
+/// A problem document. Boxed, so that results stay small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem(Box<Inner>);
 
@@ -33,7 +34,7 @@ struct Inner {
     detail: String,
     extra: Vec<(&'static str, Value)>,
     retry_after: Option<Duration>,
-    /// What it is counted as, beside its status.
+    /// The metric to count in addition to that of the status.
     metric: Option<Metric>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -50,28 +51,29 @@ impl Problem {
         }))
     }
 
-    /// Adds a member to the document. Members stand in the order in which they are added.
+    /// Adds a member to the document. Members keep the order in which they are added.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
         self.0.extra.push((name, value.into()));
         self
     }
 
-    /// Says when to try again: `Retry-After`, and `retry_after_ms` in the document.
+    /// Sets when to retry: the header `Retry-After`, and `retry_after_ms` in the document.
     #[must_use]
     pub fn retry_after(mut self, after: Duration) -> Self {
         self.0.retry_after = Some(after);
         self
     }
 
-    /// Says what it is counted as, beside its status.
+    /// Sets the metric to count in addition to that of the status.
     fn counted_as(mut self, metric: Metric) -> Self {
         self.0.metric = Some(metric);
         self
     }
 
-    /// Counts it: done once, by a worker or a task that ends with it. These have no token, so that none of them
-    /// is `CrossTenantDenied`.
+    /// Counts the problem. A worker or a task that ends with it calls this once.
+    ///
+    /// These callers have no token, so `CrossTenantDenied` is not counted.
     pub(crate) fn count(&self, metrics: &Metrics, tenant: &Tenant, operation: Option<Operation>) {
         let own = self.0.metric.filter(|metric| *metric != Metric::CrossTenantDenied);
         for metric in Metric::of_fault(self.0.code.status()).into_iter().chain(own) {
@@ -91,19 +93,19 @@ impl Problem {
         self.0.code.name()
     }
 
-    /// The sentence for a person.
+    /// The text for people.
     #[must_use]
     pub fn detail(&self) -> &str {
         &self.0.detail
     }
 
-    /// The document.
+    /// The document as JSON.
     #[must_use]
     pub fn body(&self) -> String {
         serde_json::to_string(&*self.0).unwrap_or_default()
     }
 
-    /// The document as an answer that is stored under a key.
+    /// The document as a response that is stored under a key.
     #[must_use]
     pub fn answer(&self) -> Answer {
         Answer {
@@ -175,7 +177,7 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         if let Some(after) = self.0.retry_after {
-            // Whole seconds, rounded up: whoever waits that long does not come too early.
+            // Whole seconds, rounded up, so that a client that waits this long does not retry too early.
             let seconds = after.as_secs().saturating_add(u64::from(after.subsec_nanos() > 0));
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

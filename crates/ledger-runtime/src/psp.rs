@@ -1,4 +1,4 @@
-//! The payment provider: what we ask of it, and what its answers and events do to our books.
+//! The payment provider: the requests to it, its responses, and its events.
 
 mod port;
 pub mod signature;

@@ -1,9 +1,10 @@
-//! Tells the world of every journal entry: at least once, never of one that was not committed, and each
-//! account's in order. An entry carries a mark until its event has been taken; afterwards it is due to be sealed.
+//! Publishes the event of each journal entry: at least once, only after the commit, and in order per account.
 //!
-//! Nobody holds a lock. For each account a run reads what is due in its partition, consistently, sends it in
-//! the order of ids, and goes on to the next only once the one before has been taken. So whoever sends an
-//! event has seen every older one of its account either taken or still due, and has sent those first.
+//! An entry has a due index entry until its event is sent; after that, it is due to be sealed.
+//!
+//! There is no lock. For each account, a run reads the due entries of the partition consistently, sends them in the
+//! order of their ids, and sends each only after the one before it was taken. Every publisher of an event has therefore
+//! seen each older event of its account as sent or due, and has sent the due ones first.
 
 mod home;
 mod sink;
@@ -35,26 +36,26 @@ use sweep::Marks;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// A run begins nothing after this: a function's time is bounded, and a later run goes on.
+/// A run begins no work after this, because a function's time is limited. A later run goes on.
 const RUN: Duration = Duration::from_secs(60);
-/// An entry's id is at most so much older than its commit, and than its place in the index of marks.
+/// The longest time from an entry's id to its commit, and to its place in the index.
 const MARGIN: Duration = Duration::from_secs(10 * 60);
-/// How many batches are on their way at once.
+/// How many batches are sent concurrently.
 const AT_ONCE: usize = 4;
 
-/// What a run did.
+/// What a run published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Published {
-    /// Events that were taken.
+    /// Events that the sink took.
     pub published: usize,
-    /// Entries that cannot be told, and were put aside for a person.
+    /// Entries that can never be published and were put aside for review.
     pub dead_letters: usize,
-    /// Accounts whose next event was not taken: their later ones wait with it.
+    /// Accounts whose next event was not taken, so that their later events wait.
     pub waiting: usize,
 }
 
 impl Published {
-    /// Adds what another run did.
+    /// Adds the result of another run.
     pub fn add(&mut self, other: Self) {
         self.published = self.published.saturating_add(other.published);
         self.dead_letters = self.dead_letters.saturating_add(other.dead_letters);
@@ -76,23 +77,23 @@ impl fmt::Debug for Publisher {
     }
 }
 
-/// A tenant, and over how many shards its work is spread.
+/// A tenant, and the number of shards of its due index entries.
 type Of<'a> = (&'a Tenant, Shards);
 
-/// The entries that a run has heard of, by the partitions of their accounts.
+/// The entries known to be due, by the partition of their account.
 type Heard = BTreeMap<String, BTreeSet<Key>>;
 
 impl Publisher {
-    /// Events of the ledger, under its deployment's name, into a sink.
+    /// Creates a publisher of the deployment's events into a sink.
     #[must_use]
     pub fn new(app: &App, sink: Arc<dyn EventSink>) -> Self {
         Self { ledger: app.ledger().clone(), name: Arc::from(app.config().ledger.as_str()), sink }
     }
 
-    /// Publishes what is due of the accounts whose items have come or changed.
+    /// Publishes the due entries of the accounts whose items were added or changed.
     ///
     /// # Errors
-    /// 503 if the store did not tell, or did not take the end of a publication: it is done again.
+    /// 503 if the table did not answer, or the end of a publication was not written; the run can be repeated.
     pub async fn changed(&self, tenant: &Tenant, shards: Shards, changed: &[Item]) -> Result<Published, Problem> {
         let mut heard = Heard::new();
         for key in changed.iter().filter_map(|item| key_of(tenant, item)).filter(|key| key.entry().is_some()) {
@@ -101,7 +102,7 @@ impl Publisher {
         if heard.is_empty() {
             return Ok(Published::default());
         }
-        // What an earlier run left of these accounts goes first.
+        // Entries that an earlier run left due in these accounts are sent first.
         let mut marks = Marks::of(tenant, shards);
         for key in marks.next(self.ledger.dynamo()).await?.iter().filter_map(|row| key_of(tenant, &row.item)) {
             if let Some(known) = heard.get_mut(key.pk()) {
@@ -111,10 +112,10 @@ impl Publisher {
         self.publish((tenant, shards), heard, marks.floor(), Instant::now()).await
     }
 
-    /// Publishes everything that is due of a tenant, oldest first: what the stream missed is among it.
+    /// Publishes all due entries of a tenant, oldest first, including those that the stream missed.
     ///
     /// # Errors
-    /// 503 if the store did not tell, or did not take the end of a publication: it is done again.
+    /// 503 if the table did not answer, or the end of a publication was not written; the run can be repeated.
     pub async fn sweep(&self, tenant: &Tenant, shards: Shards) -> Result<Published, Problem> {
         let began = Instant::now();
         let (mut done, mut seen) = (Published::default(), BTreeSet::new());
@@ -141,11 +142,12 @@ impl Publisher {
         Ok(done)
     }
 
-    /// Publishes one entry once more: one that was put aside, or whose event got lost on the other side.
-    /// It does not come in order, unless it is still due.
+    /// Publishes one entry again: one that was put aside, or whose event a receiver lost.
+    ///
+    /// The event is out of order, unless the entry is still due.
     ///
     /// # Errors
-    /// 404 if there is no such entry; 503 if its event was not taken.
+    /// 404 if the entry does not exist; 503 if its event was not taken.
     pub async fn again(&self, tenant: &Tenant, shards: Shards, key: &Key) -> Result<Published, Problem> {
         let row = self.look(key).await?.ok_or_else(Problem::not_found)?;
         if is_due(tenant, &row.item) && key.entry().is_some() {
@@ -164,7 +166,7 @@ impl Publisher {
         Ok(Published { dead_letters: 1, ..Published::default() })
     }
 
-    /// Publishes what is due of accounts, several batches at once. A batch that fails does not hold the others.
+    /// Publishes the due entries of accounts, in several concurrent batches. A failed batch does not delay the others.
     async fn publish(
         &self,
         of: Of<'_>,
@@ -187,7 +189,7 @@ impl Publisher {
         Ok(done)
     }
 
-    /// Publishes what is due of at most [`BATCH`] accounts, until nothing is or time is over.
+    /// Publishes the due entries of at most [`BATCH`] accounts, until none is due or the time is over.
     async fn drain(&self, of: Of<'_>, mut homes: Vec<Home>, began: Instant) -> Result<Published, Problem> {
         let mut done = Published::default();
         while !homes.is_empty() && began.elapsed() < RUN {
@@ -199,8 +201,9 @@ impl Publisher {
         Ok(done)
     }
 
-    /// Sends what is ready, one event of each account at a time: of two in one batch the second might be
-    /// taken without the first.
+    /// Sends the ready events, one of each account at a time.
+    ///
+    /// Of two events of one account in a batch, the second might be taken without the first.
     async fn send_ready(&self, of: Of<'_>, homes: &mut [Home], done: &mut Published) -> Result<(), Problem> {
         let (tenant, _) = of;
         let mut sent = Vec::new();
@@ -257,10 +260,10 @@ impl Publisher {
         Problem::unavailable()
     }
 
-    /// A mark on what is no entry of an account's: nothing waits for it.
+    /// Puts aside an item that has a due index entry but is no journal entry. No later entry waits for it.
     async fn put_aside(&self, of: Of<'_>, key: &Key) -> Result<Published, Problem> {
         let (tenant, _) = of;
-        // The index may be behind: it may have been put aside already.
+        // The index may be behind: the item may have been put aside already.
         if !self.look(key).await?.is_some_and(|row| is_due(tenant, &row.item)) {
             return Ok(Published::default());
         }
@@ -274,7 +277,7 @@ impl Publisher {
         Ok(Published { dead_letters: 1, ..Published::default() })
     }
 
-    /// Stores a reference to what cannot be told.
+    /// Stores a reference to an entry that can never be published.
     async fn keep(&self, tenant: &Tenant, key: &Key, why: String) -> Result<(), SinkError> {
         tracing::error!(%tenant, entry = key.sk(), why, "an entry cannot be told, and is put aside");
         self.sink.keep(&DeadLetter { tenant: tenant.clone(), key: key.clone(), why }).await?;
@@ -308,24 +311,24 @@ impl Publisher {
     }
 }
 
-/// The key of an item of a tenant's.
+/// Returns the key of a tenant's item.
 fn key_of(tenant: &Tenant, item: &Item) -> Option<Key> {
     let text = |name: &str| item.key_text(name);
     Key::stored(tenant, text(attr::PK)?, text(attr::SK)?)
 }
 
-/// Whether an item carries the mark of what is to be published.
+/// Whether an item has a due index entry for publishing.
 fn is_due(tenant: &Tenant, item: &Item) -> bool {
     item.key_text(attr::DUE_PK).is_some_and(|mark| keys::publish_mark(tenant, mark))
 }
 
-/// From which id on an account is read, whose oldest known entry is this one.
+/// Returns the id from which an account is read whose oldest known entry has this id.
 fn margin_before(id: Uuid) -> Uuid {
     let born = ledger_core::ids::born_at(id);
     born.map_or(Uuid::nil(), |born| least_born_at(born.minus(MARGIN)))
 }
 
-/// The id in an entry's key.
+/// Returns the id in an entry's key.
 fn id_of(key: &Key) -> Option<TransactionId> {
     key.entry().map(|(_, id)| id)
 }

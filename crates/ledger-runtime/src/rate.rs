@@ -1,5 +1,7 @@
-//! Per-tenant limits, kept by the functions themselves: an HTTP API has no usage plans, and its throttles
-//! know routes, not tenants. Only verified requests count, so that nobody uses up what is another's.
+//! Limits the request rate per tenant.
+//!
+//! An HTTP API has no usage plans, and its throttles count per route, not per tenant. Only verified requests are
+//! counted, so that a client cannot use up the rate of a tenant that is not its own.
 
 use crate::dynamo::WriteError;
 use crate::execute::Ledger;
@@ -21,49 +23,50 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a request waits for the store to say whether it may go on: less than the store's own
-/// timeouts, so that a store that is away is not waited for twice.
+/// The longest wait for the store before a request passes uncounted. Shorter than the store's own timeouts, so that an
+/// unavailable store delays a request only once.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How many tenants one environment keeps count of.
+/// The number of tenants for which one environment keeps a count.
 const TENANTS_MAX: usize = 10_000;
 
-/// What this environment knows of each tenant's window.
+/// Limits requests by what this environment knows of each tenant's window.
 ///
-/// Of a window of 10 s, 10 x the tenant's rate pass at most, over all environments, and each one's free
-/// allowance of a hundredth of that (at least one request). It guards fairness, not money: when the
-/// store does not say whether a tenant may go on, the request passes and is counted as unknown.
+/// Over all environments, at most 10 x the tenant's rate pass in a window of 10 s, and in addition each environment's
+/// free allowance of a hundredth of that (at least one request). The limit guards fairness, not money: if the outcome
+/// of a lease is unknown, the request passes and is counted as unknown.
 #[derive(Clone)]
 pub struct Limiter(Arc<State>);
 
 struct State {
     ledger: Ledger,
     records: Arc<Records>,
-    /// The rate of tenants whose terms name none.
+    /// The rate of tenants whose terms have none.
     rate_default: RequestRate,
     buckets: Mutex<HashMap<Tenant, Arc<Bucket>>>,
 }
 
-/// One tenant's.
+/// The allotment of one tenant in this environment.
 #[derive(Debug)]
 struct Bucket {
     allotment: Mutex<Allotment>,
-    /// Whose turn it is to lease: the others wait, and use what is there then.
+    /// Held during a lease: other requests of the tenant wait, and then use what was leased.
     turn: tokio::sync::Mutex<()>,
 }
 
-/// What became of a lease.
+/// The outcome of a lease.
 enum Leased {
     Granted,
     /// The budget is used up.
     Refused,
-    /// Others were at the item, twice.
+    /// Two attempts in a row conflicted with other environments' writes of the item.
     Contended,
-    /// The store did not say.
+    /// The store's answer is unknown, or it is an error.
     Unknown,
 }
 
-/// The middleware of routes behind a token: counts the request to the verified token's tenant. Requests
-/// without one pass; a terminal's are counted when its signature has been verified.
+/// Counts a request to its verified token's tenant: the middleware of routes behind a token.
+///
+/// Requests without a token pass; a terminal's are counted when its signature has been verified.
 ///
 /// # Errors
 /// 429 `rate_limited`.
@@ -82,13 +85,13 @@ pub async fn limit(
 }
 
 impl Limiter {
-    /// Over a ledger's store, with no request counted yet.
+    /// Creates a limiter over the ledger's store, with no request counted yet.
     pub(crate) fn new(ledger: &Ledger, records: &Arc<Records>, rate_default: RequestRate) -> Self {
         let (ledger, records) = (ledger.clone(), Arc::clone(records));
         Self(Arc::new(State { ledger, records, rate_default, buckets: Mutex::default() }))
     }
 
-    /// Counts a verified request to its tenant, and refuses it if the tenant has made as many as it may.
+    /// Counts a verified request to its tenant, and refuses it if the tenant's rate is used up.
     ///
     /// # Errors
     /// 429 `rate_limited`, with the time until the window is over.
@@ -102,7 +105,7 @@ impl Limiter {
             return Ok(());
         }
         let _turn = bucket.turn.lock().await;
-        // Whoever had the turn before may have leased enough for several, or heard that there is no more.
+        // The previous holder of the lock may have leased enough for this request, or may have been refused.
         while let Some(window) = self.to_lease(tenant, &bucket, rate)? {
             match self.lease(tenant, window, rate).await {
                 Leased::Granted => bucket.with(|allotment| allotment.grant(window, rate)),
@@ -121,10 +124,10 @@ impl Limiter {
         Ok(())
     }
 
-    /// Takes what is there for a request: `None` if it passes, else the window that a chunk must be leased of.
+    /// Takes one request from the allotment: `None` if it passes, else the window to lease a chunk of.
     fn to_lease(&self, tenant: &Tenant, bucket: &Bucket, rate: RequestRate) -> Result<Option<RateWindow>, Problem> {
-        // The clock is read while nobody else changes the allotment: a request that came just before a
-        // window's end would bring the old window back.
+        // The clock is read under the allotment's lock: a time read before it could be in an earlier window, and bring
+        // that window back.
         match bucket.with(|allotment| allotment.take(rate, self.now())) {
             Step::Pass | Step::PassUncounted => Ok(None),
             Step::Lease(window) => Ok(Some(window)),
@@ -139,8 +142,7 @@ impl Limiter {
         self.0.ledger.metrics().count_of(Metric::RateLimitUnknown, Some(tenant), None);
     }
 
-    /// How many requests the tenant may make. `None` if that is not known, or there is no such tenant:
-    /// its handler will say so.
+    /// The tenant's rate. `None` if it cannot be read or the tenant does not exist: the handler reports that.
     async fn rate_of(&self, tenant: &Tenant) -> Option<RequestRate> {
         let terms = self.0.records.tenant(self.0.ledger.dynamo(), tenant, self.now());
         match tokio::time::timeout(PATIENCE, terms).await {
@@ -165,7 +167,7 @@ impl Limiter {
         tokio::time::timeout(PATIENCE, asked).await.unwrap_or(Leased::Unknown)
     }
 
-    /// Conflicts are not counted as `TransactionConflict`: an alarm on money hangs on that.
+    /// Conflicts are not counted as `TransactionConflict`, because an alarm on money uses that metric.
     async fn lease_once(&self, tenant: &Tenant, window: RateWindow, rate: RequestRate) -> Leased {
         let Ok(transaction) = lease(tenant, window, rate) else { return Leased::Unknown };
         let why = match self.0.ledger.dynamo().write(&transaction).await {
@@ -202,7 +204,7 @@ impl Limiter {
         if buckets.len() >= TENANTS_MAX {
             let window = RateWindow::of(now);
             buckets.retain(|_, bucket| bucket.with(|allotment| allotment.window() == window));
-            // All of this window: any one goes. Its tenant gets another free allowance, nothing else.
+            // All are of this window: an arbitrary one is removed. Its tenant gets another free allowance.
             if buckets.len() >= TENANTS_MAX
                 && let Some(any) = buckets.keys().next().cloned()
             {

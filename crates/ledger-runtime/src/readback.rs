@@ -1,4 +1,4 @@
-//! Reading metrics back.
+//! Reads metrics back from where they are kept.
 
 use crate::metrics::{Counting, Metric};
 use futures::future::{BoxFuture, FutureExt};
@@ -6,35 +6,35 @@ use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::time::Timestamp;
 
-/// CloudWatch did not tell.
+/// CloudWatch returned an error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("CloudWatch answered {code}: the metric cannot be read; check the permission cloudwatch:GetMetricData")]
 pub struct ReadbackError {
-    /// What it answered, a code.
+    /// The error code that CloudWatch returned.
     pub code: String,
 }
 
-/// Which counts are asked for.
+/// Selects the counts to sum.
 #[derive(Clone, Debug)]
 pub struct Sum {
-    /// Of what.
+    /// The metric that is summed.
     pub metric: Metric,
-    /// Whose.
+    /// The tenant whose counts are summed.
     pub tenant: Tenant,
-    /// In which operation; `None` sums over all.
+    /// The operation whose counts are summed; `None` sums over all.
     pub operation: Option<Operation>,
-    /// From when.
+    /// The start of the period.
     pub since: Timestamp,
-    /// Until when.
+    /// The end of the period.
     pub until: Timestamp,
 }
 
-/// Where metrics are read back from.
+/// A source that metrics are read back from.
 pub trait MetricSource: Send + Sync {
-    /// How often it was counted.
+    /// The sum of the selected counts.
     ///
     /// # Errors
-    /// [`ReadbackError`] if the source does not tell: nobody may take silence for zero.
+    /// [`ReadbackError`] if the source cannot be read. A failed read must not be taken for 0.
     fn sum<'a>(&'a self, asked: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>>;
 }
 

@@ -1,4 +1,4 @@
-//! Reads that more than one face makes: balances, histories, lists over shards, what became of a key.
+//! Reads that several APIs share: balances, histories, lists over shards, the state of an idempotency key.
 
 use crate::app::App;
 use crate::cursor::Cursor;
@@ -21,7 +21,7 @@ impl App {
     /// The balance items of a partition.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
+    /// 503 if the store cannot be read.
     pub async fn balances(&self, partition: &Partition) -> Result<Vec<Item>, Problem> {
         Ok(self.dynamo().balances(partition).await?)
     }
@@ -29,7 +29,7 @@ impl App {
     /// A page of a party's history, newest first: its own entries and the references to others'.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
+    /// 503 if the store cannot be read.
     pub async fn history(
         &self,
         partition: &Partition,
@@ -46,10 +46,10 @@ impl App {
         Ok(Page { items, next_cursor })
     }
 
-    /// One entry as a party sees it.
+    /// One journal entry from a party's side.
     ///
     /// # Errors
-    /// 404 if it is none of this party's, 503 if the store did not tell.
+    /// 404 if the party has no such entry, 503 if the store cannot be read.
     pub async fn history_line(
         &self,
         partition: &Partition,
@@ -61,10 +61,11 @@ impl App {
     }
 
     /// A page of a merchant's payments and refunds, newest first, merged from the index's shards.
-    /// What was just written may be missing: an index is not consistent.
+    ///
+    /// The index is eventually consistent: records just written may be missing.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
+    /// 503 if the store cannot be read.
     pub async fn merchant_records(
         &self,
         tenant: &Tenant,
@@ -97,7 +98,7 @@ impl App {
     /// A page of a merchant's settlements, newest first.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
+    /// 503 if the store cannot be read.
     pub async fn settlements(
         &self,
         tenant: &Tenant,
@@ -114,7 +115,7 @@ impl App {
     /// A merchant's settlement.
     ///
     /// # Errors
-    /// 404 if there is none, 503 if the store did not tell.
+    /// 404 if it does not exist, 503 if the store cannot be read.
     pub async fn settlement(
         &self,
         tenant: &Tenant,
@@ -125,28 +126,29 @@ impl App {
         Ok(Settlement::read(&item)?)
     }
 
-    /// What became of a caller's key that was read from the request's path. `otherwise` says where a key goes that
-    /// is not safe there.
+    /// The state of a caller's idempotency key that was read from the request's path.
+    ///
+    /// `otherwise` is the message for a key that is not safe in a path: it says where to send the key instead.
     ///
     /// # Errors
-    /// 400 for a key of another form than a path keeps; as [`App::operation`].
+    /// 400 if the key is malformed or not safe in a path; otherwise as [`App::operation`].
     pub async fn operation_in_path(
         &self,
         caller: &impl Caller,
         (operation, key): (&str, &str),
         otherwise: &'static str,
     ) -> Result<OperationView, Problem> {
-        // Whatever else it is, it may be what is left of another key.
+        // INVARIANT: a key not safe in a path is never looked up, for it may be a truncated or decoded other key.
         match IdempotencyKey::parse(key) {
             Ok(parsed) if parsed.is_safe_in_path() => self.operation(caller, operation, key).await,
             Ok(_) | Err(_) => Err(Problem::invalid_field("key", otherwise)),
         }
     }
 
-    /// What became of a caller's key.
+    /// The state of a caller's idempotency key.
     ///
     /// # Errors
-    /// 404 for an operation that there is not, 400 for a malformed key, 503 if the store did not tell.
+    /// 404 if the operation does not exist, 400 if the key is malformed, 503 if the store cannot be read.
     pub async fn operation(&self, caller: &impl Caller, operation: &str, key: &str) -> Result<OperationView, Problem> {
         let operation = Operation::parse(operation).ok_or_else(Problem::not_found)?;
         let key = IdempotencyKey::parse(key).map_err(Problem::key)?;
@@ -178,7 +180,7 @@ impl App {
         })
     }
 
-    /// The newest `limit` items of several queries, by the id in an attribute, and the next cursor.
+    /// The newest `limit` items of several queries, ordered by the id in `id_attribute`, and the next cursor.
     async fn newest(
         &self,
         queries: Vec<Query>,
@@ -190,7 +192,7 @@ impl App {
     }
 }
 
-/// The newest `limit` of these items by the id in an attribute, and the next cursor.
+/// The newest `limit` of these items, ordered by the id in `id_attribute`, and the next cursor.
 fn cut(items: Vec<Item>, limit: usize, id_attribute: &str) -> Result<(Vec<Item>, Option<String>), ItemError> {
     let mut items = items
         .into_iter()

@@ -1,6 +1,8 @@
-//! Reconciliation: the whole table is read, each item's facts are sorted by what they are about, and what does
-//! not fit is looked at again before anybody is told. A run is at one worker at a time; one whose worker is gone
-//! is begun again, for it changes nothing but its own record.
+//! Reconciliation: finds differences between the items of the table.
+//!
+//! A run reads the whole table, sorts each item's facts by their groups, and confirms each suspicion with a second read
+//! before it reports a break. One worker at a time holds a run. A run whose worker stopped is started again: a run
+//! changes nothing but its own record.
 
 mod announce;
 mod confirm;
@@ -41,44 +43,44 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How often a run says how far it has come.
+/// The interval at which a run records its progress.
 const TOLD: Duration = Duration::from_secs(10);
-/// How many runs are looked at that are due.
+/// The number of due runs that one call reads.
 const RUNS: usize = 10;
-/// How often a run is begun before it is given up.
+/// The number of times that a run is started before it fails.
 const BEGINS_MAX: i64 = 5;
 
-/// How a run goes about it.
+/// The limits and sizes that a run works with.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How many segments of the table are read side by side.
+    /// The number of segments of the table that are read in parallel.
     pub segments: u16,
-    /// How many read units a second may be used.
+    /// The read capacity units that a run may use per second.
     pub units_per_second: u64,
-    /// Into how many parts the groups are divided: memory holds one of them.
+    /// The number of parts that the groups are divided into: memory holds one part.
     pub parts: u16,
-    /// Where facts are kept while they are sorted.
+    /// The directory where facts are kept while they are sorted.
     pub directory: PathBuf,
-    /// How late work may be.
+    /// How late work may be before it is a suspicion.
     pub limits: Limits,
-    /// For how long back the payment provider is asked.
+    /// The period, back from the start of the run, that the PSP lists.
     pub provider_since: Duration,
-    /// The pause before it is looked again whether two sides that talk to each other agree by now.
+    /// The pause before a difference between the PSP and the books is read again.
     pub patience: Duration,
-    /// How long an index may be behind.
+    /// The longest time that an index is expected to lag behind the table.
     pub index_lag: Duration,
-    /// How many suspicions are looked at again.
+    /// The number of suspicions that are confirmed; the others count as unsettled.
     pub suspects_max: usize,
-    /// How many breaks are stored one by one.
+    /// The number of breaks that are stored as items.
     pub stored_max: usize,
-    /// After which time a run gives up.
+    /// The time after which a run fails.
     pub longest: Duration,
-    /// Whether the night's run is begun as well.
+    /// Whether the nightly run is started as well.
     pub nightly: bool,
 }
 
 impl Settings {
-    /// As a function runs it.
+    /// The settings of a deployed function.
     #[must_use]
     pub fn of(app: &App) -> Self {
         Self {
@@ -98,29 +100,29 @@ impl Settings {
     }
 }
 
-/// What a call did.
+/// The result of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reconciled {
-    /// Runs that it brought to their end.
+    /// The number of runs that ended.
     pub runs: usize,
-    /// Breaks that they found.
+    /// The number of breaks that they found.
     pub breaks: i64,
 }
 
-/// What a run tells the world of. Each may be absent.
+/// Where a run's result is sent. Each may be absent.
 #[derive(Clone, Default)]
 pub struct Outlets {
-    /// Where reports are put.
+    /// Where reports are stored.
     pub reports: Option<Arc<dyn ReportFiles>>,
-    /// Who is told of breaks.
+    /// Where events about breaks are sent.
     pub announcer: Option<Arc<dyn Announcer>>,
 }
 
-/// Runs what is due to a tenant: what somebody asked for, and the night's run. Of breaks somebody is told.
+/// Runs what is due for a tenant: requested runs and the nightly run. Then announces breaks.
 ///
 /// # Errors
-/// 503 if the store did not tell, a later call begins the run again; or if nobody could be told of breaks, a later
-/// call tells of them. 500 if a run cannot be brought to its end.
+/// 503 if the store cannot be read or written (a later call starts the run again), or if breaks could not be announced
+/// (a later call announces them). 500 if a run failed.
 pub async fn run_due(
     (app, outlets): (&App, &Outlets),
     desk: Option<&Desk>,
@@ -138,7 +140,7 @@ pub async fn run_due(
             untold.extend((run.state == RunState::Breaks).then_some(run));
         }
     }
-    // Last, so that no run waits because nobody can be told of another.
+    // Last, so that a failed announcement does not delay another run.
     for run in &untold {
         this.announce(run).await?;
     }
@@ -150,7 +152,7 @@ struct Reconciler<'a> {
     outlets: &'a Outlets,
     tenant: &'a Tenant,
     settings: &'a Settings,
-    /// Where the payment provider is asked, if one is set up.
+    /// The PSP lookup, if a PSP is configured.
     desk: Option<&'a Desk>,
 }
 
@@ -163,7 +165,7 @@ impl Reconciler<'_> {
         let query = reads::reconciliations_to_run(self.tenant).limit(RUNS);
         for listed in self.app.dynamo().query(&query).await? {
             let listed = Run::read(&listed)?;
-            // An index is behind.
+            // The index may lag behind the table, so the item itself is read.
             if let Some(run) = self.get(&keys::reconciliation(self.tenant, listed.id)).await? {
                 runs.push(Run::read(&run)?);
             }
@@ -171,7 +173,7 @@ impl Reconciler<'_> {
         Ok(runs)
     }
 
-    /// The night's run, if it is this call that begins it.
+    /// The nightly run, if this call starts it.
     async fn night(&self) -> Result<Option<Run>, Problem> {
         let night = run::of_the_night(self.tenant, self.app.now()).map_err(|error| self.unbuilt(&error))?;
         let Some((run, begun)) = night else { return Ok(None) };
@@ -180,13 +182,13 @@ impl Reconciler<'_> {
         }
         match self.app.ledger().apply(self.tenant, Operation::Reconcile, &begun).await {
             Ok(()) => Ok(Some(run)),
-            // Somebody else was first.
+            // Another worker started it first.
             Err(error) if error.failure() == Some(Failure::AlreadyExists) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Brings a run to its end, if nobody else is at it.
+    /// Runs a run to its end, unless another worker holds its lease.
     async fn run(&self, seen: Run) -> Result<Option<Run>, Problem> {
         let taken = seen.take(self.tenant, self.app.now()).map_err(|error| self.unbuilt(&error))?;
         let Some((run, transaction)) = taken else { return Ok(None) };
@@ -202,12 +204,12 @@ impl Reconciler<'_> {
         };
         let (state, findings) = match ended {
             Ok(findings) => (stands(&tally), findings),
-            // Without the store nothing is known: the run is begun again.
+            // If the store is unavailable, the run stays due and is started again.
             Err(problem) if problem.status() != StatusCode::INTERNAL_SERVER_ERROR => return Err(problem),
             Err(_) => (RunState::Failed, Vec::new()),
         };
         tally.file = self.report(&run, (state, &tally), &findings).await;
-        // Before it is over: whoever dies in between is followed by somebody who counts again.
+        // Counted before the run ends: if this worker stops in between, the next one counts again.
         told::count(self.app.metrics(), self.tenant, &run.id, &tally.breaks);
         let finish = run.finish(state, &tally, self.app.now());
         let (run, finish) = finish.map_err(|error| self.unbuilt(&error))?;
@@ -227,7 +229,7 @@ impl Reconciler<'_> {
         let spill = Spill::new(&self.settings.directory, &name, Divided::Table, self.settings.parts);
         let mut spill = spill.map_err(|error| unkept(&error))?;
         let mut scope = Scope { began_at: now, at_one_moment: false, listed: None };
-        // First, so that what the provider has told of is in the table when it is read.
+        // First, so that what the PSP reports is already in the table when the table is read.
         self.ask_provider(&mut spill, &mut scope, tally).await?;
         let jitter = self.app.ledger().entropy().jitter();
         let whose = (self.app.dynamo(), self.tenant);
@@ -266,7 +268,7 @@ impl Reconciler<'_> {
         Ok(findings)
     }
 
-    /// What the payment provider has of the last days.
+    /// Adds the facts of what the PSP lists for the last days.
     async fn ask_provider(&self, spill: &mut Spill, scope: &mut Scope, tally: &mut Tally) -> Result<(), Problem> {
         "none".clone_into(&mut tally.provider);
         let Some(desk) = self.desk else { return Ok(()) };
@@ -279,7 +281,7 @@ impl Reconciler<'_> {
             };
             fact.map_or(Ok(()), |fact| spill.add(&fact))
         };
-        // Whole seconds are the provider's.
+        // The PSP's times are in whole seconds.
         let until = scope.began_at.plus(Duration::from_secs(1));
         if desk.list_all(since, until, take).await.map_err(|error| unkept(&error))? {
             scope.listed = Some((since, scope.began_at));
@@ -287,13 +289,13 @@ impl Reconciler<'_> {
         } else {
             tracing::warn!(tenant = %self.tenant, "the payment provider did not list what it has");
             "unknown".clone_into(&mut tally.provider);
-            // What was not compared is not known to be right.
+            // What could not be compared counts as unsettled.
             tally.unsettled = tally.unsettled.saturating_add(1);
         }
         Ok(())
     }
 
-    /// Says how far the run has come, now and then. Whoever has lost it stops.
+    /// Records the run's progress at intervals. Fails if this worker has lost the lease.
     async fn tell(&self, run: &Leased<Run>, tally: &Tally, last: &mut Instant) -> Result<(), Problem> {
         if last.elapsed() < TOLD {
             return Ok(());
@@ -317,7 +319,7 @@ impl Reconciler<'_> {
         Ok(())
     }
 
-    /// The report for machines. The run's record tells the same, so one that could not be put fails nothing.
+    /// Stores the machine-readable report. A failure is only logged, since the run's record holds the same result.
     async fn report(&self, run: &Run, ended: (RunState, &Tally), findings: &[Finding]) -> Option<String> {
         let reports = self.outlets.reports.as_deref()?;
         let name = report::name(self.tenant, run);
@@ -331,7 +333,7 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Whether a change of the run was written: not if somebody else has it by now.
+    /// Writes a change of the run. `false` if another worker holds the lease by now.
     async fn write(&self, transaction: &Transaction) -> Result<bool, Problem> {
         self.app.ledger().apply_as_read(self.tenant, Operation::Reconcile, transaction).await
     }
@@ -341,7 +343,7 @@ impl Reconciler<'_> {
     }
 }
 
-/// The breaks, first those that others follow from.
+/// The confirmed breaks, causes before what follows from them.
 fn concluded(verdicts: Vec<Verdict>, tally: &mut Tally) -> Vec<Finding> {
     let mut findings = Vec::new();
     for verdict in verdicts {

@@ -1,4 +1,4 @@
-//! Runs and their breaks, read back for the operator.
+//! Reads runs and their breaks for the operator API.
 
 use crate::app::App;
 use crate::cursor::Cursor;
@@ -14,7 +14,7 @@ impl App {
     /// A tenant's reconciliations, newest first.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
+    /// 503 if the store cannot be read.
     pub async fn reconciliations(&self, tenant: &Tenant, page: request::Page) -> Result<Page<RunView>, Problem> {
         let query = reads::reconciliations(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
         let mut runs = Vec::new();
@@ -28,16 +28,16 @@ impl App {
     /// A reconciliation.
     ///
     /// # Errors
-    /// 404 if there is none, 503 if the store did not tell.
+    /// 404 if it does not exist, 503 if the store cannot be read.
     pub async fn reconciliation(&self, tenant: &Tenant, id: RunId) -> Result<Run, Problem> {
         let item = self.dynamo().get(&keys::reconciliation(tenant, id)).await?.ok_or_else(Problem::not_found)?;
         Ok(Run::read(&item)?)
     }
 
-    /// The breaks of a reconciliation, in their order.
+    /// A page of the breaks of a run, in their order.
     ///
     /// # Errors
-    /// 404 if there is no such run, 503 if the store did not tell.
+    /// 404 if the run does not exist, 503 if the store cannot be read.
     pub async fn breaks(
         &self,
         tenant: &Tenant,
@@ -57,10 +57,10 @@ impl App {
         Ok((run, Page { items: found.iter().map(FindingView::from).collect(), next_cursor }))
     }
 
-    /// One break of a reconciliation that is over.
+    /// One break of a run that has ended.
     ///
     /// # Errors
-    /// 404 if there is none, 503 if the store did not tell.
+    /// 404 if it does not exist, 503 if the store cannot be read.
     pub async fn found_break(&self, tenant: &Tenant, run: RunId, id: FindingId) -> Result<(Run, FoundBreak), Problem> {
         let of = self.reconciliation(tenant, run).await?;
         if !of.found(id) {
@@ -71,7 +71,7 @@ impl App {
     }
 }
 
-/// Cuts what is more than a page, and says where the next one begins.
+/// Cuts `all` to one page, and returns the cursor of the next page, if there is one.
 fn cut<T>(all: &mut Vec<T>, limit: usize, cursor: impl Fn(&T) -> Cursor) -> Option<String> {
     let more = all.len() > limit;
     all.truncate(limit);

@@ -1,5 +1,5 @@
-//! What a refund is planned from: the payment and, where it earned points, the payer's points. The
-//! merchant's face and the terminal's share it.
+//! Plans a refund from the payment and, if it earned points, the payer's points. The merchant API and the terminal API
+//! share it.
 
 use crate::app::App;
 use crate::debts::PayerDebts;
@@ -16,18 +16,18 @@ use ledger_core::ops::{Context, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::transaction::Planned;
 
-/// A refund as it was asked for.
+/// A request for a refund.
 #[derive(Clone, Copy, Debug)]
 pub struct RefundRequest<'a> {
-    /// Whose table.
+    /// The tenant of the merchant.
     pub tenant: &'a Tenant,
-    /// Whose payment it must be.
+    /// The merchant that the payment must belong to.
     pub merchant: MerchantId,
-    /// Which payment.
+    /// The payment.
     pub payment: PaymentId,
-    /// How much; `None`: all that is left.
+    /// The amount; `None` refunds what remains.
     pub amount: Option<&'a AmountText>,
-    /// Why.
+    /// The reason.
     pub reason: Option<&'a FreeText>,
     /// The card that must have paid, at a terminal.
     pub card: Option<CardId>,
@@ -36,7 +36,7 @@ pub struct RefundRequest<'a> {
 }
 
 impl RefundRequest<'_> {
-    /// Reads and plans. Another's payment is as one that does not exist.
+    /// Reads the payment and plans the refund. Another merchant's payment is treated as one that does not exist.
     ///
     /// # Errors
     /// [`PlanError`], with the marker if the key has been used.

@@ -1,5 +1,5 @@
-//! Reading requests: bounded JSON bodies, idempotency keys, path ids and query parameters. What is
-//! wrong is named by field, and what was sent is never repeated.
+//! Reads requests: bounded JSON bodies, idempotency keys, path ids and query parameters. An error names the field and
+//! never repeats the value.
 
 mod amount;
 mod body;

@@ -1,5 +1,5 @@
-//! What every router gets around it: problem documents for what it does not know and for a panic, and
-//! the log line.
+//! Adds to every router what all share: problem documents for unknown paths and panics, the rate limit and the log
+//! line.
 
 use crate::app::App;
 use crate::logging;
@@ -10,8 +10,10 @@ use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
 use tower_http::catch_panic::CatchPanicLayer;
 
-/// Completes a function's router: a tenant's requests are limited, 404, 405 and panics are problem
-/// documents, and each request has one log line, which its answer names.
+/// Completes a function's router.
+///
+/// A tenant's request rate is limited; 404, 405 and panics are problem documents; each request has one log line, and
+/// the response carries its id.
 pub fn finish(router: Router<App>, app: App) -> Router {
     let ledger = app.ledger().clone();
     router
@@ -23,12 +25,12 @@ pub fn finish(router: Router<App>, app: App) -> Router {
         .with_state(app)
 }
 
-/// 404 for a path that there is not.
+/// 404 for an unknown path.
 pub async fn not_found() -> Problem {
     Problem::not_found()
 }
 
-/// 405 for a path that lacks the method.
+/// 405 for a method that the path does not have.
 pub async fn method_not_allowed() -> Problem {
     Problem::method_not_allowed()
 }

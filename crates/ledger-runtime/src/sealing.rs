@@ -1,9 +1,10 @@
-//! Seals the audit trail of a tenant: whatever has been recorded and is in no segment yet goes into the chain.
-//! A tick does it, off the path of every request. One worker at a time seals a tenant's trail; two who try it
-//! at once put every record into one segment.
+//! Seals the audit trail of a tenant: adds records that are in no segment yet to the chain.
 //!
-//! Journal entries are due once they are published, steps that go outside from their beginning on; acts of the
-//! operator's staff carry no mark, and are listed by when their ids were born.
+//! A tick runs it, outside of any request. One worker at a time seals a tenant's trail; if two run at once, each record
+//! still gets into one segment only.
+//!
+//! Journal entries are due once they are published, trail records from the start. Acts of the operator's staff have no
+//! due index entry: they are listed by the time in their ids.
 
 mod read;
 mod verify;
@@ -26,31 +27,32 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A run begins nothing after this: a function's time is bounded, and a later run goes on.
+/// The time after which a run starts nothing more: a function's time is limited, and a later run continues.
 const RUN: Duration = Duration::from_secs(15);
-/// An act's id is at most so much older than its commit.
+/// The longest time between the creation of an act's id and its commit.
 const MARGIN: Duration = Duration::from_secs(10 * 60);
 
-/// What a run did.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sealed {
-    /// Records that were put into the chain.
+    /// The number of records that were sealed.
     pub records: usize,
-    /// Segments that were written for them.
+    /// The number of segments that were written for them.
     pub segments: usize,
-    /// Whether another worker had the trail.
+    /// Whether another worker held the trail's lease.
     pub left: bool,
 }
 
-/// Seals what is due of a tenant's trail.
+/// Seals what is due in a tenant's trail.
 ///
 /// # Errors
-/// 503 if the store did not tell; a later run goes on. 500 if a record could not be sealed, after all others.
+/// 503 if the store cannot be read or written; a later run continues. 500 if a record could not be sealed, after all
+/// others.
 pub async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Sealed, Problem> {
     let mut run =
         Run { app, tenant, began: Instant::now(), done: Sealed::default(), oldest: None, fault: None, is_short: false };
     run.seal(shards).await?;
-    // Zero is worth a line: without it the alarm would not end.
+    // A lag of 0 is reported too: without it the alarm would not clear.
     let lag = run.oldest.map_or(Duration::ZERO, |since| app.now().since(since));
     app.metrics().measure(Metric::SealingLag, tenant, Operation::Sealing, lag);
     run.fault.map_or(Ok(run.done), Err)
@@ -61,11 +63,11 @@ struct Run<'a> {
     tenant: &'a Tenant,
     began: Instant,
     done: Sealed,
-    /// When the oldest record was written that was found unsealed.
+    /// The time of the oldest unsealed record that was found.
     oldest: Option<Timestamp>,
-    /// What could not be sealed; the others need not wait for it.
+    /// The problem of a record that could not be sealed; the others are sealed all the same.
     fault: Option<Problem>,
-    /// Time was over before all that had been listed was sealed.
+    /// Whether the run's time ended before all listed records were sealed.
     is_short: bool,
 }
 
@@ -87,7 +89,7 @@ impl Run<'_> {
         };
         match self.write(&take).await? {
             WriteOutcome::Applied => {}
-            // Another was first.
+            // Another worker took the lease first.
             WriteOutcome::Rejected(_) => {
                 self.done.left = true;
                 return Ok(());
@@ -105,21 +107,21 @@ impl Run<'_> {
         if self.done.left {
             return Ok(());
         }
-        // Whatever was listed and has not been sealed is listed again.
+        // If a listed record was not sealed, `acts_until` stays, so that the record is listed again.
         let is_done = found.is_empty() && self.fault.is_none() && !self.is_short;
         let until = if is_done { began.minus(MARGIN).max(acts_until) } else { acts_until };
         let release = self.built(trail.release(until, self.app.now()))?;
         self.write(&release).await.map(|_| ())
     }
 
-    /// The next records that are due, by their days, oldest first; none if there are no more.
+    /// The next due records, by day, oldest first; empty if there are no more.
     async fn next(&mut self, listed: &mut read::Listed) -> Result<BTreeMap<UtcDay, Vec<Sealable>>, Problem> {
         let (mut found, mut count) = (BTreeMap::<UtcDay, Vec<Sealable>>::new(), 0_usize);
-        // What a segment holds is worth a segment: not each shard by itself.
+        // Collected over several shards, so that segments are full.
         while count < RECORDS_MAX {
             let Some(page) = listed.next(self.app, &mut self.fault).await? else { break };
             if !page.sealed.is_empty() {
-                // A late publication has put a mark back on what is sealed.
+                // A late publication has restored the due index entry of a sealed record.
                 for few in page.sealed.chunks(ledger_core::transaction::MAX_ITEMS) {
                     let unmarked = self.built(unmark(few))?;
                     let _ = self.write(&unmarked).await?;
@@ -137,7 +139,7 @@ impl Run<'_> {
         Ok(found)
     }
 
-    /// Seals records of one day, as many a segment as fit.
+    /// Seals records of one day, as many per segment as fit.
     async fn seal_day(
         &mut self,
         mut trail: Leased<Trail>,

@@ -1,4 +1,4 @@
-//! Secrets that are not in the environment, behind one small port. Nothing of a secret gets into an error or a log.
+//! Secrets that are not in the environment. No part of a secret gets into an error or a log.
 
 use crate::execute::Ledger;
 use crate::metrics::Metric;
@@ -8,32 +8,33 @@ use ledger_core::time::Timestamp;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// How long a secret that was read is believed.
+/// How long a secret is used before it is read again.
 pub(crate) const BELIEVED_FOR: Duration = Duration::from_secs(300);
-/// How soon one that could not be read is asked for again.
+/// How soon a failed read is repeated.
 pub(crate) const RETRIED_AFTER: Duration = Duration::from_secs(30);
-/// How soon one is read again for a caller whom its text was refused to: refusals must not become calls.
+/// How soon the secret is read again after its text was refused. The pause keeps refusals from becoming as many reads.
 pub(crate) const DOUBTED_AFTER: Duration = Duration::from_secs(10);
 
 /// A secret could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the secret cannot be read ({code}): check its ARN and the permission secretsmanager:GetSecretValue")]
 pub struct SecretError {
-    /// What the service answered, a code.
+    /// The error code that the service returned.
     pub code: String,
 }
 
-/// Where one secret is kept.
+/// A store of one secret.
 pub trait SecretSource: Send + Sync {
-    /// Its text as it stands.
+    /// Reads its present text.
     ///
     /// # Errors
-    /// [`SecretError`] if that is not known.
+    /// [`SecretError`] if it cannot be read.
     fn read(&self) -> BoxFuture<'_, Result<Masked<String>, SecretError>>;
 }
 
-/// A secret that is read again every five minutes, so that it can be exchanged while functions run. Where it cannot
-/// be read, the text before stays in use.
+/// A secret that is read again every five minutes, so that it can be rotated while functions run.
+///
+/// If a read fails, the text before stays in use.
 pub struct KeptSecret {
     source: Box<dyn SecretSource>,
     ledger: Ledger,
@@ -43,27 +44,27 @@ pub struct KeptSecret {
 #[derive(Default)]
 struct KeptText {
     text: Option<Masked<String>>,
-    /// When it was last asked for, and whether that went well.
+    /// When it was last read, and whether that read succeeded.
     asked: Option<(Timestamp, bool)>,
 }
 
 impl KeptSecret {
-    /// A secret that is read when it is first needed.
+    /// Creates a secret that is read when it is first needed.
     pub fn new(source: impl SecretSource + 'static, ledger: &Ledger) -> Self {
         Self { source: Box::new(source), ledger: ledger.clone(), state: Mutex::default() }
     }
 
-    /// Its text, as it was at most five minutes ago.
+    /// The text, read at most five minutes ago unless the last read failed.
     ///
     /// # Errors
-    /// [`SecretError`] if it has never been read.
+    /// [`SecretError`] if no read has succeeded yet.
     pub async fn read(&self) -> Result<Masked<String>, SecretError> {
         let mut state = self.state.lock().await;
         let believed = if state.asked.is_some_and(|(_, well)| well) { BELIEVED_FOR } else { RETRIED_AFTER };
         self.text(&mut state, believed).await
     }
 
-    /// Its text for a caller whom the one before was refused to, as it was at most ten seconds ago.
+    /// The text, read at most ten seconds ago unless the last read failed. For a caller whose last text was refused.
     ///
     /// # Errors
     /// As [`KeptSecret::read`].

@@ -1,5 +1,5 @@
-//! Runs the tasks of settlements: each looks where its settlement stands, does what is left to do, and says
-//! what follows. Any task may be run any number of times, by several at once.
+//! Runs the tasks of settlements. Each reads its settlement's state, does what remains, and returns what follows. A
+//! task may run any number of times and concurrently.
 
 mod collect;
 mod files;
@@ -33,25 +33,27 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// How many transactions one task writes at most before it says that there is more.
+/// The number of transactions that one task writes before it returns that there is more.
 const BATCHES_MAX: u32 = 20;
-/// The task that payouts are.
+/// The task that makes payouts.
 const PAYOUT: Task = Task::Do(Step::Payout);
-/// How often one task looks at most: it writes batches, is overtaken, or drops what others took.
+/// The number of times that one task reads its settlement: it writes batches, is overtaken by other workers, or drops
+/// records that other settlements took.
 const MOVES_MAX: u32 = 200;
 
-/// Which settlement.
+/// Identifies a settlement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettlementRef {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Whose settlement.
+    /// The merchant that is paid out.
     pub merchant: MerchantId,
-    /// Its id.
+    /// The settlement's id.
     pub id: SettlementId,
 }
 
-/// What a state machine gives to a task. The tenant is ours: a state machine is started by our own function.
+/// The input that a state machine gives to a task. The tenant is trusted: only our own function starts the state
+/// machine.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskInput {
@@ -61,21 +63,21 @@ pub struct TaskInput {
     task: String,
 }
 
-/// What a task answers; the state machine chooses by it.
+/// The result of a task, by which the state machine chooses the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskAnswer {
     /// `next`, `again`, `wait`, `undo` or `over`.
     pub outcome: &'static str,
 }
 
-/// What a state machine is told of a task that failed: whether another try can mend it.
+/// The error name for the state machine: [`rules::UNAVAILABLE`] if a retry may succeed, else [`rules::BROKEN`].
 #[must_use]
 pub fn error_name(problem: &Problem) -> &'static str {
     if problem.status() == http::StatusCode::SERVICE_UNAVAILABLE { rules::UNAVAILABLE } else { rules::BROKEN }
 }
 
 impl TaskInput {
-    /// Which settlement and which task, or `None` if it names none.
+    /// Parses the input: the settlement and the task. `None` if it is malformed.
     #[must_use]
     pub fn read(&self) -> Option<(SettlementRef, Task)> {
         let at = SettlementRef {
@@ -87,7 +89,7 @@ impl TaskInput {
     }
 }
 
-/// Where settlements are run: the ledger, and those outside who are asked. Cheap to clone.
+/// Runs settlements: the ledger, the KYC check, the bank's files and the PSP. Cheap to clone.
 #[derive(Clone)]
 pub struct Settler {
     ledger: Ledger,
@@ -97,8 +99,8 @@ pub struct Settler {
 }
 
 impl Settler {
-    /// Over the ledger and its payment provider, with a check of merchants and a place for the bank's files: a task that
-    /// needs one that is absent fails.
+    /// Creates a settler over the ledger and its PSP. A task that needs a KYC check or a store of files that is absent
+    /// fails.
     #[must_use]
     pub fn new(app: &App, kyc: Option<Arc<dyn Kyc>>, files: Option<Arc<dyn PayoutFiles>>) -> Self {
         Self { ledger: app.ledger().clone(), kyc, files, provider: app.provider_access().clone() }
@@ -107,7 +109,8 @@ impl Settler {
     /// Runs a task to its end.
     ///
     /// # Errors
-    /// 503 if somebody did not tell: running it again is safe. 500 for what no repetition mends.
+    /// 503 if the store, the KYC check, the bank's files or the PSP did not answer: running the task again is safe. 500
+    /// for a failure that no retry fixes.
     pub async fn run(&self, at: &SettlementRef, task: Task) -> Result<Outcome, Problem> {
         let mut batches = 0_u32;
         for _ in 0..MOVES_MAX {
@@ -165,14 +168,14 @@ impl Settler {
         Ok(self.ledger.dynamo().get(&key).await?.as_ref().map(Settlement::read).transpose()?)
     }
 
-    /// Asks whether the merchant may be paid, and writes the answer down. Not if there is none yet.
+    /// Asks whether the merchant may be paid, and records the answer. `false` if there is no answer yet.
     async fn check(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
         let kyc =
             self.kyc.as_ref().ok_or_else(|| self.broken(at, "nobody is set up who checks merchants: set KYC_URL"))?;
         let (task, tenant) = (Task::Do(Step::Kyc), &at.tenant);
         let asked = Record::of_task(tenant, settlement, task, "asked", &[], self.ledger.clock().now());
         let asked = self.built(at, Transaction::record(asked))?;
-        // Whoever asks at the same instant has put the same down.
+        // A concurrent task may have written the same record.
         let _ = self.ledger.attempt(tenant, Operation::SettlementRun, &asked).await?;
         let answer = kyc.check(at).await;
         let now = self.ledger.clock().now();
@@ -194,7 +197,7 @@ impl Settler {
         self.write_recorded((at, settlement, task), "moved", transaction, &[heard]).await.map(|_| true)
     }
 
-    /// Puts the file where the bank gets it, and books it as paid. A file that cannot be made was not sent.
+    /// Stores the file for the bank, and books the settlement as paid. A file that cannot be made counts as refused.
     async fn pay(&self, at: &SettlementRef, settlement: &Settlement) -> Result<(), Problem> {
         let (transaction, heard) = match self.file(at, settlement)? {
             Ok(file) => {
@@ -214,7 +217,7 @@ impl Settler {
         self.write_recorded((at, settlement, PAYOUT), "moved", transaction, &[heard]).await.map(|_| ())
     }
 
-    /// Puts the file once more, into a folder of the request's own, and writes down that it did.
+    /// Stores the file again, in a folder of the resend request, and records it.
     async fn resend(
         &self,
         (at, settlement, task): (&SettlementRef, &Settlement, Task),
@@ -251,7 +254,7 @@ impl Settler {
         }
     }
 
-    /// Writes a transition, with its record: what the task does by it, and what was heard that led to it.
+    /// Writes a transition with its trail record: the task, the transition, and the answers that led to it.
     async fn write_recorded(
         &self,
         (at, settlement, task): (&SettlementRef, &Settlement, Task),
@@ -263,7 +266,7 @@ impl Settler {
         self.write(at, &self.built(at, transaction.recorded(record))?).await
     }
 
-    /// Writes what a task has to write; not if somebody was faster, whoever that was.
+    /// Writes a task's transaction. `false` if another worker wrote first.
     async fn write(&self, at: &SettlementRef, transaction: &Transaction) -> Result<bool, Problem> {
         match self.ledger.attempt(&at.tenant, Operation::SettlementRun, transaction).await? {
             WriteOutcome::Applied => Ok(true),

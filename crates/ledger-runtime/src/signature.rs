@@ -1,5 +1,6 @@
 //! Verifies the signature of a storefront terminal's request (RFC 9421, RFC 9530).
-//! Pure over the parts of an HTTP request: the clock and the public key are arguments.
+//!
+//! The functions are pure: the clock and the public key are arguments.
 
 use http::{HeaderMap, Method, Uri};
 use httpsig::prelude::message_component::{HttpMessageComponent, HttpMessageComponentId};
@@ -7,7 +8,7 @@ use httpsig::prelude::{AlgorithmName, PublicKey, VerifyingKey};
 use sfv::{Dictionary, FieldType, InnerList, ListEntry, Parser};
 use sha2::{Digest, Sha256};
 
-/// How far a signature's `created` may lie from our clock, either way.
+/// The largest difference between a signature's `created` and our clock, in seconds.
 pub const CREATED_SKEW_MAX_S: u64 = 300;
 
 const SIGNATURE_INPUT: &str = "signature-input";
@@ -16,82 +17,82 @@ const CONTENT_DIGEST: &str = "content-digest";
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const DIGEST_ALGORITHM: &str = "sha-256";
 
-/// Covered by every signature; `idempotency-key` joins them when the request has that header.
+/// The components that every signature covers; `idempotency-key` too when the request has that header.
 const ALWAYS_COVERED: [&str; 4] = ["@method", "@path", "@query", CONTENT_DIGEST];
 
-/// Who signed: the parts of `keyid`, which is `<tenant>/<terminal_id>/<epoch>`.
+/// The parts of `keyid`, which is `<tenant>/<terminal_id>/<epoch>`.
 ///
-/// A claim until [`verify`] has passed with the public key that is stored under it.
+/// Not trusted until [`verify`] has passed with the public key that is stored for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyId {
     /// Slug of the tenant.
     pub tenant: String,
     /// Id of the terminal.
     pub terminal_id: String,
-    /// Enrolment epoch: which of the terminal's keys signed.
+    /// Enrolment epoch: it says which of the terminal's keys signed.
     pub epoch: String,
 }
 
-/// Why a request's signature was refused. Nothing in it is secret: it may be shown to the caller.
+/// Why a request's signature was refused. It holds no secret, so the caller may see it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// A header that a signed request must have is absent.
+    /// A required header is missing.
     #[error("the header `{0}` is missing: sign the request")]
     HeaderMissing(&'static str),
-    /// A header that must be there once is there more often.
+    /// A header occurs more than once.
     #[error("the header `{0}` must appear once")]
     HeaderDuplicated(&'static str),
-    /// A header is not the structured field it should be.
+    /// A header is not the required structured field.
     #[error("the header `{0}` is malformed: {1}")]
     HeaderMalformed(&'static str, &'static str),
     /// No label, several, or different ones in `Signature-Input` and `Signature`.
     #[error("exactly one signature is needed, under one label in `Signature-Input` and `Signature`")]
     OneSignature,
-    /// A parameter of the signature is absent or of the wrong type.
+    /// A parameter of the signature is missing or of the wrong type.
     #[error("the signature parameter `{0}` is missing or malformed")]
     Parameter(&'static str),
-    /// `keyid` has another form than `<tenant>/<terminal_id>/<epoch>`.
+    /// `keyid` is not of the form `<tenant>/<terminal_id>/<epoch>`.
     #[error("`keyid` must be \"<tenant>/<terminal_id>/<epoch>\"")]
     KeyId,
-    /// A component that must be covered is not.
+    /// A required component is not covered.
     #[error("the signature must cover \"{0}\"")]
     NotCovered(&'static str),
-    /// Something else is covered, or something twice, or with parameters.
+    /// Another component is covered, or one twice, or one with parameters.
     #[error(
         "the signature must cover \"@method\", \"@path\", \"@query\", \"content-digest\", \
          \"idempotency-key\" when that header is there, each once, and nothing else"
     )]
     UnexpectedComponent,
-    /// `alg` is another than the one we take.
+    /// `alg` is not `ecdsa-p256-sha256`.
     #[error("`alg` must be \"ecdsa-p256-sha256\"")]
     Algorithm,
-    /// Made too long ago, or too far ahead of us: the caller's clock is likely wrong.
+    /// `created` is too far from our time: the caller's clock is likely wrong.
     #[error("`created` is more than 300 s from the server's time, {server_time_epoch_s}: set the clock")]
     Created {
-        /// Our time, Unix seconds.
+        /// Our time, in Unix seconds.
         server_time_epoch_s: i64,
     },
-    /// The signer's own `expires` has passed.
+    /// The signer's `expires` has passed.
     #[error("the signature has expired; the server's time is {server_time_epoch_s}")]
     Expired {
-        /// Our time, Unix seconds.
+        /// Our time, in Unix seconds.
         server_time_epoch_s: i64,
     },
-    /// The body is not the one that `Content-Digest` describes.
+    /// The body does not match `Content-Digest`.
     #[error("`Content-Digest` does not match the body")]
     DigestMismatch,
-    /// The stored public key cannot be read: our fault, not the caller's.
+    /// The stored public key cannot be read: a fault of the ledger's data, not of the request.
     #[error("the terminal's stored public key is not a P-256 key in PEM: enrol the terminal again")]
     PublicKey,
-    /// The signature is not that key's over this request.
+    /// The key did not make this signature over this request.
     #[error("the signature does not match the request")]
     Mismatch,
 }
 
-/// Reads who claims to have signed, so that the key can be looked up.
+/// Reads the `keyid` of a request, not yet verified, so that the public key can be looked up.
 ///
 /// # Errors
-/// When there is not exactly one signature, or its `keyid` has another form than ours.
+/// [`SignatureError`] if there is not exactly one signature, or its `keyid` is malformed.
 pub fn key_id(headers: &HeaderMap) -> Result<KeyId, SignatureError> {
     SignatureInput::parse(headers)?.key_id()
 }
@@ -99,7 +100,7 @@ pub fn key_id(headers: &HeaderMap) -> Result<KeyId, SignatureError> {
 /// Verifies that `public_key_pem` signed this request, within [`CREATED_SKEW_MAX_S`] of now.
 ///
 /// # Errors
-/// Every reason to refuse is a variant of its own; no input panics.
+/// [`SignatureError`] with the reason. No input panics.
 pub fn verify(
     method: &Method,
     uri: &Uri,
@@ -122,15 +123,15 @@ pub fn verify(
     key.verify(base.as_bytes(), &signature).map_err(|_| SignatureError::Mismatch)
 }
 
-/// Reads a P-256 public key in PEM (SubjectPublicKeyInfo), to check it before it is stored.
+/// Checks that a text is a P-256 public key in PEM (SubjectPublicKeyInfo), before it is stored.
 ///
 /// # Errors
-/// [`SignatureError::PublicKey`] when it is anything else.
+/// [`SignatureError::PublicKey`] if it is not.
 pub fn check_public_key(pem: &str) -> Result<(), SignatureError> {
     PublicKey::from_pem(&AlgorithmName::EcdsaP256Sha256, pem).map(drop).map_err(|_| SignatureError::PublicKey)
 }
 
-/// The one member of `Signature-Input`.
+/// The only member of `Signature-Input`.
 struct SignatureInput {
     label: String,
     list: InnerList,
@@ -156,7 +157,7 @@ impl SignatureInput {
         else {
             return Err(SignatureError::KeyId);
         };
-        // Narrow character sets: these strings go on to name partition keys.
+        // Only these characters, because the parts become parts of partition keys.
         let slug = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
         if is_made_of(tenant, 32, slug)
             && is_made_of(terminal_id, 64, slug)
@@ -232,8 +233,8 @@ impl SignatureInput {
 
     /// The value of `@signature-params`: the member as the signer sent it, in canonical form.
     ///
-    /// `HttpSignatureBase` is not used: it prints the parameters in an order of its own and drops
-    /// those that it does not know, so it would refuse signatures of other RFC 9421 libraries.
+    /// `HttpSignatureBase` is not used: it prints the parameters in a fixed order and drops unknown ones, so it would
+    /// refuse signatures of other RFC 9421 libraries.
     fn params_line(&self) -> Result<String, SignatureError> {
         let list = vec![ListEntry::InnerList(self.list.clone())];
         FieldType::serialize(&list)
@@ -282,7 +283,7 @@ fn signature_bytes(headers: &HeaderMap, label: &str) -> Result<Vec<u8>, Signatur
         .ok_or(SignatureError::HeaderMalformed(SIGNATURE, "a byte sequence is expected"))
 }
 
-/// Other algorithms beside sha-256 are ignored, as RFC 9530 allows: sha-256 must be there.
+/// Checks the sha-256 digest. Other algorithms are ignored, as RFC 9530 allows.
 fn check_digest(headers: &HeaderMap, body: &[u8]) -> Result<(), SignatureError> {
     let digests = dictionary(headers, CONTENT_DIGEST)?;
     let Some(ListEntry::Item(item)) = digests.get(DIGEST_ALGORITHM) else {

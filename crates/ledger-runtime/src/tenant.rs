@@ -1,5 +1,5 @@
-//! What a tenant and a merchant have agreed, and terminals' keys, through a cache of a minute: a
-//! payment with warm caches costs one round trip.
+//! Terms of tenants and merchants, and terminals' keys, cached for 60 seconds. A payment with warm caches takes one
+//! round trip to the store.
 
 use crate::cache::Cache;
 use crate::dynamo::{Dynamo, ReadError};
@@ -12,7 +12,7 @@ use ledger_core::time::Timestamp;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// The records that requests are decided by and that change rarely.
+/// Cached records that rarely change and that requests are decided by.
 #[derive(Debug, Default)]
 pub struct Records {
     tenants: Cache<Tenant, Arc<TenantTerms>>,
@@ -21,10 +21,10 @@ pub struct Records {
 }
 
 impl Records {
-    /// A tenant's terms.
+    /// A tenant's terms; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`ReadError`] if they are not known.
+    /// [`ReadError`] if they cannot be read.
     pub async fn tenant(
         &self,
         dynamo: &Dynamo,
@@ -34,10 +34,10 @@ impl Records {
         load(&self.tenants, dynamo, tenant, &keys::config(tenant), now, TenantTerms::read).await
     }
 
-    /// A merchant's terms.
+    /// A merchant's terms; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`ReadError`] if they are not known.
+    /// [`ReadError`] if they cannot be read.
     pub async fn merchant(
         &self,
         dynamo: &Dynamo,
@@ -49,10 +49,10 @@ impl Records {
         load(&self.merchants, dynamo, &(tenant.clone(), id), &key, now, MerchantTerms::read).await
     }
 
-    /// A terminal, and when its record was read.
+    /// A terminal and the time at which its record was read; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`ReadError`] if it is not known.
+    /// [`ReadError`] if it cannot be read.
     pub(crate) async fn terminal(
         &self,
         dynamo: &Dynamo,
@@ -66,10 +66,10 @@ impl Records {
         }
     }
 
-    /// A terminal as it is in the store.
+    /// A terminal, read from the store and cached anew; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`ReadError`] if it is not known.
+    /// [`ReadError`] if it cannot be read.
     pub(crate) async fn reread_terminal(
         &self,
         dynamo: &Dynamo,
@@ -83,17 +83,17 @@ impl Records {
             .await
     }
 
-    /// Forgets a tenant's terms, because they have just been changed from here.
+    /// Removes a tenant's terms from the cache. To be called after changing them.
     pub fn forget_tenant(&self, tenant: &Tenant) {
         self.tenants.forget(tenant);
     }
 
-    /// Forgets a terminal that has just been changed from here.
+    /// Removes a terminal from the cache. To be called after changing it.
     pub fn forget_terminal(&self, tenant: &Tenant, id: TerminalId) {
         self.terminals.forget(&(tenant.clone(), id));
     }
 
-    /// Forgets a merchant that has just been changed from here.
+    /// Removes a merchant from the cache. To be called after changing it.
     pub fn forget_merchant(&self, tenant: &Tenant, id: MerchantId) {
         self.merchants.forget(&(tenant.clone(), id));
     }

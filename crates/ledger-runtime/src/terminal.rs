@@ -1,5 +1,5 @@
-//! Who calls from a storefront: a terminal whose signature over the whole request has been verified
-//! with the key that it enrolled. Nothing that it says is believed before that.
+//! Authenticates storefront terminals: the signature over the whole request is verified with the terminal's enrolled
+//! key. Nothing in the request is trusted before that.
 
 use crate::app::App;
 use crate::identity::Caller;
@@ -21,11 +21,11 @@ use ledger_core::time::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A cached record that does not fit is read again at most this often, so that wrong signatures in a
-/// terminal's name do not become reads.
+/// The shortest time between a read of a terminal's record and a reread after a failed check. Without it, wrong
+/// signatures in a terminal's name would cause as many reads.
 const REREAD_PAUSE: Duration = Duration::from_secs(1);
 
-/// A terminal that has signed the request.
+/// A terminal whose signature of the request has been verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terminal {
     tenant: Tenant,
@@ -35,19 +35,19 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// The terminal.
+    /// The terminal's id.
     #[must_use]
     pub fn id(&self) -> TerminalId {
         self.id
     }
 
-    /// The merchant in whose shop it stands.
+    /// The merchant that the terminal belongs to.
     #[must_use]
     pub fn merchant_id(&self) -> MerchantId {
         self.merchant
     }
 
-    /// Its enrolment.
+    /// The epoch of the key that signed.
     #[must_use]
     pub fn epoch(&self) -> u32 {
         self.epoch
@@ -72,12 +72,13 @@ impl Caller for Terminal {
     }
 }
 
-/// The middleware of signed routes: verifies the signature over the raw body and lets the request
-/// pass with a [`Terminal`] in it. Without it, the extractor finds none and answers 401.
+/// Verifies the signature over the raw body and adds the [`Terminal`] to the request: the middleware of signed routes.
+///
+/// On a route without it, the extractor [`Terminal`] answers 401.
 ///
 /// # Errors
-/// 401 `signature_invalid` or `signature_expired`, 413 for a body above the bound, 429 `rate_limited`,
-/// 503 if the store did not tell.
+/// 401 `signature_invalid` or `signature_expired`, 413 for a body above the limit, 429 `rate_limited`, 503 if the store
+/// cannot be read.
 pub async fn verify_terminal(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
     let (mut parts, body) = request.into_parts();
     let bytes = read_body(&parts.headers, body).await?;
@@ -113,7 +114,7 @@ async fn authenticate(app: &App, parts: &Parts, body: &[u8]) -> Result<Terminal,
         return Err(refused());
     };
     let first = check(&cached, &claimed, parts, body, now);
-    // It may have been enrolled anew or unfrozen since.
+    // The terminal may have been enrolled again or unfrozen since the record was cached.
     let record = match first {
         Ok(()) => cached,
         Err(_) if now >= read_at.plus(REREAD_PAUSE) => {
@@ -126,8 +127,10 @@ async fn authenticate(app: &App, parts: &Parts, body: &[u8]) -> Result<Terminal,
     Ok(Terminal { tenant, id, merchant: record.merchant, epoch: record.epoch })
 }
 
-/// Whether this record's key signed the request. Whatever is wrong with terminal or signature gets
-/// one and the same answer, so that nobody can find out which terminals there are.
+/// Checks that this record's key signed the request.
+///
+/// A missing, frozen or wrong terminal and a wrong signature give the same answer, so that a caller cannot find out
+/// which terminals exist.
 fn check(
     record: &Arc<TerminalRecord>,
     claimed: &KeyId,
@@ -154,7 +157,7 @@ fn problem(error: &SignatureError, now: Timestamp) -> Problem {
             refused()
         }
         SignatureError::Mismatch => refused(),
-        // These speak of the form of what was sent, and depend on nothing that is stored.
+        // These depend only on the form of the request, and on nothing that is stored.
         SignatureError::HeaderMissing(_)
         | SignatureError::HeaderDuplicated(_)
         | SignatureError::HeaderMalformed(..)

@@ -1,5 +1,5 @@
-//! A store that answers from a script, and a transfer to execute on it: for the tests of this crate.
-//! What the engine never does (throttle, conflict, hang, fail half-way) is written into the script.
+//! A store that answers from a script, and a transfer to execute on it: for this crate's tests. The script holds
+//! answers that the engine never gives: throttling, conflicts, hangs, failures half-way.
 
 pub(crate) mod server;
 pub(crate) mod terminal_vectors;
@@ -36,7 +36,7 @@ impl server::Reply {
 }
 
 impl server::Server {
-    /// The requests as texts, in their order.
+    /// The requests as texts, in order.
     pub(crate) fn seen(&self) -> Vec<String> {
         let text = |seen: server::Seen| format!("{}\r\n\r\n{}", seen.head, String::from_utf8(seen.body).unwrap());
         self.requests().into_iter().map(text).collect()
@@ -56,11 +56,11 @@ pub(crate) enum Step {
     Broken,
     /// There is no answer.
     Hang,
-    /// An answer that cannot be read.
+    /// An answer that is not a DynamoDB response.
     Garbage,
 }
 
-/// A request as the store saw it.
+/// A request that the store received.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) target: String,
@@ -73,7 +73,7 @@ impl Seen {
     }
 }
 
-/// The script and what came.
+/// A script, and the requests received.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Store {
     steps: Arc<Mutex<VecDeque<Step>>>,
@@ -89,7 +89,7 @@ impl Store {
         self.seen.lock().unwrap().clone()
     }
 
-    /// Every step has been asked for.
+    /// Whether every step has been used.
     pub(crate) fn is_through(&self) -> bool {
         self.steps.lock().unwrap().is_empty()
     }
@@ -164,7 +164,7 @@ pub(crate) fn claim(amount: &str) -> Claim {
     }
 }
 
-/// Sending `amount` from one customer to another: marker, payer, payee, entry.
+/// A plan to send `amount` from one customer to another: payer, payee and entry.
 pub(crate) fn transfer(amount: &str, cx: Context) -> Result<Planned<TransactionId>, PlanError> {
     let tenant = Tenant::parse("demo").unwrap();
     let amount = Amount::parse(&AssetSpec::ECOPAY, amount).unwrap();
@@ -188,7 +188,7 @@ pub(crate) fn answer(id: &TransactionId) -> Answer {
     crate::execute::created(format!("/v1/me/transactions/{id}"), &json!({"transaction_id": id.to_string()}))
 }
 
-/// The transfer of `amount` as it is written.
+/// The transaction that transfers `amount`.
 pub(crate) fn sealed(amount: &str, ledger: &Ledger) -> Transaction {
     let planned = transfer(amount, ledger.context(now()).unwrap()).unwrap();
     Transaction::seal(&planned.draft, &claim(amount), &answer(&planned.receipt)).unwrap()
@@ -199,7 +199,7 @@ pub(crate) fn marker(amount: &str, ledger: &Ledger) -> Value {
     item_of(&sealed(amount, ledger), 0)
 }
 
-/// What the action at a position puts.
+/// The item that the action at position `at` puts.
 pub(crate) fn item_of(transaction: &Transaction, at: usize) -> Value {
     match transaction.items()[at].render().unwrap().action {
         RenderedAction::Put(item) => {
@@ -234,12 +234,12 @@ pub(crate) fn reasons(actions: usize, at: usize, code: &str, item: Option<Value>
         .collect()
 }
 
-/// The answer to a read of the tenant's configuration.
+/// The answer to a read of the tenant's terms, with no rate.
 pub(crate) fn terms(key_phase: &str) -> Step {
     terms_with(key_phase, None)
 }
 
-/// The same, with a rate of the tenant's own.
+/// The answer to a read of the tenant's terms, with this rate.
 pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRate>) -> Step {
     let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).unwrap();
     let terms = TenantTerms {

@@ -1,6 +1,7 @@
-//! Money from outside: claim, call the payment provider, complete; and what its events and our own
-//! looks at its objects do to the books. All three ways (the request itself, an event, the recovery
-//! worker) end in the same conditional writes.
+//! Top-ups and their refunds: claim the key, call the PSP, complete.
+//!
+//! Also applies the PSP's events and the results of lookups to the books. The request, an event and the recovery worker
+//! all end in the same conditional writes.
 
 mod call;
 mod decide;
@@ -28,7 +29,7 @@ use ledger_core::psp::PspTerms;
 use std::fmt;
 use std::sync::Arc;
 
-/// Where the payment provider is asked, and what it says is brought to the books. Cheap to clone.
+/// Calls the PSP and applies what it says to the books. Cheap to clone.
 #[derive(Clone)]
 pub struct Desk {
     ledger: Ledger,
@@ -37,17 +38,17 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// Over a ledger and a provider.
+    /// Creates it over a ledger and a PSP.
     pub(crate) fn new(ledger: Ledger, psp: impl Psp + 'static, terms: PspTerms) -> Self {
         Self { ledger, psp: Arc::new(psp), terms: Arc::new(terms) }
     }
 
-    /// The provider itself.
+    /// The PSP itself.
     pub(crate) fn psp(&self) -> &dyn Psp {
         self.psp.as_ref()
     }
 
-    /// Which ledger asks, and on whose account.
+    /// The ledger and the PSP account that the calls are made for.
     #[must_use]
     pub fn terms(&self) -> &PspTerms {
         &self.terms

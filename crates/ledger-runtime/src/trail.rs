@@ -1,5 +1,5 @@
-//! What the audit trail has of one resource, in order: the journal entries that belong to it, and the steps of
-//! what went outside for it.
+//! Reads the audit trail of one resource, in order: its journal entries, and the trail records of its calls to the
+//! outside.
 
 use crate::app::App;
 use crate::problem::Problem;
@@ -15,14 +15,14 @@ use ledger_core::time::{Timestamp, UtcDay};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// An entry's id may be so much older, or younger, than what its records say.
+/// The largest difference between the time in an entry's id and the times of its records.
 const MARGIN: Duration = Duration::from_secs(10 * 60);
-/// How many items are read at a time.
+/// The largest number of days that a list of seals has.
 const PAGE: usize = 100;
-/// How many entries of an account are looked through at most.
+/// The largest number of an account's entries that one trail searches.
 const ENTRIES_MAX: usize = 10_000;
 
-/// What a trail can be asked of.
+/// A resource with an audit trail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// A payment, with its captures and refunds.
@@ -34,10 +34,10 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// Reads `payment:<id>`, `topup:<id>` or `settlement:<merchant>/<id>`.
+    /// Parses `payment:<id>`, `topup:<id>` or `settlement:<merchant>/<id>`.
     ///
     /// # Errors
-    /// 400 that names the parameter.
+    /// 400 that names the parameter, if the text has none of these forms.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         let parsed = text.split_once(':').and_then(|(kind, id)| match kind {
             "payment" => PaymentId::parse(id).ok().map(Self::Payment),
@@ -60,7 +60,7 @@ impl Resource {
         }
     }
 
-    /// The attribute by which an entry names it.
+    /// The attribute in which an entry has the resource's id.
     fn link(self) -> &'static str {
         match self {
             Self::Payment(_) => "payment_id",
@@ -70,20 +70,21 @@ impl Resource {
     }
 }
 
-/// How far a tenant's trail is sealed.
+/// The state of the sealing of a tenant's trail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seals {
-    /// The chain's end; none before anything is sealed.
+    /// The end of the chain; `None` if nothing is sealed.
     pub chain: Option<Sealing>,
-    /// Days, newest first.
+    /// The sealed days, newest first.
     pub days: Vec<SealedDay>,
 }
 
 impl App {
-    /// The records of a resource, in the order of time: entries and steps, as they stand in the table.
+    /// The records of a resource, ordered by time: journal entries and trail records as stored.
     ///
     /// # Errors
-    /// 404 if there is no such resource, 503 if the store did not tell.
+    /// 404 if the resource does not exist, 400 if its account has 10,000 entries or more in the resource's time span,
+    /// 503 if the store cannot be read.
     pub async fn trail(&self, tenant: &Tenant, resource: Resource) -> Result<Vec<Item>, Problem> {
         let (home, partition, steps_only) = match resource {
             Resource::Payment(id) => {
@@ -100,7 +101,7 @@ impl App {
             }
         };
         let records = match resource {
-            // A merchant's partition holds more than one settlement.
+            // A merchant's partition has many settlements: only the record of this one is read.
             Resource::Settlement(merchant, id) => {
                 self.dynamo().get(&keys::settlement(tenant, merchant, id)).await?.into_iter().collect()
             }
@@ -136,10 +137,10 @@ impl App {
         Ok(ordered.into_iter().map(|(_, item)| item).collect())
     }
 
-    /// How far a tenant's trail is sealed: one day, or the last hundred.
+    /// The state of the sealing of a tenant's trail, with one day or the last hundred.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
+    /// 503 if the store cannot be read.
     pub async fn seals(&self, tenant: &Tenant, day: Option<UtcDay>) -> Result<Seals, Problem> {
         let chain = self.dynamo().get(&keys::sealing(tenant)).await?;
         let days = reads::sealed_days(tenant, day.unwrap_or(UtcDay::MIN), day.unwrap_or(UtcDay::MAX));
@@ -151,7 +152,7 @@ impl App {
     }
 }
 
-/// The first and the last instant that records tell of.
+/// The earliest and the latest time in the records.
 fn span(records: &[Item]) -> Result<Option<(Timestamp, Timestamp)>, ItemError> {
     let mut times = Vec::new();
     for item in records {

@@ -1,5 +1,4 @@
-//! The JSON shapes that more than one face answers with. Amounts are canonical decimal strings,
-//! times RFC 3339 in UTC, ids UUIDs.
+//! JSON shapes that several APIs answer with. Amounts are canonical decimal strings, times RFC 3339 in UTC, ids UUIDs.
 
 mod balance;
 mod directory;

@@ -1,5 +1,5 @@
-//! What a worker is asked to do, and how its work ends: for each tenant of a batch once, and of a batch only what did
-//! not succeed comes again.
+//! Runs a worker for each tenant of a batch once, and reports the records that failed, so that only these are delivered
+//! again.
 
 mod ended;
 
@@ -14,36 +14,36 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// What a worker is asked to do.
+/// The work that a worker is asked to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Due {
-    /// For whom.
+    /// The tenant.
     pub tenant: Tenant,
-    /// What has come or changed in the table, as it was right after that; nothing where a schedule or a
-    /// person asks for everything that is due.
+    /// Items that were added or changed, as they were right after that; empty if a tick or an operator asks for
+    /// everything that is due.
     pub changed: Vec<Item>,
-    /// What a person names, to be looked after once more.
+    /// Items that an operator names, to be processed again.
     pub named: Vec<Key>,
 }
 
 impl Due {
-    /// Everything that is due for a tenant.
+    /// All due work of a tenant.
     #[must_use]
     pub fn everything(tenant: Tenant) -> Self {
         Self { tenant, changed: Vec::new(), named: Vec::new() }
     }
 }
 
-/// A record of a batch, as a queue or the table's stream hands it over.
+/// A record of a batch, from a queue or the table's stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The id under which it is reported.
+    /// The id under which a failure is reported.
     pub id: String,
-    /// What it asks for, if that can be read.
+    /// The work that it asks for; `None` if the record is malformed.
     pub due: Option<Due>,
 }
 
-/// The message of a schedule; of a person, who may name an item; or a dead letter, which names one and says why.
+/// A tick; an operator's message, which may name an item; or a dead letter, which names an item and the reason.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tick {
@@ -62,7 +62,7 @@ struct Named {
 }
 
 impl Tick {
-    /// What is due; `None` if the tenant is malformed, or the item another's.
+    /// The work that it asks for; `None` if the tenant is malformed, or the item is another tenant's.
     #[must_use]
     pub fn due(&self) -> Option<Due> {
         let tenant = Tenant::parse(&self.tenant).ok()?;
@@ -74,28 +74,30 @@ impl Tick {
     }
 }
 
-/// Does what is due, tenant by tenant.
+/// Runs the due work of one tenant after another.
 pub struct Worker<F> {
     app: App,
     run: F,
-    /// Tenants that were asked for and are not open: each is logged once.
+    /// Tenants that ticks named and that are not open: each is logged once.
     not_open: Mutex<BTreeSet<Tenant>>,
 }
 
 impl<F> Worker<F> {
-    /// A worker that does the work of one tenant by `run`. Two runs at once must do nothing twice: a queue and a
-    /// stream deliver at least once.
+    /// Creates a worker that does the work of one tenant with `run`.
+    ///
+    /// INVARIANT: concurrent runs of `run` must have the effect of one, because queues and streams deliver at least
+    /// once.
     pub fn new(app: App, run: F) -> Self {
         Self { app, run, not_open: Mutex::default() }
     }
 
-    /// Runs once for each tenant of a batch, and says which records did not succeed.
+    /// Runs once for each tenant of a batch, and returns the ids of the records that failed.
     pub async fn failed<R>(&self, records: Vec<Record>) -> Vec<String>
     where
         F: AsyncFn(&App, &Due) -> Result<R, Problem>,
     {
         let mut failed = Vec::new();
-        // In the order in which they came.
+        // In the order in which the records arrived.
         let mut batch: Vec<(Due, Vec<String>)> = Vec::new();
         for Record { id, due } in records {
             let Some(asked) = due else {
@@ -120,11 +122,11 @@ impl<F> Worker<F> {
         failed
     }
 
-    /// Does what is due; `None` if all is asked for of a tenant that is not open. Schedules are deployed before
+    /// Does the due work of a tenant. `None` if a tick names a tenant that is not open: schedules are deployed before
     /// their tenants are opened.
     ///
     /// # Errors
-    /// A code, if the work did not end well; its problem is counted and logged here.
+    /// The code of the problem, which is counted and logged here.
     pub async fn run<R>(&self, due: &Due) -> Result<Option<R>, &'static str>
     where
         F: AsyncFn(&App, &Due) -> Result<R, Problem>,

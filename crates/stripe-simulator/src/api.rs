@@ -1,5 +1,6 @@
-//! One call of the API, from the key to the answer: authentication, endpoint, idempotency, faults,
-//! execution. What is executed is kept under its idempotency key in the same change.
+//! One API call, from the key to the response: authentication, endpoint, idempotency, faults, execution.
+//!
+//! The response is stored under the idempotency key in the same change as its effect.
 
 use crate::error::{ErrorType, StripeError};
 use crate::events::API_VERSION;
@@ -23,7 +24,7 @@ use serde_json::Value;
 use std::io;
 use std::sync::Arc;
 
-/// Where the API is: a base URL for Stripe's SDKs ends with it.
+/// The path of the API: a base URL for Stripe's SDKs ends with it.
 pub const API_PATH: &str = "/stripe";
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -32,7 +33,7 @@ pub(crate) fn router(simulator: Simulator) -> Router {
     Router::new().route("/stripe/{*path}", any(serve)).with_state(simulator)
 }
 
-/// A call goes on although its client has gone, as at Stripe: so it runs on its own.
+/// Handles a call in a task of its own, so that it continues if its client disconnects, as at Stripe.
 async fn serve(State(Simulator(shared)): State<Simulator>, parts: request::Parts, body: Bytes) -> Response {
     match tokio::spawn(async move { call(&shared, &parts, &body).await }).await {
         Ok(Outcome::Answer(answer)) => answer.into_response(),
@@ -55,7 +56,7 @@ struct Answer {
     headers: Vec<(&'static str, String)>,
 }
 
-/// What a call says of itself.
+/// The identity of a call.
 struct Call {
     request_id: String,
     account: Option<String>,
@@ -78,7 +79,7 @@ async fn call(shared: &Arc<Shared>, parts: &request::Parts, body: &[u8]) -> Outc
     Outcome::Answer(answer)
 }
 
-/// The answer, or none when the connection is to be lost. What is an error here is kept nowhere.
+/// The response, or `None` if the connection is to be closed without one. Errors returned here are not stored.
 async fn answer(
     shared: &Arc<Shared>,
     parts: &request::Parts,
@@ -113,7 +114,7 @@ async fn execute(
     operation: Result<Operation, StripeError>,
     fault: Option<FaultKind>,
 ) -> Result<Option<Answer>, StripeError> {
-    // Reserved before the look at what is kept: whoever comes second finds the one or the other.
+    // INVARIANT: reserved before the stored responses are read, so that a second request finds one of the two.
     let reserved = match &call.key {
         Some(key) => Some(shared.reserve(&key.slot).ok_or_else(|| StripeError::key_in_use(&key.key))?),
         None => None,
@@ -134,7 +135,7 @@ async fn execute(
     Ok((fault != Some(FaultKind::ConnectionLostAfter)).then_some(answer))
 }
 
-/// Runs the operation and keeps its answer, in one change.
+/// Runs the operation and stores its response, in one change.
 fn run(shared: &Shared, call: &Call, operation: Operation, fault: Option<FaultKind>) -> Result<Answer, StripeError> {
     let (keyed, reads) = (call.key.is_some(), operation.only_reads());
     let caller = Caller {
@@ -142,7 +143,7 @@ fn run(shared: &Shared, call: &Call, operation: Operation, fault: Option<FaultKi
         idempotency_key: call.key.as_ref().map(|key| key.key.clone()),
         account: call.account.clone(),
     };
-    // With a key the same 500 would only be replayed: Stripe says not to retry.
+    // With a key, a retry would only replay the same 500, so Stripe says not to retry.
     let failed = || if keyed { faults::internal_error().retry(false) } else { faults::internal_error() };
     let execute = |change: &mut Change<'_>| -> Result<Answer, StripeError> {
         let result = if fault == Some(FaultKind::ErrorBefore) {
@@ -189,7 +190,7 @@ async fn slow_down(shared: &Shared, fault: Option<FaultKind>) {
     }
 }
 
-/// The key as a bearer token, or as the user name of HTTP Basic.
+/// Checks the API key, sent as a bearer token or as the user name of HTTP Basic.
 fn authenticate(shared: &Shared, headers: &HeaderMap) -> Result<(), StripeError> {
     let unauthorized = |message: &str| StripeError::new(401, ErrorType::InvalidRequest, None, message).not_executed();
     let given = text_of(headers, "authorization").and_then(|value| {
@@ -213,7 +214,7 @@ fn authenticate(shared: &Shared, headers: &HeaderMap) -> Result<(), StripeError>
     }
 }
 
-/// Of the query for a GET, of the body for a POST.
+/// The parameters: of the query for a GET, of the body for a POST.
 fn params(parts: &request::Parts, body: &[u8]) -> Result<Params, StripeError> {
     if parts.method != Method::POST {
         return Ok(Params::parse(parts.uri.query().unwrap_or_default().as_bytes()));
@@ -265,8 +266,8 @@ impl Answer {
     }
 }
 
-/// A body that breaks before its first byte: the server then closes the connection without having
-/// written anything, which is a connection error for the client.
+/// A response whose body fails before its first byte. The server then closes the connection without writing anything,
+/// and the client sees a connection error.
 fn lost() -> Response {
     let broken = futures::stream::once(async { Err::<Bytes, io::Error>(io::ErrorKind::ConnectionReset.into()) });
     Response::new(Body::from_stream(broken))

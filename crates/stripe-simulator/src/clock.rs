@@ -1,8 +1,8 @@
-//! The system's clock: the one file of this crate that reads it.
+//! The system clock. No other file of this crate reads it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Unix seconds, by whatever clock a simulator was given.
+/// A clock in Unix seconds.
 pub(crate) type Clock = Box<dyn Fn() -> i64 + Send + Sync>;
 
 /// Unix seconds. A clock before 1970 reads as 1970.

@@ -1,5 +1,4 @@
-//! What a simulator is started with: its keys, and where it keeps its state.
-//! Printing it shows neither key nor secret.
+//! The configuration of a simulator: its keys and its state file. Its `Debug` output shows no key or secret.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,14 +8,14 @@ pub const API_KEY_DEFAULT: &str = "sk_test_local";
 /// The webhook secret of [`SimulatorConfig::default`].
 pub const WEBHOOK_SECRET_DEFAULT: &str = "whsec_local";
 
-/// What to start.
+/// The configuration of a simulator.
 #[derive(Clone)]
 pub struct SimulatorConfig {
     /// The only key that the API accepts.
     pub api_key: String,
-    /// Deliveries carry a signature for each, as while a secret is rolled.
+    /// The secrets of deliveries. Each delivery has a signature for each, as during a secret rotation at Stripe.
     pub webhook_secrets: Vec<String>,
-    /// The file that keeps the state across restarts; without one the state ends with the process.
+    /// The file that keeps the state across restarts. Without one, the state ends with the process.
     pub state_file: Option<PathBuf>,
 }
 

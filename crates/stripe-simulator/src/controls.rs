@@ -1,5 +1,5 @@
-//! What payers, banks and people at the dashboard do to the simulator's objects.
-//! The methods behind `/dev/stripe`, for tests in process.
+//! The actions of payers, banks and dashboard users on the simulator's objects: `/dev/stripe` as methods, for tests in
+//! the same process.
 
 use crate::error::StripeError;
 use crate::objects::Object;
@@ -10,7 +10,7 @@ use crate::store::{Caller, Change, NextRefunds};
 use crate::{disputes, payouts, refunds};
 use serde_json::Value;
 
-/// Why a dev control did nothing.
+/// Why a dev control failed. The state is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
     /// There is no such object.
@@ -47,53 +47,52 @@ impl Simulator {
         self.0.lock().state.payouts.newest_first().rev().map(Object::json).collect()
     }
 
-    /// The payer pays.
+    /// Simulates a successful payment.
     ///
     /// # Errors
-    /// When there is no such PaymentIntent, or its status forbids it.
+    /// [`ControlError`] if there is no such PaymentIntent, or its status forbids it.
     pub fn succeed_payment(&self, id: &str) -> Result<Value, ControlError> {
         self.control(|change| payment_intents::finish(change, id, Payment::Paid))
     }
 
-    /// The payer's bank refuses, and the PaymentIntent waits for another attempt.
+    /// Simulates a decline by the payer's bank. The PaymentIntent then waits for another attempt.
     ///
     /// # Errors
-    /// When there is no such PaymentIntent, or its status forbids it.
+    /// [`ControlError`] if there is no such PaymentIntent, or its status forbids it.
     pub fn fail_payment(&self, id: &str, decline_code: Option<String>) -> Result<Value, ControlError> {
         let reason = decline_code.unwrap_or_else(|| "generic_decline".to_owned());
         self.control(|change| payment_intents::finish(change, id, Payment::Declined(reason)))
     }
 
-    /// Somebody cancels at the dashboard.
+    /// Simulates a cancellation at the dashboard.
     ///
     /// # Errors
-    /// When there is no such PaymentIntent, or its status forbids it.
+    /// [`ControlError`] if there is no such PaymentIntent, or its status forbids it.
     pub fn cancel_payment(&self, id: &str, reason: Option<String>) -> Result<Value, ControlError> {
         self.control(|change| payment_intents::cancel(change, id, reason))
     }
 
-    /// The payer's bank takes its time.
+    /// Simulates a bank that is processing the payment.
     ///
     /// # Errors
-    /// When there is no such PaymentIntent, or its status forbids it.
+    /// [`ControlError`] if there is no such PaymentIntent, or its status forbids it.
     pub fn process_payment(&self, id: &str) -> Result<Value, ControlError> {
         self.control(|change| payment_intents::process(change, id))
     }
 
-    /// Somebody refunds at the dashboard, all that is left when there is no amount. Such a refund
-    /// has no metadata.
+    /// Simulates a refund at the dashboard, of the whole remainder without an amount. It has no metadata.
     ///
     /// # Errors
-    /// When there is no such PaymentIntent, or nothing to refund.
+    /// [`ControlError`] if there is no such PaymentIntent, or nothing to refund.
     pub fn refund_payment(&self, id: &str, amount: Option<i64>, reason: Option<String>) -> Result<Value, ControlError> {
         let create = refunds::Create { payment_intent: Some(id.to_owned()), amount, reason, ..Default::default() };
         self.control(|change| refunds::create(change, create))
     }
 
-    /// The payer's bank takes the money back, all that is left when there is no amount.
+    /// Simulates a dispute by the payer's bank, of the whole remainder without an amount.
     ///
     /// # Errors
-    /// When there is no such PaymentIntent, or nothing to dispute.
+    /// [`ControlError`] if there is no such PaymentIntent, or nothing to dispute.
     pub fn dispute_payment(
         &self,
         id: &str,
@@ -103,64 +102,64 @@ impl Simulator {
         self.control(|change| disputes::open(change, id, disputes::Open { amount, reason }))
     }
 
-    /// The dispute is decided for the merchant.
+    /// Decides a dispute for the merchant.
     ///
     /// # Errors
-    /// When there is no such dispute, or it is closed.
+    /// [`ControlError`] if there is no such dispute, or it is closed.
     pub fn win_dispute(&self, id: &str) -> Result<Value, ControlError> {
         self.control(|change| disputes::win(change, id))
     }
 
-    /// The dispute is decided for the payer.
+    /// Decides a dispute for the payer.
     ///
     /// # Errors
-    /// When there is no such dispute, or it is closed.
+    /// [`ControlError`] if there is no such dispute, or it is closed.
     pub fn lose_dispute(&self, id: &str) -> Result<Value, ControlError> {
         self.control(|change| disputes::lose(change, id))
     }
 
-    /// A dispute that was won is withdrawn again.
+    /// Withdraws the money of a won dispute again.
     ///
     /// # Errors
-    /// When there is no such dispute, or it was not won.
+    /// [`ControlError`] if there is no such dispute, or it was not won.
     pub fn overturn_dispute(&self, id: &str) -> Result<Value, ControlError> {
         self.control(|change| disputes::overturn(change, id))
     }
 
-    /// A refund that is on its way arrives.
+    /// Completes a pending refund.
     ///
     /// # Errors
-    /// When there is no such refund, or its status forbids it.
+    /// [`ControlError`] if there is no such refund, or its status forbids it.
     pub fn succeed_refund(&self, id: &str) -> Result<Value, ControlError> {
         self.control(|change| refunds::succeed(change, id))
     }
 
-    /// A refund comes back, which may be after it was taken for successful.
+    /// Fails a refund, even if it has succeeded before.
     ///
     /// # Errors
-    /// When there is no such refund, or its status forbids it.
+    /// [`ControlError`] if there is no such refund, or its status forbids it.
     pub fn fail_refund(&self, id: &str, failure_reason: Option<String>) -> Result<Value, ControlError> {
         self.control(|change| refunds::fail(change, id, failure_reason))
     }
 
-    /// Which status the next refunds begin with, for so many refunds, or for all from here on.
+    /// Sets the initial status of the next `times` refunds, or of all further ones.
     pub fn set_next_refunds(&self, status: RefundStatus, times: Option<u32>) {
         let next = (times != Some(0)).then_some(NextRefunds { status, times });
         self.0.update(|inner| inner.state.next_refunds = next);
     }
 
-    /// A payout arrives.
+    /// Completes a payout.
     ///
     /// # Errors
-    /// When there is no such payout, or its status forbids it.
+    /// [`ControlError`] if there is no such payout, or its status forbids it.
     pub fn pay_payout(&self, id: &str) -> Result<Value, ControlError> {
         self.control(|change| payouts::pay(change, id))
     }
 
-    /// A payout comes back, which may be after it was taken for paid.
+    /// Fails a payout, even if it was paid before.
     ///
     /// # Errors
-    /// When there is no such payout, or its status forbids it.
+    /// [`ControlError`] if there is no such payout, or its status forbids it.
     pub fn fail_payout(&self, id: &str, failure_code: Option<String>) -> Result<Value, ControlError> {
         self.control(|change| payouts::fail(change, id, failure_code))
     }

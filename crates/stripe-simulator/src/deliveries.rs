@@ -1,5 +1,6 @@
-//! Deliveries of events to the webhook: signed, repeated until they are taken, and under control of a
-//! test. Each event goes on its own, in the order of creation unless somebody asks for another.
+//! Deliveries of events to the webhook: signed, retried until accepted, and controlled by tests.
+//!
+//! Events are delivered one at a time, in the order of creation unless a caller asks for another order.
 
 use crate::events::{Attempt, Event};
 use crate::shared::Shared;
@@ -11,47 +12,47 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Stripe repeats over hours and days; nobody waits for that here.
+/// The delay after the first failure. Stripe retries over hours and days, which is too slow here.
 const BACKOFF_FIRST: Duration = Duration::from_millis(500);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
-/// About half an hour of trying.
+/// The maximum number of attempts, which takes about half an hour.
 const ATTEMPTS_MAX: u32 = 64;
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
-/// How many attempts are remembered.
+/// The number of attempts that are recorded.
 const ATTEMPTS_KEPT: usize = 1000;
 const BACKOFF_DOUBLINGS_MAX: u32 = 8;
 
-/// How one event is to be delivered.
+/// How to deliver one event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeliveryOptions {
-    /// How often beyond the first time, with the same event id.
+    /// The number of further deliveries with the same event id.
     pub repeats: u32,
-    /// As another event object, with an id of its own, that tells of the same fact.
+    /// Whether to deliver it as another event object about the same fact, with a new id.
     pub as_another_event: bool,
-    /// The time that is signed; the current one when absent.
+    /// The signed time in Unix seconds; the current time if absent.
     pub signed_at_s: Option<i64>,
 }
 
-/// In which order waiting events are delivered.
+/// The order in which waiting events are delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryOrder {
-    /// As they happened.
+    /// In the order of creation.
     Created,
-    /// The last one first.
+    /// In the reverse order of creation.
     Reversed,
-    /// These, and no others.
+    /// These events, in this order.
     Given(Vec<String>),
-    /// Shuffled: the same seed is the same order.
+    /// In random order. The same seed gives the same order.
     Shuffled(u64),
 }
 
-/// Why nothing could be delivered.
+/// Why an event could not be delivered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeliveryError {
     /// There is no such event.
     #[error("there is no event {0}")]
     NoSuchEvent(String),
-    /// Nobody said where the webhook is.
+    /// No webhook URL is set.
     #[error("no webhook URL is set")]
     NoWebhook,
 }
@@ -61,16 +62,16 @@ enum Step {
     Wait(Option<Instant>),
 }
 
-/// Delivers what is due until the simulator is gone.
+/// Delivers due events until the simulator is dropped.
 pub(crate) async fn work(shared: Weak<Shared>, mut changes: watch::Receiver<u64>) {
     loop {
         let Some(strong) = shared.upgrade() else { return };
-        // Seen before the look at the queue: what changes later wakes this up again.
+        // INVARIANT: marked as seen before the queue is read, so that a later change wakes this task up.
         changes.borrow_and_update();
         let step = next_step(&strong);
         match step {
             Step::Deliver(event) => {
-                // It is there: only the simulator itself removes events, at its start.
+                // The event exists: events are removed only when the simulator starts.
                 let _ = deliver(&strong, &event, None).await;
             }
             Step::Wait(until) => {
@@ -83,7 +84,7 @@ pub(crate) async fn work(shared: Weak<Shared>, mut changes: watch::Receiver<u64>
     }
 }
 
-/// Delivers one event once, whether or not it waits, and writes down what came of it.
+/// Delivers one event once, whether or not it is waiting, and records the attempt.
 pub(crate) async fn deliver(
     shared: &Arc<Shared>,
     event: &str,
@@ -102,7 +103,7 @@ pub(crate) async fn deliver(
     Ok(attempt)
 }
 
-/// Records the same fact as another event, as Stripe does at times.
+/// Records the same fact as another event, as Stripe sometimes does.
 pub(crate) fn duplicate(shared: &Shared, event: &str) -> Result<String, DeliveryError> {
     shared.change(Caller::default(), |change| {
         let original = change.state.events.get(event).cloned();
@@ -113,7 +114,7 @@ pub(crate) fn duplicate(shared: &Shared, event: &str) -> Result<String, Delivery
     })
 }
 
-/// The events that wait, in this order.
+/// The ids of the waiting events in an order.
 pub(crate) fn waiting_in(shared: &Shared, order: &DeliveryOrder) -> Vec<String> {
     let waiting =
         || -> Vec<String> { shared.lock().state.pending.iter().map(|pending| pending.event.clone()).collect() };
@@ -167,7 +168,7 @@ fn write_down(shared: &Shared, attempt: &Attempt) {
             pending.attempts = pending.attempts.saturating_add(1);
             pending.due = Instant::now().checked_add(backoff(pending.attempts));
         }
-        // What nobody takes is given up; it stays in the list of events.
+        // An event that is never accepted is given up; it stays in the list of events.
         pending.retain(|pending| {
             let kept = pending.attempts < ATTEMPTS_MAX;
             if !kept {
@@ -191,7 +192,7 @@ fn next_step(shared: &Shared) -> Step {
     }
 }
 
-/// Waits for a change or for a time; false when there will be neither.
+/// Waits for a change or a time; false if the sender of changes is gone.
 async fn wait(changes: &mut watch::Receiver<u64>, until: Option<Instant>) -> bool {
     let Some(until) = until else { return changes.changed().await.is_ok() };
     tokio::select! {
@@ -205,7 +206,7 @@ fn backoff(attempts: u32) -> Duration {
     BACKOFF_FIRST.saturating_mul(2_u32.saturating_pow(doublings)).min(BACKOFF_MAX)
 }
 
-/// Fisher and Yates, with SplitMix64 for the dice.
+/// Shuffles with Fisher-Yates and random numbers of SplitMix64.
 fn shuffled(mut events: Vec<String>, seed: u64) -> Vec<String> {
     let mut state = seed;
     let mut left = events.len();
@@ -228,13 +229,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_backoff_doubles_up_to_its_most() {
+    fn backoff_doubles_up_to_its_maximum() {
         let millis: Vec<u128> = [1, 2, 3, 7, 8, 60].map(|attempts| backoff(attempts).as_millis()).to_vec();
         assert_eq!(millis, [500, 1000, 2000, 30_000, 30_000, 30_000]);
     }
 
     #[test]
-    fn a_seed_is_an_order() {
+    fn same_seed_gives_the_same_order() {
         let events: Vec<String> = (0..20).map(|n| n.to_string()).collect();
         let once = shuffled(events.clone(), 7);
         assert_eq!(once, shuffled(events.clone(), 7));

@@ -1,5 +1,6 @@
-//! Dev controls under `/dev/stripe`: what payers, banks and the network do, at a request.
-//! They ask for no key. Errors are problems of RFC 9457, unlike Stripe's.
+//! The dev controls under `/dev/stripe`: actions of payers, banks and the network, on request.
+//!
+//! They need no key. Errors are RFC 9457 problems, unlike Stripe's.
 
 use crate::controls::ControlError;
 use crate::deliveries::{DeliveryError, DeliveryOptions, DeliveryOrder};
@@ -119,7 +120,7 @@ async fn payout(State(it): State<Simulator>, Path((id, action)): Path<(String, S
 #[serde(deny_unknown_fields)]
 struct NextRefundsRequest {
     status: RefundStatus,
-    /// For one refund when absent.
+    /// The number of refunds; one if absent.
     times: Option<u32>,
 }
 
@@ -135,7 +136,7 @@ async fn next_refund_status(State(it): State<Simulator>, body: Bytes) -> Respons
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WebhookRequest {
-    /// `null` ends all deliveries.
+    /// `null` stops all deliveries.
     #[serde(deserialize_with = "Option::deserialize")]
     url: Option<String>,
 }
@@ -303,7 +304,7 @@ fn controlled(result: Result<Value, ControlError>) -> Response {
     }
 }
 
-/// The body, which may be empty for `{}`, with no members but these.
+/// Parses a body that may have these members only. An empty body means `{}`.
 fn read_only<T: DeserializeOwned>(body: &[u8], allowed: &[&str]) -> Result<T, Box<Response>> {
     let value: Value = read(body)?;
     let strange = value.as_object().and_then(|members| members.keys().find(|name| !allowed.contains(&name.as_str())));

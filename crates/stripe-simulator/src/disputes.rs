@@ -1,5 +1,6 @@
-//! Disputes: the payer's bank takes the money of a charge back, and may be proven wrong.
-//! They are made by the dev controls alone, as at Stripe they come from the bank.
+//! Disputes: the payer's bank takes back the money of a charge, and the dispute may be won or lost.
+//!
+//! Only the dev controls create them, because at Stripe they come from the bank.
 
 use crate::error::StripeError;
 use crate::objects::{Dispute, Object};
@@ -7,13 +8,13 @@ use crate::statuses::DisputeStatus;
 use crate::store::{Change, previous_attributes};
 use serde_json::Value;
 
-/// A week, as banks give it.
+/// The time to submit evidence: one week.
 const EVIDENCE_DUE_S: i64 = 7 * 24 * 3600;
 
-/// A dispute that a bank opens.
+/// The parameters of a dispute.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Open {
-    /// All that was not refunded when absent.
+    /// The amount; all that is not refunded if absent.
     pub(crate) amount: Option<i64>,
     pub(crate) reason: Option<String>,
 }
@@ -61,17 +62,17 @@ pub(crate) fn open(change: &mut Change<'_>, intent: &str, open: Open) -> Result<
     Ok(json)
 }
 
-/// The bank decides for the merchant: the money comes back.
+/// Decides a dispute for the merchant: the money is reinstated.
 pub(crate) fn win(change: &mut Change<'_>, id: &str) -> Result<Value, StripeError> {
     close(change, id, DisputeStatus::Won)
 }
 
-/// The bank decides for the payer.
+/// Decides a dispute for the payer.
 pub(crate) fn lose(change: &mut Change<'_>, id: &str) -> Result<Value, StripeError> {
     close(change, id, DisputeStatus::Lost)
 }
 
-/// The card network decides otherwise than the bank: the money of a dispute that was won is withdrawn again.
+/// Overturns a won dispute, as a card network can: the money is withdrawn again.
 pub(crate) fn overturn(change: &mut Change<'_>, id: &str) -> Result<Value, StripeError> {
     let again = change.fresh("txn");
     let dispute = change.state.disputes.find_mut(id, "dispute")?;

@@ -1,5 +1,6 @@
 //! Stripe's errors: a status and `{"error": {"type", "code", "message", "param", ...}}`.
-//! Each says whether it is kept under the request's idempotency key and whether a client should retry.
+//!
+//! Each says whether it is stored under the request's idempotency key and whether a client should retry.
 
 use serde_json::{Map, Value, json};
 
@@ -27,7 +28,7 @@ impl ErrorType {
     }
 }
 
-/// One error answer.
+/// One error response.
 #[derive(Debug, Clone)]
 pub(crate) struct StripeError {
     pub(crate) status: u16,
@@ -36,20 +37,20 @@ pub(crate) struct StripeError {
     message: String,
     param: Option<String>,
     extra: Map<String, Value>,
-    /// The endpoint had begun to execute, so the answer is kept under the idempotency key.
+    /// Whether the endpoint began to execute, so that the response is stored under the idempotency key.
     pub(crate) executed: bool,
-    /// What `Stripe-Should-Retry` says, where Stripe sends it.
+    /// The value of `Stripe-Should-Retry`, if Stripe sends it.
     pub(crate) should_retry: Option<bool>,
 }
 
 impl StripeError {
-    /// An error whose request was executed, or at least begun.
+    /// An error of a request whose execution had begun.
     pub(crate) fn new(status: u16, kind: ErrorType, code: Option<&'static str>, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { status, kind, code, message, param: None, extra: Map::new(), executed: true, should_retry: None }
     }
 
-    /// 400 before anything was executed: a parameter is wrong.
+    /// 400 before execution: a parameter is invalid.
     pub(crate) fn parameter(code: &'static str, param: &str, message: impl Into<String>) -> Self {
         Self::new(400, ErrorType::InvalidRequest, Some(code), message).not_executed().about(param)
     }
@@ -59,13 +60,13 @@ impl StripeError {
         Self::new(400, ErrorType::InvalidRequest, code, message)
     }
 
-    /// 404: there is no such object. `noun` is how Stripe calls the kind in this message.
+    /// 404: there is no such object. `noun` is Stripe's word for its kind in this message.
     pub(crate) fn missing(noun: &str, id: &str, param: &str) -> Self {
         let message = format!("No such {noun}: '{id}'");
         Self::new(404, ErrorType::InvalidRequest, Some("resource_missing"), message).about(param)
     }
 
-    /// 409: another request holds the key.
+    /// 409: another request with the key is in progress.
     pub(crate) fn key_in_use(key: &str) -> Self {
         let message = format!(
             "There is currently another in-progress request using this Idempotent Key: {key}. Try again later, or \
@@ -74,40 +75,40 @@ impl StripeError {
         Self::new(409, ErrorType::Idempotency, Some("idempotency_key_in_use"), message).not_executed().retry(true)
     }
 
-    /// The same with the parameter that is to blame.
+    /// Adds the parameter that caused the error.
     #[must_use]
     pub(crate) fn about(mut self, param: &str) -> Self {
         self.param = Some(param.to_owned());
         self
     }
 
-    /// The same with another member of the error object.
+    /// Adds another member of the error object.
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: Value) -> Self {
         self.extra.insert(name.to_owned(), value);
         self
     }
 
-    /// The same, not kept under the idempotency key.
+    /// Marks the error as not executed, so that it is not stored under the idempotency key.
     #[must_use]
     pub(crate) fn not_executed(mut self) -> Self {
         self.executed = false;
         self
     }
 
-    /// The same with `Stripe-Should-Retry`.
+    /// Adds `Stripe-Should-Retry`.
     #[must_use]
     pub(crate) fn retry(mut self, should_retry: bool) -> Self {
         self.should_retry = Some(should_retry);
         self
     }
 
-    /// What went wrong, in a sentence.
+    /// The message, one sentence.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// The answer's body.
+    /// The body of the response.
     pub(crate) fn body(&self) -> Value {
         let mut error = self.extra.clone();
         error.insert("type".to_owned(), json!(self.kind.name()));

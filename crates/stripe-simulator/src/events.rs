@@ -1,20 +1,20 @@
-//! Events: what happened, with the object as it was at that moment.
-//! They are listed like other objects, and delivered to the webhook.
+//! Events, each with its object as it was at that moment. They are listed like other objects, and delivered to the
+//! webhook.
 
 use crate::objects::Object;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The API version that events are rendered in, as an account's webhook endpoint has one.
+/// The API version of the events' JSON, which at Stripe each webhook endpoint has.
 pub(crate) const API_VERSION: &str = "2026-10-28.endive";
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Event {
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) created: i64,
-    /// The connected account that it happened on.
+    /// The connected account on which it happened.
     pub(crate) account: Option<String>,
     pub(crate) request_id: Option<String>,
     pub(crate) idempotency_key: Option<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Stripe's JSON of it while `pending_webhooks` endpoints have not taken it.
+    /// Stripe's JSON of the event, where `pending_webhooks` endpoints have not accepted it yet.
     pub(crate) fn json_with(&self, pending_webhooks: u32) -> Value {
         let mut data = json!({"object": self.object});
         if let (Some(members), Some(previous)) = (data.as_object_mut(), &self.previous) {

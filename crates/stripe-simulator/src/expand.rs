@@ -1,5 +1,4 @@
-//! `expand[]`: an id in an answer is replaced by the object that it names.
-//! Ids of kinds that the simulator does not keep stay ids.
+//! `expand[]`: an id in a response is replaced by its object. Ids of kinds that the simulator does not have stay ids.
 
 use crate::error::StripeError;
 use crate::forms::Params;
@@ -24,7 +23,7 @@ pub(crate) fn parse(params: &mut Params) -> Result<Vec<String>, StripeError> {
     Ok(paths)
 }
 
-/// Expands an answer.
+/// Expands the ids at `paths` in a response.
 pub(crate) fn apply(state: &State, value: &mut Value, paths: &[String]) {
     for path in paths {
         let names: Vec<&str> = path.split('.').collect();

@@ -1,34 +1,35 @@
-//! Faults on demand: the next API calls that match are slow, fail, or lose their answer.
-//! A fault counts every call that matches, replays of idempotency keys among them.
+//! Injected faults: the next matching API calls are slow, fail, or lose their response.
+//!
+//! Every matching call counts, including replays of idempotency keys.
 
 use crate::error::{ErrorType, StripeError};
 use std::time::Duration;
 
-/// What goes wrong.
+/// The kind of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The call takes so long before it is executed. Its idempotency key is in use meanwhile.
+    /// The call waits this long before execution. Its idempotency key is in use meanwhile.
     Latency(Duration),
     /// The call waits, its idempotency key in use, until [`crate::Simulator::release_held`].
     Held,
-    /// 500 and no effect; the 500 is kept under the idempotency key, as Stripe does.
+    /// 500 without effect. The response is stored under the idempotency key, as at Stripe.
     ErrorBefore,
-    /// 500 although there was an effect; the 500 is kept under the idempotency key.
+    /// 500 with effect. The response is stored under the idempotency key.
     ErrorAfter,
-    /// The connection ends without an answer, and there was no effect.
+    /// The connection closes without a response and without effect.
     ConnectionLostBefore,
-    /// The connection ends without an answer, but there was an effect, and its answer is kept.
+    /// The connection closes without a response, with effect. The response is stored.
     ConnectionLostAfter,
-    /// 409, as when another request with the same key is running; `Stripe-Should-Retry: true`.
+    /// 409, as if another request with the same key were in progress; `Stripe-Should-Retry: true`.
     Conflict,
     /// 429, too many requests; `Stripe-Should-Retry: false`.
     RateLimited,
-    /// 429, another request holds the object; `Stripe-Should-Retry: true`.
+    /// 429, as if another request had locked the object; `Stripe-Should-Retry: true`.
     LockTimeout,
 }
 
 impl FaultKind {
-    /// Its name for the dev controls.
+    /// The name in the dev controls.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Latency(_) => "latency",
@@ -44,33 +45,33 @@ impl FaultKind {
     }
 }
 
-/// A fault, for the next calls that match.
+/// A fault for the next matching calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// What goes wrong.
+    /// The kind.
     pub kind: FaultKind,
-    /// Which method; any when absent.
+    /// The method; any if absent.
     pub method: Option<String>,
-    /// How the path begins, such as `/v1/refunds`.
+    /// The prefix of the path, such as `/v1/refunds`.
     pub path_prefix: String,
-    /// For how many calls.
+    /// The number of calls.
     pub times: u32,
 }
 
 impl Fault {
-    /// For the next call, whichever it is.
+    /// A fault for the next call of any method and path.
     #[must_use]
     pub fn once(kind: FaultKind) -> Self {
         Self { kind, method: None, path_prefix: String::new(), times: 1 }
     }
 
-    /// The same for calls of this method whose path begins so.
+    /// Restricts the fault to calls of this method with this path prefix.
     #[must_use]
     pub fn on(self, method: &str, path_prefix: &str) -> Self {
         Self { method: Some(method.to_ascii_uppercase()), path_prefix: path_prefix.to_owned(), ..self }
     }
 
-    /// The same for so many calls.
+    /// Sets the number of calls.
     #[must_use]
     pub fn times(self, times: u32) -> Self {
         Self { times, ..self }
@@ -82,7 +83,7 @@ impl Fault {
     }
 }
 
-/// Takes the fault of this call: the oldest that matches.
+/// Uses up the fault of this call: the oldest one that matches.
 pub(crate) fn take(faults: &mut Vec<Fault>, method: &str, path: &str) -> Option<FaultKind> {
     let fault = faults.iter_mut().find(|fault| fault.times > 0 && fault.matches(method, path))?;
     fault.times = fault.times.saturating_sub(1);
@@ -91,7 +92,7 @@ pub(crate) fn take(faults: &mut Vec<Fault>, method: &str, path: &str) -> Option<
     Some(kind)
 }
 
-/// The answer of a fault that refuses the call before anything looks at it.
+/// The response of a fault that refuses the call before it is processed.
 pub(crate) fn refusal(kind: FaultKind, key: Option<&str>) -> Option<StripeError> {
     let too_many = |code, message| StripeError::new(429, ErrorType::InvalidRequest, Some(code), message).not_executed();
     match kind {
@@ -115,7 +116,7 @@ pub(crate) fn refusal(kind: FaultKind, key: Option<&str>) -> Option<StripeError>
     }
 }
 
-/// Stripe's 500.
+/// Stripe's response 500.
 pub(crate) fn internal_error() -> StripeError {
     let message = "An unknown error occurred, and the simulator was asked to let it occur.";
     StripeError::new(500, ErrorType::Api, None, message)

@@ -1,5 +1,6 @@
-//! Stripe's form encoding, in bodies and queries: `metadata[a]`, `created[gte]`, `expand[]`, `expand[0]`.
-//! Parameters are taken out one by one, so that what is left over at the end is unknown.
+//! Stripe's form encoding of bodies and queries: `metadata[a]`, `created[gte]`, `expand[]`, `expand[0]`.
+//!
+//! Each parameter is removed when it is read, so the parameters left at the end are unknown.
 
 use crate::error::StripeError;
 use sha2::{Digest, Sha256};
@@ -12,19 +13,19 @@ const METADATA_VALUE_CHARS_MAX: usize = 500;
 /// Metadata that a request sets: an empty value removes its key.
 pub(crate) type MetadataPatch = BTreeMap<String, String>;
 
-/// The parameters of one request that were not taken yet.
+/// The parameters of one request that are not read yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Params {
     pairs: Vec<(String, String)>,
 }
 
 impl Params {
-    /// Reads an encoded body or query.
+    /// Parses an encoded body or query.
     pub(crate) fn parse(encoded: &[u8]) -> Self {
         Self { pairs: form_urlencoded::parse(encoded).into_owned().collect() }
     }
 
-    /// What binds an idempotency key to these parameters, whatever their order.
+    /// The fingerprint of the parameters for an idempotency key, independent of their order.
     pub(crate) fn fingerprint(&self) -> String {
         let mut pairs: Vec<_> = self.pairs.iter().collect();
         pairs.sort();
@@ -36,7 +37,7 @@ impl Params {
         hex::encode(hash.finalize())
     }
 
-    /// A text; absent when it was not sent.
+    /// A text; `None` if it was not sent.
     pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, StripeError> {
         match self.take(name) {
             Some(value) if value.is_empty() => {
@@ -51,12 +52,12 @@ impl Params {
         }
     }
 
-    /// A text that must be there.
+    /// A required text.
     pub(crate) fn required(&mut self, name: &str) -> Result<String, StripeError> {
         self.text(name)?.ok_or_else(|| missing(name))
     }
 
-    /// A whole number; absent when it was not sent.
+    /// A whole number; `None` if it was not sent.
     pub(crate) fn integer(&mut self, name: &str) -> Result<Option<i64>, StripeError> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         match text.parse() {
@@ -67,7 +68,7 @@ impl Params {
         }
     }
 
-    /// `true` or `false`; absent when it was not sent.
+    /// `true` or `false`; `None` if it was not sent.
     pub(crate) fn boolean(&mut self, name: &str) -> Result<Option<bool>, StripeError> {
         match self.text(name)?.as_deref() {
             None => Ok(None),
@@ -80,7 +81,7 @@ impl Params {
         }
     }
 
-    /// One of the words `allowed`; absent when it was not sent.
+    /// One of the words in `allowed`; `None` if it was not sent.
     pub(crate) fn one_of(&mut self, name: &str, allowed: &[&str]) -> Result<Option<String>, StripeError> {
         let Some(word) = self.text(name)? else { return Ok(None) };
         if allowed.contains(&word.as_str()) {
@@ -90,7 +91,7 @@ impl Params {
         Err(StripeError::refused(None, message).not_executed().about(name))
     }
 
-    /// The elements of an array, `name[]` or `name[0]`, in the order of sending.
+    /// The elements of an array, `name[]` or `name[0]`, in the order in which they were sent.
     pub(crate) fn list(&mut self, name: &str) -> Vec<String> {
         let (taken, left) = std::mem::take(&mut self.pairs).into_iter().partition(|(key, _)| {
             inside(key, name).is_some_and(|index| index.chars().all(|digit| digit.is_ascii_digit()))
@@ -100,8 +101,7 @@ impl Params {
         taken.into_iter().map(|(_, value)| value).collect()
     }
 
-    /// `metadata[...]`; absent when nothing of it was sent. `metadata=` removes all keys, which is
-    /// an empty patch.
+    /// `metadata[...]`; `None` if it was not sent. `metadata=` gives an empty patch, which removes all keys.
     pub(crate) fn metadata(&mut self) -> Result<Option<MetadataPatch>, StripeError> {
         let (taken, left) = std::mem::take(&mut self.pairs)
             .into_iter()
@@ -133,7 +133,7 @@ impl Params {
         Ok(Some(patch))
     }
 
-    /// Refuses what nobody took.
+    /// Refuses the request if a parameter was not read.
     pub(crate) fn finish(self) -> Result<(), StripeError> {
         let mut names: Vec<String> = self.pairs.into_iter().map(|(name, _)| name).collect();
         names.dedup();
@@ -144,19 +144,19 @@ impl Params {
     }
 
     fn take(&mut self, name: &str) -> Option<String> {
-        // The last one wins, as in a form.
+        // The last value is used, as in a form.
         let value = self.pairs.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone())?;
         self.pairs.retain(|(key, _)| key != name);
         Some(value)
     }
 }
 
-/// 400: a parameter that must be there is not.
+/// 400: a required parameter is missing.
 pub(crate) fn missing(name: &str) -> StripeError {
     StripeError::parameter("parameter_missing", name, format!("Missing required param: {name}."))
 }
 
-/// `a` of `name[a]`.
+/// The part in brackets: `a` of `name[a]`.
 fn inside<'key>(key: &'key str, name: &str) -> Option<&'key str> {
     key.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')
 }
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_are_read_and_leftovers_are_unknown() {
+    fn bracketed_parameters_are_read_and_unread_ones_are_refused() {
         let mut params = Params::parse(
             b"amount=500&metadata[order%20id]=7&metadata[b]=&expand[]=x&expand[1]=y&created[gte]=3&other[a]=1",
         );
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_named() {
+    fn invalid_values_have_their_error_codes() {
         let mut params = Params::parse(b"amount=5x&currency=&confirm=yes");
         assert_eq!(params.integer("amount").unwrap_err().body()["error"]["code"], "parameter_invalid_integer");
         assert_eq!(params.text("currency").unwrap_err().body()["error"]["code"], "parameter_invalid_empty");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_ignores_the_order_only() {
+    fn fingerprint_ignores_the_order_of_parameters() {
         let fingerprint = |encoded: &[u8]| Params::parse(encoded).fingerprint();
         assert_eq!(fingerprint(b"a=1&b=2"), fingerprint(b"b=2&a=1"));
         assert_ne!(fingerprint(b"a=1&b=2"), fingerprint(b"a=1&b=3"));

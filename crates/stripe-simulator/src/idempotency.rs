@@ -1,15 +1,16 @@
-//! Stripe's idempotency keys: an executed request's answer is kept for 24 hours, errors included.
-//! A key is bound to its endpoint and its parameters, and to the account that it was sent for.
+//! Stripe's idempotency keys: the response of an executed request is stored for 24 hours, errors included.
+//!
+//! A key is bound to an endpoint, its parameters and the account.
 
 use crate::error::{ErrorType, StripeError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 const KEPT_FOR_S: i64 = 24 * 3600;
-/// Stripe's longest key.
+/// Stripe's maximum length of a key.
 const KEY_CHARS_MAX: usize = 255;
 
-/// An answer under a key.
+/// A stored response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Kept {
     /// Method and path.
@@ -17,7 +18,7 @@ pub(crate) struct Kept {
     pub(crate) fingerprint: String,
     pub(crate) status: u16,
     pub(crate) body: String,
-    /// The request that made it.
+    /// The id of the request that was executed.
     pub(crate) request_id: String,
     pub(crate) created_s: i64,
 }
@@ -28,21 +29,21 @@ impl Kept {
     }
 }
 
-/// The kept answers, by account and key.
+/// The stored responses, by account and key.
 pub(crate) type KeptAnswers = BTreeMap<String, Kept>;
 
 /// One use of a key.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyUse {
     pub(crate) key: String,
-    /// Where the answer is kept: account and key.
+    /// The key of the stored response: account and idempotency key.
     pub(crate) slot: String,
     endpoint: String,
     fingerprint: String,
 }
 
 impl KeyUse {
-    /// Reads the header's value.
+    /// Checks the length of the header's value.
     pub(crate) fn new(
         key: &str,
         account: Option<&str>,
@@ -57,7 +58,7 @@ impl KeyUse {
         Ok(Self { key: key.to_owned(), slot, endpoint, fingerprint })
     }
 
-    /// The answer that is kept for this very request.
+    /// The stored response of the same request; an error if the key was used for another request.
     pub(crate) fn answer<'a>(&self, kept: &'a KeptAnswers, now_s: i64) -> Result<Option<&'a Kept>, StripeError> {
         let Some(kept) = kept.get(&self.slot).filter(|kept| kept.is_fresh(now_s)) else { return Ok(None) };
         let misuse = |message| Err(StripeError::new(400, ErrorType::Idempotency, None, message).not_executed());
@@ -78,7 +79,7 @@ impl KeyUse {
         Ok(Some(kept))
     }
 
-    /// Keeps an answer.
+    /// Stores a response.
     pub(crate) fn keep(&self, answers: &mut KeptAnswers, status: u16, body: &str, request_id: &str, now_s: i64) {
         let kept = Kept {
             endpoint: self.endpoint.clone(),

@@ -1,10 +1,11 @@
-//! Ids in Stripe's form: a prefix that says the kind, then letters and digits.
-//! A running number in each keeps them unique even where the system has no randomness to give.
+//! Ids in Stripe's form: a prefix for the kind, then letters and digits.
+//!
+//! Each contains a sequence number, so ids are unique even if the system provides no randomness.
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_LETTERS: usize = 20;
 
-/// Such as `pi_3K…`. `sequence` must differ on every call.
+/// Makes an id such as `pi_3K…`. `sequence` must differ on every call.
 pub(crate) fn fresh(prefix: &str, sequence: u64) -> String {
     let mut id = prefix.to_owned();
     id.push('_');
@@ -13,10 +14,10 @@ pub(crate) fn fresh(prefix: &str, sequence: u64) -> String {
     id
 }
 
-/// Letters that cannot be guessed, as at the end of a client secret.
+/// Random letters and digits, as at the end of a client secret.
 pub(crate) fn random_letters() -> String {
     let mut random = [0; RANDOM_LETTERS];
-    // Without randomness the ids are easy to guess, which harms nobody on a development stack.
+    // Without randomness ids can be guessed, which is harmless on a development stack.
     let _ = getrandom::fill(&mut random);
     random.iter().map(|byte| letter(*byte)).collect()
 }
@@ -30,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_differ_and_have_their_kind() {
+    fn ids_are_unique_and_have_their_prefix() {
         let (first, second) = (fresh("pi", 1), fresh("pi", 2));
         assert!(first.starts_with("pi_") && first.len() == 27, "{first}");
         assert_ne!(first, second);

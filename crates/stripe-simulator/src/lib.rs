@@ -1,17 +1,16 @@
 //! A simulator of Stripe: its v1 API under [`API_PATH`], signed deliveries of events, faults and dev controls.
-//! It keeps Stripe's rules for idempotency keys, lists, errors and events; no money moves anywhere.
+//! It has Stripe's rules for idempotency keys, lists, errors and events; no money moves.
 //!
-//! It knows nothing of the ledger, so that it judges the ledger's calls independently. `cargo run -p stripe-simulator`
-//! serves it by itself.
+//! It does not depend on the ledger, so that it checks the ledger's calls independently.
+//! `cargo run -p stripe-simulator` serves it alone.
 //!
-//! The modules in their order: each uses only those before it, which a test checks.
+//! The modules in order. Each uses only those before it, which a test checks.
 //!
 //! 1. Values: `clock`, `config`, `ids`, `signature`, `statuses`, `error`, `money`, `forms`, `faults`.
-//! 2. Objects and what is kept: `objects`, `events`, `idempotency`, `store`.
-//! 3. What Stripe does to its objects: `payment_intents`, `refunds`, `disputes`, `payouts`, `expand`, `lists`,
-//!    `operations`.
-//! 4. What runs: `shared`, `deliveries`, `simulator`, `controls`.
-//! 5. Over HTTP: `api`, `dev`.
+//! 2. Objects and state: `objects`, `events`, `idempotency`, `store`.
+//! 3. Operations of Stripe: `payment_intents`, `refunds`, `disputes`, `payouts`, `expand`, `lists`, `operations`.
+//! 4. Running: `shared`, `deliveries`, `simulator`, `controls`.
+//! 5. HTTP: `api`, `dev`.
 
 mod api;
 mod clock;
@@ -58,8 +57,9 @@ pub use statuses::RefundStatus;
 use axum::Router;
 
 impl Simulator {
-    /// The API under [`API_PATH`], and the dev controls under `/dev/stripe`, which ask for no key: serve it on this
-    /// machine only.
+    /// The router of the API under [`API_PATH`], and of the dev controls under `/dev/stripe`.
+    ///
+    /// The dev controls need no key, so serve the router on this machine only.
     pub fn router(&self) -> Router {
         api::router(self.clone()).merge(dev::router(self.clone()))
     }

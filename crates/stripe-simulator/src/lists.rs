@@ -1,5 +1,4 @@
-//! Stripe's lists: newest first, a page at a time, between two cursors and two times.
-//! A cursor is the id of an object of the same kind.
+//! Stripe's lists: newest first, in pages, between cursors and times. A cursor is the id of an object of the same kind.
 
 use crate::error::StripeError;
 use crate::forms::Params;
@@ -10,13 +9,13 @@ use serde_json::{Value, json};
 const LIMIT_DEFAULT: usize = 10;
 const LIMIT_MAX: i64 = 100;
 
-/// Which page of a list.
+/// The parameters of a page.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Page {
     limit: usize,
     starting_after: Option<String>,
     ending_before: Option<String>,
-    /// First and last second of creation, both included.
+    /// First and last second of creation, inclusive.
     created: (i64, i64),
 }
 
@@ -45,7 +44,7 @@ impl Page {
     }
 }
 
-/// The page of a collection at `url`, of the objects that match.
+/// A page of the matching objects of a collection at `url`.
 pub(crate) fn list<T: Object>(
     collection: &Collection<T>,
     page: &Page,
@@ -58,7 +57,7 @@ pub(crate) fn list<T: Object>(
     let (data, has_more): (Vec<&T>, bool) = if let Some(cursor) = &page.ending_before {
         collection.find(cursor, "ending_before")?;
         let newer: Vec<&T> = all.take_while(|item| item.id() != cursor).filter(listed).collect();
-        // Of what is newer than the cursor, the page that lies nearest to it.
+        // Of the objects newer than the cursor, the page closest to it.
         let skipped = newer.len().saturating_sub(page.limit);
         (newer.into_iter().skip(skipped).collect(), skipped > 0)
     } else {

@@ -1,4 +1,4 @@
-//! Serves the simulator by itself, on this machine only: `cargo run -p stripe-simulator`.
+//! Serves the simulator alone, on this machine only: `cargo run -p stripe-simulator`.
 
 use clap::Parser;
 use std::io::{self, Write};
@@ -33,14 +33,14 @@ async fn main() -> ExitCode {
     match serve(Args::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nothing can be done when standard error is closed.
+            // If standard error is closed, there is nowhere to report it.
             let _ = writeln!(io::stderr(), "stripe-simulator: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// Serves until the process is killed: every change is saved before its response.
+/// Serves until the process is killed. Every change is saved before its response is sent.
 async fn serve(args: Args) -> Result<(), Box<dyn std::error::Error>> {
     let Args { port, api_key, webhook_secret, webhook_url, state_file } = args;
     let listener = TcpListener::bind(("127.0.0.1", port)).await.map_err(|error| format!("port {port}: {error}"))?;

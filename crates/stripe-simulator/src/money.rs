@@ -1,9 +1,8 @@
-//! Amounts and currencies as Stripe takes them: whole numbers of the smallest unit.
-//! Only the currencies that somebody here is likely to use.
+//! Amounts and currencies in Stripe's form: whole numbers of the smallest unit. Only a few common currencies are known.
 
 use crate::error::StripeError;
 
-/// Currency, the sign that stands before its amounts, digits after the point, least amount of a charge.
+/// Currency, the sign before its amounts, digits after the point, minimum amount of a charge.
 const CURRENCIES: [(&str, &str, u32, i64); 7] = [
     ("jpy", "¥", 0, 50),
     ("usd", "$", 2, 50),
@@ -15,7 +14,7 @@ const CURRENCIES: [(&str, &str, u32, i64); 7] = [
 ];
 const AMOUNT_MAX: i64 = 99_999_999;
 
-/// The currency in Stripe's small letters.
+/// The currency in lower case, as Stripe writes it.
 pub(crate) fn currency(text: &str) -> Result<String, StripeError> {
     let lower = text.to_ascii_lowercase();
     if CURRENCIES.iter().any(|(name, ..)| *name == lower) {
@@ -26,7 +25,7 @@ pub(crate) fn currency(text: &str) -> Result<String, StripeError> {
     Err(StripeError::refused(None, message).not_executed().about("currency"))
 }
 
-/// Whether a charge may have this amount.
+/// Checks that a charge may have this amount.
 pub(crate) fn check(amount: i64, currency: &str) -> Result<(), StripeError> {
     positive(amount)?;
     let least = CURRENCIES.iter().find(|(name, ..)| *name == currency).map_or(1, |(.., least)| *least);
@@ -41,7 +40,7 @@ pub(crate) fn check(amount: i64, currency: &str) -> Result<(), StripeError> {
     Ok(())
 }
 
-/// Whether an amount is one at all.
+/// Checks that an amount is at least 1.
 pub(crate) fn positive(amount: i64) -> Result<(), StripeError> {
     if amount >= 1 {
         return Ok(());
@@ -50,7 +49,7 @@ pub(crate) fn positive(amount: i64) -> Result<(), StripeError> {
     Err(StripeError::parameter("parameter_invalid_integer", "amount", message))
 }
 
-/// Such as `¥1,234` and `$12.34`.
+/// An amount as text, such as `¥1,234` or `$12.34`.
 pub(crate) fn in_words(amount: i64, currency: &str) -> String {
     let (sign, decimals) = CURRENCIES
         .iter()
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_have_a_least_and_a_most() {
+    fn amount_outside_the_limits_of_a_charge_is_refused() {
         assert!(check(50, "jpy").is_ok());
         let error = check(49, "jpy").unwrap_err().body();
         assert_eq!(error["error"]["code"], "amount_too_small");

@@ -1,5 +1,4 @@
-//! The objects that the simulator keeps, and Stripe's v1 JSON of each.
-//! What is kept is what can differ; members that are always the same are written in the JSON alone.
+//! The objects of the simulator, and Stripe's v1 JSON of each. Constant members exist in the JSON only.
 
 use crate::statuses::{DisputeStatus, IntentStatus, PayoutStatus, RefundStatus};
 use serde::{Deserialize, Serialize};
@@ -9,7 +8,7 @@ use std::collections::BTreeMap;
 /// Stripe's metadata.
 pub(crate) type Metadata = BTreeMap<String, String>;
 
-/// Members of a charge that the simulator has no use for.
+/// Members of a charge that are always null.
 const CHARGE_NULLS: [&str; 16] = [
     "application",
     "application_fee",
@@ -29,17 +28,17 @@ const CHARGE_NULLS: [&str; 16] = [
     "transfer_group",
 ];
 
-/// What every kind of object has.
+/// An object of any kind.
 pub(crate) trait Object {
-    /// How Stripe's messages call it.
+    /// The kind in Stripe's messages.
     const NOUN: &'static str;
     fn id(&self) -> &str;
     fn created(&self) -> i64;
-    /// Stripe's JSON of it.
+    /// Stripe's JSON of the object.
     fn json(&self) -> Value;
 }
 
-/// A payment that is asked for, from the first to the last attempt.
+/// A payment, from the first to the last attempt.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PaymentIntent {
     pub(crate) id: String,
@@ -60,7 +59,7 @@ pub(crate) struct PaymentIntent {
     pub(crate) cancellation_reason: Option<String>,
     pub(crate) canceled_at: Option<i64>,
     pub(crate) last_payment_error: Option<Value>,
-    /// The connected account it was made for.
+    /// The connected account for which it was created.
     pub(crate) account: Option<String>,
 }
 
@@ -135,9 +134,9 @@ pub(crate) struct Charge {
     pub(crate) customer: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) receipt_email: Option<String>,
-    /// A copy of the PaymentIntent's, as of the attempt.
+    /// A copy of the PaymentIntent's metadata at the time of the attempt.
     pub(crate) metadata: Metadata,
-    /// The code and the message of an attempt that failed.
+    /// The code and message of a failed attempt.
     pub(crate) failure: Option<(String, String)>,
     pub(crate) disputed: bool,
     pub(crate) balance_transaction: Option<String>,
@@ -145,12 +144,12 @@ pub(crate) struct Charge {
 }
 
 impl Charge {
-    /// What is left to be refunded.
+    /// The amount that can still be refunded.
     pub(crate) fn refundable(&self) -> i64 {
         self.amount.saturating_sub(self.amount_refunded)
     }
 
-    /// Whether it took the money.
+    /// Whether the attempt succeeded.
     pub(crate) fn paid(&self) -> bool {
         self.failure.is_none()
     }
@@ -211,7 +210,7 @@ impl Object for Charge {
     }
 }
 
-/// Money on its way back to the payer.
+/// A refund to the payer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Refund {
     pub(crate) id: String,
@@ -268,7 +267,7 @@ impl Object for Refund {
     }
 }
 
-/// A payer's bank that wants the money back.
+/// A dispute by the payer's bank.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Dispute {
     pub(crate) id: String,
@@ -280,7 +279,7 @@ pub(crate) struct Dispute {
     pub(crate) reason: String,
     pub(crate) withdrawn: String,
     pub(crate) reinstated: Option<String>,
-    /// After it was won.
+    /// The balance transaction of an overturned dispute.
     #[serde(default)]
     pub(crate) withdrawn_again: Option<String>,
     pub(crate) created: i64,
@@ -289,7 +288,7 @@ pub(crate) struct Dispute {
 }
 
 impl Dispute {
-    /// The movements on the Stripe balance.
+    /// The movements of the Stripe balance.
     fn balance_transactions(&self) -> Vec<Value> {
         let movement = |id: &str, amount: i64, category: &str| {
             json!({"id": id, "object": "balance_transaction", "amount": amount, "currency": self.currency, "fee": 0,
@@ -338,7 +337,7 @@ impl Object for Dispute {
     }
 }
 
-/// Money on its way from the Stripe balance to a bank.
+/// A payout from the Stripe balance to a bank.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Payout {
     pub(crate) id: String,
@@ -402,7 +401,7 @@ impl Object for Payout {
     }
 }
 
-/// The object with these members besides, all null as Stripe writes them.
+/// Adds members that are null, as Stripe writes them.
 fn with_nulls(mut object: Value, names: &[&str]) -> Value {
     if let Some(members) = object.as_object_mut() {
         members.extend(names.iter().map(|name| ((*name).to_owned(), Value::Null)));

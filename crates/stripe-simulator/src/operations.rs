@@ -1,5 +1,4 @@
-//! The API's endpoints: which method and path does what, with which parameters.
-//! Parameters are read completely before anything is executed.
+//! The endpoints of the API: methods, paths and parameters. All parameters are read before anything is executed.
 
 use crate::error::{ErrorType, StripeError};
 use crate::forms::Params;
@@ -12,7 +11,7 @@ use serde_json::Value;
 const CANCELLATION_REASONS: [&str; 4] = ["abandoned", "duplicate", "fraudulent", "requested_by_customer"];
 const REFUND_REASONS: [&str; 3] = ["duplicate", "fraudulent", "requested_by_customer"];
 
-/// One call that is well formed.
+/// A valid call.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     action: Action,
@@ -41,7 +40,7 @@ enum Kind {
     Events,
 }
 
-/// Absent members let everything pass.
+/// The filter of a list. An absent member matches everything.
 #[derive(Debug, Clone, Default)]
 struct Filter {
     customer: Option<String>,
@@ -51,7 +50,7 @@ struct Filter {
     types: Vec<String>,
 }
 
-/// Reads a call of `/v1/...`; `None` when there is no such endpoint.
+/// Parses a call of `/v1/...`; `None` if there is no such endpoint.
 pub(crate) fn parse(method: &str, path: &str, mut params: Params) -> Option<Result<Operation, StripeError>> {
     let expand = expand::parse(&mut params);
     let action = action(method, path, &mut params)?;
@@ -169,7 +168,7 @@ impl Kind {
     }
 }
 
-/// 404 in Stripe's words.
+/// 404 with Stripe's message.
 pub(crate) fn unrecognized(method: &str, path: &str) -> StripeError {
     let message = format!(
         "Unrecognized request URL ({method}: {path}). The simulator has PaymentIntents, charges, refunds, disputes, \
@@ -178,7 +177,7 @@ pub(crate) fn unrecognized(method: &str, path: &str) -> StripeError {
     StripeError::new(404, ErrorType::InvalidRequest, None, message).not_executed()
 }
 
-/// `charge.*` matches all of its kind.
+/// Whether an event type matches. `charge.*` matches all types with this prefix.
 fn type_matches(wanted: &str, kind: &str) -> bool {
     match wanted.strip_suffix('*') {
         Some(prefix) => kind.starts_with(prefix),
@@ -194,7 +193,7 @@ fn create_intent(params: &mut Params) -> Result<Action, StripeError> {
     params.one_of("confirmation_method", &["automatic"])?;
     let confirm = params.boolean("confirm")?.unwrap_or_default();
     let payment_method = params.text("payment_method")?;
-    // Where a redirect would lead does not matter: no method here redirects.
+    // The return URL is ignored, because no payment method here redirects.
     params.text("return_url")?;
     let allow_redirects = params.one_of("automatic_payment_methods[allow_redirects]", &["always", "never"])?;
     let automatic = params.boolean("automatic_payment_methods[enabled]")?;
@@ -214,7 +213,7 @@ fn create_intent(params: &mut Params) -> Result<Action, StripeError> {
         statement_descriptor: params.text("statement_descriptor")?,
         customer: params.text("customer")?,
         payment_method,
-        // Without types Stripe chooses the methods itself.
+        // Without types, Stripe chooses the payment methods.
         automatic_payment_methods: automatic.unwrap_or(types.is_empty()),
         payment_method_types: types,
         confirm,
@@ -293,7 +292,7 @@ fn list_of(kind: Kind, params: &mut Params) -> Result<Action, StripeError> {
     Ok(Action::List(kind, page, filter))
 }
 
-/// An object that is made has no metadata to remove.
+/// The metadata of a new object. Empty values are ignored, because there is nothing to remove.
 fn metadata(params: &mut Params) -> Result<Metadata, StripeError> {
     let patch = params.metadata()?.unwrap_or_default();
     Ok(patch.into_iter().filter(|(_, value)| !value.is_empty()).collect())

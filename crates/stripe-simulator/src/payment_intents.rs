@@ -1,5 +1,5 @@
-//! PaymentIntents: made, confirmed, cancelled; and what the payer's bank does to them.
-//! A success or a refusal leaves a charge behind.
+//! PaymentIntents: creation, confirmation, cancellation, and the results of payment attempts. A success or a decline
+//! creates a charge.
 
 use crate::error::{ErrorType, StripeError};
 use crate::forms::MetadataPatch;
@@ -9,9 +9,9 @@ use crate::statuses::IntentStatus;
 use crate::store::Change;
 use serde_json::{Value, json};
 
-/// The payment method that pays.
+/// The payment method whose attempts succeed.
 pub(crate) const PAYS: &str = "pm_card_visa";
-/// Payment methods that are refused, with the bank's reason.
+/// Payment methods whose attempts are declined, with the bank's reason.
 const DECLINED: [(&str, &str); 3] = [
     ("pm_card_chargeDeclined", "generic_decline"),
     ("pm_card_visa_chargeDeclined", "generic_decline"),
@@ -19,7 +19,7 @@ const DECLINED: [(&str, &str); 3] = [
 ];
 const UNEXPECTED_STATE: &str = "payment_intent_unexpected_state";
 
-/// A PaymentIntent that is asked for.
+/// The parameters of a new PaymentIntent.
 #[derive(Debug, Clone)]
 pub(crate) struct Create {
     pub(crate) amount: i64,
@@ -35,7 +35,7 @@ pub(crate) struct Create {
     pub(crate) confirm: bool,
 }
 
-/// What an update changes.
+/// The parameters of an update.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Update {
     pub(crate) metadata: Option<MetadataPatch>,
@@ -45,15 +45,15 @@ pub(crate) struct Update {
     pub(crate) payment_method: Option<String>,
 }
 
-/// How an attempt to pay ends.
+/// The result of a payment attempt.
 #[derive(Debug, Clone)]
 pub(crate) enum Attempt {
     Paid,
-    /// The bank's reason, Stripe's `decline_code`.
+    /// Declined, with the bank's reason: Stripe's `decline_code`.
     Declined(String),
 }
 
-/// Makes one, and confirms it when asked to.
+/// Creates a PaymentIntent, and confirms it if requested.
 pub(crate) fn create(change: &mut Change<'_>, create: Create) -> Result<Value, StripeError> {
     if let Some(method) = &create.payment_method {
         attempt_with(method)?;
@@ -93,7 +93,7 @@ pub(crate) fn create(change: &mut Change<'_>, create: Create) -> Result<Value, S
     if create.confirm { confirm(change, &id, None) } else { Ok(json) }
 }
 
-/// Changes metadata and other members.
+/// Updates metadata and other members.
 pub(crate) fn update(change: &mut Change<'_>, id: &str, update: Update) -> Result<Value, StripeError> {
     if let Some(method) = &update.payment_method {
         attempt_with(method)?;
@@ -123,7 +123,7 @@ pub(crate) fn update(change: &mut Change<'_>, id: &str, update: Update) -> Resul
     Ok(intent.json())
 }
 
-/// Tries to pay with the method given, or with the one that it has.
+/// Attempts the payment with the given method, or with the one that is set.
 pub(crate) fn confirm(change: &mut Change<'_>, id: &str, method: Option<String>) -> Result<Value, StripeError> {
     let intent = change.state.payment_intents.find_mut(id, "intent")?;
     if intent.status == IntentStatus::Succeeded {
@@ -155,7 +155,7 @@ pub(crate) fn confirm(change: &mut Change<'_>, id: &str, method: Option<String>)
     }
 }
 
-/// Cancels one that waits for its payer.
+/// Cancels a PaymentIntent that waits for its payer.
 pub(crate) fn cancel(change: &mut Change<'_>, id: &str, reason: Option<String>) -> Result<Value, StripeError> {
     let now_s = change.now_s;
     let intent = change.state.payment_intents.find_mut(id, "intent")?;
@@ -176,7 +176,7 @@ pub(crate) fn cancel(change: &mut Change<'_>, id: &str, reason: Option<String>) 
     Ok(json)
 }
 
-/// The payer has done their part and the bank takes its time.
+/// Sets the status to processing: the payer has acted and the bank has not answered.
 pub(crate) fn process(change: &mut Change<'_>, id: &str) -> Result<Value, StripeError> {
     let intent = change.state.payment_intents.find_mut(id, "intent")?;
     if !intent.status.is_open() {
@@ -189,7 +189,7 @@ pub(crate) fn process(change: &mut Change<'_>, id: &str) -> Result<Value, Stripe
     Ok(json)
 }
 
-/// The attempt of a PaymentIntent that is open or processing ends.
+/// Ends the attempt of a PaymentIntent that is open or processing.
 pub(crate) fn finish(change: &mut Change<'_>, id: &str, attempt: Attempt) -> Result<Value, StripeError> {
     let (charge_id, transaction) = (change.fresh("ch"), change.fresh("txn"));
     let now_s = change.now_s;
@@ -232,7 +232,7 @@ pub(crate) fn finish(change: &mut Change<'_>, id: &str, attempt: Attempt) -> Res
         }
         Attempt::Declined(decline_code) => {
             intent.status = IntentStatus::RequiresPaymentMethod;
-            // A method that was refused is taken off, so that the payer chooses another.
+            // A declined payment method is removed, so that the payer chooses another one.
             intent.payment_method = None;
             intent.last_payment_error = Some(json!({
                 "charge": charge_id,
@@ -254,7 +254,7 @@ pub(crate) fn finish(change: &mut Change<'_>, id: &str, attempt: Attempt) -> Res
     Ok(json)
 }
 
-/// What a payment method does, of those that Stripe has for tests.
+/// The result of attempts with one of Stripe's test payment methods.
 pub(crate) fn attempt_with(method: &str) -> Result<Attempt, StripeError> {
     if method == PAYS {
         return Ok(Attempt::Paid);
@@ -268,7 +268,7 @@ pub(crate) fn attempt_with(method: &str) -> Result<Attempt, StripeError> {
     }
 }
 
-/// Sets, changes and removes metadata; an empty patch removes all.
+/// Sets, changes and removes metadata. An empty patch removes all keys.
 pub(crate) fn apply(metadata: &mut Metadata, patch: MetadataPatch) {
     if patch.is_empty() {
         metadata.clear();

@@ -1,5 +1,4 @@
-//! Payouts from the Stripe balance to a bank account.
-//! The simulator keeps no balance: every payout that is well formed is taken.
+//! Payouts from the Stripe balance to a bank account. The simulator has no balance, so every valid payout is accepted.
 
 use crate::error::StripeError;
 use crate::objects::{Metadata, Object, Payout};
@@ -7,10 +6,10 @@ use crate::statuses::PayoutStatus;
 use crate::store::{Change, previous_attributes};
 use serde_json::Value;
 
-/// Banks take two days.
+/// The time until the arrival date: two days.
 const ARRIVES_AFTER_S: i64 = 2 * 24 * 3600;
 
-/// A payout that is asked for.
+/// The parameters of a new payout.
 #[derive(Debug, Clone)]
 pub(crate) struct Create {
     pub(crate) amount: i64,
@@ -22,7 +21,7 @@ pub(crate) struct Create {
     pub(crate) method: Option<String>,
 }
 
-/// Makes one that is on its way.
+/// Creates a pending payout.
 pub(crate) fn create(change: &mut Change<'_>, create: Create) -> Result<Value, StripeError> {
     let account = change.caller.account.clone();
     let payout = Payout {
@@ -48,7 +47,7 @@ pub(crate) fn create(change: &mut Change<'_>, create: Create) -> Result<Value, S
     Ok(json)
 }
 
-/// The money arrives.
+/// Completes a pending payout.
 pub(crate) fn pay(change: &mut Change<'_>, id: &str) -> Result<Value, StripeError> {
     let payout = change.state.payouts.find_mut(id, "payout")?;
     if payout.status != PayoutStatus::Pending {
@@ -59,7 +58,7 @@ pub(crate) fn pay(change: &mut Change<'_>, id: &str) -> Result<Value, StripeErro
     Ok(changed(change, id, &before, "payout.paid"))
 }
 
-/// The bank sends the money back, which may be after it was taken for paid.
+/// Fails a payout, even if it was paid before.
 pub(crate) fn fail(change: &mut Change<'_>, id: &str, code: Option<String>) -> Result<Value, StripeError> {
     let transaction = change.fresh("txn");
     let payout = change.state.payouts.find_mut(id, "payout")?;

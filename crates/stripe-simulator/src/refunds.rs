@@ -1,5 +1,5 @@
-//! Refunds of what a charge took: by the API, by the dashboard, and what becomes of them at the bank.
-//! A refund that fails gives its amount back to what can be refunded.
+//! Refunds of charges, by the API or the dashboard, and their results at the bank. The amount of a failed refund can be
+//! refunded again.
 
 use crate::error::StripeError;
 use crate::money;
@@ -8,18 +8,18 @@ use crate::statuses::RefundStatus;
 use crate::store::{Change, previous_attributes};
 use serde_json::Value;
 
-/// A refund that is asked for.
+/// The parameters of a new refund.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Create {
     pub(crate) payment_intent: Option<String>,
     pub(crate) charge: Option<String>,
-    /// All that is left when absent.
+    /// The amount; all that is left if absent.
     pub(crate) amount: Option<i64>,
     pub(crate) metadata: Metadata,
     pub(crate) reason: Option<String>,
 }
 
-/// Makes one, with the status that the next refunds are to have.
+/// Creates a refund with the status set for the next refunds.
 pub(crate) fn create(change: &mut Change<'_>, create: Create) -> Result<Value, StripeError> {
     let charge_id = charge_of(change, &create)?;
     let (id, transaction, failure_transaction) = (change.fresh("re"), change.fresh("txn"), change.fresh("txn"));
@@ -81,7 +81,7 @@ pub(crate) fn create(change: &mut Change<'_>, create: Create) -> Result<Value, S
     Ok(json)
 }
 
-/// A refund that is on its way arrives.
+/// Completes a pending refund.
 pub(crate) fn succeed(change: &mut Change<'_>, id: &str) -> Result<Value, StripeError> {
     let refund = change.state.refunds.find_mut(id, "refund")?;
     match refund.status {
@@ -97,7 +97,7 @@ pub(crate) fn succeed(change: &mut Change<'_>, id: &str) -> Result<Value, Stripe
     Ok(after)
 }
 
-/// A refund comes back, which may be after it was taken for successful.
+/// Fails a refund, even if it has succeeded before.
 pub(crate) fn fail(change: &mut Change<'_>, id: &str, reason: Option<String>) -> Result<Value, StripeError> {
     let transaction = change.fresh("txn");
     let refund = change.state.refunds.find_mut(id, "refund")?;
@@ -123,7 +123,7 @@ fn updated(change: &mut Change<'_>, account: Option<String>, before: &Value, aft
     change.emit("charge.refund.updated", account, after.clone(), previous);
 }
 
-/// The charge that is to be refunded.
+/// The id of the charge to refund.
 fn charge_of(change: &Change<'_>, create: &Create) -> Result<String, StripeError> {
     let no_charge = |message: String, param: &str| StripeError::refused(None, message).about(param);
     match (&create.payment_intent, &create.charge) {
@@ -156,7 +156,7 @@ fn charge_of(change: &Change<'_>, create: &Create) -> Result<String, StripeError
     }
 }
 
-/// Moves what counts as refunded on a charge; its JSON and what it had before.
+/// Changes the refunded amount of a charge; returns its JSON and the previous values.
 fn move_refunded(change: &mut Change<'_>, charge: &str, by: i64) -> Option<(Value, Option<Value>)> {
     let charge = change.state.charges.get_mut(charge).filter(|_| by != 0)?;
     let before = charge.json();

@@ -1,5 +1,5 @@
-//! What the API, the deliveries and the dev controls share, behind one lock.
-//! Every change goes through here: it is saved before anybody hears of it.
+//! The state shared by the API, the deliveries and the dev controls, behind one lock. A change is saved before its
+//! result is returned.
 
 use crate::clock::Clock;
 use crate::config::SimulatorConfig;
@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 use tokio::sync::watch;
 
-/// Why the simulator did not start. One line each.
+/// Why the simulator could not start. The text is one line.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulatorError {
-    /// The state of an earlier run cannot be read.
+    /// The state file cannot be read.
     #[error("cannot read the Stripe simulator's state {path}: {cause}", path = .path.display())]
     StateFile {
         /// The file.
@@ -23,12 +23,12 @@ pub enum SimulatorError {
         /// What is wrong with it.
         cause: String,
     },
-    /// The HTTP client for deliveries cannot be made.
+    /// The HTTP client for deliveries cannot be created.
     #[error("cannot make an HTTP client for webhook deliveries: {0}")]
     Client(String),
 }
 
-/// The simulator's inside.
+/// The shared parts of a simulator.
 pub(crate) struct Shared {
     pub(crate) api_key: String,
     pub(crate) webhook_secrets: Vec<String>,
@@ -36,31 +36,31 @@ pub(crate) struct Shared {
     clock: Clock,
     state_file: Option<PathBuf>,
     inner: Mutex<Inner>,
-    /// The version of the state that the file holds.
+    /// The version of the state in the file.
     saved: Mutex<u64>,
-    /// Counts the changes, for those who wait for one.
+    /// The version of the last change, for tasks that wait for one.
     changes: watch::Sender<u64>,
 }
 
-/// What changes.
+/// The mutable part, behind the lock.
 #[derive(Default)]
 pub(crate) struct Inner {
     pub(crate) state: State,
     pub(crate) webhook_url: Option<String>,
     pub(crate) paused: bool,
     pub(crate) faults: Vec<Fault>,
-    /// Slots of idempotency keys whose request is running.
+    /// Account and key of each idempotency key in use.
     pub(crate) in_flight: HashSet<String>,
-    /// Calls that a fault holds.
+    /// The number of calls held by a fault.
     pub(crate) held: usize,
-    /// How often held calls were released.
+    /// How often held calls have been released.
     pub(crate) releases: u64,
     pub(crate) attempts: VecDeque<Attempt>,
     version: u64,
 }
 
 impl Shared {
-    /// Reads the state of an earlier run, if there is one.
+    /// Reads the state file, if there is one.
     pub(crate) fn open(config: SimulatorConfig, clock: Clock) -> Result<Self, SimulatorError> {
         let SimulatorConfig { api_key, webhook_secrets, state_file } = config;
         let mut state = match &state_file {
@@ -86,17 +86,17 @@ impl Shared {
         (self.clock)()
     }
 
-    /// The state as it is. A panic elsewhere leaves it usable: changes do not stop half way.
+    /// Locks the mutable part. A panic elsewhere leaves it usable, because no change stops half way.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells of changes from here on.
+    /// A receiver of all further changes.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Changes anything, saves it and tells of it.
+    /// Changes the mutable part, saves it and notifies the receivers of changes.
     pub(crate) fn update<R>(&self, update: impl FnOnce(&mut Inner) -> R) -> R {
         let (result, version) = {
             let mut inner = self.lock();
@@ -109,7 +109,7 @@ impl Shared {
         result
     }
 
-    /// Changes Stripe's objects on behalf of a caller.
+    /// Changes Stripe's objects for a caller.
     pub(crate) fn change<R>(&self, caller: Caller, act: impl FnOnce(&mut Change<'_>) -> R) -> R {
         let now_s = self.now_s();
         self.update(|inner| {
@@ -118,20 +118,20 @@ impl Shared {
         })
     }
 
-    /// Answers a caller who changes nothing: nothing is saved for it.
+    /// Runs a call that changes nothing, so nothing is saved.
     pub(crate) fn look<R>(&self, caller: Caller, act: impl FnOnce(&mut Change<'_>) -> R) -> R {
         let now_s = self.now_s();
         let mut inner = self.lock();
         act(&mut Change { state: &mut inner.state, now_s, caller, queue_events: false })
     }
 
-    /// Marks a key's slot as in use until the guard is dropped; `None` when it is already.
+    /// Marks an idempotency key as in use until the guard is dropped; `None` if it is in use already.
     pub(crate) fn reserve(self: &Arc<Self>, slot: &str) -> Option<InFlight> {
         let fresh = self.lock().in_flight.insert(slot.to_owned());
         fresh.then(|| InFlight { shared: Arc::clone(self), slot: slot.to_owned() })
     }
 
-    /// Waits until `reached` says so of the inside.
+    /// Waits until `reached` returns true.
     pub(crate) async fn until(&self, reached: impl Fn(&Inner) -> bool) {
         let mut changes = self.changes();
         loop {
@@ -139,15 +139,16 @@ impl Shared {
             if reached(&self.lock()) {
                 return;
             }
-            // The sender lives as long as `self`.
+            // Not reachable: the sender lives as long as `self`.
             if changes.changed().await.is_err() {
                 return;
             }
         }
     }
 
-    /// Writes the state down unless a later one is written already. Whoever comes while a file is
-    /// being written waits, and finds the work done.
+    /// Writes the state file, unless it holds this version or a later one.
+    ///
+    /// A caller that waits for another write usually finds its version written.
     fn save(&self, version: u64) {
         let Some(path) = &self.state_file else { return };
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,7 +169,7 @@ impl Shared {
     }
 }
 
-/// A key in use.
+/// An idempotency key in use, until this is dropped.
 pub(crate) struct InFlight {
     shared: Arc<Shared>,
     slot: String,
@@ -180,7 +181,7 @@ impl Drop for InFlight {
     }
 }
 
-/// Replaces the file as a whole: a killed process leaves the state before or the state after.
+/// Replaces the file atomically: a killed process leaves either the old or the new state.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;

@@ -1,5 +1,5 @@
-//! Signs deliveries as Stripe does: HMAC-SHA256 over the time and the raw body.
-//! The whole secret is the key, its `whsec_` included.
+//! Signatures of deliveries, as Stripe makes them: HMAC-SHA256 over the time and the raw body. The key is the whole
+//! secret, including `whsec_`.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -15,7 +15,7 @@ pub(crate) fn header(secrets: &[String], signed_at_s: i64, body: &str) -> String
 }
 
 fn signature(secret: &str, signed_at_s: i64, body: &str) -> String {
-    // HMAC takes a key of any length: the error cannot happen, and no signature is what it would mean.
+    // Not reachable: HMAC accepts a key of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return String::new() };
     mac.update(format!("{signed_at_s}.{body}").as_bytes());
     hex::encode(mac.finalize().into_bytes())
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_published_vectors() {
+    fn signatures_match_known_vectors() {
         let body = r#"{"id":"evt_test_webhook","object":"event","type":"payment_intent.succeeded"}"#;
         let secrets = ["whsec_test_secret".to_owned(), "whsec_old_secret".to_owned()];
         assert_eq!(

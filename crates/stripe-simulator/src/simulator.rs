@@ -1,4 +1,4 @@
-//! A simulator that runs: its deliveries and its faults, for tests in process and for the dev controls.
+//! A running simulator: its deliveries and faults, for tests in the same process and for the dev controls.
 
 use crate::clock;
 use crate::config::SimulatorConfig;
@@ -21,11 +21,12 @@ impl fmt::Debug for Simulator {
 }
 
 impl Simulator {
-    /// Starts a simulator on the system's clock. Must be called within a tokio runtime: deliveries run on it until the
-    /// last clone is dropped.
+    /// Starts a simulator with the system clock.
+    ///
+    /// Must be called within a tokio runtime: deliveries run on it until the last clone is dropped.
     ///
     /// # Errors
-    /// If the state of an earlier run cannot be read, or no HTTP client can be made.
+    /// [`SimulatorError`] if the state file cannot be read, or no HTTP client can be created.
     pub fn start(config: SimulatorConfig) -> Result<Self, SimulatorError> {
         Self::start_with_clock(config, clock::system_now_s)
     }
@@ -43,18 +44,19 @@ impl Simulator {
         Ok(Self(shared))
     }
 
-    /// Sets the webhook's URL. Without one nothing is delivered, and events of that time are only delivered on request,
-    /// as at Stripe without an endpoint.
+    /// Sets the webhook's URL.
+    ///
+    /// Events created without one are delivered on request only, as at Stripe without an endpoint.
     pub fn deliver_to(&self, url: Option<String>) {
         self.0.update(|inner| inner.webhook_url = url);
     }
 
-    /// Holds deliveries: events wait until they are resumed.
+    /// Pauses deliveries: events wait until [`Self::resume_deliveries`].
     pub fn pause_deliveries(&self) {
         self.0.update(|inner| inner.paused = true);
     }
 
-    /// Resumes deliveries at once.
+    /// Resumes deliveries, and retries waiting events at once.
     pub fn resume_deliveries(&self) {
         self.0.update(|inner| {
             inner.paused = false;
@@ -62,13 +64,13 @@ impl Simulator {
         });
     }
 
-    /// Where events are delivered.
+    /// The webhook's URL; `None` if there is none.
     #[must_use]
     pub fn webhook_url(&self) -> Option<String> {
         self.0.lock().webhook_url.clone()
     }
 
-    /// Whether deliveries are held.
+    /// Whether deliveries are paused.
     #[must_use]
     pub fn deliveries_paused(&self) -> bool {
         self.0.lock().paused
@@ -82,7 +84,7 @@ impl Simulator {
         events.map(|event| event.json_with(inner.state.waiting(&event.id))).collect()
     }
 
-    /// Ids of the events that are not delivered yet, oldest first.
+    /// The ids of the waiting events, oldest first.
     #[must_use]
     pub fn waiting_events(&self) -> Vec<String> {
         deliveries::waiting_in(&self.0, &DeliveryOrder::Created)
@@ -94,10 +96,10 @@ impl Simulator {
         self.0.lock().attempts.iter().cloned().collect()
     }
 
-    /// Delivers one event, also if it was delivered before.
+    /// Delivers one event, even if it was delivered before.
     ///
     /// # Errors
-    /// If there is no such event or no webhook. A webhook that refuses is no error.
+    /// [`DeliveryError`] if there is no such event or no webhook. A refusal by the webhook is not an error.
     pub async fn deliver(&self, event_id: &str) -> Result<Attempt, DeliveryError> {
         deliveries::deliver(&self.0, event_id, None).await
     }
@@ -105,7 +107,7 @@ impl Simulator {
     /// Delivers one event more than once, under another id, or signed at another time.
     ///
     /// # Errors
-    /// If there is no such event or no webhook. A webhook that refuses is no error.
+    /// [`DeliveryError`] if there is no such event or no webhook. A refusal by the webhook is not an error.
     pub async fn deliver_with(&self, event_id: &str, options: &DeliveryOptions) -> Result<Vec<Attempt>, DeliveryError> {
         let event_id =
             if options.as_another_event { deliveries::duplicate(&self.0, event_id)? } else { event_id.to_owned() };
@@ -116,10 +118,10 @@ impl Simulator {
         Ok(attempts)
     }
 
-    /// Delivers the events that are not delivered yet, once each and one after the other.
+    /// Delivers the waiting events, once each and one after the other.
     ///
     /// # Errors
-    /// If there is no webhook, or no such event among those given.
+    /// [`DeliveryError`] if there is no webhook, or one of the given events does not exist.
     pub async fn deliver_all(&self, order: &DeliveryOrder) -> Result<Vec<Attempt>, DeliveryError> {
         let mut attempts = Vec::new();
         for event in deliveries::waiting_in(&self.0, order) {
@@ -134,23 +136,23 @@ impl Simulator {
         deliveries::signed(&self.0, event, None)
     }
 
-    /// The same, signed at another time.
+    /// As [`Self::signed`], signed at another time in Unix seconds.
     #[must_use]
     pub fn signed_at(&self, event: &Value, signed_at_s: i64) -> (String, String) {
         deliveries::signed(&self.0, event, Some(signed_at_s))
     }
 
-    /// Waits until nothing is left to deliver: the webhook accepted every event, or there is no webhook.
+    /// Waits until no event is waiting: the webhook accepted every event, or there is no webhook.
     pub async fn idle(&self) {
         self.0.until(|inner| inner.webhook_url.is_none() || inner.state.pending.is_empty()).await;
     }
 
-    /// Adds a fault for the next API calls that match. The oldest that matches a call is its fault.
+    /// Adds a fault for the next matching API calls. A call gets the oldest fault that matches.
     pub fn inject(&self, fault: Fault) {
         self.0.update(|inner| inner.faults.push(fault));
     }
 
-    /// Faults that still wait for a call.
+    /// The faults that are not used up.
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {
         self.0.lock().faults.clone()

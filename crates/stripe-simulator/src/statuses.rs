@@ -1,9 +1,8 @@
-//! The statuses of Stripe's objects.
-//! Each knows its name on the wire, and what may follow it.
+//! The statuses of Stripe's objects, with their names in JSON.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a PaymentIntent stands.
+/// The status of a PaymentIntent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum IntentStatus {
@@ -34,19 +33,19 @@ impl IntentStatus {
     }
 }
 
-/// Where a refund stands.
+/// The status of a refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefundStatus {
-    /// On its way.
+    /// Not completed yet.
     Pending,
-    /// The payer has to act before it can go on.
+    /// Waits for an action of the payer.
     RequiresAction,
-    /// The payer has the money, as far as Stripe knows: it may fail later all the same.
+    /// Succeeded as far as Stripe knows; it may still fail later.
     Succeeded,
-    /// It came back.
+    /// Failed: the money was returned.
     Failed,
-    /// It was taken back before it went out.
+    /// Canceled before it was sent.
     Canceled,
 }
 
@@ -70,7 +69,7 @@ impl RefundStatus {
     }
 }
 
-/// Where a dispute stands.
+/// The status of a dispute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DisputeStatus {
@@ -89,7 +88,7 @@ impl DisputeStatus {
     }
 }
 
-/// Where a payout stands.
+/// The status of a payout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PayoutStatus {

@@ -1,5 +1,4 @@
-//! Everything that the simulator remembers, in the order of creation, and its file.
-//! The file is written whole and renamed into place, so that a killed process leaves a good one.
+//! The state of the simulator, with objects in the order of creation.
 
 use crate::error::StripeError;
 use crate::events::Event;
@@ -12,10 +11,10 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use tokio::time::Instant;
 
-/// Stripe keeps events for 30 days.
+/// How long Stripe keeps events: 30 days.
 const EVENTS_KEPT_S: i64 = 30 * 24 * 3600;
 
-/// What outlives a restart.
+/// The state that is kept across restarts.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct State {
@@ -26,44 +25,44 @@ pub(crate) struct State {
     pub(crate) payouts: Collection<Payout>,
     pub(crate) events: Collection<Event>,
     pub(crate) kept: KeptAnswers,
-    /// Events that the webhook has not taken, oldest first.
+    /// Events that the webhook has not accepted, oldest first.
     pub(crate) pending: Vec<Pending>,
     pub(crate) next_refunds: Option<NextRefunds>,
     sequence: u64,
 }
 
-/// An event on its way to the webhook.
+/// An event that waits for delivery.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub(crate) event: String,
-    /// How often it was tried.
+    /// The number of failed attempts.
     pub(crate) attempts: u32,
-    /// When to try again; at once when absent, as after a restart.
+    /// When to retry; at once if absent, as after a restart.
     #[serde(skip)]
     pub(crate) due: Option<Instant>,
 }
 
-/// Which status the next refunds begin with.
+/// The initial status of the next refunds.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct NextRefunds {
     pub(crate) status: RefundStatus,
-    /// For how many refunds; for all from here on when absent.
+    /// The number of refunds; all further ones if absent.
     pub(crate) times: Option<u32>,
 }
 
 impl State {
-    /// A number that was not given before.
+    /// A new sequence number.
     pub(crate) fn next_sequence(&mut self) -> u64 {
         self.sequence = self.sequence.saturating_add(1);
         self.sequence
     }
 
-    /// How many webhooks have not taken an event: Stripe's `pending_webhooks`.
+    /// The number of webhooks that have not accepted an event: Stripe's `pending_webhooks`.
     pub(crate) fn waiting(&self, event: &str) -> u32 {
         u32::from(self.pending.iter().any(|pending| pending.event == event))
     }
 
-    /// Forgets events and answers that Stripe would have forgotten.
+    /// Removes events and stored responses that Stripe would have removed. Waiting events stay.
     pub(crate) fn prune(&mut self, now_s: i64) {
         self.kept.retain(|_, kept| kept.is_fresh(now_s));
         let oldest_s = now_s.saturating_sub(EVENTS_KEPT_S);
@@ -73,32 +72,32 @@ impl State {
     }
 }
 
-/// Who asks, as far as events tell it.
+/// The caller of a change, as events record it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Caller {
-    /// Absent when it was not an API call.
+    /// Absent if it was not an API call.
     pub(crate) request_id: Option<String>,
     pub(crate) idempotency_key: Option<String>,
     pub(crate) account: Option<String>,
 }
 
-/// One change of the state: by whom and when.
+/// One change of the state, with its caller and time.
 pub(crate) struct Change<'a> {
     pub(crate) state: &'a mut State,
     pub(crate) now_s: i64,
     pub(crate) caller: Caller,
-    /// Whether there is a webhook that wants the events.
+    /// Whether a webhook is set, so that events are queued.
     pub(crate) queue_events: bool,
 }
 
 impl Change<'_> {
-    /// An id that nothing else has.
+    /// A new unique id.
     pub(crate) fn fresh(&mut self, prefix: &str) -> String {
         let sequence = self.state.next_sequence();
         ids::fresh(prefix, sequence)
     }
 
-    /// Records that something happened, and queues it for the webhook.
+    /// Records an event, and queues it for the webhook.
     pub(crate) fn emit(&mut self, kind: &str, account: Option<String>, object: Value, previous: Option<Value>) {
         let event = Event {
             id: self.fresh("evt"),
@@ -117,7 +116,7 @@ impl Change<'_> {
     }
 }
 
-/// What an update took away: the members of `before` that `after` has otherwise.
+/// The members of `before` that differ in `after`, with their previous values.
 pub(crate) fn previous_attributes(before: &Value, after: &Value) -> Option<Value> {
     let (before, after) = (before.as_object()?, after.as_object()?);
     let changed: Map<String, Value> = before
@@ -144,12 +143,12 @@ impl<T: Object> Collection<T> {
         self.items.get_mut(*self.places.get(id)?)
     }
 
-    /// The object, or Stripe's error that blames `param`.
+    /// The object, or Stripe's error that names `param`.
     pub(crate) fn find(&self, id: &str, param: &str) -> Result<&T, StripeError> {
         self.get(id).ok_or_else(|| StripeError::missing(T::NOUN, id, param))
     }
 
-    /// The object to change, or Stripe's error that blames `param`.
+    /// The object to change, or Stripe's error that names `param`.
     pub(crate) fn find_mut(&mut self, id: &str, param: &str) -> Result<&mut T, StripeError> {
         self.get_mut(id).ok_or_else(|| StripeError::missing(T::NOUN, id, param))
     }

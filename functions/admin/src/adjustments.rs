@@ -1,4 +1,4 @@
-//! `/v1/admin/adjustments`: one person asks, another approves or rejects.
+//! `/v1/admin/adjustments`: one person requests, another approves or rejects.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,5 +1,5 @@
-//! `/v1/admin/attention`: what waits for a person. Operations that were parked, and events of Stripe
-//! that do not agree with our records.
+//! `/v1/admin/attention`: what needs review. These are parked operations, and events of Stripe that contradict our
+//! records.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! `GET /v1/admin/audit`: who did what, when, why; and how far that is sealed.
+//! `GET /v1/admin/audit`: who did what, when and why, and how far the audit trail is sealed.
 
 use axum::Json;
 use axum::extract::State;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// What every record has, and what of an entry is for the one whom it belongs to.
+/// Attributes that are not shown as details: those with a field of their own, technical ones, and personal ones.
 const NO_DETAIL: [&str; 18] = [
     "actor",
     "attempt",
@@ -228,7 +228,7 @@ impl AuditView {
     }
 }
 
-/// The texts and numbers of a map.
+/// The text and number attributes of a map.
 fn texts(map: &Item) -> BTreeMap<String, String> {
     let text = |(name, value): (&String, &Value)| match value {
         Value::S(text) | Value::N(text) => Some((name.clone(), text.clone())),

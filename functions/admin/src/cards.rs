@@ -1,4 +1,4 @@
-//! `/v1/admin/cards`: issuing a card, looking at it, freezing and unfreezing it.
+//! `/v1/admin/cards`: issues, shows, freezes and unfreezes cards.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! `/v1/admin/customers`: opening a wallet, looking at it, changing and freezing it.
+//! `/v1/admin/customers`: opens wallets; shows, changes and freezes customers.
 
 use axum::Json;
 use axum::extract::State;
@@ -134,7 +134,7 @@ pub(crate) async fn get(
     Ok(Json(WalletDetail { customer: CustomerView::read(&item)?, balances }))
 }
 
-/// Names what of a legacy record cannot be read.
+/// A problem that names the attribute of a legacy record that cannot be read.
 fn named(error: ReadError) -> Problem {
     match error {
         ReadError::Unadoptable(error) => Problem::legacy_record_attribute(&error),
@@ -180,7 +180,7 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// A change of status is planned from the accounts that there are.
+    /// Plans the change. A change of status is planned from the accounts that exist.
     async fn plan(
         &self,
         app: &App,

@@ -1,4 +1,4 @@
-//! Where a merchant is paid, as the operator says it.
+//! A merchant's payout destination, as the operator sends it.
 
 use ledger_core::bank::{AccountKind, BankAccount, BankError, BankParts};
 use ledger_core::ops::settlement::Destination;
@@ -72,7 +72,7 @@ struct Kind {
 }
 
 impl<'de> Deserialize<'de> for DestinationBody {
-    /// By its kind, so that an unknown field is named.
+    /// Deserializes by `kind`, so that an error names an unknown field.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         let Kind { kind } = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;

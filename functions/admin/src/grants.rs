@@ -1,4 +1,4 @@
-//! `/v1/admin/grants`: points and regional currency, to one customer at once or to many by a job.
+//! `/v1/admin/grants`: grants of points and regional currency, to one customer at once or to many by a job.
 
 use crate::customers;
 use axum::Json;
@@ -21,7 +21,7 @@ use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A job's view shows at most so many failures.
+/// The maximum number of failures in a job's view.
 const FAILURES_SHOWN_MAX: usize = 100;
 
 /// A grant: to `customer_id`, or to each of `customer_ids`.

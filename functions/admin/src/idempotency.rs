@@ -1,4 +1,4 @@
-//! `/v1/admin/idempotency`: the staged rollout of keys, from optional to mandatory.
+//! `/v1/admin/idempotency`: the staged rollout of idempotency keys, from optional to mandatory.
 
 use axum::extract::State;
 use axum::{Extension, Json};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use utoipa::ToSchema;
 
-/// Over how many hours the rate is taken if the request does not say.
+/// The default length of the window of the readiness, in hours.
 const HOURS_DEFAULT: u32 = 24;
 const HOURS_MAX: u32 = 24 * 14;
 

@@ -1,6 +1,7 @@
-//! The operator's face: customers, merchants, cards, terminals, grants, adjustments, settlements,
-//! reconciliations, top-ups, what waits for a person, audit and its seals, rollout, migration.
-//! Every path is under `/v1/admin`; every change stands in the audit trail with who made it.
+//! The operator API: customers, merchants, cards, terminals, grants, adjustments, settlements, reconciliations,
+//! top-ups, attention, audit and its seals, rollout, migration.
+//!
+//! Every path is under `/v1/admin`. Every change has an audit record that names its actor.
 
 mod adjustments;
 mod attention;
@@ -25,9 +26,9 @@ use ledger_runtime::readback::MetricSource;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 
-/// The routes of this face.
+/// The routes of the operator API.
 ///
-/// `metrics` is where they are read back.
+/// `metrics` is the source from which metrics are read.
 pub fn router(metrics: Arc<dyn MetricSource>) -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(customers::CREATE.on(customers::create))

@@ -1,4 +1,4 @@
-//! `/v1/admin/merchants`: registering a merchant, looking at it, changing and suspending it.
+//! `/v1/admin/merchants`: registers, shows, changes and suspends merchants.
 
 use crate::destination::DestinationBody;
 use axum::Json;

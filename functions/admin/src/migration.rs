@@ -1,4 +1,4 @@
-//! `/v1/admin/migration`: a tenant's way from a legacy model to split records, phase by phase.
+//! `/v1/admin/migration`: a tenant's migration from a legacy model to split records, phase by phase.
 
 use axum::Json;
 use axum::extract::State;

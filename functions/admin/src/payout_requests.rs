@@ -1,5 +1,5 @@
-//! What one person asks for and another approves, of a settlement that was paid by a bank file: sending the file
-//! again, and booking the transfer as returned by the bank.
+//! Requests about a settlement that was paid by a bank file: to send the file again, or to book the transfer as
+//! returned by the bank. One person requests, another approves.
 
 use crate::settlements::{self, ids, read};
 use axum::extract::State;
@@ -215,7 +215,7 @@ async fn approve(
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
-/// Which settlement.
+/// The settlement that the path names.
 fn at(who: &Admin, merchant: &str, id: &str) -> Result<SettlementRef, Problem> {
     let (merchant, id): (MerchantId, SettlementId) = ids(merchant, id)?;
     Ok(SettlementRef { tenant: who.tenant().clone(), merchant, id })

@@ -1,5 +1,5 @@
-//! `/v1/admin/reconciliation`: what the runs found, a run now, and the adjustment that a break proposes, which
-//! takes two people like any other.
+//! `/v1/admin/reconciliation`: lists and requests runs, and requests the adjustment that a break proposes. Another
+//! person approves it, as with every adjustment.
 
 use crate::adjustments::{self, AdjustmentView};
 use axum::Json;

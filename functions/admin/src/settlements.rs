@@ -1,5 +1,5 @@
-//! `/v1/admin/settlements` closes a merchant's period. What became of it, and resuming one that stopped, are under
-//! the merchant.
+//! `/v1/admin/settlements` closes a merchant's period. Listing settlements and resuming a stopped one are under the
+//! merchant's path.
 
 use axum::Json;
 use axum::extract::State;
@@ -79,7 +79,7 @@ async fn plan_open(
     let mut items = app.ledger().read_for(claim, &keys).await?.into_iter();
     let profile = items.next().flatten().ok_or(PlanError::Missing)?;
     let destination = merchant::destination(&profile)?;
-    // Asked for only by a merchant that is paid through it.
+    // Stripe is needed only for a merchant that is paid through it.
     let provider = match &destination {
         Some(Destination::Stripe { .. }) => app.provider_if_any().await,
         Some(Destination::Bank(_)) | None => None,

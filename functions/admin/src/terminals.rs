@@ -1,4 +1,4 @@
-//! `/v1/admin/terminals`: registering a terminal, looking at it, freezing it, and its enrolment code.
+//! `/v1/admin/terminals`: registers, shows and freezes terminals, and issues enrolment codes.
 
 use axum::Json;
 use axum::extract::State;

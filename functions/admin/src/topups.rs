@@ -1,4 +1,4 @@
-//! `/v1/admin/topups`: a customer's top-ups, and refunds of them to the card.
+//! `/v1/admin/topups`: customers' top-ups, and refunds of them to the card.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! `PATCH /v1/me/cards/{card_id}`: freezing and unfreezing an own card.
+//! `PATCH /v1/me/cards/{card_id}`: freezes and unfreezes the customer's own card.
 
 use axum::extract::State;
 use ledger_core::idempotency::Fields;

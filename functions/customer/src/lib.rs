@@ -1,5 +1,6 @@
-//! The customer's face: wallet, history, payments, transfers, top-ups, codes, own cards.
-//! Every path is under `/v1/me`; the customer is whoever the verified token says.
+//! The customer API: wallet, history, payments, transfers, top-ups, codes, own cards.
+//!
+//! Every path is under `/v1/me`. The verified token names the customer.
 
 mod cards;
 mod operations;
@@ -14,7 +15,7 @@ mod wallet;
 use ledger_runtime::app::App;
 use utoipa_axum::router::OpenApiRouter;
 
-/// The routes of this face.
+/// The routes of the customer API.
 #[must_use]
 pub fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new()

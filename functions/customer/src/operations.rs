@@ -1,4 +1,4 @@
-//! `GET /v1/me/operations/{operation}/{key}` and `...?key=`: what became of a key.
+//! `GET /v1/me/operations/{operation}/{key}` and `...?key=`: the state of an idempotency key.
 
 use axum::Json;
 use axum::extract::State;

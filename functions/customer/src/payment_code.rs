@@ -1,4 +1,4 @@
-//! `POST /v1/me/payment-code`: a one-time code that a merchant or terminal charges.
+//! `POST /v1/me/payment-code`: issues a one-time code that a merchant or terminal charges.
 
 use axum::extract::State;
 use ledger_core::idempotency::Fields;

@@ -85,7 +85,7 @@ pub(crate) async fn create(
         .await)
 }
 
-/// The total and its parts, as far as they are known without the tenant's terms.
+/// The total and its parts, as far as they can be parsed without the tenant's terms.
 fn requested(body: &PayBody) -> Result<RequestedParts, Problem> {
     let total = request::amount(body.asset.as_deref(), &body.amount)?;
     let points = body.points.as_ref().map(|points| points.requested(Asset::Point, "points")).transpose()?;

@@ -1,4 +1,4 @@
-//! `/v1/me/topups`: money from a card into the wallet.
+//! `/v1/me/topups`: top-ups of the wallet from a card.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! `POST /v1/me/transfers`: the customer sends to another.
+//! `POST /v1/me/transfers`: the customer sends to another customer.
 
 use crate::transactions;
 use axum::extract::State;

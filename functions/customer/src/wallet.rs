@@ -1,4 +1,4 @@
-//! `GET /v1/me/balances`: every asset, and the aggregates.
+//! `GET /v1/me/balances`: the balance of every asset, and the aggregates.
 
 use axum::Json;
 use axum::extract::State;

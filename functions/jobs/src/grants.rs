@@ -1,6 +1,7 @@
-//! Bulk grants, slice by slice. Two workers on one job grant nobody twice, since each customer's grant has a
-//! key of its own. A customer to whom nothing can be granted is recorded with the reason, one whose outcome is
-//! not certain is passed over and comes again, and no job waits for another.
+//! Bulk grants, slice by slice.
+//!
+//! Each customer's grant has its own key, so two workers on one job grant once. A customer who cannot be granted to is
+//! recorded with the reason. A customer whose outcome is unknown is passed over and retried. No job waits for another.
 
 use futures::future::join_all;
 use ledger_core::dynamo::Attributes;
@@ -20,54 +21,55 @@ use serde::Serialize;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How many customers are dealt with before progress is stored.
+/// The number of customers that are processed before the progress is stored.
 const SLICE: usize = 50;
-/// How many of them at once.
+/// The number of customers that are processed at once.
 const AT_ONCE: usize = 8;
-/// How many jobs of a shard are listed at a time.
+/// The number of jobs of a shard that are listed per query.
 const BATCH: usize = 10;
-/// A run begins no slice after this: a function's time is bounded, and a later run goes on.
+/// A run starts no slice after this time: a function's time is limited, and a later run continues.
 const RUN: Duration = Duration::from_secs(15);
 
-/// What a run did.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slice {
-    /// Customers dealt with.
+    /// The number of customers processed.
     pub(crate) done: usize,
-    /// How many of them could not be granted to.
+    /// The number of them who could not be granted to.
     pub(crate) failed: usize,
 }
 
 /// A job in a run.
 struct Turn {
     id: JobId,
-    /// How many of the customers who are left this run has passed over.
+    /// The number of unfinished customers whom this run has passed over.
     passed_over: usize,
 }
 
-/// What became of one slice.
+/// The result of one slice.
 struct Ran {
     slice: Slice,
     /// The job's next slice in this run, if there is one.
     next: Option<Turn>,
-    /// Why some customers were passed over.
+    /// The last problem of a customer who was passed over.
     fault: Option<Problem>,
 }
 
-/// What became of one customer's grant.
+/// The result of one customer's grant.
 enum Granted {
     Yes,
     No(String),
-    /// It is not certain: the customer comes again.
+    /// The outcome is unknown: the customer is retried.
     Unknown(Problem),
 }
 
-/// Works on every due job of a tenant, a slice of each in turn. What is not certain is an error in the end, and does
-/// not keep other customers or jobs from their grants.
+/// Processes every due job of a tenant, a slice of each in turn.
+///
+/// An unknown outcome is returned as an error in the end, and does not stop other customers or jobs.
 pub(crate) async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Slice, Problem> {
     let began = Instant::now();
     let mut jobs = due(app, tenant, shards).await?;
-    // Each run begins with another job, so that none waits for those that were asked for before it.
+    // Each run starts with another job, so that no job waits for those requested before it.
     let first = usize::try_from(app.ledger().entropy().jitter()).unwrap_or(0);
     let first = first.checked_rem(jobs.len()).unwrap_or(0);
     jobs.rotate_left(first);
@@ -118,9 +120,9 @@ async fn due(app: &App, tenant: &Tenant, shards: Shards) -> Result<Vec<Turn>, Pr
     Ok(jobs)
 }
 
-/// One slice of a job. What is certain is stored.
+/// Processes one slice of a job, and stores the outcomes that are known.
 async fn run_slice(app: &App, tenant: &Tenant, turn: Turn) -> Result<Ran, Problem> {
-    // The index may be behind: the job itself says how far it is.
+    // The index may be behind, so the job itself is read.
     let over = || Ran { slice: Slice::default(), next: None, fault: None };
     let Some(item) = app.dynamo().get(&keys::job(tenant, turn.id)).await? else { return Ok(over()) };
     let job = GrantJob::read(&item)?;
@@ -149,11 +151,11 @@ async fn run_slice(app: &App, tenant: &Tenant, turn: Turn) -> Result<Ran, Proble
     if app.ledger().apply_as_read(tenant, Operation::BulkGrant, &transaction).await? {
         return Ok(Ran { slice, next, fault });
     }
-    // Another worker has this job.
+    // Another worker has advanced this job.
     Ok(Ran { fault, ..over() })
 }
 
-/// What became of a customer's grant, now or before.
+/// The result of a customer's grant, made now or before.
 async fn grant_to(app: &App, tenant: &Tenant, job: &GrantJob, customer: CustomerId) -> Granted {
     match perform(app, tenant, job, customer).await {
         Ok(granted) => granted,
@@ -166,7 +168,7 @@ async fn perform(app: &App, tenant: &Tenant, job: &GrantJob, customer: CustomerI
     let (principal, operation) = (Principal::Staff(job.staff), Operation::BulkGrant);
     let key = job.child_key(customer).map_err(Problem::key)?;
     if job.is_expired(now) {
-        // Its marker may be gone, so it is not executed; one that is kept says that it was granted.
+        // The marker may have been deleted, so the grant is not executed. A stored response shows that it was granted.
         let marker = app.ledger().marker(tenant, principal, operation, &key).await?;
         return Ok(match marker.map(|marker| marker.state) {
             Some(MarkerState::Completed { answer, .. }) if answer.status < 300 => Granted::Yes,
@@ -181,7 +183,7 @@ async fn perform(app: &App, tenant: &Tenant, job: &GrantJob, customer: CustomerI
         tenant: tenant.clone(),
         principal,
         actor: Actor::Staff(job.staff),
-        // Apart from the grants that the staff member asks for, whose keys can be anything.
+        // Separate from the grants that the staff member requests directly, whose keys may have any form.
         operation,
         key,
         request: CanonicalRequest { method: "POST", path: format!("/v1/admin/grants/{}", job.id), fields },
@@ -198,7 +200,7 @@ async fn perform(app: &App, tenant: &Tenant, job: &GrantJob, customer: CustomerI
     let outcome = app.perform(claim, Admission::Execute, plan, render).await;
     match outcome.status() {
         200..300 => Ok(Granted::Yes),
-        // The ledger's rules refuse it, and will.
+        // The ledger's rules refuse it, and will refuse a retry.
         400 | 404 => {
             let is_run = app.terms(tenant).await?.spec(&job.asset).is_some();
             let code = outcome.problem_code().unwrap_or_default();
@@ -208,7 +210,7 @@ async fn perform(app: &App, tenant: &Tenant, job: &GrantJob, customer: CustomerI
     }
 }
 
-/// The stored answer of one customer's grant.
+/// The stored response of one customer's grant.
 #[derive(Serialize)]
 struct Granting {
     transaction_id: String,

@@ -1,5 +1,7 @@
-//! What merchants hold and have not captured in time goes back to the payers. Two workers on one hold give it
-//! back once, under a key that is made of the payment; a capture or a void that comes first wins.
+//! Expires holds: what merchants have not captured in time is released to the payers.
+//!
+//! Two workers on one hold release it once, under a key made of the payment. A capture or void that comes first takes
+//! precedence.
 
 use futures::future::join_all;
 use ledger_core::dynamo::{Attributes, Item};
@@ -16,15 +18,15 @@ use ledger_runtime::views::PaymentDetail;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How many holds of a shard are asked for at a time.
+/// The number of holds of a shard that are listed per query.
 const BATCH: usize = 50;
-/// How many of them are given back at once.
+/// The number of holds that are released at once.
 const AT_ONCE: usize = 8;
-/// A run begins nothing after this: a function's time is bounded, and a later run goes on.
+/// A run starts nothing after this time: a function's time is limited, and a later run continues.
 const RUN: Duration = Duration::from_secs(20);
 
-/// Gives back what is due, shard by shard, and says how much of it there was. A hold that cannot be given
-/// back does not keep the others from it.
+/// Releases the holds that are due, shard by shard, and returns their number. A hold that cannot be released does not
+/// stop the others.
 pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<usize, Problem> {
     let began = Instant::now();
     let (mut expired, mut fault) = (0_usize, None);
@@ -54,14 +56,14 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
     fault.map_or(Ok(expired), Err)
 }
 
-/// Whether this run gave it back.
+/// Releases one hold; returns whether this run released it.
 async fn expire(app: &App, tenant: &Tenant, terms: &TenantTerms, listed: &Item) -> Result<bool, Problem> {
     let id = listed.parsed("payment_id", PaymentId::parse)?;
     let payment = async || -> Result<PaymentRecord, Problem> {
         let item = app.dynamo().get(&keys::payment(tenant, id)).await?.ok_or_else(Problem::not_found)?;
         Ok(PaymentRecord::read(&item)?)
     };
-    // The index may be behind: the payment itself says where it stands.
+    // The index may be behind, so the payment itself is read.
     let seen = payment().await?;
     if seen.state != PaymentState::Authorized {
         return Ok(false);
@@ -79,7 +81,7 @@ async fn expire(app: &App, tenant: &Tenant, terms: &TenantTerms, listed: &Item) 
     if outcome.into_answer()?.status == 200 {
         return Ok(fresh);
     }
-    // A capture or a void was first; or less is held for it than it says, and then its key is used up.
+    // A capture or void came first. Or less is held than the payment says, and the key is used up.
     if payment().await?.state == PaymentState::Authorized {
         tracing::error!(%tenant, payment = %id, "a hold was refused, and its payment still holds");
         return Err(Problem::internal());

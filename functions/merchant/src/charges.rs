@@ -1,4 +1,4 @@
-//! `POST /v1/merchant/charges`: charging the one-time code that a customer shows, or authorizing it only.
+//! `POST /v1/merchant/charges`: charges a customer's one-time code, or authorizes the payment only.
 
 use crate::payments;
 use axum::extract::State;
@@ -62,7 +62,7 @@ pub(crate) async fn create(
         .with("code_hash", code.hash())
         .with_requested("amount", &amount)
         .with_some("memo", memo.as_ref().map(FreeText::expose))
-        // To capture is what is meant where nothing is said.
+        // `true` is the default, so it is left out of the fingerprint.
         .with_some("capture", (!capture).then_some("false"));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| {

@@ -1,4 +1,4 @@
-//! `POST /v1/merchant/payments/{id}/capture` and `/void`: taking what was authorized, or giving it up.
+//! `POST /v1/merchant/payments/{id}/capture` and `/void`: captures or voids an authorized payment.
 
 use axum::extract::State;
 use ledger_core::idempotency::{Claim, Fields};
@@ -121,7 +121,7 @@ pub(crate) async fn void(
     Ok(app.perform(claim.clone(), admission, plan, |payment| ok(&PaymentDetail::from(payment))).await)
 }
 
-/// Reads a payment of the merchant's, unless the key has been used. Another's is as one that does not exist.
+/// Reads a payment of the merchant, unless the key has been used. Another merchant's payment counts as missing.
 async fn own_payment(app: &App, who: &Merchant, claim: &Claim, id: PaymentId) -> Result<PaymentRecord, PlanError> {
     let items = app.ledger().read_for(claim, &[keys::payment(who.tenant(), id)]).await?;
     let payment = PaymentRecord::read(&items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;

@@ -1,5 +1,6 @@
-//! The merchant's face: charges, holds, payments, refunds, balances, settlements.
-//! Every path is under `/v1/merchant`; the merchant is whoever the verified token says.
+//! The merchant API: charges, holds, payments, refunds, balances, settlements.
+//!
+//! Every path is under `/v1/merchant`. The verified token names the merchant.
 
 mod account;
 mod charges;
@@ -11,7 +12,7 @@ mod settlements;
 use ledger_runtime::app::App;
 use utoipa_axum::router::OpenApiRouter;
 
-/// The routes of this face.
+/// The routes of the merchant API.
 #[must_use]
 pub fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new()

@@ -1,4 +1,4 @@
-//! `GET /v1/merchant/payments` and `/{id}`: what was paid, and what of it was refunded.
+//! `GET /v1/merchant/payments` and `/{id}`: the merchant's payments, with their refunds.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! `GET /v1/merchant/settlements` and `/{id}`: what was settled, and what became of it.
+//! `GET /v1/merchant/settlements` and `/{id}`: the merchant's settlements and their states.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,6 +1,7 @@
-//! Carries on what an operator has asked for on a tenant's way from a legacy model to split records: a pass over all
-//! customers, in slices. A schedule calls it for a tenant; two calls at once do nothing twice, and a call that dies
-//! loses nothing.
+//! Runs the migration pass that an operator has requested, in slices over all customers.
+//!
+//! A schedule calls it for a tenant. Concurrent calls do nothing twice, and a later call continues one that was
+//! aborted.
 
 use ledger_runtime::app::App;
 use ledger_runtime::migration::{self, Migrated};
@@ -8,13 +9,13 @@ use ledger_runtime::problem::Problem;
 use ledger_runtime::worker::Due;
 use std::time::Duration;
 
-/// How long a slice goes on: well within the time of a function, and of the tick that calls it.
+/// The duration of a slice: below the timeout of the function, and below the interval of ticks.
 const SLICE: Duration = Duration::from_secs(45);
 
-/// A slice of what is due to a tenant.
+/// Runs a slice of the pass that is due for a tenant.
 ///
 /// # Errors
-/// 503 if the store did not tell; a later call goes on where this one stopped.
+/// 503 if the store did not answer; a later call continues.
 pub async fn run(app: &App, due: &Due) -> Result<Migrated, Problem> {
     migration::run_due(app, &due.tenant, SLICE).await
 }

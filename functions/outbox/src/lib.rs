@@ -1,7 +1,8 @@
-//! What leaves the ledger: publishes journal entries as events, and recovers operations in flight with the
-//! payment provider: claims whose holder is gone, top-ups that nobody paid, refunds whose events were lost. A
-//! schedule calls it for a tenant, the table's stream as soon as there is an entry, and anybody at any time:
-//! two runs at once move nothing twice, and keep each account's events in order.
+//! Publishes journal entries as events, and recovers operations in flight at the PSP.
+//!
+//! Recovery covers operations whose lease has ended, top-ups that were not paid, and refunds whose events were lost. A
+//! schedule calls this worker for a tenant, the table's stream calls it for new entries, and it may be called by hand.
+//! Concurrent runs do nothing twice, and keep each account's events in order.
 
 use ledger_core::ids::Tenant;
 use ledger_runtime::app::App;
@@ -11,7 +12,7 @@ use ledger_runtime::topups::{self, Recovered};
 use ledger_runtime::worker::Due;
 use serde::Serialize;
 
-/// What a run did.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Done {
     /// Operations in flight.
@@ -20,13 +21,13 @@ pub struct Done {
     pub events: Published,
 }
 
-/// Does what is due for a tenant. What fails of the two does not keep the other from its work.
+/// Publishes and recovers what is due for a tenant. A failure of one does not stop the other.
 ///
 /// # Errors
-/// 503 if the store did not tell, or events were not taken; a later run goes on where this one stopped. 500
-/// if there is something to do and nobody to ask or to tell.
+/// 503 if the store did not answer, or events were not accepted; a later run continues. 500 if there is work, but no
+/// queue or no PSP is configured.
 pub async fn run(app: &App, publisher: Option<&Publisher>, due: &Due) -> Result<Done, Problem> {
-    // What the stream or a person names is an entry; claims are looked for by schedule.
+    // The stream and calls by hand name entries. Operations in flight are recovered by schedule only.
     if !due.changed.is_empty() || !due.named.is_empty() {
         return Ok(Done { events: publish_due(app, publisher, due).await?, ..Done::default() });
     }
@@ -34,11 +35,11 @@ pub async fn run(app: &App, publisher: Option<&Publisher>, due: &Due) -> Result<
     Ok(Done { events: events?, recovered: recovered? })
 }
 
-/// Publishes the journal entries that are due: those of the accounts that the stream speaks of, those that a
-/// person names, or all of them.
+/// Publishes the journal entries that are due: those of the accounts in a stream batch, those named by hand, or all of
+/// them.
 ///
 /// # Errors
-/// 503 if the store did not tell, or if an event was not taken. 500 if there are events and no queue.
+/// 503 if the store did not answer, or an event was not accepted. 500 if there are events and no queue.
 pub async fn publish_due(app: &App, publisher: Option<&Publisher>, due: &Due) -> Result<Published, Problem> {
     let shards = app.terms(&due.tenant).await?.due_shards;
     let Some(publisher) = publisher else {
@@ -54,20 +55,21 @@ pub async fn publish_due(app: &App, publisher: Option<&Publisher>, due: &Due) ->
     } else if due.named.is_empty() {
         done.add(publisher.sweep(&due.tenant, shards).await?);
     }
-    // It is told as a failure, so that it is tried again soon, and somebody hears of it if that goes on.
+    // Reported as a failure, so that the run is retried soon and an alarm is raised if it persists.
     if done.waiting > 0 { Err(Problem::unavailable()) } else { Ok(done) }
 }
 
-/// Takes on what is in flight for a tenant.
+/// Recovers the operations in flight of a tenant.
 ///
 /// # Errors
-/// 503 if the store did not tell; a later run goes on where this one stopped. 500 if there are claims and
-/// no provider to ask.
+/// 503 if the store did not answer; a later run continues. 500 if there are operations in flight and no PSP is
+/// configured.
 pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Recovered, Problem> {
     let shards = app.terms(tenant).await?.due_shards;
     match app.provider_if_any().await {
         Some(provider) => provider.desk().recover(tenant, shards).await,
-        // A deployment may come before its Stripe account. But nobody may take the account from under claims.
+        // A deployment may precede its Stripe account. But removing the account while operations are in flight is an
+        // error.
         None if topups::any_waits(app.dynamo(), tenant, shards).await? => Err(no_provider(tenant)),
         None => Ok(Recovered::default()),
     }

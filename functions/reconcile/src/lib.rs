@@ -1,21 +1,22 @@
-//! Compares the books with everything that says something of them: every night, and when somebody asks. A
-//! schedule calls it for a tenant; it looks for what is due, reads the table and tells what does not agree.
-//! It repairs nothing, and two calls at once run nothing twice.
+//! Reconciles the books with everything that is derived from them, every night and on request.
+//!
+//! A schedule calls it for a tenant. It runs the reconciliations that are due, and reports breaks without repairing
+//! them. Concurrent calls do nothing twice.
 
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::reconcile::{self, Outlets, Reconciled, Settings};
 use ledger_runtime::worker::Due;
 
-/// Runs what is due to a tenant.
+/// Runs the reconciliations that are due for a tenant.
 ///
 /// # Errors
-/// 503 if the store did not tell; a later call begins the run again. 500 if a run cannot be brought to its end.
+/// 503 if the store did not answer; a later call starts the run again. 500 if a run cannot be completed.
 pub async fn run(app: &App, outlets: &Outlets, due: &Due) -> Result<Reconciled, Problem> {
     run_as((app, outlets), due, &Settings::of(app)).await
 }
 
-/// The same, otherwise than a function goes about it.
+/// As [`run`], with other settings than a function has.
 ///
 /// # Errors
 /// As [`run`].

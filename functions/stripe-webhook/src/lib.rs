@@ -1,5 +1,7 @@
-//! `POST /v1/webhooks/stripe`: Stripe's events. A 2xx says that an event needs no more deliveries: it had
-//! its effect, or will never have one. Everything else is delivered again by Stripe, for three days.
+//! `POST /v1/webhooks/stripe`: receives Stripe's events.
+//!
+//! A 2xx means that an event needs no more deliveries: it was applied, or never will be. Stripe delivers everything
+//! else again, for three days.
 
 use axum::Json;
 use axum::extract::State;
@@ -21,10 +23,10 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 
 const SIGNATURE: &str = "stripe-signature";
-/// Why an event is kept whose record is missing.
+/// Why an event is kept if its record is missing.
 const NO_RECORD: &str = "no_record";
 
-/// The routes of this face.
+/// The routes of the webhook.
 #[must_use]
 pub fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(RECEIVE.on(receive))
@@ -61,13 +63,13 @@ async fn receive(
     Ok(Json(ReceivedView { status }))
 }
 
-/// The provider that signed the body as it came, before anything of the body is looked at.
+/// The provider whose secret signed the body. The raw body is verified before anything of it is read.
 async fn verified(app: &App, headers: &HeaderMap, body: &[u8]) -> Result<Provider, Problem> {
     let provider = app.provider().await?;
     if is_signed(&provider, app, headers, body) {
         return Ok(provider);
     }
-    // It may be signed with a secret that has come since.
+    // It may be signed with a secret that was added since.
     let anew = app.provider_anew().await.filter(|provider| is_signed(provider, app, headers, body));
     anew.ok_or_else(|| {
         app.metrics().count_of(Metric::WebhookRefused, None, Some(Operation::StripeEvent));
@@ -126,11 +128,11 @@ async fn handle(app: &App, desk: &Desk, event: &Event) -> Result<&'static str, P
     }
 }
 
-/// What an event tells of ours.
+/// What an event says about our records.
 enum Told<'a> {
-    /// Of a top-up, its refund, or what was taken of it.
+    /// A fact about a top-up, its refund, or a clawback of it.
     Topup(Box<(Fact, Tags)>),
-    /// Of a merchant's payout.
+    /// The state of a merchant's payout.
     Payout(&'a Payout),
 }
 
@@ -158,8 +160,8 @@ fn foreign(app: &App) -> &'static str {
     "foreign"
 }
 
-/// Ours, and yet not as our records have it: kept, alarmed, and to be delivered again until it agrees or
-/// a person dismisses it.
+/// Keeps an event that contradicts our records: an alarm is raised, and Stripe delivers it again until it agrees or an
+/// operator dismisses it.
 async fn kept(
     desk: &Desk,
     event: &Event,

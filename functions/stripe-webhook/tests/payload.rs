@@ -1,5 +1,5 @@
-//! Stripe's bodies through API Gateway's payload format 2.0: the bytes that were signed are the bytes that
-//! are verified, whether the gateway sent them as text or in base64.
+//! Stripe's bodies through API Gateway's payload format 2.0: the signed bytes are verified, whether the gateway sends
+//! them as text or in base64.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test's helpers fail the test")]
 
 use aws_sdk_dynamodb::Client;
@@ -29,12 +29,12 @@ use tower::ServiceExt;
 
 const SECRET: &str = "whsec_of_this_test";
 const TABLE: &str = "ecopay";
-/// As Stripe writes it: indented, and with letters beyond ASCII. Nothing of ours depends on its type.
+/// An event as Stripe writes it, indented and with characters beyond ASCII. The ledger ignores its type.
 const EVENT: &str = "{\n  \"id\": \"evt_1\",\n  \"object\": \"event\",\n  \"type\": \"customer.created\",\n  \
                      \"livemode\": false,\n  \"data\": {\n    \"object\": {\n      \"object\": \"customer\",\n      \
                      \"name\": \"\u{9752}\u{8449} \u{1f33f} \\u9752\"\n    }\n  }\n}";
 
-/// The function as Lambda runs it, over a store that it does not ask, with a secret of the environment.
+/// The function as Lambda runs it, with a secret from the environment and a store that it does not call.
 fn function() -> axum::Router {
     let stripe = StripeConfig {
         base_url: "http://127.0.0.1:9".to_owned(),
@@ -71,7 +71,7 @@ fn signature_with(secret: &str, body: &[u8]) -> String {
     format!("t={at_s},v1={}", hex::encode(mac))
 }
 
-/// What API Gateway calls the function with.
+/// The event with which API Gateway calls the function.
 fn payload(signature: &str, body: &str, base64: bool) -> String {
     json!({
         "version": "2.0",
@@ -109,7 +109,7 @@ fn payload(signature: &str, body: &str, base64: bool) -> String {
     .to_string()
 }
 
-/// The status, and the body's `status` or `code`.
+/// The status of the response, and `status` or `code` of its body.
 async fn answered(payload: &str) -> (u16, String) {
     answered_by(function(), payload).await
 }
@@ -124,7 +124,7 @@ async fn answered_by(function: axum::Router, payload: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn text_and_base64_are_the_same_bytes() {
+async fn text_and_base64_bodies_are_verified_alike() {
     let good = (200, "ignored".to_owned());
     let signed = signature(EVENT.as_bytes());
     assert_eq!(answered(&payload(&signed, EVENT, false)).await, good);
@@ -149,9 +149,9 @@ async fn bytes_that_were_not_signed_are_refused() {
     }
 }
 
-/// Signed bytes that are no text: refused without a word, not a fault of ours.
+/// Signed bytes that are not text are refused as an invalid request, not reported as a fault of the ledger.
 #[tokio::test]
-async fn signed_bytes_that_are_no_json() {
+async fn signed_bytes_that_are_not_json_are_refused() {
     for bytes in [&b"\xff\xfe{}"[..], b"", b"{}", b"[1]", b"{\"id\":\"evt_1\""] {
         let signed = signature(bytes);
         let answer = answered(&payload(&signed, &STANDARD.encode(bytes), true)).await;
@@ -159,7 +159,7 @@ async fn signed_bytes_that_are_no_json() {
     }
 }
 
-/// A kept secret that an operator changes while the function runs.
+/// A secret in a store, which an operator changes while the function runs.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<&'static str>>>);
 
@@ -170,8 +170,8 @@ impl SecretSource for Kept {
     }
 }
 
-/// A rotation as the runbook has it: the second secret is added, Stripe signs with both and then with the
-/// second alone, the first is taken away. No event is refused, and no deployment is needed.
+/// Rotates secrets as the runbook says: the second one is added, Stripe signs with both and then with the second only,
+/// and the first is removed. No event is refused, and no deployment is needed.
 #[tokio::test]
 async fn secrets_rotate_while_the_function_runs() {
     let offset_ms = Arc::new(AtomicI64::new(0));

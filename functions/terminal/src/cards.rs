@@ -1,4 +1,4 @@
-//! `GET /v1/terminal/cards/{card_id}`: what is on a card.
+//! `GET /v1/terminal/cards/{card_id}`: shows a card's balance and status.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,5 +1,5 @@
-//! `POST /v1/terminal/enrolments`: a terminal answers its one-time code with its public key. This is
-//! the one unsigned route: the code is the proof, and it works once.
+//! `POST /v1/terminal/enrolments`: a terminal sends its one-time code and its public key. This is the only unsigned
+//! route: the code is the proof, and it works once.
 
 use axum::Json;
 use axum::extract::State;
@@ -66,8 +66,7 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// The epoch that this code has begun with this key, if the terminal asks again because the answer
-/// was lost.
+/// The epoch that this code has started with this key, if the terminal retries after a lost response.
 async fn already(app: &App, code: &EnrolmentCode, public_key: &str) -> Result<Option<u32>, Problem> {
     let profile = Partition::terminal(&code.tenant, code.terminal).profile();
     let items = app.dynamo().get_many(&[code.slot(), profile]).await?;

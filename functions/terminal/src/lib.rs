@@ -1,5 +1,5 @@
-//! The storefront terminal's face: card operations, reversal, totals, enrolment.
-//! Every route but the enrolment is signed with the terminal's key.
+//! The terminal API: card operations, reversal, totals, enrolment. Every route except the enrolment is signed with the
+//! terminal's key.
 
 mod card_operations;
 mod cards;
@@ -12,7 +12,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::terminal::verify_terminal;
 use utoipa_axum::router::OpenApiRouter;
 
-/// The routes of this face.
+/// The routes of the terminal API.
 pub fn router(app: &App) -> OpenApiRouter<App> {
     let signed = OpenApiRouter::new()
         .routes(cards::GET.on(cards::get))

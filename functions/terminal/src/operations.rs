@@ -1,4 +1,4 @@
-//! `/v1/terminal/operations/{operation}/{key}`: what became of a key, and taking an operation back.
+//! `/v1/terminal/operations/{operation}/{key}`: the state of an idempotency key, and the reversal of an operation.
 
 use axum::Json;
 use axum::extract::State;
@@ -107,7 +107,7 @@ pub(crate) async fn reverse(
     Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&ReverseView::from(receipt))).await)
 }
 
-/// Reads what stands under the original's key and what belongs to it, and plans from that.
+/// Reads the original's marker and the records that belong to it, and plans the reversal.
 async fn plan(
     app: &App,
     who: &Terminal,
@@ -118,7 +118,7 @@ async fn plan(
     let terms = app.terms(who.tenant()).await?;
     let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
     let found = app.ledger().read_for(claim, &[original.marker_key()]).await?.into_iter().flatten().next();
-    // What a marker says is true for good, whether or not it has lapsed.
+    // A marker stays valid evidence after its window has ended.
     let marker = found.as_ref().map(Marker::read).transpose()?;
     let (mut entry, mut payment) = (None, None);
     if let Some(Marker { state: MarkerState::Completed { journal: Some(link), .. }, .. }) = &marker {

@@ -1,4 +1,4 @@
-//! `GET /v1/terminal/totals`: what a terminal did on a business day, for closing the till.
+//! `GET /v1/terminal/totals`: a terminal's totals of a business day, for closing the till.
 
 use axum::Json;
 use axum::extract::State;
@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// How many entries are asked for at a time.
+/// The number of entries per query.
 const BATCH: usize = 500;
 
 /// What was done by one operation.

@@ -1,5 +1,5 @@
-//! Puts who somebody is into their access token: tenant and face from attributes that only the operator
-//! can write, roles from groups. Whoever has none of these gets no token.
+//! Adds the caller's claims to an access token: tenant and API (`face`) from attributes that only the operator can
+//! write, roles from groups. A user without these attributes gets no token.
 
 use aws_lambda_events::cognito::{
     ClaimsAndScopeOverrideDetailsV2, CognitoAccessTokenGenerationV2, CognitoEventUserPoolsPreTokenGenV2,
@@ -12,15 +12,15 @@ const TENANT: &str = "custom:tenant";
 const FACE: &str = "custom:face";
 const MERCHANT: &str = "custom:merchant_id";
 
-/// Why a person gets no token: a code.
+/// Why a user gets no token: a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimsError(pub &'static str);
 
 /// Answers Cognito's event with the claims of an access token.
 ///
 /// # Errors
-/// [`ClaimsError`] if the operator has not said, or not in a form that can be, who this is: Cognito then
-/// issues no token.
+/// [`ClaimsError`] if the operator has not set the user's attributes, or not to valid values. Cognito then issues no
+/// token.
 pub fn add(mut event: CognitoEventUserPoolsPreTokenGenV2) -> Result<CognitoEventUserPoolsPreTokenGenV2, ClaimsError> {
     let mut token = CognitoAccessTokenGenerationV2::default();
     token.claims_to_add_or_override = claims(&event.request.user_attributes)?;
@@ -58,7 +58,7 @@ mod tests {
 
     const MERCHANT_ID: &str = "01890a5d-ac96-774b-bcce-b302099a8011";
 
-    /// As Cognito sends it.
+    /// An event as Cognito sends it.
     fn event(attributes: &Value, groups: &Value) -> CognitoEventUserPoolsPreTokenGenV2 {
         let mut all = json!({
             "sub": "d7e0c9b2-3b51-4a62-9f0e-1c9f4b7f0a11", "email": "hanako@example.com", "email_verified": "true",
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn each_face_gets_its_claims() {
+    fn users_of_each_api_get_their_claims() {
         let customer = json!({TENANT: "aoba", FACE: "customer"});
         assert_eq!(added(&customer, &json!([])), Ok(json!({"tenant": "aoba", "face": "customer", "roles": []})));
         let merchant = json!({TENANT: "aoba", FACE: "merchant", MERCHANT: MERCHANT_ID});
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_the_operator_has_not_named_gets_no_token() {
+    fn user_without_valid_attributes_gets_no_token() {
         for (attributes, why) in [
             (json!({}), "no_tenant"),
             (json!({FACE: "customer"}), "no_tenant"),

@@ -1,7 +1,7 @@
-//! Makes the golden vectors that are missing, from the cases in code, in the version that a case names, and adds a line
-//! to the manifest for each file that has none. A file or a line that is there is never touched. With `--check` nothing
-//! is written and what is missing is only named. `--show v1/pay/money` prints a vector in full: the table and the request
-//! as sent, without differences and defaults.
+//! Creates missing golden vectors from the cases in code, in the version that the case names, and adds a manifest line
+//! for each file without one. Never changes an existing file or line. `--check` writes nothing and lists what is
+//! missing. `--show v1/pay/money` prints a vector in full: the table and the request as sent, without differences and
+//! defaults.
 
 use ledger_tests::golden::vector::Vector;
 use ledger_tests::golden::{cases, create, manifest, reads, vector};
@@ -32,7 +32,7 @@ fn make_missing(check: bool) -> ExitCode {
         if path.exists() {
             return;
         }
-        // The panic says what happened instead of what the case says.
+        // The panic has printed how the result differs from the case.
         let Ok(text) = catch_unwind(AssertUnwindSafe(text)) else {
             wrong += 1;
             return;
@@ -58,7 +58,7 @@ fn make_missing(check: bool) -> ExitCode {
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Adds a line for each file that has none, and gives their number.
+/// Adds a manifest line for each file without one; returns their number.
 fn add_to_manifest(check: bool) -> usize {
     let files = manifest::digests();
     let addition =

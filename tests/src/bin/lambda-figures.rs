@@ -1,5 +1,5 @@
-//! Measures the functions' binaries of a profile as Lambda runs them, and holds their sizes against those
-//! that the repository keeps. With `--arm64` it only looks at what `cargo lambda build --arm64` has made.
+//! Measures the functions' binaries of a profile as Lambda runs them, and compares their sizes with those in the
+//! repository. With `--arm64` it measures only the files that `cargo lambda build --arm64` has built.
 
 use clap::Parser;
 use ledger_tests::binaries;
@@ -8,19 +8,19 @@ use ledger_tests::lambda::{Deployed, FUNCTIONS, figures, names};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What each function costs, and whether that has changed.
+/// Measure each function, and compare its size with the recorded one.
 #[derive(Debug, Parser)]
 struct Options {
     /// The profile to build with.
     #[arg(long, default_value = "release")]
     profile: String,
-    /// Keep the sizes as they are now.
+    /// Record the sizes in the repository.
     #[arg(long)]
     update: bool,
-    /// Only this function, for one that has come; may be given again.
+    /// Measure only this function, such as a new one; may be given several times.
     #[arg(long, value_parser = names())]
     function: Vec<String>,
-    /// Start nothing, and look at what `cargo lambda build --arm64` has put into this folder (target/lambda).
+    /// Start no function, and measure what `cargo lambda build --arm64` has put into this folder (target/lambda).
     #[arg(long, value_name = "FOLDER")]
     arm64: Option<PathBuf>,
 }

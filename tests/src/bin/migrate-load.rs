@@ -1,5 +1,5 @@
-//! Takes a tenant's customers from a legacy model to split records, all the way, while clients go on paying, and says what
-//! that took: how many requests there were and how many of them failed, and whether everybody has what they had.
+//! Migrates a tenant's customers from a legacy model to split records while clients go on paying. Prints the number of
+//! requests and of failures, and whether the totals are unchanged.
 
 use clap::Parser;
 use futures::future::try_join_all;
@@ -16,23 +16,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// So many failures are shown as they are.
+/// The most failed responses that are printed.
 const SHOWN: u64 = 20;
 
-/// A migration under load, from the first phase to the end of the contraction, on a stack in this process.
+/// Migrate a tenant under load, from the first phase to the end of the contraction, on a stack in this process.
 #[derive(Debug, Parser)]
 struct Options {
-    /// How many customers the tenant has. Each has 10,000 yen to spend: a few would run out of it.
+    /// Number of the tenant's customers. Each has 10,000 yen, so too few of them would run out of it.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..))]
     customers: u32,
-    /// How many clients send one request after the other.
+    /// Number of clients; each sends one request after the other.
     #[arg(long, default_value_t = 16)]
     clients: u64,
-    /// How long a client waits before its next request, in milliseconds. What a request writes stays in the table, and
-    /// every pass reads the whole of it: without a pause the payments outgrow the customers.
+    /// Pause of a client before its next request, in milliseconds. Every pass reads the whole table: without a pause
+    /// the items of payments outnumber the customers.
     #[arg(long, default_value_t = 50)]
     pause_ms: u64,
-    /// What the tenant comes from: god_record or half_way.
+    /// The tenant's legacy model: god_record or half_way.
     #[arg(long, default_value = Model::GodRecord.name(), value_parser = model)]
     model: Model,
 }
@@ -41,7 +41,7 @@ fn model(name: &str) -> Result<Model, &'static str> {
     Model::parse(name).ok_or("god_record or half_way")
 }
 
-/// What clients saw in some time.
+/// The responses that clients got in an interval.
 #[derive(Debug, Default)]
 struct Tally {
     answers: BTreeMap<String, u64>,
@@ -49,7 +49,7 @@ struct Tally {
     slowest: Duration,
 }
 
-/// What they have seen since somebody asked, and whether they are to stop.
+/// The responses since the last interval, and whether the clients have to stop.
 #[derive(Default)]
 struct Seen {
     tally: Mutex<Tally>,
@@ -71,7 +71,7 @@ async fn main() -> ExitCode {
     seen.over.store(true, Ordering::SeqCst);
     let whole = try_join_all(clients).await;
     let all = all.and(seen.take());
-    // The audit ends this process where a balance is not the sum of its postings.
+    // The audit panics if a balance is not the sum of its postings.
     let books = migrating.world.check_books().await;
     let after = Totals::of_split(&books);
     println!("answers:  {:?}", all.answers);
@@ -96,7 +96,7 @@ async fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// How many items there are of each kind: what makes the table grow.
+/// The number of items of each kind.
 fn kinds(books: &Books) -> BTreeMap<&str, usize> {
     let mut kinds = BTreeMap::new();
     for (_, sk) in books.rows.keys() {
@@ -105,8 +105,8 @@ fn kinds(books: &Books) -> BTreeMap<&str, usize> {
     kinds
 }
 
-/// Every phase, and the contraction, with a line of what clients saw in each: all that they saw, and how often a customer
-/// was compared. A comparison that finds something ends this process.
+/// Enters every phase and contracts, printing a line for each; returns all responses, and how often a customer was
+/// compared. Panics if a comparison finds a difference.
 async fn all_the_way(migrating: &Migrating, seen: &Seen) -> (Tally, u64) {
     let (mut all, mut compared) = (Tally::default(), 0);
     println!("phase concern    stage            s   requests  failed  slowest ms  pass");
@@ -123,7 +123,7 @@ async fn all_the_way(migrating: &Migrating, seen: &Seen) -> (Tally, u64) {
     (all.and(told(&format!("{:<29}", "contracted"), at, seen.take(), Some(&pass))), compared)
 }
 
-/// Prints the line of a phase, or of the end.
+/// Prints the line of a phase or of the contraction.
 fn told(of: &str, at: Instant, tally: Tally, pass: Option<&Value>) -> Tally {
     let pass = pass.map_or_else(String::new, |pass| {
         format!("{} of {}, {} changed, {} left", pass["kind"], pass["customers"], pass["changed"], pass["left"])
@@ -147,12 +147,12 @@ impl Tally {
 }
 
 impl Seen {
-    /// What there was since the last time.
+    /// Returns the responses since the last interval, and clears them.
     fn take(&self) -> Tally {
         std::mem::take(&mut *self.tally.lock().expect("no panic"))
     }
 
-    /// How many have failed since the last time.
+    /// Counts a response; returns the number of failures since the last interval.
     fn count(&self, answer: String, has_failed: bool, took: Duration) -> u64 {
         let mut tally = self.tally.lock().expect("no panic");
         tally.slowest = tally.slowest.max(took);
@@ -162,18 +162,18 @@ impl Seen {
     }
 }
 
-/// What a client does after an answer, before anything else.
+/// The next request of a client after a response.
 enum Then {
-    /// Takes some of the payment back.
+    /// Refunds a part of the payment.
     Refund,
-    /// Spends what was given.
+    /// Spends what was granted.
     Spend(Call),
-    /// Nothing.
+    /// A new request.
     Nothing,
 }
 
-/// A client who pays, takes back, sends, gives what is then spent, changes its mind and looks, for one customer after the
-/// other, until it is told to stop. Nothing of that has a reason to fail: whoever spends has what they spend.
+/// A client that sends random requests for one customer after the other until it has to stop: payments, refunds,
+/// transfers, grants and spending, profile changes, reads. No request should fail: each customer has enough money.
 async fn client(migrating: Arc<Migrating>, seen: Arc<Seen>, number: u64, pause: Duration) {
     let mut dice = Dice::new(number);
     let mut next: Option<Call> = None;

@@ -1,5 +1,5 @@
-//! Makes books of so many transactions, reconciles them as `cargo run -- reconcile --export` does, and says how
-//! long that took and how much memory. Each size is reconciled by a process of its own.
+//! Creates books of a given size, reconciles them as `cargo run -- reconcile --export` does, and prints time and
+//! memory. Each size is reconciled in a separate process.
 
 use clap::Parser;
 use ledger_local::export::{ExportCommand, reconcile};
@@ -10,19 +10,19 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// How a reconciliation grows with the books.
+/// Measure time and memory of a reconciliation by the number of transactions.
 #[derive(Debug, Parser)]
 struct Options {
-    /// How many transactions; several sizes are measured one after the other.
+    /// Number of transactions; several sizes are measured one after the other.
     #[arg(long, value_delimiter = ',', default_value = "1000000")]
     transactions: Vec<u64>,
-    /// Where exports are written, and removed again.
+    /// Directory for exports, which are removed afterwards.
     #[arg(long, default_value = "target/reconcile-load")]
     directory: PathBuf,
-    /// Into how many parts the facts are sorted: memory holds a 64th of one.
+    /// Number of parts into which the facts are sorted: memory holds a 64th of one.
     #[arg(long, default_value_t = 64)]
     parts: u16,
-    /// Reconcile what is in the directory, and nothing else.
+    /// Only reconcile what is in the directory.
     #[arg(long, hide = true)]
     only: bool,
 }
@@ -76,7 +76,7 @@ fn only(options: &Options) -> io::Result<ExitCode> {
     Ok(if done.breaks == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The most memory that this process has had, where the system tells.
+/// The peak memory of this process, if the system states it.
 fn peak_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

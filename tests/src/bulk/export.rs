@@ -1,4 +1,4 @@
-//! An export of the table to S3, as it lies in a directory: DynamoDB's JSON, a line an item, in files of their own.
+//! An export of the table to S3 as files in a directory: DynamoDB's JSON, one item per line, in several data files.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,14 +11,14 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// How many items a data file has.
+/// The number of items in a data file.
 const IN_FILE: u64 = 100_000;
 
 /// An export that is being written.
 #[derive(Debug)]
 pub struct Export {
     directory: PathBuf,
-    /// Lines are gathered before they are compressed: each call of the encoder costs.
+    /// Lines are buffered before they are compressed, because each call of the encoder is slow.
     data: Option<BufWriter<GzEncoder<File>>>,
     manifest: BufWriter<File>,
     files: u64,
@@ -27,10 +27,10 @@ pub struct Export {
 }
 
 impl Export {
-    /// Into a directory, which is made.
+    /// Creates the directory and an empty export.
     ///
     /// # Errors
-    /// That of the disk.
+    /// An error of the file system.
     pub fn new(directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory.join("data"))?;
         let manifest = BufWriter::new(File::create(directory.join("manifest-files.json"))?);
@@ -40,7 +40,7 @@ impl Export {
     /// Writes an item.
     ///
     /// # Errors
-    /// That of the disk.
+    /// An error of the file system.
     pub fn write(&mut self, item: &Item) -> io::Result<()> {
         if self.in_file == IN_FILE {
             self.end_file()?;
@@ -58,10 +58,10 @@ impl Export {
         Ok(())
     }
 
-    /// Ends it, as of an instant. How many items it has.
+    /// Completes the export as of an instant; returns its number of items.
     ///
     /// # Errors
-    /// That of the disk.
+    /// An error of the file system.
     pub fn finish(mut self, at: Timestamp) -> io::Result<u64> {
         self.end_file()?;
         self.manifest.flush()?;

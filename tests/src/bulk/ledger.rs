@@ -1,4 +1,4 @@
-//! Customers who are given money, pay three merchants and get some of it back, and merchants who are credited.
+//! Books of customers who get money, pay three merchants and are partly refunded, and of merchants who are credited.
 
 use super::EACH;
 use crate::model::Model;
@@ -20,12 +20,12 @@ use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
 use uuid::{Builder, Uuid};
 
 const MERCHANTS: u128 = 3;
-/// What a customer is given, in yen: more than all payments come to.
+/// What a customer is given, in yen: more than the sum of their payments.
 const GIVEN: u64 = 100_000;
-/// Every so manieth payment is given back in part.
+/// Every n-th payment is partly refunded.
 const BACK: u64 = 6;
 
-/// The books, of which all but one customer's rows and the merchants' balances have been taken.
+/// The books; holds only the last customer's rows and the merchants' balances.
 #[derive(Debug)]
 pub struct Ledger {
     model: Model,
@@ -43,10 +43,10 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// Merchants, and nobody who pays them yet.
+    /// Books with merchants and without customers.
     ///
     /// # Panics
-    /// Never: its constants are right.
+    /// Never: its constants are valid.
     #[must_use]
     pub fn new() -> Self {
         let now = Timestamp::parse("2026-11-21T03:00:00Z").expect("an instant");
@@ -66,16 +66,16 @@ impl Ledger {
         ledger
     }
 
-    /// Of which instant the books are.
+    /// The instant of the books.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// One customer more, with all of its transactions; how many they are.
+    /// Adds a customer with all transactions; returns their number.
     ///
     /// # Panics
-    /// When a transaction is refused: then a builder is wrong, or this.
+    /// When a transaction is refused, which is a bug of a builder or of this module.
     pub fn customer(&mut self) -> u64 {
         let customer = self.open();
         self.give(customer);
@@ -94,14 +94,14 @@ impl Ledger {
         done
     }
 
-    /// The rows that nothing is read from any more: all but the merchants' balances, and who credits them.
+    /// Removes and returns the rows that are not read again: all but the merchants' balances and crediting leases.
     pub fn take_customer(&mut self) -> Vec<Item> {
         let merchants = format!("{}#merchant#", self.tenant);
         let is_read_again = |sk: &str| sk == "CREDITING" || sk.starts_with("BALANCE#");
         self.model.take(|(pk, sk)| !(pk.starts_with(&merchants) && is_read_again(sk)))
     }
 
-    /// All other rows.
+    /// Removes and returns all other rows.
     pub fn take_rest(&mut self) -> Vec<Item> {
         self.model.take(|_| true)
     }
@@ -174,7 +174,7 @@ impl Ledger {
         self.write(&plan.draft, Principal::Merchant(of.id), Operation::Refund);
     }
 
-    /// Credits the merchants with what the last customer's records owe them.
+    /// Credits the merchants for the last customer's records.
     fn credit(&mut self) {
         for merchant in self.merchants.clone() {
             let due = self.model.iter().filter_map(|(_, item)| Uncredited::read(&self.tenant, item).expect("readable"));
@@ -237,7 +237,7 @@ impl Ledger {
         self.id_of(self.ids)
     }
 
-    /// A UUIDv7 of this instant, whose other bits are the number, spread so that hashes of it are.
+    /// A UUIDv7 of this instant; the other bits are the number, spread evenly.
     fn id_of(&self, number: u128) -> Uuid {
         let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).to_be_bytes();
         let bytes: [u8; 10] = spread[..10].try_into().expect("ten bytes");

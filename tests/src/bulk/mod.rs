@@ -1,5 +1,5 @@
-//! Books of any size, as an export of the table: made by the core's own builders, customer by customer, so that
-//! memory holds one customer's rows and the merchants' balances.
+//! Books of any size as an export of the table, made by the core's own builders, customer by customer: memory holds one
+//! customer's rows and the merchants' balances.
 
 mod export;
 mod ledger;
@@ -10,14 +10,14 @@ pub use ledger::Ledger;
 use std::io;
 use std::path::Path;
 
-/// Of how many transactions a customer has.
+/// The number of transactions of a customer.
 pub const EACH: u64 = 50;
 
-/// Writes an export of at least so many transactions, and says of how many it is and how many items it has.
-/// `told` hears now and then how many there are so far.
+/// Writes an export of at least this many transactions; returns the numbers of transactions and items. Calls `told`
+/// repeatedly with the number of transactions so far.
 ///
 /// # Errors
-/// That of the disk.
+/// An error of the file system.
 pub fn write(directory: &Path, transactions: u64, mut told: impl FnMut(u64)) -> io::Result<(u64, u64)> {
     let mut ledger = Ledger::new();
     let mut export = Export::new(directory)?;

@@ -1,21 +1,20 @@
-//! What the alarms and the dashboard look at: metrics by name, with their statistic and period, in each of
-//! the ways in which CloudWatch lets them be written.
+//! The metrics of the alarms and the dashboard, with statistic and period, from each form that CloudWatch allows.
 
 use super::Template;
 use super::template::ALARM;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A metric that is looked at.
+/// A metric of an alarm or the dashboard.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Watched {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub metric: String,
-    /// Its statistic; of a dashboard's metric, which may have none of its own, empty.
+    /// Its statistic; may be empty on the dashboard.
     pub statistic: String,
-    /// Over so many seconds; of a dashboard's metric 0.
+    /// Its period in seconds; 0 on the dashboard.
     pub period: u64,
 }
 
@@ -24,17 +23,17 @@ pub struct Watched {
 pub struct Alarm {
     /// Its logical id.
     pub id: String,
-    /// Whether each tenant has one.
+    /// Whether each tenant has its own.
     pub is_of_tenant: bool,
-    /// What it says to whoever is called.
+    /// The text that its receivers read.
     pub description: String,
-    /// The metrics in it.
+    /// Its metrics.
     pub watched: BTreeSet<Watched>,
-    /// What must be passed, as it is written.
+    /// Its threshold, as written.
     pub threshold: String,
-    /// The logical ids of the topics that hear of it.
+    /// The logical ids of the topics that it is sent to.
     pub topics: Vec<String>,
-    /// All that is written.
+    /// All of its properties.
     pub properties: Value,
 }
 
@@ -82,7 +81,7 @@ fn one(metric: &Value, statistic: &Value, period: &Value) -> Watched {
     }
 }
 
-/// The metric of `SELECT SUM(name) FROM SCHEMA("namespace", ...`.
+/// The metric in `SELECT SUM(name) FROM SCHEMA("namespace", ...`.
 fn selected(expression: &str, period: u64) -> Option<Watched> {
     let (metric, rest) = expression.strip_prefix("SELECT SUM(")?.split_once(") FROM SCHEMA(\"")?;
     let (namespace, _) = rest.split_once('"')?;
@@ -90,10 +89,10 @@ fn selected(expression: &str, period: u64) -> Option<Watched> {
     Some(Watched { namespace, metric, statistic, period })
 }
 
-/// The dashboard, its references left as they are.
+/// The dashboard with unresolved references.
 ///
 /// # Panics
-/// When it is no JSON.
+/// When it is not JSON.
 #[must_use]
 pub fn dashboard(template: &Template) -> Value {
     let body = text(&template.properties("Dashboard")["DashboardBody"]["Fn::Sub"]);
@@ -110,11 +109,11 @@ pub fn on_dashboard(dashboard: &Value) -> Vec<Watched> {
 fn rows(metrics: &Value) -> Vec<Watched> {
     let mut watched: Vec<Watched> = Vec::new();
     for row in metrics.as_array().into_iter().flatten() {
-        // A dot repeats what stands above it, and three of them the whole row but its end.
+        // `.` repeats the value above it, and `...` the whole row above except its end.
         let texts: Vec<&str> = row.as_array().into_iter().flatten().map_while(Value::as_str).collect();
         let above = || watched.last().cloned().unwrap_or_else(|| panic!("{row} repeats nothing"));
         let named = match texts[..] {
-            // What is computed has its parts in rows of their own.
+            // The parts of a computed metric have their own rows.
             [] => continue,
             ["...", ..] => above(),
             [".", metric, ..] => Watched { metric: metric.to_owned(), ..above() },

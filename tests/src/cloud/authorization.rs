@@ -1,27 +1,26 @@
-//! AWS's service authorization data for what the template's statements use, and what of these it contradicts: an
-//! action that does not exist, a resource that is none of the action's types, a condition key that it does not know.
-//! IAM takes such a statement without a word, and allows nothing by it.
+//! Checks the template's statements against AWS's service authorization data: unknown actions, resources of another
+//! type than the action takes, and unknown condition keys. IAM accepts such a statement, but allows nothing by it.
 
 use super::iam::Unknown;
 use super::{Template, refs};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
-/// Resources that an action takes besides those of the data: action, form of the ARN, source.
+/// Resources that an action takes in addition to those of the data: action, form of the ARN, source.
 const FORMS: [(&str, &str, &str); 1] = [(
     "lambda:InvokeFunction",
     "arn:${Partition}:lambda:${Region}:${Account}:function:${FunctionName}:${Alias}",
     "Lambda developer guide, identity-based policies: a call that names an alias is a call of the alias's ARN",
 )];
-/// Statements that list more than what the data asks for: policy, statement, why.
+/// Exceptions: statements with more resources than the data has: policy, statement, reason.
 const BESIDE: [(&str, &str, &str); 1] =
     [("RollOutRole", "MoveTheAliases", "the alias's own form, beside the function's that the data names")];
-/// Statements that allow on all resources what the data knows resources of: policy, statement, why.
+/// Exceptions: statements on all resources although the data has some: policy, statement, reason.
 const ALL: [(&str, &str, &str); 1] =
     [("RollOutRole", "LookAtTheAlarms", "CodeDeploy asks for several alarms at once, which no ARN names")];
 /// Condition keys that every request has, whatever its action.
 const GLOBAL: [&str; 3] = ["aws:SecureTransport", "aws:SourceAccount", "aws:SourceArn"];
-/// Parts of ARNs that may have colons or slashes in them.
+/// Parts of ARNs that may contain colons or slashes.
 const WIDE: [&str; 5] = ["LogGroupName", "LogStreamName", "ObjectName", "StateMachineName", "StreamLabel"];
 
 /// The committed extract of the data.
@@ -38,22 +37,22 @@ struct Stated<'a> {
 }
 
 impl Authorization {
-    /// The extract.
+    /// Reads the extract.
     ///
     /// # Panics
-    /// When it is no JSON.
+    /// When it is not JSON.
     #[must_use]
     pub fn read() -> Self {
         Self(serde_json::from_str(include_str!("../../cloud/service-authorization.json")).expect("JSON"))
     }
 
-    /// Where it is from, and of when.
+    /// The extract's source and date.
     #[must_use]
     pub fn source(&self) -> [Option<&str>; 2] {
         ["source", "date"].map(|field| self.0[field].as_str())
     }
 
-    /// Every contradiction between a statement of the template and the data, and every exception without a use.
+    /// Every contradiction between the template's statements and the data, and every unused exception.
     #[must_use]
     pub fn wrong(&self, template: &Template) -> Vec<String> {
         let (mut found, mut used) = (Vec::new(), BTreeSet::new());
@@ -124,12 +123,12 @@ fn wrong_resources(
         is
     };
     let is_denied = of.statement["Effect"] == "Deny";
-    // A trust policy names no resource: it is its role's.
+    // A trust policy names no resource, because it applies to its role.
     if is_denied || of.statement["Resource"].is_null() {
         return Vec::new();
     }
     if resources == ["*"] {
-        // In a key's policy that is the key itself.
+        // In a key's policy `*` is the key itself.
         let may = forms.is_empty() || of.is_of_a_resource || excepted(&ALL);
         return if may {
             Vec::new()
@@ -142,7 +141,7 @@ fn wrong_resources(
         return vec![format!("{action} on none of {forms:?}: {resources:?}")];
     }
     let others: Vec<&String> = resources.iter().filter(|resource| !is_one(resource)).collect();
-    // Of several actions in one statement each may take some of its resources: a bucket's and its objects'.
+    // In a statement with several actions each may take some of the resources, such as a bucket's and its objects'.
     let takes_some = listed(&of.statement["Action"]).len() > 1 && of.owner == super::template::BOUNDARY;
     if others.is_empty() || takes_some || excepted(&BESIDE) {
         return Vec::new();
@@ -150,7 +149,7 @@ fn wrong_resources(
     vec![format!("{action} on {others:?}, none of {forms:?}")]
 }
 
-/// One value or several.
+/// A single value or a list, as a list.
 fn listed(value: &Value) -> Vec<&Value> {
     match value {
         Value::Null => Vec::new(),
@@ -159,7 +158,7 @@ fn listed(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// Every statement of the template, whatever policy it is in.
+/// Every statement in any policy of the template.
 fn statements(template: &Template) -> Vec<Stated<'_>> {
     let mut found = Vec::new();
     for owner in template.resources() {
@@ -173,7 +172,7 @@ fn walk<'a>(owner: &'a str, is_of_a_resource: bool, value: &'a Value, found: &mu
     match value {
         Value::Object(fields) => {
             for statement in fields.get("Statement").and_then(Value::as_array).into_iter().flatten() {
-                // One that is there on a condition is taken to be there.
+                // A conditional statement is checked as if it were present.
                 let statement = statement.pointer("/Fn::If/1").unwrap_or(statement);
                 let sid = statement["Sid"].as_str().unwrap_or("Trust");
                 found.push(Stated { owner, sid, statement, is_of_a_resource });
@@ -188,13 +187,13 @@ fn walk<'a>(owner: &'a str, is_of_a_resource: bool, value: &'a Value, found: &mu
 #[derive(Clone, Copy)]
 enum Part {
     Sign(char),
-    /// A sign of a name, which may have colons and slashes or not.
+    /// A character of a variable; the flag allows colons and slashes.
     One(bool),
-    /// Any further ones.
+    /// Any number of further characters of a variable.
     Many(bool),
 }
 
-/// Whether a pattern of resources has an ARN of a form among what it describes.
+/// Whether a resource pattern matches some ARN of a form.
 #[must_use]
 pub fn meets(form: &str, pattern: &str) -> bool {
     let (mut parts, mut rest) = (Vec::new(), form);

@@ -1,6 +1,6 @@
-//! AWS between the functions and their store: each call is held against the role of the function that
-//! makes it, as the template has it, and against DynamoDB's own rules. What the role does not allow, and what
-//! DynamoDB would refuse although the embedded engine takes it, is refused as AWS refuses it.
+//! Checks each call between the functions and their store as AWS would: against the calling function's role in the
+//! template, and against DynamoDB's own rules. Calls that the role does not allow, or that DynamoDB would refuse
+//! although the embedded engine accepts them, are refused with AWS's error.
 
 use super::Template;
 use super::iam::{self, Policy, Request};
@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 tokio::task_local! {
-    /// Who makes the calls of this task.
+    /// The caller of this task's requests.
     static CALLER: Caller;
 }
 
@@ -37,16 +37,16 @@ enum Caller {
     Test,
 }
 
-/// What functions did through gated clients.
+/// What functions called through gated clients.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// What IAM was asked, by function.
+    /// The IAM requests by function.
     pub asked: BTreeMap<&'static str, BTreeSet<Request>>,
-    /// What it refused.
+    /// The refused IAM requests.
     pub refused: BTreeSet<String>,
-    /// What DynamoDB would refuse: operation, rule and message.
+    /// The requests that DynamoDB would refuse: operation, rule and message.
     pub invalid: BTreeSet<String>,
-    /// Function, method and path of the requests that were answered with a success.
+    /// Function, method and path of the requests that got a 2xx.
     pub served: BTreeSet<(&'static str, String, String)>,
 }
 
@@ -69,18 +69,17 @@ static ROLES: LazyLock<Roles> = LazyLock::new(|| {
     Roles { by_function: by_function.collect(), boundary: template.boundary().expect("a boundary") }
 });
 
-/// Does some work as the function of this name: the calls in it need its role.
+/// Runs a future as the function of this name: its calls need the function's role.
 pub async fn as_function<F: Future>(name: &'static str, work: F) -> F::Output {
     CALLER.scope(Caller::Function(name), work).await
 }
 
-/// Does some work of the test's own with what belongs to a function: nothing is held against a role.
+/// Runs a future as the test itself: its calls are not checked against a role.
 pub async fn as_test<F: Future>(work: F) -> F::Output {
     CALLER.scope(Caller::Test, work).await
 }
 
-/// Every function's router over its state, completed as in Lambda, each request under the name of the function
-/// whose path it asks for.
+/// All functions' routers over one state, completed as in Lambda. Each request runs as the function that has its path.
 pub fn router((app, counting): (App, Counting)) -> Router {
     let metrics: Arc<dyn MetricSource> = Arc::new(counting);
     let paths = |&(name, face): &(&'static str, Face)| {
@@ -92,13 +91,13 @@ pub fn router((app, counting): (App, Counting)) -> Router {
     routing::finish(router, app).layer(named)
 }
 
-/// What has been done in this process.
+/// The record of this process so far.
 #[must_use]
 pub fn record() -> Record {
     lock().clone()
 }
 
-/// A client whose calls pass the gate. One that nobody makes is a mistake of the test, and panics.
+/// A client whose calls pass the gate. Panics on a call outside of [`as_function`] and [`as_test`].
 #[must_use]
 pub fn over(inner: impl HttpClient + 'static) -> SharedHttpClient {
     http_client_fn(move |settings, components| {
@@ -109,7 +108,7 @@ pub fn over(inner: impl HttpClient + 'static) -> SharedHttpClient {
 async fn serve(functions: Arc<BTreeMap<String, &'static str>>, request: HttpIn, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let Some((path, name)) = path.and_then(|path| functions.get(&path).map(|name| (path, *name))) else {
-        // No function is called where there is no route.
+        // An unknown path belongs to no function.
         return next.run(request).await;
     };
     let method = request.method().to_string();
@@ -141,7 +140,7 @@ impl HttpConnector for Gate {
     }
 }
 
-/// DynamoDB's answer to a request that it refuses; none if it executes it.
+/// DynamoDB's error for a request that it would refuse; `None` if it would execute it.
 #[must_use]
 pub fn invalid(operation: &str, body: &Value) -> Option<Value> {
     let refusal = rules::check(operation, body).err()?;
@@ -156,7 +155,7 @@ fn admits(function: &'static str, operation: &str, body: &Value) -> bool {
         Ok(()) => return true,
         Err(why) => format!("{function}: {operation}: {why}"),
     };
-    // Whoever reads of a 500 wants to know.
+    // Explains the 500 that follows.
     eprintln!("IAM refuses {refused}");
     lock().refused.insert(refused);
     false
@@ -165,7 +164,7 @@ fn admits(function: &'static str, operation: &str, body: &Value) -> bool {
 fn decide(function: &'static str, operation: &str, body: &Value) -> Result<(), String> {
     let role = ROLES.by_function.get(function).ok_or("the template has no such function")?;
     for request in requests::of(operation, body).map_err(|unknown| unknown.to_string())? {
-        // The template stays as it is while tests run: what it has allowed, it allows.
+        // The template does not change while tests run, so an allowed request stays allowed.
         if lock().asked.get(function).is_some_and(|allowed| allowed.contains(&request)) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! IAM's decision for exactly what the template's policies use: Allow and Deny, `*` and `?`, two string
-//! operators and their quantifiers. What it does not know is an error, and an error is a denial.
+//! Decides IAM requests for the parts of IAM that the template's policies use: Allow and Deny, `*` and `?`, two string
+//! operators and their quantifiers. Any other part is an error, and an error is a denial.
 
 mod policy;
 #[cfg(test)]
@@ -10,14 +10,14 @@ pub use policy::{Condition, Effect, Policy, Quantifier, Statement};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Something in a policy or a request that is not understood here.
+/// A part of a policy or request that this module does not support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown(pub String);
 
-/// What IAM is asked.
+/// A request for permission.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Request {
-    /// Such as `dynamodb:GetItem`.
+    /// The action, such as `dynamodb:GetItem`.
     pub action: String,
     /// The resource's ARN.
     pub resource: String,
@@ -25,24 +25,24 @@ pub struct Request {
     pub context: BTreeMap<String, Vec<String>>,
 }
 
-/// Why a request is refused.
+/// The reason of a denial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Denied {
-    /// A statement denies it.
+    /// The statement of this name denies it.
     By(String),
-    /// The role allows nothing of the kind.
+    /// No statement of the role allows it.
     NotByRole,
-    /// The role does, and its boundary does not.
+    /// The role allows it, the boundary does not.
     NotByBoundary,
-    /// It cannot be said.
+    /// The decision needs an unsupported part of IAM.
     Unknown(Unknown),
 }
 
-/// Whether a role within its boundary may do something: no statement of the two denies it, and each of
-/// the two allows it.
+/// Decides whether a role with a permissions boundary may do something: no statement may deny it, and both must allow
+/// it.
 ///
 /// # Errors
-/// [`Denied`] says why not.
+/// [`Denied`] with the reason.
 pub fn authorise(role: &Policy, boundary: &Policy, request: &Request) -> Result<(), Denied> {
     let [role, boundary] = [role, boundary].map(|policy| policy.decide(request));
     let (role, boundary) = (role.map_err(Denied::Unknown)?, boundary.map_err(Denied::Unknown)?);
@@ -54,22 +54,22 @@ pub fn authorise(role: &Policy, boundary: &Policy, request: &Request) -> Result<
     }
 }
 
-/// What one policy says of a request.
+/// The decision of one policy on a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The statement of this name denies it.
     Denied(String),
     /// It is allowed, and not denied.
     Allowed,
-    /// No statement is about it.
+    /// No statement applies to it.
     Silent,
 }
 
 impl Policy {
-    /// What this policy alone says.
+    /// The decision of this policy alone.
     ///
     /// # Errors
-    /// When a condition cannot be decided.
+    /// When a condition cannot be evaluated.
     pub fn decide(&self, request: &Request) -> Result<Decision, Unknown> {
         let mut decision = Decision::Silent;
         for statement in &self.statements {
@@ -107,23 +107,23 @@ impl Condition {
         let given = request.context.get(&self.key).map(Vec::as_slice).unwrap_or_default();
         let fits = |value: &String| self.values.contains(value) != self.negated;
         Ok(match (self.quantifier, given) {
-            // Without the key only what asks for a difference holds.
+            // If the key is absent, only a negated condition holds.
             (Quantifier::One, []) => self.negated,
             (Quantifier::One, [value]) => fits(value),
             (Quantifier::One, _) => return Err(Unknown(format!("several values of {}", self.key))),
             (Quantifier::Any, values) => values.iter().any(fits),
-            // Which holds for an absent key too.
+            // This also holds for an absent key.
             (Quantifier::All, values) => values.iter().all(fits),
         })
     }
 }
 
-/// Whether a text is what a pattern with `*` and `?` describes.
+/// Whether a pattern with `*` and `?` matches a text.
 #[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut read) = (0, 0);
-    // Where the last `*` stands, and how much of the text it covers.
+    // The position of the last `*`, and the end of the text that it covers.
     let mut star: Option<(usize, usize)> = None;
     while read < text.len() {
         match (pattern.get(at), star) {

@@ -1,5 +1,5 @@
-//! What is deployed, read from `template.yaml` and held against the code: functions and their roles,
-//! IAM's decisions over each call of the store, routes, schedules, alarms, the dashboard.
+//! Checks of `template.yaml` against the code: functions and their roles, IAM's decision on each call of the store,
+//! routes, schedules, alarms, the dashboard.
 
 pub mod alarms;
 pub mod authorization;

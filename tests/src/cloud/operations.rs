@@ -1,9 +1,9 @@
-//! The pages that an operator works by, `docs/operations`: their sections, and where the index sends each alarm.
+//! The pages for operators in `docs/operations`: their sections, and the page that the index names for each alarm.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// One page.
+/// A page.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The file's name in `docs/operations`.
@@ -19,7 +19,7 @@ pub struct Row<'a> {
     pub names: Vec<&'a str>,
     /// Its second cell.
     pub second: &'a str,
-    /// The target of the link in the cells after that.
+    /// The target of the link in the later cells.
     pub target: &'a str,
 }
 
@@ -31,7 +31,7 @@ fn folder() -> PathBuf {
 /// Every page, by name.
 ///
 /// # Panics
-/// When they cannot be read.
+/// When a page cannot be read.
 #[must_use]
 pub fn pages() -> BTreeMap<String, Page> {
     let entries = std::fs::read_dir(folder()).unwrap_or_else(|error| panic!("docs/operations: {error}"));

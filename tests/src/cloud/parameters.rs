@@ -1,11 +1,10 @@
-//! What a deployment may set: the parameters of an environment of `samconfig.toml`, and which of the template's rules
-//! refuse them.
+//! The parameters of a deployment in `samconfig.toml`, and the rules of the template that refuse them.
 
 use super::Template;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Parameters that are set, by name.
+/// Parameters by name.
 pub type Parameters = BTreeMap<String, String>;
 
 /// The parameters of an environment.
@@ -23,10 +22,10 @@ pub fn of_environment(name: &str) -> Parameters {
     set.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// What the template's rules say against parameters.
+/// The messages of the template's rules that refuse these parameters.
 ///
 /// # Panics
-/// When a rule is written in a way that is not known here.
+/// When a rule has an unsupported form.
 #[must_use]
 pub fn refused(template: &Template, parameters: &Parameters) -> Vec<String> {
     let holds = |condition: &Value| is_true(template, parameters, condition);
@@ -54,7 +53,7 @@ fn is_true(template: &Template, parameters: &Parameters, condition: &Value) -> b
     }
 }
 
-/// A text as a list of one.
+/// The values of an expression; a single value is a list of one.
 fn values(template: &Template, parameters: &Parameters, value: &Value) -> Vec<String> {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let Some(name) = value["Ref"].as_str() else { return vec![plain(value)] };

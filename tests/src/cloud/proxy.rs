@@ -1,5 +1,5 @@
-//! DynamoDB's rules between a process and its store: a listener that passes on what DynamoDB executes, and refuses
-//! the rest as it does.
+//! DynamoDB's rules between a process and its store: a listener that forwards what DynamoDB would execute, and refuses
+//! the rest with DynamoDB's error.
 
 use super::gate;
 use axum::Router;
@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use std::net::Ipv4Addr;
 use tokio::net::TcpListener;
 
-/// The largest request that DynamoDB takes, in bytes.
+/// The largest request that DynamoDB accepts, in bytes.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 #[derive(Clone, Debug)]
@@ -19,10 +19,10 @@ struct Store {
     http: reqwest::Client,
 }
 
-/// Listens on a free port in front of the store at a URL, as long as the runtime lives, and says where.
+/// Listens on a free port in front of the store at a URL while the runtime lives; returns its own URL.
 ///
 /// # Panics
-/// When there is no port.
+/// When no port is free.
 pub async fn listen(store: &str) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));

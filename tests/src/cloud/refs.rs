@@ -1,5 +1,5 @@
-//! What `!Ref`, `!GetAtt` and `!Sub` stand for once the stack is deployed. The table's and the log groups'
-//! names are made out, for policies have patterns of them; anything else is named as the template does.
+//! Resolves `!Ref`, `!GetAtt` and `!Sub` as in a deployed stack. The names of the table and the log groups are
+//! resolved, because policies have patterns of them; other names stay as in the template.
 
 use super::Template;
 use super::iam::Unknown;
@@ -9,16 +9,16 @@ use serde_json::Value;
 const REGION: &str = "ap-northeast-1";
 const ACCOUNT: &str = "111122223333";
 
-/// The table's ARN, under the name that it has on the local stack.
+/// The ARN of a table.
 #[must_use]
 pub fn table_arn(table: &str) -> String {
     format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}")
 }
 
-/// The text that a value of the template comes to.
+/// Resolves a value of the template to text.
 ///
 /// # Errors
-/// When it names something that there is not, or is made in a way that is not known here.
+/// When it names an unknown resource or parameter, or has an unsupported form.
 pub fn text(template: &Template, value: &Value) -> Result<String, Unknown> {
     if let Some(text) = value.as_str() {
         return Ok(text.to_owned());
@@ -52,7 +52,7 @@ fn reference(template: &Template, name: &str) -> Result<String, Unknown> {
         "Table" => return Ok(TABLE_DEFAULT.to_owned()),
         _ => {}
     }
-    // A function's alias is one that SAM makes.
+    // SAM creates a function's alias.
     let of = name.strip_suffix(".Alias").unwrap_or(name);
     let is_known = template.has_resource(of) || !template.parameter(name).is_null();
     if is_known { Ok(format!("<{name}>")) } else { Err(Unknown(format!("the name {name}"))) }
@@ -66,7 +66,7 @@ fn attribute(template: &Template, name: &str) -> Result<String, Unknown> {
     match (template.kind(resource), attribute) {
         ("AWS::DynamoDB::Table", "Arn") => Ok(table_arn(TABLE_DEFAULT)),
         ("AWS::DynamoDB::Table", "StreamArn") => Ok(table_arn(TABLE_DEFAULT) + "/stream/2026-11-21T00:00:00.000"),
-        // The name of the table in use.
+        // The parameter holds the name of the table in use.
         ("AWS::SSM::Parameter", "Value") => Ok(TABLE_DEFAULT.to_owned()),
         ("AWS::Logs::LogGroup", "Arn") => {
             let name = text(template, &template.properties(resource)["LogGroupName"])?;
@@ -76,10 +76,10 @@ fn attribute(template: &Template, name: &str) -> Result<String, Unknown> {
     }
 }
 
-/// The ARN that a resource of a statement comes to.
+/// Resolves a resource of a statement to an ARN.
 ///
 /// # Errors
-/// When the text has a name in it whose ARN is not known here.
+/// When the text contains a name whose ARN is not supported.
 pub fn arn(template: &Template, value: &Value) -> Result<String, Unknown> {
     let text = text(template, value)?;
     let Some((name, rest)) = text.strip_prefix('<').and_then(|text| text.split_once('>')) else { return Ok(text) };

@@ -1,5 +1,5 @@
-//! What IAM is asked before DynamoDB does a call: one question for each table, index or action in it.
-//! A call inside a transaction says in which one: `dynamodb:EnclosingOperation`.
+//! The IAM requests for a call of DynamoDB: one for each table, index or action in it. Those of a transaction have its
+//! operation in `dynamodb:EnclosingOperation`.
 
 use super::iam::{Request, Unknown};
 use super::refs::table_arn;
@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 
 const ENCLOSING: &str = "dynamodb:enclosingoperation";
 
-/// The questions that a call raises.
+/// The IAM requests for a call.
 ///
 /// # Errors
-/// When the call is not known.
+/// When the operation or its form is not supported.
 pub fn of(operation: &str, body: &Value) -> Result<Vec<Request>, Unknown> {
     match operation {
         "GetItem" | "PutItem" | "UpdateItem" | "DeleteItem" => Ok(vec![plain(operation, table(body)?)]),
@@ -58,7 +58,7 @@ fn table(body: &Value) -> Result<String, Unknown> {
     body["TableName"].as_str().map(ledger_arn).ok_or_else(|| Unknown("a call without a table".to_owned()))
 }
 
-/// A test's table on another engine stands for the deployed one.
+/// A test's table on another engine counts as the deployed one.
 fn ledger_arn(table: &str) -> String {
     table_arn(if table.starts_with(TEST_TABLE_PREFIX) { TABLE_DEFAULT } else { table })
 }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_a_call_is_asked_for() {
+    fn each_table_index_and_action_of_a_call_needs_permission() {
         let of_table = json!({"TableName": "t"});
         assert_eq!(asked("GetItem", &of_table), ["dynamodb:GetItem t"]);
         assert_eq!(asked("UpdateItem", &of_table), ["dynamodb:UpdateItem t"]);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_an_error() {
+    fn unsupported_call_is_an_error() {
         for (operation, body) in [
             ("ExecuteStatement", json!({"Statement": "SELECT * FROM t"})),
             ("GetItem", json!({})),

@@ -1,5 +1,5 @@
-//! The template as what is made of it: resources by kind, functions with their roles, routes and
-//! schedules. A template that lacks what is asked for here fails the test that asks.
+//! Reads `template.yaml`: resources by kind, functions with their roles, routes and schedules. An accessor panics if
+//! the template lacks what it reads.
 
 use super::iam::{Policy, Unknown};
 use super::{refs, yaml};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const FUNCTION: &str = "AWS::Serverless::Function";
 const ROLE: &str = "AWS::IAM::Role";
-/// The one policy that bounds the functions' roles.
+/// The policy that bounds the functions' roles.
 pub const BOUNDARY: &str = "FunctionBoundary";
 const FOR_EACH: &str = "Fn::ForEach::";
 pub(super) const ALARM: &str = "AWS::CloudWatch::Alarm";
@@ -25,48 +25,48 @@ pub struct Template {
 pub struct Function {
     /// Its logical id.
     pub id: String,
-    /// The binary that it runs, which is named as its folder below `functions` is.
+    /// The name of its binary and of the folder in `functions`.
     pub binary: String,
     /// The logical id of its role.
     pub role: String,
     /// The logical id of its log group.
     pub log_group: String,
-    /// The names of the variables in its environment.
+    /// The names of its environment variables.
     pub environment: BTreeSet<String>,
-    /// The routes that call it.
+    /// The routes that invoke it.
     pub routes: Vec<Route>,
-    /// The logical ids of the queues that call it.
+    /// The logical ids of the queues that invoke it.
     pub queues: Vec<String>,
-    /// Its properties, with those that all functions share.
+    /// Its properties, including those shared by all functions.
     pub properties: Value,
 }
 
 /// A route of the API.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Route {
-    /// In capitals.
+    /// The method in upper case.
     pub method: String,
-    /// With its parameters in braces.
+    /// The path with parameters in braces.
     pub path: String,
-    /// Whether API Gateway asks for a token first.
+    /// Whether API Gateway requires a token.
     pub authorized: bool,
 }
 
-/// A schedule of a tenant's.
+/// A schedule of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Schedule {
-    /// The parameter that lists the tenants it is written for.
+    /// The parameter that lists the tenants with this schedule.
     pub tenants: String,
     /// The logical id of the queue that it sends to.
     pub queue: String,
-    /// When.
+    /// The schedule expression.
     pub expression: String,
-    /// What it sends, for a tenant `${Tenant}`.
+    /// The message that it sends, with `${Tenant}` for the tenant.
     pub input: String,
 }
 
 impl Template {
-    /// The repository's.
+    /// Reads the repository's template.
     ///
     /// # Panics
     /// When it cannot be read.
@@ -77,7 +77,7 @@ impl Template {
         Self { root: yaml::read(&text).unwrap_or_else(|error| panic!("template.yaml: {error}")) }
     }
 
-    /// The same with a change, for mistakes that tests plant.
+    /// A copy with a change, for mistakes that tests plant.
     #[must_use]
     pub fn with(&self, change: impl FnOnce(&mut Value)) -> Self {
         let mut changed = self.clone();
@@ -85,19 +85,19 @@ impl Template {
         changed
     }
 
-    /// What stands at a JSON pointer; null if nothing does.
+    /// The value at a JSON pointer; null if it does not exist.
     #[must_use]
     pub fn at(&self, pointer: &str) -> &Value {
         self.root.pointer(pointer).unwrap_or(&Value::Null)
     }
 
-    /// A parameter; null if there is no such.
+    /// A parameter; null if it does not exist.
     #[must_use]
     pub fn parameter(&self, name: &str) -> &Value {
         &self.root["Parameters"][name]
     }
 
-    /// Whether there is a resource of this logical id.
+    /// Whether a resource with this logical id exists.
     #[must_use]
     pub fn has_resource(&self, id: &str) -> bool {
         self.root["Resources"].get(id).is_some()
@@ -106,7 +106,7 @@ impl Template {
     /// A resource's type.
     ///
     /// # Panics
-    /// When there is no such resource.
+    /// When the resource does not exist.
     #[must_use]
     pub fn kind(&self, id: &str) -> &str {
         self.root["Resources"][id]["Type"].as_str().unwrap_or_else(|| panic!("no resource {id}"))
@@ -118,10 +118,10 @@ impl Template {
         &self.root["Resources"][id]["Properties"]
     }
 
-    /// The logical ids of all resources but those that are written once for each tenant.
+    /// The logical ids of all resources except those written once for each tenant.
     ///
     /// # Panics
-    /// When there are none.
+    /// When the template has no resources.
     pub fn resources(&self) -> impl Iterator<Item = &str> {
         let all = self.root["Resources"].as_object().expect("resources");
         all.keys().map(String::as_str).filter(|id| !id.starts_with(FOR_EACH))
@@ -143,10 +143,10 @@ impl Template {
         self.of_kind(ROLE)
     }
 
-    /// What a role's own policies say.
+    /// A role's own policies as one.
     ///
     /// # Errors
-    /// When anything in them is not understood, or stands elsewhere.
+    /// When a part is not supported, or the role has other policies.
     pub fn role(&self, id: &str) -> Result<Policy, Unknown> {
         let role = self.properties(id);
         if !role["ManagedPolicyArns"].is_null() {
@@ -157,10 +157,10 @@ impl Template {
         Ok(Policy::joined(policies.collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// The most that any function may do.
+    /// The permissions boundary of the functions.
     ///
     /// # Errors
-    /// When anything in it is not understood.
+    /// When a part is not supported.
     pub fn boundary(&self) -> Result<Policy, Unknown> {
         self.policy(&self.properties(BOUNDARY)["PolicyDocument"])
     }
@@ -180,7 +180,7 @@ impl Template {
         for (name, event) in properties["Events"].as_object().into_iter().flatten() {
             match event["Type"].as_str() {
                 Some("SQS") => queues.push(resource_of(&event["Properties"]["Queue"], ".Arn")),
-                // SAM makes a permission for each route that is an event, and a function's policy has a limit.
+                // SAM adds a permission for each route that is an event, and a function's policy has a size limit.
                 Some("HttpApi") => panic!("{id}: the route {name} is not in the definition of the API"),
                 Some(_) | None => panic!("{id}: what is the event {name}?"),
             }
@@ -198,7 +198,7 @@ impl Template {
         }
     }
 
-    /// The routes of the API's definition whose integration is this function.
+    /// The routes in the API's definition with this function as integration.
     fn routes(&self, function: &str) -> Vec<Route> {
         let definition = &self.properties("Api")["DefinitionBody"];
         let integrations = &definition["components"][INTEGRATIONS];
@@ -221,10 +221,10 @@ impl Template {
         routes
     }
 
-    /// What is written once for each tenant: the parameter that lists the tenants, the logical id and the resource.
+    /// Resources written once for each tenant: the parameter that lists the tenants, the logical id, the resource.
     ///
     /// # Panics
-    /// When a loop is not one over tenants.
+    /// When a loop is not over tenants.
     #[must_use]
     pub fn looped(&self) -> Vec<(String, String, Value)> {
         let loops = self.root["Resources"].as_object().into_iter().flatten().filter(|(id, _)| id.starts_with(FOR_EACH));
@@ -240,10 +240,10 @@ impl Template {
         looped
     }
 
-    /// What is scheduled for each tenant, by logical id.
+    /// The schedules of each tenant by logical id.
     ///
     /// # Panics
-    /// When it is written otherwise than once for each tenant.
+    /// When a looped resource is neither an alarm nor a schedule.
     #[must_use]
     pub fn schedules(&self) -> BTreeMap<String, Schedule> {
         let mut schedules = BTreeMap::new();
@@ -252,7 +252,7 @@ impl Template {
                 continue;
             }
             assert_eq!(resource["Type"], "AWS::Scheduler::Schedule", "{id}");
-            // A list has a member always: if that is to say that none is on it, nothing must be made of it.
+            // A list parameter is never empty: if `NONE` stands for no tenant, the resource needs a condition.
             let may_be_empty = self.parameter(&tenants)["Default"] == "NONE";
             assert_eq!(resource["Condition"].is_string(), may_be_empty, "{id}");
             schedules.insert(id, Schedule::of(&tenants, &resource["Properties"]));
@@ -264,7 +264,7 @@ impl Template {
 impl Route {
     fn of(method: &str, path: &str, operation: &Value) -> Self {
         let authorized = match &operation["security"] {
-            // The API's own, by default.
+            // The API's default security.
             Value::Null => true,
             none if *none == json!([{"NONE": []}]) => false,
             other => panic!("{method} {path}: the security {other}"),

@@ -1,5 +1,4 @@
-//! YAML as CloudFormation has it, read into JSON: its short tags become their long forms.
-//! What neither of the two knows is an error, so that nothing is taken for something else.
+//! Reads CloudFormation's YAML into JSON, with short tags in their long forms. Unknown tags and values are errors.
 
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Number, Value};
@@ -10,7 +9,7 @@ const FUNCTIONS: [&str; 9] = ["And", "Contains", "Equals", "GetAtt", "If", "Join
 /// Reads one document.
 ///
 /// # Errors
-/// When it is not YAML, repeats a key, or has a tag or a value that is not known.
+/// When the text is not YAML, repeats a key, or has an unknown tag or value.
 pub fn read(text: &str) -> Result<Value, String> {
     let documents = Yaml::load_from_str(text).map_err(|error| error.to_string())?;
     let [document] = &documents[..] else { return Err(format!("{} documents where one is", documents.len())) };
@@ -70,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_an_error() {
+    fn unknown_tags_values_and_repeated_keys_are_errors() {
         for text in ["a: !Reference X", "a: !!int x", "a: 1\na: 2", "a: *b", "1: a", "a: [", "--- a\n--- b"] {
             assert!(read(text).is_err(), "{text}");
         }

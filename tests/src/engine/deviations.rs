@@ -1,14 +1,14 @@
-//! Where engines are known to differ from DynamoDB: `tests/engines/deviations.txt`. A line that is not needed any more
-//! fails the gate, so that the list can only shrink.
+//! Known differences of engines from DynamoDB: `tests/engines/deviations.txt`. A line that is no longer needed fails
+//! the tests, so that the list can only shrink.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What the judged engine is called in the list.
+/// The environment variable with the judged engine's name in the list.
 pub const NAME_VARIABLE: &str = "LEDGER_ENGINE_NAME";
 const FILE: &str = "engines/deviations.txt";
 
-/// The cases in which the judged engine is known to differ, of those that begin so.
+/// The known cases of the judged engine whose names begin with `kind`.
 ///
 /// # Panics
 /// When a line of the list is not `<engine> <case> # <reason>`.
@@ -26,10 +26,10 @@ pub fn known(kind: &str) -> BTreeSet<String> {
     entries.filter(|(engine, case)| *engine == name && case.starts_with(kind)).map(|(_, case)| case).collect()
 }
 
-/// Checks that exactly the known cases differ.
+/// Checks that the known cases differ, and no others.
 ///
 /// # Panics
-/// When another case differs, or a known one does not any more.
+/// When another case differs, or a known case no longer differs.
 pub fn check(known: &BTreeSet<String>, differs: &BTreeSet<String>) {
     let new: Vec<_> = differs.difference(known).collect();
     assert!(new.is_empty(), "{} cases differ from DynamoDB: {new:#?}", new.len());

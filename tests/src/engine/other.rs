@@ -1,5 +1,5 @@
-//! Another engine than the embedded one, reached over the network through the AWS SDK: what `LEDGER_ENGINE_URL`
-//! names, or an embedded one behind a listener. A request is sent as its JSON says, byte for byte.
+//! Another engine than the embedded one, called over the network through the AWS SDK: the one that `LEDGER_ENGINE_URL`
+//! names, or an embedded one behind a listener. A request's JSON is sent unchanged, except for the table's name.
 
 use super::{Engine, Refused, create_request};
 use crate::wire::TABLE;
@@ -21,26 +21,26 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// The URL of the DynamoDB that tests run on instead of the embedded engine; `aws` is AWS itself.
+/// The URL of the DynamoDB that tests use instead of the embedded engine; `aws` is AWS itself.
 pub const URL_VARIABLE: &str = "LEDGER_ENGINE_URL";
-/// Tables of tests begin so. Nothing else in an account may.
+/// The prefix of test tables' names. No other table of the account may have it.
 pub const TEST_TABLE_PREFIX: &str = "ecopay-test-";
-/// AWS itself, by the SDK's own settings.
+/// AWS itself, with the SDK's settings.
 const AWS: &str = "aws";
 const TARGET_PREFIX: &str = "DynamoDB_20120810.";
-/// DynamoDB's bound for one BatchWriteItem.
+/// DynamoDB's limit of items in one BatchWriteItem.
 const BATCH_MAX: usize = 25;
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const ACTIVE_POLL: Duration = Duration::from_millis(200);
 const ACTIVE_POLLS_MAX: u32 = 300;
 
-/// The engine that the environment names, if it names one.
+/// The URL of the engine that the environment names, if any.
 #[must_use]
 pub fn given_url() -> Option<String> {
     std::env::var(URL_VARIABLE).ok().filter(|url| !url.is_empty())
 }
 
-/// A table name that no other test has.
+/// A new, unique table name.
 #[must_use]
 pub fn new_table_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -49,12 +49,12 @@ pub fn new_table_name() -> String {
     format!("{TEST_TABLE_PREFIX}{}-{}-{next}", now.millis(), std::process::id())
 }
 
-/// A table of its own at an endpoint, made here and deleted when it is dropped.
+/// A new table at an endpoint, deleted when it is dropped.
 pub struct OtherEngine {
     runtime: Runtime,
     client: Client,
     table: String,
-    /// The embedded engine, if it is the one that listens: it ends after its table.
+    /// The embedded engine, if it is the one behind the listener. It is dropped after its table.
     embedded: Option<ledger_local::engine::Engine>,
 }
 
@@ -62,7 +62,7 @@ impl OtherEngine {
     /// The engine that the environment names, or the embedded one behind a listener.
     ///
     /// # Panics
-    /// When it does not answer.
+    /// When the engine does not answer.
     #[must_use]
     pub fn judged() -> Self {
         let Some(url) = given_url() else {
@@ -75,22 +75,22 @@ impl OtherEngine {
         Self::at(&url)
     }
 
-    /// Whether it is the embedded engine that listens.
+    /// Whether it is the embedded engine behind a listener.
     #[must_use]
     pub fn is_embedded(&self) -> bool {
         self.embedded.is_some()
     }
 
-    /// Makes a table at an endpoint and waits until it is active.
+    /// Creates a table at an endpoint, and waits until it is active.
     ///
     /// # Panics
-    /// When the endpoint does not answer or refuses.
+    /// When the endpoint does not answer or rejects the request.
     #[must_use]
     pub fn at(url: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let endpoint = (url != AWS).then_some(url);
         let client = runtime.block_on(async { dynamo::client(&dynamo::sdk_config(endpoint).await, endpoint) });
-        // An emulator on a busy machine is slow; what is compared is what it says, not when.
+        // An emulator on a busy machine is slow, and only its responses are compared.
         let timeouts =
             TimeoutConfig::builder().operation_timeout(CALL_TIMEOUT).operation_attempt_timeout(CALL_TIMEOUT).build();
         let config = client.config().to_builder().timeout_config(timeouts).retry_config(RetryConfig::standard());
@@ -108,11 +108,11 @@ impl OtherEngine {
         panic!("the table is not active after a minute");
     }
 
-    /// Sends a request, whose table is this engine's wherever it says [`TABLE`].
+    /// Sends a request with [`TABLE`] replaced by this engine's table.
     fn call(&self, operation: &str, request: &Json) -> Result<Json, Refused> {
         let body = renamed(request, TABLE, &self.table);
         let exchange = Exchange { operation: operation.to_owned(), body, answer: Arc::default() };
-        // Any operation will do: the exchange puts its own request in the place of this one.
+        // The operation does not matter: the interceptor replaces the request.
         let sent = self.client.list_tables().customize().interceptor(exchange.clone()).send();
         let ended = self.runtime.block_on(sent).map(drop);
         let Some((status, answer)) = exchange.answer.lock().expect("no panic while it is held").take() else {
@@ -173,7 +173,7 @@ impl Drop for OtherEngine {
     }
 }
 
-/// The same JSON with another table's name.
+/// JSON with a table's name replaced.
 fn renamed(json: &Json, from: &str, to: &str) -> Json {
     match json {
         Json::Object(map) => {
@@ -189,10 +189,10 @@ fn renamed(json: &Json, from: &str, to: &str) -> Json {
     }
 }
 
-/// An answer's status and body.
+/// A response's status and body.
 type RawAnswer = (u16, Vec<u8>);
 
-/// Puts a request of the test's own in the place of the SDK's before it is signed, and keeps the answer.
+/// Replaces the SDK's request before it is signed, and keeps the response.
 #[derive(Clone, Debug)]
 struct Exchange {
     operation: String,

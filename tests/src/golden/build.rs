@@ -1,5 +1,5 @@
-//! From a vector to the transaction that the core builds for it.
-//! Commands that move value and the forms are here, the others in `build_more`.
+//! Builds the core's transaction for a vector. Commands that move value and the forms are here, the others in
+//! `build_more`.
 
 use super::command::{Does, Money};
 use super::decode::{self, World};
@@ -26,19 +26,19 @@ use ledger_core::ops::{
 };
 use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Transaction};
 
-/// What comes of a command.
+/// The result of a command.
 pub enum Built {
-    /// A transaction, and the claim that is checked when its marker stands.
+    /// A transaction, with the claim that decides the outcome if its marker exists.
     Transaction(Box<Transaction>, Option<Box<Claim>>),
-    /// What a customer's move from a legacy model calls for.
+    /// The change that a customer's migration requires.
     Change(Box<Change>),
-    /// Nothing to do.
+    /// There is nothing to do.
     Nothing,
-    /// No plan: refused before anything is written.
+    /// There is no plan: the command is refused before a write.
     Refused(String),
 }
 
-/// Why there is no plan, in words.
+/// The reason why there is no plan.
 pub struct NoPlan(pub String);
 
 impl From<AmountError> for NoPlan {
@@ -66,19 +66,19 @@ impl From<PlanRefusal> for NoPlan {
     }
 }
 
-/// What becomes of a builder's result.
+/// The result of a builder.
 pub enum Made {
-    /// To be sealed with marker and answer.
+    /// A draft, to be sealed with marker and response.
     Draft(Draft),
-    /// Complete as it is.
+    /// A complete transaction.
     Whole(Transaction),
-    /// No transaction, and written as it is.
+    /// A change that is written without a marker.
     Change(Change),
-    /// Nothing to do.
+    /// There is nothing to do.
     Nothing,
 }
 
-/// Decodes and builds.
+/// Decodes a vector's command and builds its transaction.
 #[must_use]
 pub fn build(given: &Given) -> Built {
     let world = World::new(given);
@@ -260,7 +260,7 @@ fn make(
     Ok(Made::Draft(draft))
 }
 
-/// What a terminal's reversal reads: the original's marker, its entry and its payment.
+/// Reads what a terminal's reversal needs: the original's marker, its entry and its payment.
 fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> Result<Draft, NoPlan> {
     let tenant = &world.tenant;
     let marker = world.get(&original.marker_key()).map(|item| Marker::read(item).unwrap());
@@ -288,7 +288,7 @@ fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> R
     Ok(ops::card_reverse::plan(&command, &world.terms(), &world.cx)?.draft)
 }
 
-/// A form alone. What it moves stands in an entry against the tenant's adjustments.
+/// Builds a form alone, in an entry against the tenant's account `adjustments`.
 #[expect(clippy::wildcard_enum_match_arm, reason = "`make` lists every command and passes the forms only")]
 fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
     let (tenant, now) = (&world.tenant, world.cx.now);

@@ -1,4 +1,4 @@
-//! Taking, crediting and releasing a merchant, as the worker does it.
+//! Builds the steps of crediting a merchant as the worker does: take, credit, release.
 
 use super::build::Made;
 use super::decode::World;
@@ -8,13 +8,13 @@ use ledger_core::keys::Partition;
 use ledger_core::ops::crediting::{CreditedMerchant, Crediting};
 use serde::{Deserialize, Serialize};
 
-/// A step of crediting. `fence` is the token of whoever takes it.
+/// A step of crediting. `fence` is the lease holder's fencing token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the steps are those of the core's lease, where they are described")]
 pub enum CreditingStep {
     Take {},
-    /// As many as fit of what is due.
+    /// Credits as many of the due records as fit in one transaction.
     Credit {
         fence: String,
     },

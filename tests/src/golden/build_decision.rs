@@ -1,4 +1,4 @@
-//! Decisions about top-ups and refunds that the provider contradicts.
+//! Builds decisions about top-ups and refunds that the PSP contradicts.
 
 use super::build::{Made, NoPlan};
 use super::build_topup::Records;
@@ -11,7 +11,7 @@ use ledger_core::ops::PlanRefusal;
 use ledger_core::ops::topup::{Basis, TopupDecision, Way, decision};
 use serde::{Deserialize, Serialize};
 
-/// What is asked for or approved. Records, markers and the decision are read from the state.
+/// A decision that is requested or approved. Records, markers and the decision are read from the state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's decisions, where they are described")]
@@ -30,7 +30,7 @@ pub enum DecisionDoes {
         refund: Maybe<String>,
         decision: String,
         fact: Maybe<FactJson>,
-        /// What the operation's key is answered with, if it has no answer yet.
+        /// The response of the operation's key, if none is stored yet.
         landing: AnswerJson,
     },
 }

@@ -1,5 +1,5 @@
-//! Commands on money that a merchant holds of a customer's.
-//! Each is decoded as its function would read it, and handed to its one builder.
+//! Builds the commands on money that a merchant holds. Each is decoded as its function reads it, and passed to its
+//! builder.
 
 use super::build::NoPlan;
 use super::command::Money;

@@ -1,5 +1,5 @@
-//! What a customer's move from a legacy model calls for. It is no effect of anybody's request: what comes of it is
-//! written as it is, or something was not as it had been read.
+//! Builds the changes that a customer's migration requires. They have no marker: each is written as it is, or is stale
+//! because an item was not as it had been read.
 
 use super::build::{Made, NoPlan};
 use super::command_migration::MigrationDoes;

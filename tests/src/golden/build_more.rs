@@ -1,5 +1,5 @@
-//! The commands that move no value themselves, and the adjustments.
-//! Each is decoded as its function would read it, and handed to its one builder.
+//! Builds the adjustments and the commands that move no value themselves. Each is decoded as its function reads it, and
+//! passed to its builder.
 
 use super::build::{Made, NoPlan};
 use super::command::Does;
@@ -146,7 +146,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
     Ok(Made::Draft(draft))
 }
 
-/// A slice of a job: its first customers have the grant, but for those who failed or are passed over.
+/// Advances a job by a slice: its first customers get the grant, except those who failed or are passed over.
 fn advanced(world: &World, slice: &JobAdvance) -> Transaction {
     let job = GrantJob::read(world.must(&keys::job(&world.tenant, JobId::parse(&slice.job).unwrap()))).unwrap();
     let (done, failed): (usize, usize) = (slice.done.parse().unwrap(), slice.failed.parse().unwrap());

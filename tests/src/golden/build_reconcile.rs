@@ -1,4 +1,4 @@
-//! A run of the reconciliation, from being asked for to its end, and the adjustment that answers one of its breaks.
+//! Builds the steps of a reconciliation run, and the adjustment that corrects one of its breaks.
 
 use super::build::{Made, NoPlan};
 use super::decode::{self, World};
@@ -15,10 +15,10 @@ use ledger_core::reconcile::{BreakKind, Finding, Proposal};
 use ledger_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Not there in the file if it is not there.
+/// An optional field, `null` in the file if it is `None`.
 type Maybe<T> = Option<T>;
 
-/// What is to happen. Runs and breaks are read from the state.
+/// A step. Runs and breaks are read from the state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the steps are those of the core's run, where they are described")]
@@ -26,7 +26,7 @@ pub enum ReconcileDoes {
     Request {
         staff: String,
     },
-    /// The night's run.
+    /// The nightly run.
     Night {},
     Take {
         run: String,
@@ -50,7 +50,7 @@ pub enum ReconcileDoes {
     Told {
         run: String,
     },
-    /// The adjustment that a break proposes is asked for.
+    /// Requests the adjustment that a break proposes.
     Answer {
         staff: String,
         run: String,

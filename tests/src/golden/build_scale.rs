@@ -1,4 +1,4 @@
-//! Raising shards, and where the next sweep over merchants begins. Records are read from the state.
+//! Builds the raising of shards and the start of the next sweep over merchants. Records are read from the state.
 
 use super::build::{Made, NoPlan};
 use super::command_hold::Maybe;
@@ -9,7 +9,7 @@ use ledger_core::ops::merchant::MerchantChange;
 use ledger_core::ops::{crediting, merchant, tenant};
 use serde::{Deserialize, Serialize};
 
-/// What is to happen.
+/// A command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
@@ -23,7 +23,7 @@ pub enum ScaleDoes {
         due_shards: String,
         actor: String,
     },
-    /// From where it was read to behind this merchant.
+    /// Moves the sweep's start from the one that was read to after this merchant.
     Sweep {
         to: Maybe<String>,
     },

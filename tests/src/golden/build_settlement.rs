@@ -1,5 +1,5 @@
-//! The transactions of settlements: by tasks of the saga, by the payment provider's word, and by the operator.
-//! Each is decoded as its function would read it, and handed to its one builder.
+//! Builds the transactions of settlements: by the saga's tasks, by facts of the PSP, and by the operator. Each is
+//! decoded as its function reads it, and passed to its builder.
 
 use super::build::{Made, NoPlan};
 use super::command::PspJson;
@@ -20,19 +20,19 @@ use ledger_core::time::BusinessDate;
 use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
 
-/// Not there in the file if it is not there.
+/// An optional field, `null` in the file if it is `None`.
 type Maybe<T> = Option<T>;
 
-/// What a saga, or the payment provider's word, does. Settlements and records are read from the state.
+/// A step of the saga, or a fact of the PSP. Settlements and records are read from the state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the steps are those of the core's saga, where they are described")]
 pub enum SettlementStep {
-    /// Whatever the task writes.
+    /// The writes of this task.
     Task {
         task: String,
     },
-    /// All that is due.
+    /// Collects all records that are due.
     Collect {},
     GiveBack {},
     Verified {
@@ -61,7 +61,7 @@ pub enum SettlementStep {
     },
 }
 
-/// What the operator does.
+/// A command of the operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
@@ -196,7 +196,7 @@ fn read(world: &World, merchant: &str, id: &str) -> Settlement {
 }
 
 impl World {
-    /// What is due to be settled for a merchant.
+    /// The records of a merchant that are due for settlement.
     fn settleable(&self, merchant: MerchantId) -> Vec<Settleable> {
         let mark = format!("{}#due#settle#{merchant}#", self.tenant);
         let is_due = |item: &&ledger_core::dynamo::Item| {

@@ -1,5 +1,5 @@
-//! The commands that move money from and to the outside, and the steps of operations in flight. Each
-//! reads what the runtime would read, and seals the plan under the marker that it comes with.
+//! Builds the commands that move money from and to the PSP, and the steps of operations in flight. Each reads what the
+//! runtime reads, and seals the plan under its marker.
 
 use super::build::{Made, NoPlan};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, PspJson};
@@ -135,7 +135,7 @@ pub(super) fn make(
     Ok(Made::Draft(draft))
 }
 
-/// Our records of a top-up, as the runtime reads them.
+/// The records of a top-up, as the runtime reads them.
 pub(super) struct Records {
     pub(super) topup: TopupRecord,
     refund: Option<TopupRefund>,
@@ -152,7 +152,7 @@ impl Records {
         Ok(Self { topup, refund: refund.transpose()? })
     }
 
-    /// The operation that made the refund, or else the top-up, if it has no answer yet.
+    /// The operation in flight that made the refund, or else the top-up; `None` once its response is stored.
     pub(super) fn flight(&self, world: &World) -> Option<Flight> {
         let key = match &self.refund {
             Some(refund) => refund.marker_key(&world.tenant),
@@ -239,7 +239,7 @@ fn claimed(call: &PlannedCall, claim: &Claim) -> Result<Made, NoPlan> {
     Ok(Made::Whole(Transaction::claimed(&call.draft, claim, &flight).unwrap()))
 }
 
-/// By the holder of the token that was read.
+/// Stores the response as the holder of the fencing token that was read.
 fn landed(world: &World, records: &Records, effect: &Effect, answer: &Answer, refused: bool) -> Made {
     let held = holders::of_claim(&records.flight(world).expect("a marker in flight"));
     let landing = held.land(answer, refused, world.cx.now);

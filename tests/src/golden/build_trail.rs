@@ -1,5 +1,5 @@
-//! The audit trail: records beside the transactions of operations that go outside, entries that are published,
-//! and the chain that seals all of it.
+//! Builds the audit trail: trail records in the transactions of operations that call the PSP, published entries, and
+//! the chain that seals them.
 
 use super::build::{Made, NoPlan};
 use super::build_topup::{self, Records};
@@ -18,7 +18,7 @@ use ledger_core::trail::{Heard, Record};
 use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
 
-/// What is recorded, and what is sealed.
+/// What is recorded or sealed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's records, where they are described")]
@@ -32,26 +32,26 @@ pub enum TrailDoes {
     TakenOver {
         marker: MarkerJson,
     },
-    /// The request leaves once more; the sending before came to nothing.
+    /// The request is sent again after an attempt with an unknown outcome.
     SentAgain {
         marker: MarkerJson,
         attempt: String,
         unknown: String,
     },
-    /// Refused, after another sending of which nothing was heard.
+    /// The request is refused; the outcome of an earlier attempt is unknown.
     Refused {
         marker: MarkerJson,
         burnt: bool,
         unknown: String,
         code: String,
     },
-    /// The answer lands.
+    /// The PSP's response is stored.
     Landed {
         marker: MarkerJson,
         fact: FactJson,
         topup: String,
     },
-    /// An event is brought to the books.
+    /// An event is applied.
     Told {
         event: String,
         kind: String,
@@ -61,10 +61,10 @@ pub enum TrailDoes {
     Canceling {
         topup: String,
     },
-    /// Every entry that is due to be published has been.
+    /// Every entry that is due has been published.
     Published {},
     Take {},
-    /// As many as fit of what is due of a day. `fence` is the token of whoever has the trail.
+    /// Seals as many of a day's due records as fit in one transaction. `fence` is the lease holder's fencing token.
     Seal {
         fence: String,
         day: String,
@@ -73,7 +73,7 @@ pub enum TrailDoes {
         fence: String,
         acts_until: String,
     },
-    /// Marks that stand on what is sealed.
+    /// Removes the due index entries of what is sealed.
     Unmark {},
 }
 

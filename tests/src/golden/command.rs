@@ -1,5 +1,5 @@
-//! What a vector asks for, as JSON: who asks under which key, what is answered, and what is to happen.
-//! Ids, times and randomness are given, so that one command always builds one request.
+//! A vector's command as JSON: the claim, the stored response, and what is to happen. Ids, times and randomness are
+//! given, so that a command always builds the same request.
 
 use super::build_crediting::CreditingStep;
 use super::build_decision::DecisionDoes;
@@ -19,18 +19,18 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
-    /// Whose table.
+    /// The tenant's slug.
     pub tenant: String,
-    /// The claim on the key, for requests that have one.
+    /// The claim on the key; `None` for a request without a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimJson>,
-    /// The answer that is stored.
+    /// The response that is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerJson>,
     /// Ids and randomness.
     pub context: ContextJson,
-    /// What had been read when the plan was made, where that is not what stands in the table by now.
-    /// An item with its key alone had not been there.
+    /// Items as read when the plan was made, where the table differs by the time of the write. An item with only its
+    /// key did not exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Json>,
     /// What is to happen.
@@ -43,9 +43,9 @@ pub struct Command {
 pub struct ClaimJson {
     /// The operation's name.
     pub operation: String,
-    /// Whose key, for example `customer:<id>`.
+    /// The owner of the key, such as `customer:<id>`.
     pub principal: String,
-    /// Who acts, for example `staff:<id>`.
+    /// The actor, such as `staff:<id>`.
     pub actor: String,
     /// The key.
     pub key: String,
@@ -53,11 +53,11 @@ pub struct ClaimJson {
     pub method: String,
     /// The path.
     pub path: String,
-    /// The typed body: text, `{asset, amount}`, a list, or `null` for what is cleared.
+    /// The typed body: text, `{asset, amount}`, a list, or `null` for a cleared field.
     pub fields: BTreeMap<String, Json>,
 }
 
-/// A stored answer.
+/// A stored response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerJson {
@@ -76,23 +76,23 @@ pub struct AnswerJson {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextJson {
-    /// The journal entry's.
+    /// The id of the journal entry.
     pub transaction_id: String,
-    /// Of what is created.
+    /// The id of what is created.
     pub resource_id: String,
-    /// The audit record's.
+    /// The id of the audit record.
     pub audit_id: String,
     /// 16 bytes, hexadecimal.
     pub secret: String,
 }
 
-/// So much of an asset. Signed where it is a change.
+/// An amount of an asset, signed where it is a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Money {
-    /// How much.
+    /// The decimal amount.
     pub amount: String,
-    /// Of what.
+    /// The asset.
     pub asset: String,
 }
 
@@ -101,7 +101,7 @@ pub struct Money {
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
 pub enum Does {
-    // The forms alone, sealed against the tenant's adjustments.
+    // The forms alone, sealed against the tenant's account `adjustments`.
     Refusal {},
     Deduct {
         account: String,
@@ -277,7 +277,7 @@ pub enum Does {
         to: String,
         actor: String,
     },
-    /// Of the window that the time is in.
+    /// In the window that contains the command's time.
     RateLease {
         requests_per_second: String,
     },
@@ -294,7 +294,7 @@ pub enum Does {
         reason: String,
         psp: PspJson,
     },
-    /// Under the event's own marker; a marker in flight lands with it.
+    /// Under the event's own marker; a marker in flight gets its response in the same transaction.
     TopupEvent {
         event: String,
         kind: String,
@@ -341,7 +341,7 @@ pub enum Does {
         reason: String,
     },
     Decision(DecisionDoes),
-    /// Looking at the provider's object again later.
+    /// A later check of the PSP's object.
     TopupCheck {
         topup: String,
         burnt: bool,
@@ -354,7 +354,7 @@ pub enum Does {
         points_rate: String,
         abandoned_after_s: String,
     },
-    /// Who holds the merchant and what is due to it are read from the state.
+    /// The merchant's lease and due records are read from the state.
     Crediting {
         merchant: String,
         step: CreditingStep,
@@ -377,7 +377,7 @@ pub enum Does {
     },
 }
 
-/// A change of a profile. `keep` and `clear` are said, a value is `{"set": ..}`.
+/// A change of a profile. A [`Change`] is `"keep"`, `"clear"` or `{"set": ..}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileChange {
@@ -389,14 +389,14 @@ pub struct ProfileChange {
     pub phone: Change,
 }
 
-/// What is to become of a field.
+/// A change of a field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It stays.
+    /// Keeps the value.
     Keep,
-    /// It goes.
+    /// Removes the value.
     Clear,
-    /// It gets a value.
+    /// Sets a value.
     Set(String),
 }

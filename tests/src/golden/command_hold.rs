@@ -1,13 +1,12 @@
-//! What may happen to money that a merchant holds of a customer's, as a vector asks for it. Payments and
-//! terms are read from the state.
+//! A vector's commands on money that a merchant holds. Payments and terms are read from the state.
 
 use super::command::Money;
 use serde::{Deserialize, Serialize};
 
-/// Not there in the file if it is not there.
+/// An optional field, `null` in the file if it is `None`.
 pub(super) type Maybe<T> = Option<T>;
 
-/// What is to happen.
+/// A command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]

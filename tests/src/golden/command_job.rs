@@ -1,4 +1,4 @@
-//! How a bulk grant goes on, as a vector asks for it. The job is read from the state.
+//! A vector's step of a bulk grant. The job is read from the state.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobAdvance {
-    /// Which job.
+    /// The job's id.
     pub job: String,
-    /// How many customers have been dealt with after it.
+    /// The number of customers handled after this slice.
     pub done: String,
-    /// How many of them could not be granted to.
+    /// The number of customers to whom the grant failed, after this slice.
     pub failed: String,
-    /// Who could not be granted to in this slice.
+    /// The customers to whom the grant failed in this slice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<FailedOf>,
-    /// Who comes again.
+    /// The customers to be tried again later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<String>,
 }
 
-/// A customer to whom a job could not grant.
+/// A customer to whom the grant failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailedOf {
-    /// Who.
+    /// The customer's id.
     pub customer: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }

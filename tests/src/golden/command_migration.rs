@@ -1,9 +1,8 @@
-//! What a customer's move from a legacy model calls for, as a vector asks for it. The setting and the customer, in
-//! both models, are read from the state.
+//! A vector's change of a customer's migration. The setting, and the customer in both models, are read from the state.
 
 use serde::{Deserialize, Serialize};
 
-/// What is to happen.
+/// A change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's functions, where they are described")]
@@ -18,6 +17,6 @@ pub enum MigrationDoes {
     Contract {
         customer: String,
     },
-    /// Of every legacy history item that stands.
+    /// Expires every legacy history item in the state.
     ExpireHistory {},
 }

@@ -1,9 +1,9 @@
-//! The parts of a vector's command that are about the payment provider.
+//! The parts of a vector's command that concern the PSP.
 
 use super::command_hold::Maybe;
 use serde::{Deserialize, Serialize};
 
-/// What the deployment and the payment provider have agreed.
+/// The deployment's settings at the PSP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PspJson {
@@ -15,19 +15,19 @@ pub struct PspJson {
     pub account: Maybe<String>,
 }
 
-/// Which marker.
+/// Identifies a marker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkerJson {
     /// The operation's name.
     pub operation: String,
-    /// Whose key.
+    /// The owner of the key.
     pub principal: String,
     /// The key.
     pub key: String,
 }
 
-/// A fact about one of the payment provider's objects. Amounts are whole numbers of the smallest unit.
+/// A fact about an object of the PSP. Amounts are whole numbers of the smallest unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's facts, where they are described")]
@@ -53,7 +53,7 @@ pub enum FactJson {
         amount: String,
         currency: String,
         livemode: bool,
-        /// Not in the file if it lists none.
+        /// Left out of the file if the object lists none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         movements: Option<String>,
     },
@@ -63,7 +63,7 @@ pub enum FactJson {
         amount: String,
         currency: String,
         livemode: bool,
-        /// Not in the file if it lists none.
+        /// Left out of the file if the object lists none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         movements: Option<String>,
     },

@@ -1,4 +1,4 @@
-//! A vector's request on two engines: the same verdict, reason by reason with the old items, and the same table after it.
+//! Runs a vector's request on two engines: verdict, reasons with old items, and table must be equal.
 
 use super::vector::Vector;
 use crate::engine::{Engine, PrimaryKey};
@@ -6,21 +6,21 @@ use rust_decimal::Decimal;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// How a request ended on an engine.
+/// The result of a request on an engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
-    /// The error's code, if it was not applied.
+    /// The error's code; `None` if the request was applied.
     pub code: Option<String>,
     /// The reasons by position: code and old item.
     pub reasons: Vec<(String, Json)>,
-    /// The table after it.
+    /// The table after the request.
     pub table: BTreeMap<PrimaryKey, Json>,
 }
 
-/// What a request is executed on.
+/// The tables that a request runs on: its given state, the table after the first run, and an empty one.
 pub const RUNS: [&str; 3] = ["given", "again", "empty"];
 
-/// How a vector's request ends on its state, on the table that this leaves, and on an empty table.
+/// Runs a vector's request on its state, on the resulting table, and on an empty table.
 #[must_use]
 pub fn runs(vector: &Vector, engine: &dyn Engine) -> [Ended; 3] {
     engine.hold(&vector.given.state);
@@ -45,7 +45,7 @@ fn table(engine: &dyn Engine) -> BTreeMap<PrimaryKey, Json> {
     engine.stored().iter().map(|item| ((key(item, "uuid"), key(item, "type")), normal(item))).collect()
 }
 
-/// The same value in one spelling: numbers without trailing zeros, sets in order, no empty item.
+/// A value in canonical form: numbers without trailing zeros, sets in order, no empty item.
 #[must_use]
 pub fn normal(json: &Json) -> Json {
     match json {

@@ -1,4 +1,4 @@
-//! A read's golden vector on two engines: the same items in the same order, and those that the vector names.
+//! Runs a read's golden vector on two engines: items and order must be equal, and match the vector.
 
 use super::compare::normal;
 use super::reads::vector::{self, ReadVector};
@@ -6,7 +6,7 @@ use super::world::Labelled;
 use crate::engine::Engine;
 use serde_json::{Value as Json, json};
 
-/// A vector of a read, as far as it is needed to send its requests.
+/// The part of a read's vector that is needed to send its requests.
 pub struct ReadCase {
     /// Its id.
     pub id: String,
@@ -14,7 +14,7 @@ pub struct ReadCase {
     pub world: Labelled,
     /// Operation and body of each request.
     pub requests: Vec<(String, Json)>,
-    /// The items that answer it, in order; those that are not there are left out.
+    /// The items that the vector names, in order, without those that do not exist.
     pub items: Vec<Json>,
 }
 
@@ -35,10 +35,10 @@ fn case(vector: ReadVector) -> ReadCase {
 }
 
 impl ReadCase {
-    /// What the engine, which holds the world, answers to each request.
+    /// The engine's responses to the requests; the engine must hold the world.
     ///
     /// # Errors
-    /// The code with which it refuses one.
+    /// The operation and code of a request that the engine refuses.
     pub fn answers(&self, engine: &dyn Engine) -> Result<Vec<Json>, String> {
         let mut answers = Vec::new();
         for (operation, body) in &self.requests {
@@ -48,7 +48,7 @@ impl ReadCase {
         Ok(answers)
     }
 
-    /// Whether answers are the items of the vector, in order. A page's query returns the item before the page as well.
+    /// Whether responses have the vector's items in order. A page's query also returns the item before the page.
     #[must_use]
     pub fn is_answered_by(&self, answers: &[Json]) -> bool {
         let mut named: Vec<&Json> = answers.iter().filter(|item| self.items.contains(item)).collect();
@@ -61,7 +61,7 @@ impl ReadCase {
     }
 }
 
-/// The items of an answer; those of a batch and of a scan, which come in any order, by their keys.
+/// The items of a response; those of a batch or a scan, which come in any order, are sorted by key.
 fn items(operation: &str, answer: &Json) -> Vec<Json> {
     let list = |json: &Json| json.as_array().cloned().unwrap_or_default();
     let mut items = match operation {

@@ -1,5 +1,5 @@
-//! From a case in code to its vector: what was written by hand, the request that the core builds,
-//! and the reasons that the engine gives. A case whose outcome is another one makes no vector.
+//! Builds the vector of a case: the expectations written by hand, the core's request, and the engine's reasons. A case
+//! with another outcome makes no vector.
 
 use super::build::{Built, build};
 use super::cases::Case;
@@ -8,8 +8,7 @@ use super::world::{self, World};
 use super::written::Written;
 use super::{judge, meanings};
 
-/// The vector of a case, as differences from a world or from the nearest; panics if what happens is not what the case
-/// says.
+/// The vector of a case, as differences from a world or from the nearest one. Panics if the outcome is not the case's.
 #[must_use]
 pub fn vector(case: &Case, world: Option<String>) -> Vector {
     let built = build(&case.given);

@@ -1,5 +1,5 @@
-//! From a vector's JSON to the core's own types, and reading what a function would have read.
-//! Strict, and loud: a vector that cannot be read is a failed test, never a skipped one.
+//! Decodes a vector's JSON into the core's types, and reads what a function would have read. A vector that cannot be
+//! decoded fails the test.
 
 use super::command::{AnswerJson, Change, ClaimJson, ContextJson, Money, ProfileChange};
 use super::vector::Given;
@@ -24,9 +24,9 @@ use ledger_core::transaction::ProjectedRecord;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-/// What a function would know when it calls the builder.
+/// What a function knows when it calls the builder.
 pub struct World {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
     /// Time, ids and randomness.
     pub cx: Context,
@@ -35,7 +35,7 @@ pub struct World {
 }
 
 impl World {
-    /// The table as it was read.
+    /// The table as it was read by the command.
     #[must_use]
     pub fn new(given: &Given) -> Self {
         let command = &given.command;
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    /// What becomes of spent points; they are deducted where the state has no terms.
+    /// The terms' rule for spent points; they are deducted if the state has no terms.
     #[must_use]
     pub fn spent_points(&self) -> SpentPoints {
         match self.get(&keys::config(&self.tenant)) {
@@ -80,19 +80,19 @@ impl World {
         }
     }
 
-    /// An item that must have been there.
+    /// An item that must exist in the state.
     #[must_use]
     pub fn must(&self, key: &Key) -> &Item {
         self.get(key).unwrap_or_else(|| panic!("the state lacks {key:?}"))
     }
 
-    /// By which records the tenant's customers are kept.
+    /// The layout of the tenant's customers.
     #[must_use]
     pub fn layout(&self) -> Layout {
         self.layout.clone()
     }
 
-    /// A customer's item, wherever it stands.
+    /// A customer's item from the model that holds it.
     #[must_use]
     pub fn find(&self, key: &Key) -> Option<Item> {
         match self.layout.reading(key) {
@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    /// A customer's balance items, wherever they stand.
+    /// A customer's balance items from the model that holds them.
     #[must_use]
     pub fn balances(&self, partition: &Partition) -> Vec<Item> {
         let keys = self.layout.balances(partition);
@@ -116,7 +116,7 @@ impl World {
         self.read.iter().filter(|(key, _)| of(key)).map(|(_, item)| item.clone()).collect()
     }
 
-    /// The keys of what had been read, of those items that are meant.
+    /// The keys of the items for which `meant` holds.
     #[must_use]
     pub fn keys_of(&self, meant: impl Fn(&Item) -> bool) -> Vec<Key> {
         let text = |item: &Item, name| item.text(name).unwrap().to_owned();
@@ -129,7 +129,7 @@ impl World {
         self.read.values()
     }
 
-    /// What is due to be credited to a merchant.
+    /// The records of a merchant that are due for crediting.
     #[must_use]
     pub fn uncredited(&self, merchant: MerchantId) -> Vec<Uncredited> {
         let due = self.read.values().filter_map(|item| Uncredited::read(&self.tenant, item).unwrap());
@@ -152,7 +152,7 @@ impl World {
     /// An amount at the scale that the tenant's terms give the asset, or the seed form's.
     ///
     /// # Errors
-    /// [`AmountError`], which is an outcome of its own.
+    /// [`AmountError`], which is the vector's outcome.
     pub fn amount(&self, money: &Money) -> Result<Amount, AmountError> {
         let asset = Asset::parse(&money.asset).unwrap();
         let spec = match self.get(&keys::config(&self.tenant)) {
@@ -168,13 +168,13 @@ impl World {
     }
 }
 
-/// A signed change.
+/// A signed change of an asset.
 #[must_use]
 pub fn delta(money: &Money) -> Delta {
     Delta::from_stored(Asset::parse(&money.asset).unwrap(), &money.amount).unwrap()
 }
 
-/// An account.
+/// An account in the journal's form, such as `customer:<id>`.
 #[must_use]
 pub fn account(text: &str) -> Account {
     Account::parse(text).unwrap()
@@ -186,19 +186,19 @@ pub fn customer(text: &str) -> CustomerId {
     CustomerId::parse(text).unwrap()
 }
 
-/// A text that may be kept.
+/// A free text of at most 140 characters.
 #[must_use]
 pub fn text(text: &str) -> FreeText {
     FreeText::parse(text, 140).unwrap()
 }
 
-/// A text that may be absent.
+/// A free text that may be absent.
 #[must_use]
 pub fn maybe_text(given: &Option<String>) -> Option<FreeText> {
     given.as_deref().map(text)
 }
 
-/// A profile's change.
+/// A change of a profile.
 #[must_use]
 pub fn profile_patch(change: &ProfileChange) -> ProfilePatch {
     let patch = |change: &Change, read: fn(&str) -> FreeText| match change {
@@ -213,7 +213,7 @@ pub fn profile_patch(change: &ProfileChange) -> ProfilePatch {
     }
 }
 
-/// Who acts.
+/// The actor: `system`, or `<kind>:<id>`.
 #[must_use]
 pub fn actor(given: &str) -> Actor {
     if given == "system" {
@@ -229,7 +229,7 @@ pub fn actor(given: &str) -> Actor {
     }
 }
 
-/// Whose key.
+/// The principal: `<kind>:<id>`.
 #[must_use]
 pub fn principal(given: &str) -> Principal {
     let (kind, id) = given.split_once(':').unwrap();
@@ -286,7 +286,7 @@ fn field(fields: Fields, name: &str, value: &Json) -> Fields {
     }
 }
 
-/// The answer that is stored.
+/// The response that is stored.
 #[must_use]
 pub fn answer(given: &AnswerJson) -> Answer {
     Answer {

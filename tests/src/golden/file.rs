@@ -1,8 +1,8 @@
-//! A golden vector as its file has it: read strictly, written in one layout and in the order of reading.
+//! Reads and writes a golden vector's file: read strictly, written in one layout with members in a fixed order.
 //!
-//! A file leaves out what a reader need not see again: the state is a difference from a world, each request is without
-//! what every request has ([`super::request`]), a reason's item is a difference from an item that the file has
-//! ([`super::verdict`]), and what `golden/defaults.json` says is not repeated.
+//! A file leaves out what follows from elsewhere: the state is a difference from a world, each request lacks what every
+//! request has ([`super::request`]), a reason's item is a difference from an item in the file ([`super::verdict`]), and
+//! values of `golden/defaults.json` are not repeated.
 
 use super::command::{AnswerJson, Command, ContextJson};
 use super::vector::{Effects, Given, Vector, directory};
@@ -13,20 +13,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::sync::LazyLock;
 
-/// The order of reading.
+/// The order of a file's members.
 const MEMBERS: [&str; 9] = ["id", "why", "world", "now", "given", "command", "request", "effects", "verdicts"];
 
-/// What a vector has that does not say otherwise: `golden/defaults.json`.
+/// The values of a vector that states no others: `golden/defaults.json`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Defaults {
-    /// When the request comes.
+    /// The time of the request.
     now: String,
-    /// Whose table.
+    /// The tenant's slug.
     tenant: String,
     /// Ids and randomness.
     context: ContextJson,
-    /// The answer that is stored, where there is a claim on a key.
+    /// The stored response, if the command claims a key.
     answer: AnswerJson,
 }
 
@@ -78,10 +78,10 @@ impl Vector {
         text_of(&file, &MEMBERS)
     }
 
-    /// Reads a file's text, in any layout.
+    /// Parses a file's text in any layout.
     ///
     /// # Errors
-    /// What is wrong with it: for example an unknown field.
+    /// Describes what is invalid, such as an unknown field.
     pub fn parse(text: &str) -> Result<Self, String> {
         let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let world = World::named(&file.world)?;
@@ -98,7 +98,7 @@ impl Vector {
         Ok(Self { id: file.id, why: file.why, world: file.world, given, items, verdicts, effects: file.effects })
     }
 
-    /// Reads a file's text; panics on unknown fields and on a text in another layout.
+    /// Reads a file's text; panics on unknown fields, another layout or another id.
     #[must_use]
     pub fn read(name: &str, text: &str) -> Self {
         let vector = Self::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -108,13 +108,13 @@ impl Vector {
     }
 }
 
-/// The text of a document with its members in an order; those that it has not are left out.
+/// The text of a document with its members in this order, without absent members.
 #[must_use]
 pub(super) fn text_of(document: &Json, members: &[&str]) -> String {
     layout::document(members.iter().filter_map(|name| Some((*name, document.get(name)?))))
 }
 
-/// A command without what the defaults say. Items that had been read are differences from the table's.
+/// A command without the defaults. Items that had been read are differences from the table's.
 fn shorten_command(command: &Command, world: &World, table: &Labelled) -> Json {
     let mut short = json!(command);
     let members = short.as_object_mut().expect("a command is an object");
@@ -142,7 +142,7 @@ fn shorten_command(command: &Command, world: &World, table: &Labelled) -> Json {
     short
 }
 
-/// The whole command.
+/// The whole command, with the defaults.
 fn expand_command(mut members: Map<String, Json>, table: &Labelled) -> Result<Command, String> {
     let has_claim = members.contains_key("claim");
     let mut default = |name: &str, value: Json| {
@@ -166,7 +166,7 @@ fn expand_command(mut members: Map<String, Json>, table: &Labelled) -> Result<Co
     serde_json::from_value(Json::Object(members)).map_err(|error| error.to_string())
 }
 
-/// An item with its key alone had not been there.
+/// Whether an item has only its key, which means that it did not exist.
 fn has_key_alone(item: &Json) -> bool {
     item.as_object().is_some_and(|item| item.len() == 2)
 }

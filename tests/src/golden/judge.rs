@@ -1,5 +1,5 @@
-//! What happens to a vector: executed on the engine, and judged from cancellation reasons.
-//! And what the books must say after it: balances, journal and what merchants will be credited.
+//! Executes a vector on the engine, derives the outcome from the cancellation reasons, and checks balances, journal and
+//! merchants' credits afterwards.
 
 use super::build::{Built, build};
 use super::command::Does;
@@ -19,14 +19,14 @@ use rust_decimal::Decimal;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A number of one account and asset.
+/// A number for each account and asset.
 pub type Sums = BTreeMap<(String, String), Decimal>;
 
-/// What became of a request.
+/// The result of a request.
 pub struct Executed {
-    /// The meaning, in words.
+    /// The outcome, in words.
     pub outcome: String,
-    /// The reasons, if it was cancelled.
+    /// The reasons by position; empty unless the request was cancelled.
     pub reasons: BTreeMap<String, ReasonJson>,
     /// The table before.
     pub before: Contents,
@@ -34,7 +34,7 @@ pub struct Executed {
     pub after: Contents,
 }
 
-/// What reasons mean for a transaction; for a marker that stands, what its request gets.
+/// The outcome of these reasons; if the marker exists, the result that its claim gets.
 #[must_use]
 pub fn judge(transaction: &Transaction, claim: Option<&Claim>, reasons: &[Reason]) -> String {
     let verdict = transaction.classify(reasons);
@@ -61,7 +61,7 @@ pub fn judge(transaction: &Transaction, claim: Option<&Claim>, reasons: &[Reason
     }
 }
 
-/// A row's reasons, one per action.
+/// The reasons of a row, one per action.
 #[must_use]
 pub fn reasons(row: &Row, actions: usize) -> Vec<Reason> {
     let none = || Reason { code: ReasonCode::None, item: None };
@@ -101,7 +101,7 @@ fn execute_on(engine: &dyn Engine, given: &Given, built: &Built, actions: &[Json
     Executed { outcome, reasons, before, after: engine.contents() }
 }
 
-/// Makes the engine hold the state, and gives what it holds then.
+/// Loads the state into the engine, and returns the engine's contents.
 fn load(engine: &dyn Engine, given: &Given) -> Contents {
     engine.hold(&given.state);
     let before = engine.contents();
@@ -120,7 +120,7 @@ fn to_json(reasons: &[Reason]) -> BTreeMap<String, ReasonJson> {
         .collect()
 }
 
-/// The core's own evaluation of each condition agrees with the engine's, and so does the old item.
+/// Asserts that the core evaluates each condition as the engine does, with the same old item.
 pub fn agree(items: &[TransactItem], before: &Contents, reasons: Option<&[Reason]>) {
     for (at, item) in items.iter().enumerate() {
         let old = before.get(&(item.key().pk().to_owned(), item.key().sk().to_owned()));
@@ -134,7 +134,7 @@ pub fn agree(items: &[TransactItem], before: &Contents, reasons: Option<&[Reason
     }
 }
 
-/// Changes of balance items, of what is held or reserved, and of what counts against caps.
+/// The changes of balance items, of held and reserved amounts, and of exposure.
 #[must_use]
 pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
     let sums = |contents: &Contents| -> Sums {
@@ -163,7 +163,7 @@ pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
     after
 }
 
-/// What is put aside counts in the books like what may be spent; what is reserved is in no book.
+/// Held amounts count in the journal like available ones; reserved amounts are not in the journal.
 const HELD: &str = "held of ";
 const RESERVED: &str = "reserved of ";
 
@@ -171,13 +171,13 @@ fn held(asset: &str) -> String {
     format!("{HELD}{asset}")
 }
 
-/// The asset of an effect, whichever part of a balance item it changes.
+/// The asset of an effect, for any part of a balance item.
 fn asset_of(effect: &str) -> &str {
     effect.strip_prefix(HELD).or_else(|| effect.strip_prefix(RESERVED)).unwrap_or(effect)
 }
 
-/// What the balance items of customers and cards must do, from effects. What counts against a cap is
-/// always the sum of the three parts.
+/// The changes of the balance items of customers and cards that the effects require. The exposure is always the sum of
+/// the three parts.
 #[must_use]
 pub fn expected_changes(effects: &Effects) -> Sums {
     let mut sums = Sums::new();
@@ -197,7 +197,7 @@ pub fn expected_changes(effects: &Effects) -> Sums {
     sums
 }
 
-/// Effects as sums.
+/// Effects as sums by account and asset.
 #[must_use]
 pub fn as_sums(effects: &Effects) -> Sums {
     let each = |(account, changes): (&String, &BTreeMap<String, String>)| {
@@ -210,7 +210,7 @@ pub fn as_sums(effects: &Effects) -> Sums {
     effects.iter().flat_map(each).collect()
 }
 
-/// The postings of journal entries that have come, by account, asset and part; what cancels out is absent.
+/// The postings of new journal entries by account, asset and part, without zero sums.
 #[must_use]
 pub fn posted(before: &Contents, after: &Contents) -> Sums {
     let mut sums = Sums::new();
@@ -232,7 +232,7 @@ pub fn posted(before: &Contents, after: &Contents) -> Sums {
     sums
 }
 
-/// What payments and refunds that are due for it since then will add to merchants' balances.
+/// The amounts that new due payments and refunds will add to merchants' balances.
 #[must_use]
 pub fn merchant_work(before: &Contents, after: &Contents) -> Sums {
     let mut sums = Sums::new();
@@ -254,19 +254,19 @@ fn number(value: &Value) -> Decimal {
     }
 }
 
-/// Checks everything that a vector says; panics where it does not hold.
+/// Checks all expectations of a vector on the embedded engine; panics if one does not hold.
 pub fn check(vector: &Vector) {
     check_on(&Embedded::default(), vector);
 }
 
-/// The same on any engine.
+/// Checks all expectations of a vector on an engine.
 pub fn check_on(engine: &dyn Engine, vector: &Vector) {
     let built = build(&vector.given);
     let written = Written::of(&vector.given, &built);
     let actions = written.actions();
     let text = |actions: &[Json]| layout::text(&Json::Array(actions.to_vec()));
     layout::assert_same("the request", &text(&actions), &text(&vector.items));
-    // What runs is what the file says, not what was built.
+    // The request in the file is executed, not the one that was built.
     let executed = execute_on(engine, &vector.given, &built, &vector.items);
     let first = vector.verdicts.first().expect("a first row: what happens on the given state");
     assert_eq!((&executed.outcome, &executed.reasons), (&first.outcome, &first.reasons), "the execution");
@@ -278,13 +278,13 @@ pub fn check_on(engine: &dyn Engine, vector: &Vector) {
     check_every_guard_fails_alone(vector, &written);
 }
 
-/// Checks a vector that has been superseded: the request as it stands does what it did, and what it wrote
-/// can still be read. It is built no more.
+/// Checks a superseded vector on the embedded engine: its stored request has the same result, and its items are
+/// readable. The request is not built again.
 pub fn check_standing(vector: &Vector) {
     check_standing_on(&Embedded::default(), vector);
 }
 
-/// The same on any engine.
+/// Checks a superseded vector on an engine.
 pub fn check_standing_on(engine: &dyn Engine, vector: &Vector) {
     let before = load(engine, &vector.given);
     let (outcome, reasons) = match engine.execute(&vector.items) {
@@ -300,7 +300,7 @@ pub fn check_standing_on(engine: &dyn Engine, vector: &Vector) {
     }
 }
 
-/// What is read again after it was written is read as we read it.
+/// Asserts that the core can read a written item.
 fn readable((pk, sk): &(String, String), item: &Item) {
     let read = match (pk.split('#').nth(1), sk.as_str()) {
         (Some("merchant"), "PROFILE") => MerchantTerms::read(item).map(|_| ()),
@@ -312,7 +312,7 @@ fn readable((pk, sk): &(String, String), item: &Item) {
     read.unwrap_or_else(|error| panic!("{pk} {sk}: {error}"));
 }
 
-/// What merchants' balances gain, and the sums of the records that are flagged as credited.
+/// The gains of merchants' balances, and the sums of the records that were flagged as credited.
 fn credited(before: &Contents, after: &Contents) -> (Sums, Sums) {
     let (mut gained, mut flagged) = (Sums::new(), Sums::new());
     for ((pk, sk), item) in after {
@@ -336,7 +336,7 @@ fn credited(before: &Contents, after: &Contents) -> (Sums, Sums) {
     (gained, flagged)
 }
 
-/// Changes of merchants' balances, and of what is put aside of them.
+/// The changes of merchants' balances and of their held amounts.
 fn merchant_changes(before: &Contents, after: &Contents) -> Sums {
     let mut changes = Sums::new();
     for ((pk, sk), item) in after {
@@ -382,7 +382,7 @@ fn check_books(vector: &Vector, executed: &Executed) {
     }
 }
 
-/// In a vector that applies, each guard fails alone in a row at least.
+/// Asserts that, in a vector that is applied, each guard fails alone in at least one row.
 fn check_every_guard_fails_alone(vector: &Vector, written: &Written<'_>) {
     if vector.verdicts[0].outcome != written.done() {
         return;

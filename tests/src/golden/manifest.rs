@@ -1,26 +1,26 @@
-//! The manifest of golden files: the SHA-256 of each. It only grows: a block of lines that is added later begins with
-//! the digest of everything above it.
+//! The manifest of golden files: the SHA-256 of each. Lines are only added: each later block begins with the digest of
+//! everything above it.
 
 use super::vector::directory;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Its name in `golden`.
+/// The manifest's file name in `golden`.
 pub const NAME: &str = "manifest.sha256";
 
 const ABOVE: &str = "# above: ";
 
-/// Digests by the path below `golden`.
+/// Digests by path in `golden`.
 pub type Digests = BTreeMap<String, String>;
 
-/// The digest of a text, in hexadecimal.
+/// The SHA-256 of a text, in hexadecimal.
 #[must_use]
 pub fn digest(text: impl AsRef<[u8]>) -> String {
     Sha256::digest(text.as_ref()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The digests of the files that are in `golden`: every file but the manifest and the README.
+/// The digests of the files in `golden`, without the manifest and the README.
 #[must_use]
 pub fn digests() -> Digests {
     let root = directory("");
@@ -45,16 +45,16 @@ fn name(root: &Path, path: &Path) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// The manifest's text; empty if there is none.
+/// The manifest's text; empty if the file does not exist.
 #[must_use]
 pub fn text() -> String {
     std::fs::read_to_string(directory(NAME)).unwrap_or_default()
 }
 
-/// Reads a manifest.
+/// Parses a manifest.
 ///
 /// # Errors
-/// If a line is none, a file has two lines, or what is above a block is not what the block's first line says.
+/// If a line is invalid, a file has two lines, or the text above a block does not have the digest in its first line.
 pub fn parse(text: &str) -> Result<Digests, String> {
     let mut digests = Digests::new();
     let mut above = 0;
@@ -75,8 +75,7 @@ pub fn parse(text: &str) -> Result<Digests, String> {
     Ok(digests)
 }
 
-/// What is wrong with the files: one that the manifest has and that is missing or has another digest, and one that the
-/// manifest has not.
+/// The files that are missing, have another digest than the manifest says, or are not in the manifest.
 #[must_use]
 pub fn deviations(manifest: &Digests, files: &Digests) -> Vec<String> {
     let paths: BTreeSet<&String> = manifest.keys().chain(files.keys()).collect();
@@ -89,10 +88,10 @@ pub fn deviations(manifest: &Digests, files: &Digests) -> Vec<String> {
     paths.into_iter().filter_map(deviation).collect()
 }
 
-/// The block that has to be added to a manifest for files that it has not; empty if it has all.
+/// The block to add to a manifest for new files; empty if the manifest has all files.
 ///
 /// # Errors
-/// If the manifest is none.
+/// If the manifest is invalid.
 pub fn addition(manifest: &str, files: &Digests) -> Result<String, String> {
     let known = parse(manifest)?;
     let lines = files.iter().filter(|(path, _)| !known.contains_key(*path));

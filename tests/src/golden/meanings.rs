@@ -1,5 +1,5 @@
-//! What each part of each guard means when it alone does not hold, written by hand: role, clause,
-//! how the item differs from one on which the guard holds, and the outcome.
+//! The outcome when one clause of a guard fails alone, written by hand: role, clause, how the item differs from one on
+//! which the guard holds, and the outcome.
 
 use super::meanings_migration;
 use super::vector::{ReasonJson, Row};
@@ -8,25 +8,25 @@ use ledger_core::transaction::{Role, TransactItem};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// How an item differs from one on which the guard holds.
+/// The difference of an item from one on which the guard holds.
 pub(super) enum Old {
-    /// It is not there.
+    /// The item does not exist.
     Gone,
-    /// It is there, with nothing but its key.
+    /// The item exists with only its key.
     Stands,
-    /// It is what this very request would write.
+    /// The item is what this request would write.
     Own,
-    /// It is what this request would write, but for one attribute.
+    /// The item is what this request would write, but for one attribute.
     OwnBut(&'static str, Json),
-    /// One attribute is not there.
+    /// One attribute is missing.
     Without(&'static str),
     /// One attribute has another value.
     With(&'static str, Json),
-    /// The same, and the item need not have been there.
+    /// One attribute has another value; the item is created if it does not exist.
     Having(&'static str, Json),
-    /// One attribute has the value that the guard compares with.
+    /// One attribute has the value of the guard's operand.
     WithOperand(&'static str, &'static str),
-    /// The same three of what may stand in a map, `map.name`.
+    /// As `With`, `Without` and `WithOperand`, for an attribute that may be in a map: `map.name`.
     At(String, Json),
     NotAt(String),
     AtOperand(String, String),
@@ -39,8 +39,8 @@ const NO_DEBT: &str = "(attribute_not_exists(#owed) OR #owed = :no_debt)";
 const NOT_FROZEN: &str = "attribute_not_exists(#frozen)";
 const NOT_FROZEN_BY_OWNER: &str = "attribute_not_exists(#frozen_by_owner)";
 
-/// The rows of one clause. `does` is the command's name: a short balance is the customer's fault in a
-/// payment and the plan's in a refund.
+/// The rows of one clause. `does` is the command's name: a short balance is a refusal in a payment, and a stale plan in
+/// a refund.
 fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
@@ -62,7 +62,7 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         }
         ("points", "#held = :seen_held") => vec![(Old::With("held", n("987654")), "rejected stale_plan")],
         (_, EXISTS) => vec![(Old::Gone, "rejected account_missing")],
-        // An owner's own unfreezing, which the operator's freeze stops.
+        // An owner may not lift the operator's freeze.
         ("card", NOT_FROZEN) if does == "card_own_status" => {
             vec![(Old::With("frozen", s("staff:someone")), "rejected wrong_state")]
         }
@@ -140,7 +140,7 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
     }
 }
 
-/// The rows of one clause of what is held for a payment.
+/// The rows of one clause about a hold.
 fn held(role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
     let at = |time: &str| json!({ "S": time });
     Some(match (names::role(role), clause) {
@@ -155,7 +155,7 @@ fn held(role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
     })
 }
 
-/// The rows of one clause of a settlement.
+/// The rows of one clause about a settlement.
 fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
     if !matches!(does, "settlement" | "settlement_admin") {
         return None;
@@ -203,7 +203,7 @@ fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
     })
 }
 
-/// The rows of one clause of what moves money from outside, or of an operation in flight.
+/// The rows of one clause about a top-up, a refund of one, or an operation in flight.
 fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
@@ -289,7 +289,7 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
     })
 }
 
-/// Failures in declared order, the highest precedence first.
+/// Failures in order of precedence, highest first.
 const ORDER: [&str; 10] = [
     "stale_plan",
     "account_missing",
@@ -303,14 +303,14 @@ const ORDER: [&str; 10] = [
     "insufficient",
 ];
 
-/// A guard that fails: where, with which item, and what it means.
+/// A guard that fails alone: its position, the item, and the outcome.
 struct Alone {
     position: usize,
     reason: ReasonJson,
     outcome: String,
 }
 
-/// The rows in which each part of each guard fails alone, and, if asked for, those of precedence.
+/// The rows in which each clause of each guard fails alone, and the rows of precedence if requested.
 #[must_use]
 pub(super) fn rows(does: &str, items: &[TransactItem], actions: &[Json], state: &[Json], precedence: bool) -> Vec<Row> {
     let alone: Vec<Alone> = items
@@ -374,7 +374,7 @@ fn failures(does: &str, position: usize, role: Role, action: &Json, state: &[Jso
     found
 }
 
-/// An item with or without what stands at `name` or `map.name`.
+/// An item with the attribute at `name` or `map.name` set or removed.
 fn at(item: &Json, path: &str, value: Option<Json>) -> Json {
     let mut item = item.clone();
     let (within, name) = match path.split_once('.') {
@@ -393,7 +393,7 @@ fn row(failing: &[&Alone], outcome: &str) -> Row {
     Row { outcome: outcome.to_owned(), reasons }
 }
 
-/// The marker before guards, guards before codes, codes by severity, and failures in declared order.
+/// Rows of precedence: the marker before guards, guards before codes, codes by severity, failures in declared order.
 fn precedence_rows(alone: &[Alone], last: usize) -> Vec<Row> {
     let marker = alone.iter().find(|alone| !alone.outcome.starts_with("rejected")).expect("a marker");
     let guards: Vec<&Alone> = alone.iter().filter(|alone| alone.outcome.starts_with("rejected")).collect();

@@ -1,5 +1,5 @@
-//! What each part of each guard means that a migration adds: of an action on a legacy item, written by hand; of a
-//! customer's move, where whatever does not hold says that something is not as it was read.
+//! The outcomes of clauses that a migration adds, written by hand. For an action on a legacy item each clause has its
+//! meaning; for a customer's migration every failed clause means that an item is not as it was read.
 
 use super::meanings::{FREE, NEW, Old};
 use crate::names;
@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 type Rows = Vec<(Old, &'static str)>;
 
-/// The rows of one clause; `None` of one that stands on a split record.
+/// The rows of one clause; `None` for a clause on a split record.
 pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option<Rows> {
     if does == "migration" { Some(vec![(not_as_read(clause), "not_as_read")]) } else { in_legacy(sk, role, clause) }
 }
@@ -17,7 +17,7 @@ fn number(number: &str) -> Json {
     json!({ "N": number })
 }
 
-/// How an item differs from the one that was read.
+/// A difference from the item that was read.
 fn not_as_read(clause: &str) -> Old {
     let path = |placeholders: &str| placeholders.replace('#', "");
     if clause == FREE {
@@ -34,12 +34,12 @@ fn not_as_read(clause: &str) -> Old {
     {
         return Old::AtOperand(path(name), operand.to_owned());
     }
-    // Whatever it is compared with, this is another one, and a later fence.
+    // A value that no case compares with, and a later fence.
     let (name, _) = clause.split_once(' ').unwrap();
     Old::At(path(name), number("987654"))
 }
 
-/// What is wrong with an item in which a customer stands in the legacy model, and what that says of the request.
+/// The rows of one clause on an item of the legacy model.
 fn in_legacy(sk: &str, role: Role, clause: &str) -> Option<Rows> {
     let at = |path: &str, value: Json| Old::At(path.to_owned(), value);
     let lacks = |path: &str| Old::NotAt(path.to_owned());
@@ -47,10 +47,10 @@ fn in_legacy(sk: &str, role: Role, clause: &str) -> Option<Rows> {
     let someone = || json!({ "S": "staff:someone" });
     let (missing, frozen) = ("rejected account_missing by payer", "rejected account_frozen by payer");
     let short = "rejected insufficient by payer";
-    // A God Record calls for a look at it, aggregates do not.
+    // An existing God Record must be adopted first, existing aggregates need not.
     let opened = if sk == "customer" { "stale not_adopted" } else { "rejected already_exists by payee" };
     Some(match (names::role(role), clause) {
-        // Who may write to the God Record.
+        // Guards on writers to the God Record.
         (_, "#fence_phase <= :fence") => vec![
             (Old::Gone, "stale not_adopted"),
             (lacks("fence_phase"), "stale not_adopted"),
@@ -75,7 +75,7 @@ fn in_legacy(sk: &str, role: Role, clause: &str) -> Option<Rows> {
             vec![(says("truth_money", ":not_money"), "stale not_copied money")]
         }
         ("god_record", "attribute_exists(#uuid)") => vec![(Old::Gone, "stale not_adopted")],
-        // Where a customer is opened: whoever is there already has to be taken over before that is known.
+        // Opening a customer: an existing God Record must be adopted before its outcome is known.
         ("god_record", NEW) => {
             vec![
                 (Old::Stands, "stale not_adopted"),
@@ -87,7 +87,7 @@ fn in_legacy(sk: &str, role: Role, clause: &str) -> Option<Rows> {
         (_, "attribute_not_exists(#point)") => vec![(at("point", number("1")), opened)],
         (_, "attribute_not_exists(#regional.#aoba)") => vec![(at("regional.aoba", number("1")), opened)],
         (_, "attribute_not_exists(#regional.#yama)") => vec![(at("regional.yama", number("1")), opened)],
-        // What a payment asks of a balance.
+        // Guards of a payment on a balance.
         (_, "attribute_exists(#balance)") => vec![(lacks("balance"), missing)],
         (_, "attribute_not_exists(#balance_frozen)") => vec![(at("balance_frozen", someone()), frozen)],
         (_, "#balance >= :balance_amount") => vec![(at("balance", number("0")), short)],
@@ -99,7 +99,7 @@ fn in_legacy(sk: &str, role: Role, clause: &str) -> Option<Rows> {
             vec![(at("point_frozen", someone()), "rejected account_frozen by points")]
         }
         (_, "#point >= :point_amount") => vec![(at("point", number("0")), "rejected insufficient by points")],
-        // What a freeze asks.
+        // Guards of a freeze.
         (_, "attribute_exists(#jcredit)") => vec![(lacks("jcredit"), missing)],
         (_, "attribute_exists(#regional.#yama)") => vec![(lacks("regional.yama"), missing)],
         (_, "#profile_accounts = :profile_accounts") => {

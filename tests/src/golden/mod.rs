@@ -1,5 +1,5 @@
-//! Golden vectors: what a request looks like byte for byte, what its failures mean, and what it does
-//! to the books. Read, built and executed here; files are made by `golden-new` alone.
+//! Golden vectors: the bytes of a request, the meanings of its failures, and its effects on the books. This module
+//! reads, builds and executes them; only `golden-new` writes the files.
 
 pub mod build;
 pub mod build_crediting;

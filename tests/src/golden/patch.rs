@@ -1,5 +1,5 @@
-//! Differences of JSON documents: JSON merge patches, as RFC 7396 describes them. `null` removes a member, an object
-//! changes the members that it names, and anything else replaces what was there.
+//! Differences of JSON documents as JSON merge patches (RFC 7396). `null` removes a member, an object changes the
+//! members that it names, and any other value replaces the old one.
 
 use serde_json::{Map, Value as Json};
 
@@ -19,7 +19,7 @@ pub fn apply(document: &Json, patch: &Json) -> Json {
     Json::Object(members)
 }
 
-/// The smallest patch that makes `to` of `from`. No member of `to` may be `null`, which a patch cannot say.
+/// The smallest patch that turns `from` into `to`. No member of `to` may be `null`, which a patch cannot express.
 #[must_use]
 pub fn difference(from: &Json, to: &Json) -> Json {
     let (Json::Object(old), Json::Object(new)) = (from, to) else { return to.clone() };

@@ -1,12 +1,12 @@
-//! An action of a request in a vector's file: without what follows from the rest of it, or is the same in every action.
+//! Shortens an action for a vector's file: leaves out what every action has or what follows from the rest.
 
 use crate::wire;
 use serde_json::{Map, Value as Json, json};
 
-/// The action without its table's name, the names of its expressions, and the wish for the item as it was.
+/// The action without its table's name, the names of its expressions, and the request for the old item.
 ///
 /// # Panics
-/// If the action lacks one of them, so that no file can say it.
+/// If the action lacks one of them, because the file could not express that.
 #[must_use]
 pub(super) fn shorten(action: &Json) -> Json {
     let mut short = action.clone();
@@ -21,10 +21,10 @@ pub(super) fn shorten(action: &Json) -> Json {
     short
 }
 
-/// The action as it is sent.
+/// The complete action, as it is sent.
 ///
 /// # Errors
-/// If it is not one operation with its parameters.
+/// If the action is not one operation with its parameters.
 pub(super) fn expand(action: &Json) -> Result<Json, String> {
     let mut full = action.clone();
     let body = match full.as_object_mut().filter(|verbs| verbs.len() == 1) {
@@ -38,7 +38,7 @@ pub(super) fn expand(action: &Json) -> Result<Json, String> {
     Ok(full)
 }
 
-/// Parameters by name that an action has unless its file says otherwise.
+/// Parameters that an action has unless its file states others.
 fn defaults(body: &Map<String, Json>) -> Vec<(&'static str, Json)> {
     let mut defaults =
         vec![("TableName", json!(wire::TABLE)), ("ReturnValuesOnConditionCheckFailure", json!("ALL_OLD"))];
@@ -49,7 +49,7 @@ fn defaults(body: &Map<String, Json>) -> Vec<(&'static str, Json)> {
     defaults
 }
 
-/// Each placeholder of the expressions, `#name`, for the attribute `name`.
+/// Each placeholder `#name` of the expressions, for the attribute `name`.
 fn placeholders(body: &Map<String, Json>) -> Map<String, Json> {
     let expressions =
         ["ConditionExpression", "UpdateExpression"].into_iter().filter_map(|name| body.get(name)?.as_str());

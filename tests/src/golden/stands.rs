@@ -1,5 +1,5 @@
-//! Where a customer's balances stand, from raw attributes alone: what the books must say after a vector in each phase
-//! of a migration. None of the core's own reading of it is used.
+//! Reads customers' balances from raw attributes in each phase of a migration, without the core's own reading, to check
+//! the books after a vector.
 
 use crate::engine::Contents;
 use ledger_core::dynamo::{Attributes, Item, Value};
@@ -14,8 +14,8 @@ pub(super) struct Balance {
     pub(super) exposure: Decimal,
 }
 
-/// Every customer's balances: account, asset and what it is. What a God Record holds that the ledger has not taken
-/// over is in no book. What stands in both models is the same in both.
+/// Every customer's balances: account, asset and numbers. Leaves out God Records that are not adopted. A balance in
+/// both models must be the same in both.
 pub(super) fn balances(contents: &Contents) -> Vec<(String, String, Balance)> {
     let mut found = Vec::new();
     for ((pk, sk), item) in contents {
@@ -51,7 +51,7 @@ pub(super) fn balances(contents: &Contents) -> Vec<(String, String, Balance)> {
     found
 }
 
-/// Where an asset stands. A God Record that says nothing of it has been left for good, or not been taken over yet.
+/// The model that holds an asset. A God Record without a truth has been contracted, or has not been adopted.
 fn truth<'a>(record: &'a Item, asset: &str) -> &'a str {
     let concern = match asset {
         "ECOPAY" => "money",
@@ -73,7 +73,7 @@ fn split(item: &Item) -> Balance {
     }
 }
 
-/// The balance as the legacy model has it; `None` if its sum is not there.
+/// The balance in the legacy model; `None` if the attribute is missing.
 fn legacy(contents: &Contents, pk: &str, record: &Item, asset: &str) -> Option<Balance> {
     let (word, sum) = match asset {
         "ECOPAY" => ("balance".to_owned(), record.get("balance")),
@@ -105,7 +105,7 @@ fn parts(item: &Item, word: &str, sum: Option<&Value>) -> Option<Balance> {
     })
 }
 
-/// Whether the tenant came with points and J-Credits among the aggregates.
+/// Whether the tenant's legacy model keeps points and J-Credits in the aggregates.
 fn is_half_way(contents: &Contents, pk: &str) -> bool {
     let (tenant, _) = pk.split_once('#').unwrap();
     let config = contents.get(&(format!("{tenant}#tenant#root"), "CONFIG".to_owned()));

@@ -1,6 +1,6 @@
-//! A golden vector in memory, and where the files are. [`super::file`] reads and writes one.
-//! One case a file, `golden/v1/<operation>/<case>.json`. Where a meaning has changed, the file of the same
-//! id in `golden/v2` says what is built.
+//! A golden vector in memory, and the paths of the files. [`super::file`] reads and writes one. Each case has one file,
+//! `golden/v1/<operation>/<case>.json`. If the expected result has changed, the file with the same id in the newest
+//! version is the current one.
 
 use super::command::Command;
 use serde_json::Value as Json;
@@ -15,35 +15,35 @@ pub type Effects = BTreeMap<String, BTreeMap<String, String>>;
 pub struct Vector {
     /// `<operation>/<case>`, the file's path.
     pub id: String,
-    /// What it shows.
+    /// What the vector shows.
     pub why: String,
-    /// The world from which its file gives the differences of the state.
+    /// The world from which the file gives the differences of the state.
     pub world: String,
-    /// From what.
+    /// The state and the command.
     pub given: Given,
     /// The actions of the request, as DynamoDB's JSON.
     pub items: Vec<Json>,
-    /// What cancellations mean. The first row is what happens when it is executed on `given.state`.
+    /// The outcomes of reasons. The first row is the result on `given.state`.
     pub verdicts: Vec<Row>,
-    /// What changes, written by hand. Sums to zero per asset.
+    /// The changes, written by hand; they sum to zero per asset.
     pub effects: Effects,
 }
 
-/// What a vector starts from.
+/// The start of a vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
-    /// When the request comes.
+    /// The time of the request.
     pub now: String,
-    /// What is asked for.
+    /// The command.
     pub command: Command,
-    /// What is in the table, in the order of the keys.
+    /// The table's items in the order of their keys.
     pub state: Vec<Json>,
 }
 
-/// Cancellation reasons and what they mean.
+/// Cancellation reasons and their outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The meaning, in words.
+    /// The outcome, in words.
     pub outcome: String,
     /// Reasons by position; positions that are not listed are `None`.
     pub reasons: BTreeMap<String, ReasonJson>,
@@ -54,21 +54,20 @@ pub struct Row {
 pub struct ReasonJson {
     /// DynamoDB's code.
     pub code: String,
-    /// The item as it was.
+    /// The old item.
     pub item: Option<Json>,
 }
 
-/// The versions, oldest first.
+/// The versions of vectors, oldest first.
 pub const VERSIONS: [&str; 3] = ["v1", "v2", "v3"];
 
-/// The vectors that say what is built now: the newest of each id.
+/// The file text of the current vectors: the newest of each id.
 #[must_use]
 pub fn current() -> BTreeMap<String, String> {
     VERSIONS.into_iter().flat_map(files).collect()
 }
 
-/// The vectors that a newer one of the same id has superseded, by version and id. What they say was written, and
-/// remains valid.
+/// The superseded vectors, by version and id. Items in their form are stored and stay valid.
 #[must_use]
 pub fn superseded() -> Vec<(&'static str, String, String)> {
     let mut newer = BTreeSet::new();
@@ -89,7 +88,7 @@ pub fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(name)
 }
 
-/// Every vector of a version: its id and its file's text.
+/// The file text of every vector of a version, by id.
 #[must_use]
 pub fn files(version: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();

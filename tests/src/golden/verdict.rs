@@ -1,5 +1,5 @@
-//! A row of verdicts in a vector's file: `if` reasons, `then` the outcome. The item of a reason is a difference from one
-//! that the file has.
+//! A row of verdicts in a vector's file: `if` reasons, `then` the outcome. A reason's item is a difference from an item
+//! in the file.
 
 use super::vector::{ReasonJson, Row};
 use super::{patch, world};
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 const CHECK_FAILED: &str = "ConditionalCheckFailed";
 const ABSENT: &str = "absent";
 
-/// Words for items of which a reason's item may be a difference, in the order of preference: the item in the given
-/// state, the item that the action puts, and an item that has the action's key alone.
+/// The bases of a difference, in the order of preference: the item in the given state, the item that the action puts,
+/// and an item with only the action's key.
 const BASES: [&str; 3] = ["given", "written", "key"];
 
-/// A row as its file has it.
+/// A row as stored in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RowJson {
@@ -26,7 +26,7 @@ pub(super) struct RowJson {
     then: String,
 }
 
-/// A row for a file.
+/// Shortens a row for a file.
 #[must_use]
 pub(super) fn shorten(row: &Row, request: &[Json], state: &[Json]) -> Json {
     let reasons: Map<String, Json> = row
@@ -40,10 +40,10 @@ pub(super) fn shorten(row: &Row, request: &[Json], state: &[Json]) -> Json {
     if reasons.is_empty() { json!({ "then": row.outcome }) } else { json!({ "if": reasons, "then": row.outcome }) }
 }
 
-/// A row from a file.
+/// Expands a row from a file.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Describes what is invalid.
 pub(super) fn expand(row: RowJson, request: &[Json], state: &[Json]) -> Result<Row, String> {
     let reasons = row.r#if.into_iter().map(|(position, reason)| {
         let action = position.parse::<usize>().ok().and_then(|position| request.get(position));

@@ -29,13 +29,13 @@ impl World {
     /// The world of write vectors that has this name.
     ///
     /// # Errors
-    /// If there is none.
+    /// If no world has this name.
     pub fn named(name: &str) -> Result<&'static Self, String> {
         WORLDS.get(name).ok_or_else(|| format!("no world has the name {name}"))
     }
 
-    /// The name of the world from which a state differs least: in the fewest items, where one that the state lacks
-    /// counts twice; then in the shortest text.
+    /// The name of the world from which a state differs least: in the number of items, where a removed item counts
+    /// twice, then in the length of the text.
     #[must_use]
     pub fn nearest(state: &[Json]) -> String {
         let distance = |world: &World| {
@@ -47,7 +47,7 @@ impl World {
         nearest.expect("there are worlds").0.clone()
     }
 
-    /// Reads a world's file; panics on an item without a key, on a key twice, and on another layout.
+    /// Reads a world's file; panics on an item without a key, a duplicate key, or another layout.
     #[must_use]
     pub fn read(path: &Path) -> Self {
         let name = path.display().to_string();
@@ -57,7 +57,7 @@ impl World {
         world
     }
 
-    /// Reads a world in any layout.
+    /// Parses a world in any layout.
     ///
     /// # Errors
     /// Why the text is not a world.
@@ -78,7 +78,7 @@ impl World {
         layout::document(self.items.iter().map(|(label, item)| (label.as_str(), item)))
     }
 
-    /// The items of a state by label: the world's own, or [`label`] for an item that the world has not.
+    /// The items of a state by label: the world's label, or [`label`] for an item that is not in the world.
     #[must_use]
     pub fn labelled(&self, state: &[Json]) -> Labelled {
         let labelled: Labelled = state.iter().map(|item| (self.label(item), item.clone())).collect();
@@ -93,7 +93,7 @@ impl World {
         own.map_or_else(|| label(item), |(label, _)| label.clone())
     }
 
-    /// How a state differs from the world, by label.
+    /// The difference of a state from the world, by label.
     #[must_use]
     pub fn difference(&self, state: &[Json]) -> Map<String, Json> {
         match patch::difference(&json(&self.items), &json(&self.labelled(state))) {
@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// The items by label once the world is changed by a difference.
+    /// The world's items by label after a difference is applied.
     #[must_use]
     pub fn changed(&self, given: &Map<String, Json>) -> Labelled {
         match patch::apply(&json(&self.items), &Json::Object(given.clone())) {
@@ -125,13 +125,13 @@ pub fn has_same_key(item: &Json, other: &Json) -> bool {
 /// An item's primary key.
 ///
 /// # Errors
-/// If it has none.
+/// If the item has no key.
 pub fn key(item: &Json) -> Result<PrimaryKey, String> {
     let part = |name: &str| item[name]["S"].as_str().map(str::to_owned);
     part("uuid").zip(part("type")).ok_or_else(|| format!("an item without a key: {item}"))
 }
 
-/// Items in the order of their keys. A table has no order, so one is fixed.
+/// Items in the order of their keys: a table has no order, so one is fixed.
 ///
 /// # Errors
 /// If an item has no key.
@@ -142,8 +142,8 @@ pub fn sorted(items: impl IntoIterator<Item = Json>) -> Result<Vec<Json>, String
     Ok(keyed.into_iter().map(|(_, item)| item).collect())
 }
 
-/// An item's label where its world has none for it: kind, id and sort key, each UUID by the end of its last group.
-/// `demo#customer#019a0000-0000-7000-8000-00000000000a` and `BALANCE#POINT` are `customer a BALANCE#POINT`.
+/// The label of an item that is not in the world: kind, id and sort key, with each UUID cut to the end of its last
+/// group. `demo#customer#019a0000-0000-7000-8000-00000000000a` and `BALANCE#POINT` are `customer a BALANCE#POINT`.
 #[must_use]
 pub fn label(item: &Json) -> String {
     let (pk, sk) = key(item).expect("an item has a key");

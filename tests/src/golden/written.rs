@@ -1,4 +1,4 @@
-//! What a vector's command writes where its tenant's layout puts it, and what the store's reasons mean for it.
+//! The actions of a vector's command in its tenant's layout, and the meaning of the store's reasons for them.
 
 use super::build::Built;
 use super::judge;
@@ -10,25 +10,25 @@ use ledger_core::migration::{Cancelled, Layout, Placed, Stale};
 use ledger_core::transaction::{Reason, ReasonCode, TransactItem};
 use serde_json::Value as Json;
 
-/// What is written.
+/// The actions that a command writes.
 pub struct Written<'a> {
     built: &'a Built,
     placed: Option<Placed>,
 }
 
-/// By which records a vector's tenant keeps its customers: as its `CONFIG` says, if it has one.
+/// The layout of a vector's tenant, from its `CONFIG` if the state has one.
 #[must_use]
 pub fn layout(given: &Given) -> Layout {
     let config = keys::config(&ledger_core::ids::Tenant::parse(&given.command.tenant).unwrap());
     let key = (config.pk().to_owned(), config.sk().to_owned());
     let found = given.state.iter().map(wire::item_from_json).find(|item| primary_key(item) == key);
-    // Without a migration the rest of it need not be whole.
+    // Without a migration the `CONFIG` of a vector need not be complete.
     let migrating = found.filter(|config| config.contains_key("migration"));
     migrating.map_or(Layout::Split, |config| Layout::read(&config).unwrap())
 }
 
 impl<'a> Written<'a> {
-    /// Of what is built.
+    /// The actions of a built command.
     #[must_use]
     pub fn of(given: &Given, built: &'a Built) -> Self {
         let placed = match built {
@@ -38,7 +38,7 @@ impl<'a> Written<'a> {
         Self { built, placed }
     }
 
-    /// Its actions.
+    /// The actions.
     #[must_use]
     pub fn items(&self) -> &[TransactItem] {
         match (&self.placed, self.built) {
@@ -48,13 +48,13 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// The same as DynamoDB's JSON.
+    /// The actions as DynamoDB's JSON.
     #[must_use]
     pub fn actions(&self) -> Vec<Json> {
         self.items().iter().map(wire::action).collect()
     }
 
-    /// What comes of it if the store takes it.
+    /// The outcome if the store applies the actions.
     #[must_use]
     pub fn done(&self) -> &'static str {
         match self.built {
@@ -63,7 +63,7 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// What reasons, one for each action, mean.
+    /// The outcome of these reasons, one for each action.
     #[must_use]
     pub fn judge(&self, reasons: Vec<Reason>) -> String {
         let (Some(placed), Built::Transaction(transaction, claim)) = (&self.placed, self.built) else {
@@ -78,7 +78,7 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// A change of a customer's has one failure: something is not as it was read. It has to be so.
+    /// A migration's change fails only because an item is not as it was read; asserts that its guards say so.
     fn as_read(&self, reasons: &[Reason]) -> String {
         for (item, reason) in self.items().iter().zip(reasons) {
             if reason.code != ReasonCode::None {

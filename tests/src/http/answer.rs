@@ -1,10 +1,9 @@
-//! What came back from a face: status, headers and body, with the questions that tests ask.
-//! Every question panics with the whole answer, so that a failure explains itself.
+//! A response of an API: status, headers and body, with accessors that panic with the whole response.
 
 use serde_json::Value;
 use std::fmt;
 
-/// An answer.
+/// A response of an API.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status.
@@ -15,7 +14,7 @@ pub struct Answer {
     pub body: String,
 }
 
-/// The headers that are stored with an answer and come back with its replay.
+/// Headers that are stored with a response and returned with its replay.
 const STORED: [&str; 2] = ["content-type", "location"];
 
 impl Answer {
@@ -39,33 +38,33 @@ impl Answer {
         found.unwrap_or_else(|| panic!("no text at {pointer}: {self:?}")).to_owned()
     }
 
-    /// The stable code of a problem, or nothing for another body.
+    /// The stable code of a problem; `None` if the body is not a problem.
     #[must_use]
     pub fn code(&self) -> Option<String> {
         let json: Value = serde_json::from_str(&self.body).ok()?;
         Some(json.get("code")?.as_str()?.to_owned())
     }
 
-    /// Whether it is a stored answer to an earlier request.
+    /// Whether it is a replay of a stored response.
     #[must_use]
     pub fn replayed(&self) -> bool {
         self.header("idempotent-replayed") == Some("true")
     }
 
-    /// What must be the same in every answer under one key: status, stored headers, body.
+    /// What must be equal in every response under one key: status, stored headers, body.
     #[must_use]
     pub fn stored(&self) -> (u16, [Option<&str>; 2], &str) {
         (self.status, STORED.map(|name| self.header(name)), &self.body)
     }
 
-    /// This answer, which must be a 2xx.
+    /// Returns the response if it is a 2xx, and panics otherwise.
     #[must_use]
     pub fn good(self) -> Self {
         assert!((200..300).contains(&self.status), "a 2xx was expected: {self:?}");
         self
     }
 
-    /// This answer, which must be a problem of this status and code, in problem+json.
+    /// Returns the response if it is a problem of this status and code in problem+json, and panics otherwise.
     #[must_use]
     pub fn problem(self, status: u16, code: &str) -> Self {
         assert_eq!((self.status, self.code().as_deref()), (status, Some(code)), "{self:?}");

@@ -1,5 +1,5 @@
-//! The raw rows of one tenant, read by a scan of the table, so that no code of the ledger's own
-//! stands between a test and what is stored. `ledgerbook` and `topupbook` audit them.
+//! The raw rows of one tenant, read by a scan of the table without the ledger's own code. `ledgerbook` and `topupbook`
+//! audit them.
 
 use super::World;
 use super::topupbook::is_in_flight;
@@ -20,7 +20,7 @@ pub struct Books {
 }
 
 impl Books {
-    /// Reads them.
+    /// Reads every row of a tenant.
     ///
     /// # Panics
     /// When the table cannot be read.
@@ -55,7 +55,7 @@ impl Books {
         rows.map(|((pk, sk), row)| (pk.as_str(), sk.as_str(), row))
     }
 
-    /// The same of one partition, found without looking at the others.
+    /// The same in one partition, by a range over the sorted keys.
     pub fn within(&self, pk: &str, prefix: &str) -> impl Iterator<Item = (&str, &str, &Row)> {
         let rows = self.rows.range((pk.to_owned(), prefix.to_owned())..);
         let own = rows.take_while(move |((of, sk), _)| of == pk && sk.starts_with(prefix));
@@ -68,27 +68,27 @@ impl Books {
         self.rows.get(&(pk.to_owned(), sk.to_owned()))
     }
 
-    /// How many journal entries there are of an operation.
+    /// The number of journal entries of an operation.
     #[must_use]
     pub fn entries_of(&self, operation: &str) -> usize {
         self.under("TXN#").filter(|(_, _, row)| text(row, "operation") == operation).count()
     }
 
-    /// How many operations have no answer yet: their markers have been claimed and have not landed.
+    /// The number of operations in flight: markers that are claimed and have no stored response.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.under("card_op_idem#").filter(|(_, _, marker)| is_in_flight(marker)).count()
     }
 
-    /// The markers of the payment provider's events.
+    /// The markers of Stripe events.
     pub fn events(&self) -> impl Iterator<Item = (&str, &str, &Row)> {
         self.under("event").filter(|(pk, sk, _)| *sk == "event" && pk.contains("#stripe_event#"))
     }
 
-    /// What has changed since `before`: how many rows of each kind were added or changed.
+    /// The number of rows added or changed since `before`, by kind of row.
     ///
     /// # Panics
-    /// When a row has gone: nothing is ever deleted.
+    /// When a row of `before` is missing: the ledger deletes no row.
     #[must_use]
     pub fn changes_since(&self, before: &Self) -> BTreeMap<(&'static str, String), usize> {
         let gone: Vec<_> = before.rows.keys().filter(|key| !self.rows.contains_key(*key)).collect();
@@ -105,17 +105,17 @@ impl Books {
         changes
     }
 
-    /// Asserts that nothing has changed since `before`, and says what has.
+    /// Asserts that no row has changed since `before`.
     ///
     /// # Panics
-    /// When something has.
+    /// With the changes and `why`, if a row has changed.
     pub fn unchanged_since(&self, before: &Self, why: &str) {
         let changes = self.changes_since(before);
         assert!(changes.is_empty(), "{why}: {changes:?}");
     }
 }
 
-/// The kind of a row: its partition's kind, and its sort key up to the first id.
+/// The kind of a row: the kind of its partition, and its sort key up to the first id.
 fn kind((pk, sk): &(String, String)) -> String {
     let partition = pk.split('#').nth(1).unwrap_or_default();
     let marker = sk.strip_prefix("card_op_idem#").and_then(|rest| rest.split('#').next());
@@ -126,38 +126,38 @@ fn kind((pk, sk): &(String, String)) -> String {
     }
 }
 
-/// A text, as an attribute has it.
+/// A string attribute value.
 #[must_use]
 pub fn s(text: impl ToString) -> AttributeValue {
     AttributeValue::S(text.to_string())
 }
 
-/// A number, as an attribute has it.
+/// A number attribute value.
 #[must_use]
 pub fn n(number: impl ToString) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }
 
-/// An attribute that must be a string.
+/// A string attribute that must be present.
 ///
 /// # Panics
-/// When it is not.
+/// When it is absent or of another type.
 #[must_use]
 pub fn text<'a>(row: &'a Row, name: &str) -> &'a str {
     opt_text(row, name).unwrap_or_else(|| panic!("no text `{name}` in {row:?}"))
 }
 
-/// An attribute that may be a string.
+/// A string attribute; `None` if it is absent or of another type.
 #[must_use]
 pub fn opt_text<'a>(row: &'a Row, name: &str) -> Option<&'a str> {
     row.get(name)?.as_s().ok().map(String::as_str)
 }
 
 impl World {
-    /// Deletes a row, past the ledger.
+    /// Deletes a row directly in the table, without the ledger.
     ///
     /// # Panics
-    /// When the table does not do it.
+    /// When the table rejects the delete.
     #[expect(clippy::disallowed_methods, reason = "what the ledger never deletes must be deleted past it")]
     pub async fn remove(&self, pk: &str, sk: &str) {
         let delete = self.table().delete_item().table_name(self.table_name()).key("uuid", s(pk)).key("type", s(sk));

@@ -1,4 +1,4 @@
-//! Reconciliations: running one, what it found, and a break that a run has found as it is stored.
+//! Runs reconciliations, reads their findings, and stores a break as a run would.
 
 use super::event_tap::EventTap;
 use super::world::new_id;
@@ -14,26 +14,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl World {
-    /// One call of the worker that reconciles, which does not wait long for anybody.
+    /// Runs the reconciliation worker once, with short waits.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn reconcile(&self) -> Result<Reconciled, Problem> {
         self.reconcile_as(|_| {}).await
     }
 
-    /// The same, with other settings.
+    /// Runs the reconciliation worker once with changed settings.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn reconcile_as(&self, change: impl FnOnce(&mut Settings)) -> Result<Reconciled, Problem> {
         self.reconcile_with(&Outlets::default(), change).await
     }
 
-    /// The same, and who is told of breaks is the test's own.
+    /// Runs the reconciliation worker once, with breaks announced to `told`.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn reconcile_telling(&self, told: &EventTap) -> Result<Reconciled, Problem> {
         let outlets = Outlets { announcer: Some(Arc::new(told.clone())), ..Outlets::default() };
         self.reconcile_with(&outlets, |_| {}).await
@@ -57,10 +57,10 @@ impl World {
         gate::as_function("reconcile", reconcile::run_as((&self.app, outlets), &due, &settings)).await
     }
 
-    /// Asks for a run, runs it, and shows its report.
+    /// Requests a run, runs it to its end, and returns its report.
     ///
     /// # Panics
-    /// When it is not run to its end.
+    /// When the run does not end.
     pub async fn reconciled(&self) -> Value {
         let id = self.operator("/v1/admin/reconciliation/runs", &json!({})).await.text("/run_id");
         for _ in 0..50 {
@@ -75,12 +75,12 @@ impl World {
     }
 }
 
-/// A break of a run, as it is stored: a wallet with one yen too many. The path that asks for its adjustment.
+/// Stores a break of one yen too much in a wallet; returns the path that requests its adjustment.
 pub(super) async fn adjustment_path(world: &World) -> String {
     let (run, id, customer) = (new_id(), new_id(), world.customer().await);
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let tenant = text(&format!("{}#tenant#root", world.tenant));
-    // A break's id is as old as its run: this run's are of later.
+    // A break's id has the time of its run, and this run is dated in the future.
     let at = text("2099-01-01T00:00:00.000Z");
     let of_run = [
         ("uuid", tenant.clone()),

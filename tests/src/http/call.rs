@@ -1,5 +1,5 @@
-//! A request to a face that can be sent as often as one likes, and the client that sends it.
-//! A terminal's request is signed anew each time, as its firmware would.
+//! A request to an API that can be sent repeatedly, and the client that sends it. A terminal's request is signed anew
+//! each time, as its firmware does.
 
 use super::{Answer, contract};
 use ledger_local::clock;
@@ -10,20 +10,20 @@ use serde_json::Value;
 use std::time::Duration;
 
 const KEY_HEADER: &str = "idempotency-key";
-/// A client repeats an answer of 503 this often before it gives up.
+/// How often a client repeats a request answered with 503 before it gives up.
 const REPEATS: u32 = 60;
 const REPEAT_PAUSE: Duration = Duration::from_millis(20);
 /// Longer than API Gateway waits.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(35);
 
-/// Who sends.
+/// The caller of a request.
 #[derive(Clone, Debug)]
 pub enum Who {
-    /// Nobody.
+    /// A caller without credentials.
     Nobody,
-    /// Whoever the token says.
+    /// The caller that the token names.
     Bearer(String),
-    /// A terminal.
+    /// A terminal, which signs its requests.
     Terminal(Credential),
 }
 
@@ -34,13 +34,13 @@ pub struct Call {
     pub method: Method,
     /// Its path, with query.
     pub path: String,
-    /// Who sends it.
+    /// The caller.
     pub who: Who,
-    /// The body as it is sent, JSON or not.
+    /// The body as sent; it need not be JSON.
     pub body: Option<String>,
-    /// Headers beside those that every client sends.
+    /// Headers added to those that every client sends.
     pub headers: Vec<(String, String)>,
-    /// The idempotency key, which a terminal signs with the rest.
+    /// The idempotency key; a terminal's signature covers it.
     pub key: Option<String>,
 }
 
@@ -58,13 +58,13 @@ impl Call {
         Self { method, path: path.to_owned(), who: who.clone(), body: None, headers: Vec::new(), key: None }
     }
 
-    /// A POST of JSON.
+    /// A POST with a JSON body.
     #[must_use]
     pub fn post(path: &str, who: &Who, body: &Value) -> Self {
         Self::new(Method::POST, path, who).json(body)
     }
 
-    /// A PATCH of JSON.
+    /// A PATCH with a JSON body.
     #[must_use]
     pub fn patch(path: &str, who: &Who, body: &Value) -> Self {
         Self::new(Method::PATCH, path, who).json(body)
@@ -76,41 +76,41 @@ impl Call {
         Self::new(Method::GET, path, who)
     }
 
-    /// With this JSON as its body.
+    /// Sets the body to this JSON.
     #[must_use]
     pub fn json(self, body: &Value) -> Self {
         self.raw(body.to_string())
     }
 
-    /// With this text as its body.
+    /// Sets the body to this text.
     #[must_use]
     pub fn raw(mut self, body: impl Into<String>) -> Self {
         self.body = Some(body.into());
         self
     }
 
-    /// Under this idempotency key.
+    /// Sets the idempotency key.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Without an idempotency key.
+    /// Removes the idempotency key.
     #[must_use]
     pub fn keyless(mut self) -> Self {
         self.key = None;
         self
     }
 
-    /// With one more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 
-    /// With another value of a field of its JSON body.
+    /// Sets a field of the JSON body.
     ///
     /// # Panics
     /// When the body is no JSON object.
@@ -121,14 +121,14 @@ impl Call {
         self.json(&body)
     }
 
-    /// As somebody else.
+    /// Sets the caller.
     #[must_use]
     pub fn by(mut self, who: &Who) -> Self {
         self.who = who.clone();
         self
     }
 
-    /// To another path.
+    /// Sets the path.
     #[must_use]
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
@@ -155,15 +155,15 @@ impl Api {
         self.try_send(call).await.unwrap_or_else(|error| panic!("no answer to {call:?}: {error:?}"))
     }
 
-    /// Sends a request once.
+    /// Sends a request once, and returns the error if there is no whole response.
     ///
     /// # Errors
-    /// When there is no whole answer.
+    /// When there is no whole response.
     pub async fn try_send(&self, call: &Call) -> Result<Answer, reqwest::Error> {
         self.exchange(call, &self.headers(call)).await
     }
 
-    /// The headers that a call is sent with now.
+    /// The headers that a call is sent with; a terminal's signature is dated now.
     #[must_use]
     pub fn headers(&self, call: &Call) -> Vec<(String, String)> {
         match &call.who {
@@ -172,10 +172,10 @@ impl Api {
         }
     }
 
-    /// Sends with these headers instead of the call's own.
+    /// Sends a request with these headers instead of the call's own.
     ///
     /// # Errors
-    /// When there is no whole answer.
+    /// When there is no whole response.
     pub async fn exchange(&self, call: &Call, headers: &[(String, String)]) -> Result<Answer, reqwest::Error> {
         let mut request = self.http.request(call.method.clone(), self.url(&call.path));
         for (name, value) in headers {
@@ -194,8 +194,7 @@ impl Api {
         Ok(answer)
     }
 
-    /// Sends until the answer is definite, as clients do: a 503 or a lost answer is repeated with
-    /// its key.
+    /// Sends until the outcome is known: a 503 or a lost response is repeated with the same key.
     pub async fn settle(&self, call: &Call) -> Answer {
         for _ in 0..REPEATS {
             match self.try_send(call).await {
@@ -206,7 +205,7 @@ impl Api {
         panic!("no definite answer to {call:?}")
     }
 
-    /// The headers of a terminal's request, signed at `created_s`.
+    /// The headers of a terminal's request, signed at `created_s` (Unix seconds).
     #[must_use]
     pub fn signed(&self, call: &Call, credential: &Credential, created_s: i64) -> Vec<(String, String)> {
         let request = TerminalRequest {

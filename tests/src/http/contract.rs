@@ -1,5 +1,4 @@
-//! The answers of the API against openapi.json: status, code, headers and body. Every answer that a test gets from
-//! [`super::Api`] passes here, so that what the document does not state is found wherever it first comes up.
+//! Checks every response that a test gets from [`super::Api`] against openapi.json: status, code, headers and body.
 
 use super::Answer;
 use boon::{Compiler, SchemaIndex, Schemas};
@@ -11,10 +10,10 @@ use std::sync::LazyLock;
 const DOCUMENT: &str = "http://openapi.test/openapi.json";
 const PROBLEM: &str = "/components/schemas/Problem";
 const GATEWAY_MESSAGE: &str = "/components/schemas/GatewayMessage";
-/// Headers that an answer has only where the document says so.
+/// Headers that a response may have only where the document states them.
 const STATED: [&str; 4] = ["idempotent-replayed", "location", "retry-after", "www-authenticate"];
 
-/// The document, made strict, with its schemas by where they are.
+/// The document, made strict, with its compiled schemas by JSON pointer.
 pub struct Contract {
     document: Value,
     schemas: Schemas,
@@ -23,27 +22,27 @@ pub struct Contract {
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(|| Contract::of(document()));
 
-/// The document in the repository.
+/// The `openapi.json` of the repository.
 ///
 /// # Panics
-/// When it is not there.
+/// When the file cannot be read or is not JSON.
 #[must_use]
 pub fn document() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json");
     serde_json::from_str(&std::fs::read_to_string(path).expect("openapi.json")).expect("JSON")
 }
 
-/// Holds an answer, and the request that it succeeded, against the document.
+/// Checks a response, and the request if it succeeded, against the document.
 ///
 /// # Panics
-/// When the document does not state it.
+/// When the document does not state the response.
 pub fn hold(method: &Method, path: &str, body: Option<&str>, answer: &Answer) {
     if let Err(why) = CONTRACT.check(method.as_str(), path, body, answer) {
         panic!("openapi.json does not state this: {why}\n{method} {path}\n{body:?}\n{answer:?}");
     }
 }
 
-/// The `operationId` of a request's operation, if there is one.
+/// The `operationId` of the operation that a request matches, if any.
 #[must_use]
 pub fn operation_id(method: &Method, path: &str) -> Option<String> {
     let (_, pointer) = CONTRACT.operation(method.as_str(), path)?;
@@ -51,10 +50,10 @@ pub fn operation_id(method: &Method, path: &str) -> Option<String> {
 }
 
 impl Contract {
-    /// The contract of a document. No member of a body is allowed that it does not state.
+    /// The contract of a document. A body may have no member that the document does not state.
     ///
     /// # Panics
-    /// When it cannot be read.
+    /// When the document cannot be compiled.
     #[must_use]
     pub fn of(mut document: Value) -> Self {
         close(&mut document);
@@ -72,10 +71,10 @@ impl Contract {
         Self { document, schemas, compiled }
     }
 
-    /// Whether an answer is one that the document states.
+    /// Checks that the document states a response.
     ///
     /// # Errors
-    /// What is not stated.
+    /// Names what the document does not state.
     pub fn check(&self, method: &str, path: &str, body: Option<&str>, answer: &Answer) -> Result<(), String> {
         if !path.starts_with("/v1/") {
             return Ok(());
@@ -83,12 +82,12 @@ impl Contract {
         if answer.header("request-id").is_none_or(str::is_empty) {
             return Err("an answer without Request-Id".to_owned());
         }
-        // API Gateway hands no function a path that it cannot read.
+        // API Gateway answers a malformed path itself, without a function.
         if answer.status == 400 && answer.header("content-type") == Some("application/json") {
             let said = serde_json::from_str(&answer.body).map_err(|error| format!("no JSON: {error}"))?;
             return self.validate(GATEWAY_MESSAGE, &said);
         }
-        // The gateway decodes escapes, so a function gets another path, of any operation or of none.
+        // The gateway decodes escapes, so the function's path may match any operation or none.
         if path.split('?').next().is_some_and(|path| path.contains('%')) {
             return if answer.status < 400 { Ok(()) } else { self.validate(PROBLEM, &answer.json()) };
         }
@@ -112,7 +111,7 @@ impl Contract {
         Ok(())
     }
 
-    /// A path or a method that does not exist, or a request that no function sees.
+    /// Checks a response to an unknown path or method, or to a request that reached no function.
     fn check_outside(&self, method: &str, answer: &Answer) -> Result<(), String> {
         if method == "HEAD" || method == "OPTIONS" || answer.json().get("message").is_some() {
             return Ok(());
@@ -126,15 +125,15 @@ impl Contract {
         }
     }
 
-    /// What was taken must be what the document lets a client send.
+    /// Checks that the document allows the body of a request that succeeded.
     fn check_request(&self, operation: &str, body: Option<&str>) -> Result<(), String> {
         let schema = format!("{operation}/requestBody/content/application~1json/schema");
-        // An empty body is read as an absent one.
+        // An empty body counts as absent.
         let stated = |body: &&str| !body.is_empty() && self.document.pointer(&schema).is_some();
         let Some(body) = body.filter(stated) else { return Ok(()) };
         let mut instance: Value = serde_json::from_str(body).unwrap_or(Value::Null);
         if let Some(members) = instance.as_object_mut() {
-            // The key may be sent in the body, which the parameter's description says.
+            // The parameter's description allows the key in the body.
             members.remove("idempotencyKey");
         }
         self.validate(&schema, &instance)
@@ -165,7 +164,7 @@ impl Contract {
         self.schemas.validate(instance, *index).map_err(|error| format!("{error:#}"))
     }
 
-    /// Where a place of the document is, behind its `$ref` if it has one; `None` if it is not there.
+    /// A JSON pointer with its `$ref` resolved; `None` if nothing is there.
     fn resolved(&self, pointer: &str) -> Option<String> {
         let found = self.document.pointer(pointer)?;
         match found.get("$ref").and_then(Value::as_str) {
@@ -174,7 +173,7 @@ impl Contract {
         }
     }
 
-    /// The template of a request's path, and where its operation is.
+    /// The path template that a request matches, and the JSON pointer of its operation.
     fn operation(&self, method: &str, path: &str) -> Option<(String, String)> {
         let path = path.split('?').next().unwrap_or(path);
         let segments: Vec<&str> = path.split('/').collect();
@@ -184,7 +183,7 @@ impl Contract {
             wanted.len() == segments.len() && wanted.iter().zip(&segments).all(same)
         };
         let templates = self.document["paths"].as_object()?.keys().filter(fits);
-        // A literal segment is closer than a variable one.
+        // A literal segment takes precedence over a variable one.
         let template = templates.min_by_key(|template| template.matches('{').count())?;
         let pointer = format!("/paths/{}/{}", template.replace('/', "~1"), method.to_ascii_lowercase());
         self.document.pointer(&pointer)?;
@@ -192,7 +191,7 @@ impl Contract {
     }
 }
 
-/// Where the schemas of all bodies are.
+/// The JSON pointers of the schemas of all bodies.
 fn bodies(document: &Value) -> BTreeSet<String> {
     let mut pointers = BTreeSet::from([PROBLEM, GATEWAY_MESSAGE].map(str::to_owned));
     pointers_of(document, String::new(), &mut pointers);
@@ -211,8 +210,8 @@ fn pointers_of(value: &Value, at: String, pointers: &mut BTreeSet<String>) {
     }
 }
 
-/// Makes the document strict: no member that is not stated. A JSON number is an amount by its literal text, which
-/// the document says in words only.
+/// Makes the document strict: no member that is not stated. `AmountText` also allows a JSON number, which the document
+/// says in words only.
 fn close(document: &mut Value) {
     let mut parts = BTreeSet::new();
     parts_of_compositions(document, &mut parts);
@@ -252,7 +251,7 @@ fn close_schema(schema: &mut Value) {
     }
 }
 
-/// The names of the schemas that others are composed of.
+/// The names of the schemas that `allOf` refers to.
 fn parts_of_compositions(value: &Value, parts: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {

@@ -1,5 +1,5 @@
-//! Every endpoint that moves money or changes state, each with a request that will succeed, what it
-//! then does, and another request that must not pass under the same key.
+//! Every endpoint that moves money or changes state: a request that succeeds, its effect, and a different request that
+//! must be refused under the same key.
 
 use super::migrating::last;
 use super::settling::{payable, settled};
@@ -14,27 +14,27 @@ use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A world with a shop in it.
+/// A tenant with a merchant and a terminal.
 #[derive(Debug)]
 pub struct Stage {
     /// The tenant.
     pub world: World,
-    /// The shop.
+    /// The merchant.
     pub merchant: Merchant,
-    /// The terminal in it.
+    /// The merchant's terminal.
     pub terminal: Terminal,
 }
 
-/// A request that will succeed once.
+/// A request that succeeds once.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The request, under a fresh key.
+    /// The request, with a fresh key.
     pub call: Call,
-    /// Another request to the same endpoint, if it takes anything that can differ.
+    /// Another request to the same endpoint; `None` if its requests cannot differ.
     pub other: Option<Call>,
     /// The status of success.
     pub status: u16,
-    /// How many journal entries it writes.
+    /// The number of journal entries that it writes.
     pub entries: usize,
 }
 
@@ -107,21 +107,21 @@ endpoints! {
 }
 
 impl Stage {
-    /// Sets a stage in a world.
+    /// Makes a merchant and a terminal in a world.
     pub async fn set(world: World) -> Self {
         let merchant = world.merchant().await;
         let terminal = world.terminal(&merchant).await;
         Self { world, merchant, terminal }
     }
 
-    /// A customer who has paid, with the payment.
+    /// A customer who has paid the merchant, with the payment's id.
     pub async fn paid(&self, amount: &str) -> (Customer, String) {
         let customer = self.world.customer_with(amount).await;
         let paid = self.world.api.settle(&customer.pays(&self.merchant, amount)).await.good();
         (customer, paid.text("/payment_id"))
     }
 
-    /// A customer whose money the merchant holds, with the payment.
+    /// A customer with an authorized payment to the merchant, with the payment's id.
     pub async fn held(&self, amount: &str) -> (Customer, String) {
         let customer = self.world.customer_with(amount).await;
         let authorize = self.merchant.authorizes(&customer.code(&self.world).await, amount);
@@ -129,7 +129,7 @@ impl Stage {
         (customer, held.text("/payment_id"))
     }
 
-    /// A card that has paid at the terminal, with the payment's request and id.
+    /// A card that has paid at the terminal, with the request and the payment's id.
     pub async fn paid_by_card(&self, amount: &str) -> (String, Call, String) {
         let card = self.world.card(None, amount).await;
         let call = self.terminal.does("pay", &card, &json!({"amount": amount}));
@@ -139,41 +139,41 @@ impl Stage {
 }
 
 impl Endpoint {
-    /// Whether it calls the payment provider.
+    /// Whether the endpoint calls the PSP.
     #[must_use]
     pub fn calls_psp(self) -> bool {
         matches!(self, Self::Topup | Self::TopupRefund)
     }
 
-    /// Those whose whole effect is one transaction of ours: they call no payment provider.
+    /// The endpoints whose whole effect is one transaction of the ledger: they do not call the PSP.
     pub fn wallet() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|endpoint| !endpoint.calls_psp())
     }
 
-    /// Whether it is of tenants only that come from a legacy model: preparing it makes the tenant one of them.
+    /// Whether the endpoint requires a tenant with a legacy model; preparing it gives the tenant one.
     #[must_use]
     pub fn is_migrations(self) -> bool {
         matches!(self, Self::MigrationBackfill | Self::MigrationVerify | Self::MigrationContract)
     }
 
-    /// For how long its keys are replayed.
+    /// How long its keys are replayed.
     #[must_use]
     pub fn window(self) -> Duration {
         if self.calls_psp() { DAY } else { DAY * 90 }
     }
 
-    /// Whether a terminal calls it, whose keys have a form of their own.
+    /// Whether a terminal calls it: a terminal's keys have another form.
     #[must_use]
     pub fn is_terminals(self) -> bool {
         matches!(self, Self::CardTopup | Self::CardPay | Self::CardRefund | Self::CardReverse)
     }
 
-    /// A fresh key for a request of its.
+    /// A fresh key in the form that this endpoint takes.
     pub fn new_key(self, stage: &Stage) -> String {
         if self.is_terminals() { stage.terminal.next_key() } else { new_key() }
     }
 
-    /// Makes what the request needs, and the request.
+    /// Creates what the request needs, and returns the request.
     pub async fn prepare(self, stage: &Stage) -> Prepared {
         let Stage { world, merchant, terminal } = stage;
         match self {
@@ -272,7 +272,7 @@ impl Endpoint {
             Self::Topup => prepared(world.customer().await.tops_up("300"), 201, 0).with_other("amount", "301"),
             Self::TopupRefund => {
                 let topup = world.paid_topup(&world.customer().await, "1000").await;
-                // What is held, and what is paid out.
+                // One entry holds the amount, another pays it out.
                 prepared(topup.refund(world, "300"), 201, 2).with_other("amount", "301")
             }
             Self::EventDismiss => {
@@ -337,14 +337,14 @@ impl Endpoint {
     }
 }
 
-/// A pass over all customers, asked for where each may be.
+/// A migration pass, requested in the last phase of the God Record model.
 async fn pass(world: &World, kind: &str) -> Prepared {
     world.stand_at(last(Model::GodRecord)).await;
     let made = make(world, &format!("/v1/admin/migration/{kind}"), &json!({}));
     Prepared { status: 202, ..made.with_other("customers_per_second", 10) }
 }
 
-/// An event that tells of a top-up that there is not, which was kept.
+/// Delivers an event about an unknown top-up, which is kept; returns the event's id.
 async fn kept_event(world: &World) -> String {
     let event = world.paid_event(&new_id(), &format!("pi_{}", new_id().replace('-', "")), 300);
     let kept = world.api.send(&signed(&event.to_string())).await;
@@ -352,13 +352,13 @@ async fn kept_event(world: &World) -> String {
     event["id"].as_str().expect("an id").to_owned()
 }
 
-/// Something is asked for of a settlement that was paid by a file.
+/// A request of this kind about a settlement that was paid by file.
 async fn asked(world: &World, kind: &str) -> Prepared {
     let path = format!("{}/{kind}", settled(world, &STEPS.map(Task::Do)).await);
     make(world, &path, &json!({"note": "as the bank says"})).with_other("note", "as somebody says")
 }
 
-/// One of two such requests is approved.
+/// The approval of one of two such requests; the other request approves the other.
 async fn approved(world: &World, kind: &str, id: &str, status: u16, entries: usize) -> Prepared {
     let path = format!("{}/{kind}", settled(world, &STEPS.map(Task::Do)).await);
     let ask = async || world.operator(&path, &json!({"note": "as the bank says"})).await.text(id);
@@ -371,12 +371,12 @@ async fn rich(world: &World) -> Customer {
     world.customer_with("1000").await
 }
 
-/// The operator makes something.
+/// A POST of the operator that creates something.
 fn make(world: &World, path: &str, body: &Value) -> Prepared {
     prepared(Call::post(path, &world.operator.who, body).key(new_key()), 201, 0)
 }
 
-/// The operator changes something.
+/// A PATCH of the operator.
 fn change(world: &World, path: &str, body: &Value) -> Prepared {
     prepared(Call::patch(path, &world.operator.who, body).key(new_key()), 200, 0)
 }
@@ -391,7 +391,7 @@ fn grant(to: &str, whom: Value) -> Value {
     body
 }
 
-/// A decision on an adjustment; the other request decides on another.
+/// A decision on an adjustment; the other request decides on another adjustment.
 async fn decide(world: &World, verb: &str) -> Prepared {
     let account = json!({"customer_id": rich(world).await.id});
     let [one, other] = [world.approval(&account, "credit", "300").await, world.approval(&account, "debit", "1").await];
@@ -404,7 +404,7 @@ fn prepared(call: Call, status: u16, entries: usize) -> Prepared {
 }
 
 impl Prepared {
-    /// The other request has another value in a field.
+    /// Sets the other request: the same one with another value of a field.
     fn with_other(mut self, field: &str, value: impl Into<Value>) -> Self {
         let mut body: Value = serde_json::from_str(self.call.body.as_deref().unwrap_or("{}")).expect("a JSON body");
         body[field] = value.into();
@@ -412,7 +412,7 @@ impl Prepared {
         self
     }
 
-    /// The other request is to another path.
+    /// Sets the other request: the same one at another path.
     fn with_other_path(mut self, path: String) -> Self {
         self.other = Some(self.call.clone().at(path));
         self

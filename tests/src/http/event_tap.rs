@@ -1,5 +1,4 @@
-//! Whoever receives events, as a test has it: it remembers every delivery, and loses, refuses or holds what
-//! comes next as the test says.
+//! A receiver of events for tests: it records every delivery, and loses, refuses or holds the next ones as planned.
 
 use futures::future::{BoxFuture, FutureExt};
 use ledger_core::events::{Announcement, DeadLetter, Event};
@@ -11,33 +10,33 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::Notify;
 
-/// What happens to a batch of events, to a dead letter, or to an announcement.
+/// A fault of the delivery of a batch, a dead letter or an announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mishap {
-    /// It does not arrive.
+    /// Not delivered; the sender gets an error.
     Lost,
-    /// It arrives, and nobody says so.
+    /// Delivered; the sender gets an error.
     AnswerLost,
-    /// Every other event of it arrives.
+    /// Every second event of the batch is delivered.
     Half,
-    /// It does not arrive, and no answer comes: the sender can only crash.
+    /// Not delivered; the call never returns.
     Held,
-    /// It arrives, and then the same.
+    /// Delivered; the call never returns.
     AnswerHeld,
 }
 
-/// A delivery.
+/// A delivered event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// In which group.
+    /// The event's group.
     pub group: String,
-    /// Of which transaction.
+    /// The event's id.
     pub id: String,
-    /// The event.
+    /// The event's body.
     pub body: String,
 }
 
-/// A receiver. Clones are the same one.
+/// A receiver of events. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct EventTap {
     state: Arc<Mutex<State>>,
@@ -49,34 +48,34 @@ struct State {
     delivered: Vec<Delivery>,
     letters: Vec<Value>,
     announced: Vec<Announcement>,
-    /// The next calls' mishaps, one each; `None` lets one pass.
+    /// Faults of the next calls, one each; `None` delivers.
     next: VecDeque<Option<Mishap>>,
-    /// Every call's, while it is set.
+    /// The fault of every call while it is set.
     down: Option<Mishap>,
-    /// What becomes of each event of these groups.
+    /// The result of sending each event of these groups.
     groups: BTreeMap<String, Sent>,
 }
 
 impl EventTap {
-    /// The next calls meet these mishaps, one each; `None` lets one pass.
+    /// Plans faults of the next calls, one each; `None` delivers.
     pub fn next_calls(&self, mishaps: impl IntoIterator<Item = Option<Mishap>>) {
         self.state().next.extend(mishaps);
     }
 
-    /// Every call meets this mishap, until it is set to none.
+    /// Sets the fault of every call; `None` ends it.
     pub fn every_call(&self, mishap: Option<Mishap>) {
         self.state().down = mishap;
     }
 
-    /// What becomes of each event of a group from here on; `Taken` is the end of that.
+    /// Sets the result of sending each event of a group; `Taken` restores delivery.
     pub fn group(&self, group: &str, fate: Sent) {
         self.state().groups.insert(group.to_owned(), fate);
     }
 
-    /// Runs a sender until a call is held, and crashes it there.
+    /// Runs a sender until a call is held, and drops it there as a crash would.
     ///
     /// # Panics
-    /// When the sender ends before.
+    /// When the sender ends before a call is held.
     pub async fn crash_while_held<T: Debug>(&self, sender: impl Future<Output = T>) {
         tokio::select! {
             ended = sender => panic!("no call is held: {ended:?}"),
@@ -84,18 +83,18 @@ impl EventTap {
         }
     }
 
-    /// Every delivery so far, in order, repetitions among them.
+    /// Every delivery so far in order, with repetitions.
     #[must_use]
     pub fn delivered(&self) -> Vec<Delivery> {
         self.state().delivered.clone()
     }
 
-    /// Forgets what was delivered.
+    /// Clears the recorded deliveries.
     pub fn forget(&self) {
         self.state().delivered.clear();
     }
 
-    /// The ids of the first deliveries of each group, in order.
+    /// The ids of each group in the order of their first deliveries.
     #[must_use]
     pub fn first_deliveries(&self) -> BTreeMap<String, Vec<String>> {
         let (mut seen, mut firsts) = (BTreeSet::new(), BTreeMap::<String, Vec<String>>::new());
@@ -113,13 +112,13 @@ impl EventTap {
         self.state().letters.clone()
     }
 
-    /// Every announcement so far, in order, repetitions among them.
+    /// Every announcement so far in order, with repetitions.
     #[must_use]
     pub fn announced(&self) -> Vec<Announcement> {
         self.state().announced.clone()
     }
 
-    /// One thing arrives, or does not, as the test says.
+    /// Delivers a dead letter or an announcement, unless a fault is planned.
     async fn one(&self, arrives: impl FnOnce(&mut State)) -> Result<(), String> {
         let (mishap, lost) = (self.mishap(), || "from_the_test".to_owned());
         if let Some(Mishap::Lost | Mishap::Half) = mishap {

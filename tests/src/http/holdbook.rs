@@ -1,5 +1,4 @@
-//! The audit of what merchants hold of customers: each authorized payment's hold, entries and marks.
-//! Written from DESIGN, like `ledgerbook`.
+//! Audits authorized payments: the hold, entries and due index entry of each. Written from DESIGN, like `ledgerbook`.
 
 use super::books::{Books, Row, opt_text, text};
 use super::ledgerbook::{Sums, opt_number};
@@ -12,7 +11,7 @@ pub(super) fn is_held_or_was(payment: &Row) -> bool {
 }
 
 impl Books {
-    /// By customer: what payments that are authorized, and no more than that, hold.
+    /// What authorized payments that are not captured hold, by customer and asset.
     pub(super) fn held_for_merchants(&self) -> Sums {
         let mut sums = Sums::new();
         for (_, _, hold) in self.under("HOLD").filter(|(_, _, hold)| text(hold, "state") == "authorized") {
@@ -23,8 +22,8 @@ impl Books {
         sums
     }
 
-    /// A payment that was authorized has its hold, in the same state and due until it is over; it was held
-    /// once and ended once at most, and no more of it was captured than was held.
+    /// Checks that an authorized payment has a hold in the matching state, due until it is over; that it was held once
+    /// and ended at most once; and that no more was captured than was held.
     pub(super) fn check_holds(&self) {
         for (pk, _, payment) in
             self.under("PAYMENT").filter(|(_, _, payment)| opt_text(payment, "expires_at").is_some())
@@ -64,7 +63,7 @@ impl Books {
     }
 }
 
-/// `captured_ecopay`, `captured_regional_aoba`...: amounts by the asset's name.
+/// Amounts of attributes such as `captured_ecopay` and `captured_regional_aoba`, by asset.
 fn by_asset(row: &Row, prefix: &str) -> BTreeMap<String, Decimal> {
     let of = |name: &String| {
         let suffix = name.strip_prefix(prefix)?;

@@ -1,6 +1,6 @@
-//! A stack that runs on threads of its own, so that tests with a runtime each can share it.
-//! It stops with its last handle; nothing of it is on disk. With `LEDGER_ENGINE_URL` its table is at that
-//! endpoint, under a name of its own, and is deleted when the stack stops.
+//! A stack that runs on its own threads, so that tests with separate runtimes can share it. It stops with its last
+//! handle and writes nothing to disk. With `LEDGER_ENGINE_URL` its table is at that endpoint, under a name of its own,
+//! and is deleted when the stack stops.
 
 use crate::cloud::gate;
 use crate::engine::other;
@@ -31,8 +31,8 @@ pub struct Host {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The stack of this test binary. On another engine than the embedded one each call makes a stack, for a static one
-/// would leave its table behind.
+/// The stack that the tests of this binary share. With another engine each call starts a stack, because a static one
+/// would not delete its table.
 pub fn shared() -> Arc<Host> {
     static SHARED: OnceLock<Arc<Host>> = OnceLock::new();
     if other::given_url().is_some() {
@@ -41,29 +41,28 @@ pub fn shared() -> Arc<Host> {
     Arc::clone(SHARED.get_or_init(Host::fresh))
 }
 
-/// A client of the table for the test itself, with the timeouts and retries of the real one.
+/// A client of the table for the test itself, with the timeouts and retries of production.
 pub async fn client(url: &str) -> Client {
     dynamo::client(&dynamo::sdk_config(Some(url)).await, Some(url))
 }
 
-/// The same for functions: each call needs the role of the function that makes it.
+/// The same for functions: each call is checked against the role of the calling function.
 pub async fn functions_client(url: &str) -> Client {
     let http = gate::over(aws_smithy_http_client::Builder::new().build_http());
     Client::from_conf(client(url).await.config().to_builder().http_client(http).build())
 }
 
-/// The functions' state over a client of the table, a clock of the test's own and a Stripe, and its
-/// counters.
+/// The functions' state over a client of the table, a clock and a Stripe, with its counters.
 ///
 /// # Panics
-/// When there is no TLS to be had.
+/// When the Stripe client cannot set up TLS.
 #[must_use]
 pub fn app((client, table): (Client, &str), clock: Clock, stripe: &StripeConfig) -> (App, Counting) {
     let psp = Stripe::new(stripe, table).expect("a client of Stripe");
     app_with((client, table), clock, stripe, psp)
 }
 
-/// The same, with a payment provider of the test's own.
+/// The same with a given PSP.
 #[must_use]
 pub fn app_with(
     store: (Client, &str),
@@ -75,18 +74,18 @@ pub fn app_with(
     (app.with_psp(psp, stripe), counting)
 }
 
-/// The same, without a payment provider.
+/// The same without a PSP.
 #[must_use]
 pub fn bare((client, table): (Client, &str), clock: Clock) -> (App, Counting) {
     let (entropy, counting) = (Entropy::system(), Counting::new(clock.clone()));
     let dynamo = Dynamo::from_client(client, table, entropy.clone());
-    // Tests are many requests at once; those of the limit itself give their tenants one.
+    // Tests send many requests at once; tests of the limit give their tenants a rate.
     let config = Config { tenant_requests: RequestRate::MAX, ..Config::of_table(table) };
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
     (App::new(ledger, config), counting)
 }
 
-/// The test's own client of a table, and a worker's state over it.
+/// A test's client of a table, and a worker's state over the same table.
 pub(super) async fn clients(
     (dynamodb_url, table): (&str, &str),
     stripe: &StripeConfig,
@@ -97,8 +96,8 @@ pub(super) async fn clients(
 }
 
 impl Host {
-    /// A stack of one's own whose functions have the state that `make` makes, without demo data. They are
-    /// held against their roles, by the client that `make` is given.
+    /// A new stack without demo data, whose functions have the state that `make` returns. The client that `make` gets
+    /// checks their calls against their roles.
     pub fn with_app<F, Making>(make: F) -> Arc<Self>
     where
         F: FnOnce(Backend) -> Making + Send + 'static,
@@ -107,8 +106,8 @@ impl Host {
         Arc::new(Self::start(|backend| async { Ok(mounted(make(gated(backend).await).await)) }))
     }
 
-    /// A stack of one's own with the demo data, as `cargo run -- --in-memory` runs it, but that functions
-    /// are held against their roles, and that no worker looks after the demo tenant, who is nobody's here.
+    /// A new stack with demo data, as `cargo run -- --in-memory` starts it, except that the calls of functions are
+    /// checked against their roles and no worker runs for the demo tenant.
     #[must_use]
     pub fn fresh() -> Arc<Self> {
         Arc::new(Self::start(|backend| async {
@@ -117,7 +116,7 @@ impl Host {
         }))
     }
 
-    /// Starts a stack with the functions that `mount` makes, and waits until it listens.
+    /// Starts a stack with the functions that `mount` returns, and waits until it listens.
     fn start<F, Mounting>(mount: F) -> Self
     where
         F: FnOnce(Backend) -> Mounting + Send + 'static,
@@ -144,7 +143,7 @@ impl Host {
     /// The stack.
     ///
     /// # Panics
-    /// Never: it is there until the host is dropped.
+    /// Never: the stack exists until the host is dropped.
     #[must_use]
     pub fn stack(&self) -> &Stack {
         self.stack.as_ref().expect("the stack runs")
@@ -161,7 +160,7 @@ pub fn config() -> StackConfig {
     }
 }
 
-/// Deletes a test's table on another engine than the embedded one, whose tables end with it.
+/// Deletes a test's table on another engine; the tables of the embedded engine end with it.
 pub async fn delete_table(url: &str, table: &str) {
     if !table.starts_with(other::TEST_TABLE_PREFIX) {
         return;
@@ -175,7 +174,7 @@ async fn gated(backend: Backend) -> Backend {
     Backend { dynamodb: functions_client(&backend.dynamodb_url).await, ..backend }
 }
 
-/// The functions over a state, held against their roles.
+/// The functions over a state, with their calls checked against their roles.
 #[must_use]
 pub fn mounted((app, counting): (App, Counting)) -> Mounted {
     let metrics: Arc<dyn MetricSource> = Arc::new(counting.clone());
@@ -190,7 +189,7 @@ pub fn mounted((app, counting): (App, Counting)) -> Mounted {
 impl Drop for Host {
     fn drop(&mut self) {
         if let (Some(stack), Some(stop)) = (self.stack.take(), self.stop.take()) {
-            // Its thread may have ended with the process's other threads.
+            // The thread may have ended with the process's other threads.
             let _ = stop.send(stack);
         }
         // Otherwise the process could end before the table is deleted.

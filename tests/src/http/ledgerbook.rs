@@ -1,5 +1,5 @@
-//! The audit: what must be true of the rows of a tenant at any moment, whatever was retried, reordered,
-//! duplicated or cut off before. Written from DESIGN, without the ledger's own code.
+//! Audits a tenant's rows: what must hold at any moment, after any retries, reorderings, duplicates and crashes.
+//! Written from DESIGN, without the ledger's own code.
 
 use super::books::{Books, Row, opt_text, text};
 use super::holdbook::is_held_or_was;
@@ -9,20 +9,20 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sums by account and asset, or by something else and asset.
+/// Sums by account, or another name, and asset.
 pub(super) type Sums = BTreeMap<(String, String), Decimal>;
 
-/// What is posted to accounts: to what may be spent, and to what is held.
+/// The sums of postings to accounts, available and held.
 #[derive(Default)]
 pub(super) struct Posted {
     pub(super) available: Sums,
     pub(super) held: Sums,
-    /// What settlements posted to what merchants have available: part of the first.
+    /// The part of `available` that settlements posted to merchants.
     pub(super) settled: Sums,
 }
 
-/// What a topup, a refund of one and what the payment provider took of one write by its events: the
-/// operation of the entry, and that of the key under which the event may have been forestalled.
+/// Entries written by Stripe events: the operation of the entry, and the operation whose response may have written the
+/// entry before the event.
 const BY_EVENTS: [(&str, Option<&str>); 6] = [
     ("topup", Some("topup")),
     ("topup_refund_paid", Some("topup_refund")),
@@ -33,10 +33,10 @@ const BY_EVENTS: [(&str, Option<&str>); 6] = [
 ];
 
 impl Books {
-    /// Audits every row.
+    /// Checks all rows.
     ///
     /// # Panics
-    /// With what is wrong.
+    /// With the first rule that does not hold.
     pub fn check(&self) {
         let posted = self.postings();
         self.check_balances(&posted);
@@ -52,14 +52,14 @@ impl Books {
         self.check_leaving();
     }
 
-    /// What is posted to an account, held or not, as the journal has it.
+    /// The sum posted to an account, available and held, as the journal has it.
     #[must_use]
     pub fn posted(&self, account: &str, asset: &str) -> Decimal {
         let (key, posted) = ((account.to_owned(), asset.to_owned()), self.postings());
         [posted.available, posted.held].iter().filter_map(|sums| sums.get(&key)).sum()
     }
 
-    /// The sums of postings of each account and asset; every entry by itself sums to zero.
+    /// The sums of postings by account and asset. Asserts that each entry sums to zero.
     pub(super) fn postings(&self) -> Posted {
         let mut all = Posted::default();
         for (pk, sk, entry) in self.under("TXN#") {
@@ -91,9 +91,9 @@ impl Books {
         all
     }
 
-    /// What may be spent and what is held of every account that has a balance item are the sums of its
-    /// postings, and no posting goes to a customer or card that has none. What counts against a cap is
-    /// both, and the charges of top-ups that are not yet paid; what is held is held for refunds or by merchants.
+    /// Checks that the balance and `held` of each balance item are the sums of its postings, that no posting goes to a
+    /// customer or card without one, that `exposure` is both sums with the charges of unpaid top-ups, and that what is
+    /// held is held for refunds or merchants.
     fn check_balances(&self, posted: &Posted) {
         let (reserved, mut on_hold) = (self.reserved(), self.held_for_refunds());
         for (account, held) in self.held_for_merchants() {
@@ -121,8 +121,8 @@ impl Books {
         }
     }
 
-    /// What of a payment may be refunded is what was captured and has not come back, never less
-    /// than nothing and never more than all; its state says the same.
+    /// Checks that the refundable amount of a payment is what was captured less what was returned, between zero and the
+    /// captured amount, and that its state agrees.
     fn check_payments(&self) {
         for (pk, _, payment) in self.under("PAYMENT") {
             let mut back = BTreeMap::<String, Decimal>::new();
@@ -157,7 +157,7 @@ impl Books {
         }
     }
 
-    /// Whoever sees an entry of another's sees one that there is.
+    /// Checks that every reference points to an existing entry.
     fn check_references(&self) {
         for (pk, sk, row) in self.under("TXNREF#").filter(|(_, _, row)| !is_foreign(row)) {
             let home = text(row, "home").replace(':', "#");
@@ -170,8 +170,8 @@ impl Books {
         }
     }
 
-    /// One key moved money once at most: no two entries under one key, and each entry has the marker
-    /// that says so: its key's, or that of the event that it came with.
+    /// Checks that a key moved money at most once: no two entries under one key, and each entry has the marker of its
+    /// key or of the event that brought it.
     fn check_keys(&self) {
         let events: BTreeMap<&str, &Row> =
             self.events().filter_map(|(_, _, marker)| Some((opt_text(marker, "entry_id")?, marker))).collect();
@@ -191,7 +191,7 @@ impl Books {
                     assert_eq!(text(event, "processed_at"), text(entry, "created_at"), "{pk} {sk}")
                 }
                 (Some((_, Some(operation))), None) => {
-                    // Our own request was answered at that moment.
+                    // The response to our own request wrote the entry at the same moment.
                     let marker = under(operation);
                     assert!(has_landed(marker), "{pk} {sk}: neither an event nor an answer wrote it");
                     assert_eq!(text(marker, "processed_at"), text(entry, "created_at"), "{pk} {sk}");
@@ -209,7 +209,7 @@ impl Books {
         }
     }
 
-    /// A customer's CO2 estimate is the sum of what the entries say, and of what was there before the ledger was.
+    /// Checks that a customer's CO2 estimate is the sum over the entries and the opening value.
     fn check_co2(&self) {
         for (pk, _, metrics) in self.under("METRICS").filter(|(pk, _, _)| !self.has_god_record(pk)) {
             let own = self.within(pk, "TXN#");
@@ -228,13 +228,13 @@ pub(super) fn kind_and_id(pk: &str) -> (&str, &str) {
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
 }
 
-/// What is owed by a record; nothing where a payment was never captured.
+/// What a record owes its merchant, by asset; empty for a payment that was never captured.
 pub(super) fn merchant_delta(row: &Row) -> BTreeMap<String, Decimal> {
     let deltas = row.get("merchant_delta").map(|value| value.as_m().expect("merchant_delta is a map"));
     deltas.into_iter().flatten().map(|(asset, delta)| (asset.clone(), decimal(delta))).collect()
 }
 
-/// `refundable_ecopay`, `refundable_regional_aoba`...: read by the asset's letters alone.
+/// The refundable amount of an asset: compares attribute names such as `refundable_regional_aoba` by letters only.
 fn refundable(row: &Row, asset: &str) -> Decimal {
     let letters = |text: &str| text.to_lowercase().replace(['#', '_', '-'], "");
     let mut found = row.iter().filter_map(|(name, value)| Some((name.strip_prefix("refundable_")?, value)));

@@ -1,4 +1,4 @@
-//! Customers of a legacy system, with each attribute of the God Record in every type that DynamoDB has.
+//! Legacy customers with each attribute of the God Record in every DynamoDB type.
 
 use super::books::{Row, n, s};
 use super::world::new_id;
@@ -8,24 +8,24 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::keys::{GOD_RECORD, sk};
 use std::collections::HashMap;
 
-/// An attribute with a value, and whether the ledger can take a customer over who has it.
+/// An attribute with a value, and whether the ledger can adopt a customer who has it.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The attribute, or the path into the map of regional currencies.
+    /// The attribute's name, or its path in the map of regional currencies.
     pub attribute: &'static str,
-    /// What it is; `None` if it is absent.
+    /// The value; `None` if the attribute is absent.
     pub value: Option<AttributeValue>,
-    /// Whether the ledger keeps it.
+    /// Whether the ledger accepts the value.
     pub is_kept: bool,
 }
 
-/// What the ledger keeps of an attribute.
+/// The kind of value that the ledger accepts for an attribute.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keeps {
     Text,
     Time,
     Sum,
-    /// A sum without a bound.
+    /// A sum without bounds.
     Total,
     Map,
     Anything,
@@ -46,9 +46,9 @@ const ATTRIBUTES: [(&str, Keeps); 12] = [
     ("loyalty_tier", Keeps::Anything),
 ];
 
-/// 2021-04-01T00:00:00Z, in seconds and in milliseconds, and in microseconds, which is no unit of a timestamp.
+/// 2021-04-01T00:00:00Z in seconds.
 pub const SECONDS: &str = "1617235200";
-/// In milliseconds.
+/// A time in milliseconds.
 pub const MILLIS: &str = "1617235200123";
 const MICROS: &str = "1617235200123456";
 
@@ -84,7 +84,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// The God Record: whole, but for the case.
+    /// The complete God Record, with the case's attribute replaced.
     #[must_use]
     pub fn record(&self) -> Vec<(&'static str, AttributeValue)> {
         let mut record = vec![
@@ -115,13 +115,13 @@ impl Case {
         record
     }
 
-    /// Whether an answer names the case's attribute, or the map that it is in.
+    /// Whether `attribute` is the case's attribute or the map that contains it.
     #[must_use]
     pub fn is_named(&self, attribute: &str) -> bool {
         self.attribute == attribute || self.attribute.split_once('.').is_some_and(|(map, _)| map == attribute)
     }
 
-    /// A customer who stands so in the table, and whom the ledger has not met; and the God Record.
+    /// Writes the God Record of a customer whom the ledger has not adopted; returns both.
     pub async fn customer(&self, world: &World) -> (Customer, Row) {
         let id = new_id();
         let customer = Customer { who: world.token("customer", &id, None).await, id };
@@ -130,7 +130,7 @@ impl Case {
     }
 }
 
-/// Plants a legacy history in which each attribute has every type, a row each. How many rows.
+/// Writes a legacy history with each attribute in every type, one row each; returns the number of rows.
 pub async fn plant_history(world: &World, customer: &Customer) -> usize {
     let attributes = ["amount", "point", "jcredit", "regional", "memo", "timestamp", "transaction_id", "payment_id"];
     let values: Vec<AttributeValue> = cases().into_iter().take(16).filter_map(|case| case.value).collect();

@@ -1,4 +1,4 @@
-//! The audit of merchants: what payments and refunds owe them, and what has been credited of it.
+//! Audits merchants: what payments and refunds owe them, and what of it has been credited.
 
 use super::books::{Books, Row, opt_text, text};
 use super::holdbook::is_held_or_was;
@@ -6,7 +6,7 @@ use super::ledgerbook::{Posted, Sums, copied, kind_and_id, merchant_delta, numbe
 use rust_decimal::Decimal;
 
 impl Books {
-    /// A merchant's postings are what its payments and refunds owe it, and what its settlements moved.
+    /// Checks that a merchant's postings are what its records owe it and what its settlements moved.
     pub(super) fn check_merchants(&self, posted: &Posted) {
         let mut owed = Sums::new();
         for (pk, sk, row) in self.rows_of_merchants() {
@@ -27,12 +27,12 @@ impl Books {
         assert_eq!(owed, posted, "what merchants are owed and what is posted to them differ");
     }
 
-    /// What merchants have available, with what records owe that have not been added to it, is what is posted to
-    /// them, and so is what they hold; and each record's work is to be credited until it is, then to be settled
-    /// until it is in a settlement. Not for rows that were read while merchants were being credited.
+    /// Checks that merchants' balances with the uncredited records are their postings, and that each record is due for
+    /// crediting until it is credited, then for settlement until it is in one. Not valid for rows that were read while
+    /// merchants were being credited.
     ///
     /// # Panics
-    /// With what is wrong.
+    /// With the first rule that does not hold.
     pub fn check_credited(&self) {
         let (mut available, mut held) = (Sums::new(), Sums::new());
         for (pk, sk, row) in self.under("BALANCE#").filter(|(pk, _, _)| kind_and_id(pk).0 == "merchant") {
@@ -41,7 +41,7 @@ impl Books {
             *held.entry(account.clone()).or_default() += opt_number(row, "held");
             *available.entry(account).or_default() += number(row, "balance");
         }
-        // What came back is in the balance from the start, and then to be settled like all that is credited.
+        // A returned settlement is in the balance from the start, and is then due for settlement.
         let records = self.rows_of_merchants().chain(self.under("RETURNED#"));
         for (pk, sk, row) in records.filter(|(_, _, row)| row.contains_key("merchant_delta")) {
             let (merchant, credited) = (text(row, "merchant_id"), row.contains_key("credited_at"));
@@ -66,14 +66,14 @@ impl Books {
         }
     }
 
-    /// What owes or may come to owe a merchant: payments, and refunds of payments.
+    /// The rows that owe or may owe a merchant: payments, and refunds of payments.
     pub(super) fn rows_of_merchants(&self) -> impl Iterator<Item = (&str, &str, &Row)> {
         let refunds = self.under("REFUND#").filter(|(pk, _, _)| kind_and_id(pk).0 == "payment");
         self.under("PAYMENT").chain(refunds)
     }
 }
 
-/// Without whom is no merchant, and what is nothing.
+/// Keeps the sums of merchants that are not zero.
 fn of_merchants(sums: &Sums) -> Sums {
     let is_merchants =
         |((account, _), sum): &(&(String, String), &Decimal)| account.starts_with("merchant:") && !sum.is_zero();

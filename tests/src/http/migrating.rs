@@ -1,5 +1,5 @@
-//! Tenants that leave a legacy model: put at a phase, as if they had been there for long; or taken all the way, on a
-//! stack whose clock a test may set forward, so that what takes an operator days takes a test seconds.
+//! Tenants that migrate from a legacy model: put at a phase directly, or moved through all phases on a stack whose
+//! clock the test advances.
 
 use super::books::{Books, Row, n, s, text};
 use super::host::{self, Host};
@@ -19,40 +19,40 @@ use std::fmt;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long a slice of a test's pass goes on.
+/// The duration of one slice of a test's pass.
 const SLICE: Duration = Duration::from_secs(20);
 
-/// Long ago: every function has seen the setting.
+/// Long enough ago that no function has an earlier setting cached.
 const SINCE: &str = "2020-01-01T00:00:00.000Z";
 
-/// The last phase of a model's way.
+/// The last phase of a model.
 ///
 /// # Panics
-/// Never: there is a first one.
+/// Never: each model has phases.
 #[must_use]
 pub fn last(model: Model) -> Phase {
     Phase::all(model).last().expect("a phase")
 }
 
-/// The first phase of a model in which a concern has come to a stage.
+/// The first phase of a model in which a concern is at a stage.
 ///
 /// # Panics
-/// When there is none.
+/// When no phase has the concern at that stage.
 #[must_use]
 pub fn phase_of(model: Model, concern: Concern, stage: Stage) -> Phase {
     Phase::all(model).find(|phase| phase.stage(concern) == stage).unwrap_or_else(|| panic!("no {stage:?}"))
 }
 
 impl World {
-    /// A tenant of the shared stack that is at a phase from the beginning.
+    /// A tenant of the shared stack that begins at a phase.
     pub async fn migrating(tenant: &str, phase: Phase) -> Self {
         let world = Self::legacy(host::shared(), tenant, phase.model()).await;
         world.stand_at(phase).await;
         world
     }
 
-    /// Puts the tenant at a phase, past the ledger, as if it had been there for long. Each time under a fence of its
-    /// own, so that what was asked for before is of another setting.
+    /// Puts the tenant at a phase directly in the table, as if entered long ago. Each call sets a new fence, so that
+    /// earlier passes belong to another setting.
     ///
     /// # Panics
     /// When the tenant has no configuration.
@@ -60,7 +60,7 @@ impl World {
         self.set_migration(phase, None).await;
     }
 
-    /// Puts the tenant where its God Records are being emptied.
+    /// Puts the tenant in its last phase with the contract pass begun.
     ///
     /// # Panics
     /// When the tenant has no configuration.
@@ -85,34 +85,34 @@ impl World {
         self.plant(config).await;
     }
 
-    /// Where the tenant's migration stands.
+    /// The operator's view of the tenant's migration.
     pub async fn migration(&self) -> Value {
         self.api.send(&Call::get("/v1/admin/migration", &self.operator.who)).await.good().json()
     }
 
-    /// Asks for a phase.
+    /// Requests a phase.
     pub async fn put_phase(&self, number: u8) -> Answer {
         let put = Call::new(http::Method::PUT, "/v1/admin/migration/phase", &self.operator.who);
         self.api.settle(&put.json(&json!({ "phase": number }))).await
     }
 
-    /// Asks for a pass.
+    /// Requests a pass.
     pub async fn ask_for(&self, kind: &str, body: &Value) -> Answer {
         let path = format!("/v1/admin/migration/{kind}");
         self.api.settle(&Call::post(&path, &self.operator.who, body).key(new_key())).await
     }
 
-    /// The last pass of a kind.
+    /// The last pass of a kind in the operator's view.
     ///
     /// # Panics
-    /// When there has been none.
+    /// When there is no pass of that kind.
     pub async fn last_pass(&self, kind: &str) -> Value {
         let view = self.migration().await;
         let mut passes = view["passes"].as_array().expect("passes").iter();
         passes.find(|pass| pass["kind"] == kind).cloned().unwrap_or_else(|| panic!("no {kind} in {view}"))
     }
 
-    /// A customer of the legacy system, whom the ledger has not seen. The half-way model's points are given too.
+    /// Writes a customer of the legacy model whom the ledger has not adopted.
     pub async fn legacy_customer(
         &self,
         record: &[(&str, AttributeValue)],
@@ -128,16 +128,16 @@ impl World {
         customer
     }
 
-    /// A row of a customer's as it stands.
+    /// A customer's row as stored.
     ///
     /// # Panics
-    /// When there is none.
+    /// When the row does not exist.
     pub async fn row_of(&self, customer: &Customer, name: &str) -> Row {
         let row = self.books().await.row(&self.pk_of(customer), name).cloned();
         row.unwrap_or_else(|| panic!("no {name}"))
     }
 
-    /// Writes a row of a customer's, past the ledger.
+    /// Writes a row of a customer directly in the table.
     pub async fn plant_of(&self, customer: &Customer, name: &str, more: &[(&str, AttributeValue)]) -> Row {
         let keys = [("uuid", s(self.pk_of(customer))), ("type", s(name))];
         let row: Row = keys.iter().chain(more).map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -145,10 +145,10 @@ impl World {
         row
     }
 
-    /// Writes the reference of a row of a customer's legacy history, as a backfill makes it for good.
+    /// Writes the reference to a row of a customer's legacy history, as a backfill does.
     ///
     /// # Panics
-    /// When there is no such row, or it has no instant.
+    /// When the row does not exist or has no time.
     pub async fn plant_reference(&self, customer: &Customer, name: &str) -> Row {
         let legacy = self.row_of(customer, name).await;
         let told = name.strip_prefix(sk::HISTORY).and_then(|rest| rest.split_once('#'));
@@ -175,21 +175,21 @@ impl World {
     }
 }
 
-/// A tenant that goes the whole way.
+/// A tenant that goes through all phases.
 #[derive(Debug)]
 pub struct Migrating {
-    /// Its world.
+    /// The tenant.
     pub world: World,
     /// A merchant.
     pub merchant: Merchant,
-    /// How many customers stand in the legacy model.
+    /// The number of customers in the legacy model.
     pub customers: u32,
     model: Model,
     hand: Hand,
 }
 
 impl Migrating {
-    /// A tenant with so many customers in a legacy model, on a stack of its own.
+    /// A tenant with `customers` customers in a legacy model, on a stack of its own.
     pub async fn start(tenant: &str, model: Model, customers: u32) -> Self {
         let hand = Hand::default();
         let clock = hand.clock();
@@ -205,7 +205,7 @@ impl Migrating {
         Self { world, merchant, customers, model, hand }
     }
 
-    /// A customer of the legacy model.
+    /// The legacy customer of this number.
     pub async fn customer(&self, number: u32) -> Customer {
         let id = legacy::customer(number).to_string();
         Customer { who: self.world.token("customer", &id, None).await, id }
@@ -217,13 +217,13 @@ impl Migrating {
         Phase::all(self.model).skip(1).collect()
     }
 
-    /// Sets the clock forward until everybody has seen the last change.
+    /// Advances the clock until every function has read the last change.
     pub fn settle(&self) {
         self.hand.forward(SETTLES + Duration::from_millis(1));
     }
 
-    /// Enters a phase as an operator does: with the pass that it asks for, and after everybody has seen the one before.
-    /// That pass.
+    /// Enters a phase as an operator does, after every function has read the one before. Returns the pass that the
+    /// phase requires, if any.
     pub async fn enter(&self, phase: Phase) -> Option<Value> {
         self.settle();
         let pass = match phase.entered_by().map(|(_, stage)| stage) {
@@ -235,14 +235,14 @@ impl Migrating {
         pass
     }
 
-    /// A pass that must find nothing.
+    /// Runs a pass that must finish without findings.
     pub async fn clean(&self, kind: &str) -> Value {
         let pass = self.pass(kind).await;
         assert_eq!((&pass["status"], &pass["left"]), (&json!("done"), &json!(0)), "{pass}");
         pass
     }
 
-    /// A pass, to its end.
+    /// Runs a pass to its end.
     pub async fn pass(&self, kind: &str) -> Value {
         let _ = self.world.ask_for(kind, &json!({"customers_per_second": 1000})).await.good();
         loop {
@@ -254,13 +254,13 @@ impl Migrating {
         }
     }
 
-    /// A slice of whatever is due.
+    /// Runs one slice of the passes that are due.
     pub async fn slice(&self, slice: Duration) {
         let run = self.world.migrate_for(slice).await;
         let _ = run.unwrap_or_else(|problem| panic!("a slice failed: {}", problem.body()));
     }
 
-    /// The end of it: the God Records are emptied, and what is left is split records. The pass that did it.
+    /// Runs the contract pass, after which only split records are left; returns the pass.
     pub async fn contract(&self) -> Value {
         self.settle();
         let _ = self.world.ask_for("contract", &json!({})).await.good();
@@ -271,15 +271,15 @@ impl Migrating {
     }
 }
 
-/// What all accounts but `opening_balances` have together, by asset.
+/// The sum over all accounts but `opening_balances`, by asset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Totals(BTreeMap<String, Decimal>);
 
 impl Totals {
-    /// Of customers in a legacy model whom the ledger has not met, by their items alone.
+    /// The totals of legacy customers before adoption, from their items alone.
     ///
     /// # Panics
-    /// When an item is not what the fixtures write.
+    /// When an item does not have the form that the fixtures write.
     #[must_use]
     pub fn of_legacy(books: &Books) -> Self {
         let mut totals = Self(BTreeMap::new());
@@ -293,10 +293,10 @@ impl Totals {
         totals
     }
 
-    /// Of split records: what customers' balance items say, and what the journal says of everybody else.
+    /// The totals of split records: balance items for customers, the journal for all other accounts.
     ///
     /// # Panics
-    /// When a row does not look as the ledger writes it.
+    /// When a row does not have the form that the ledger writes.
     #[must_use]
     pub fn of_split(books: &Books) -> Self {
         let mut totals = Self(BTreeMap::new());

@@ -1,5 +1,4 @@
-//! The local stack over HTTP as its clients see it: calls, answers, a world of people and things per
-//! tenant, and the audit of the books from the raw table.
+//! The local stack over HTTP as clients see it: calls, responses, a world per tenant, and an audit of the raw table.
 
 pub mod answer;
 pub mod books;

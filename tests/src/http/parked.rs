@@ -1,5 +1,5 @@
-//! Operations that wait for a person: a top-up whose process died before it called Stripe, and that was
-//! found too old to be sent again.
+//! Parked operations: top-ups and refunds whose process died before it called Stripe, and which are too old to be sent
+//! again.
 
 use super::{Call, Customer, Who, World, stripe};
 use crate::cloud::gate;
@@ -17,22 +17,22 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use stripe_simulator::API_KEY_DEFAULT;
 
-/// Long enough ago that Stripe's lists are believed.
+/// Old enough that absence from Stripe's lists counts as proof.
 const AGO: Duration = Duration::from_secs(16 * 60);
 
-/// A top-up that was parked.
+/// A top-up or refund that was parked.
 #[derive(Clone, Debug)]
 pub struct ParkedTopup {
     /// Its id.
     pub id: String,
-    /// The call that asked for it.
+    /// The call that requested it.
     pub call: Call,
 }
 
-/// Parks a top-up of a customer's.
+/// Parks a top-up of a customer.
 ///
 /// # Panics
-/// When it cannot be written.
+/// When the ledger rejects a write.
 pub async fn topup(world: &World, customer: &Customer, amount: &str) -> ParkedTopup {
     let call = customer.tops_up(amount);
     let id = CustomerId::parse(&customer.id).expect("an id");
@@ -48,10 +48,10 @@ pub async fn topup(world: &World, customer: &Customer, amount: &str) -> ParkedTo
     ParkedTopup { id, call }
 }
 
-/// Parks a refund of all of a top-up, of which no points have been spent, by the operator.
+/// Parks a refund of a whole top-up by the operator; none of its points may have been spent.
 ///
 /// # Panics
-/// When it cannot be written.
+/// When the ledger rejects a write.
 pub async fn refund(world: &World, topup: &stripe::Topup, amount: &str) -> ParkedTopup {
     let call = topup.refund(world, amount);
     let staff = StaffId::parse(&world.operator.id).expect("an id");
@@ -95,7 +95,7 @@ fn claim(world: &World, call: &Call, (operation, by): (Operation, (Principal, Ac
     }
 }
 
-/// Claims the key, and parks what was claimed.
+/// Claims the key, and parks the operation.
 async fn park(world: &World, claim: &Claim, plan: impl AsyncFnOnce(Context) -> PlannedCall) -> String {
     let ledger = world.app.ledger();
     let planned = plan(ledger.context(claim.now).expect("randomness")).await;
@@ -107,7 +107,7 @@ async fn park(world: &World, claim: &Claim, plan: impl AsyncFnOnce(Context) -> P
     planned.resource.to_string()
 }
 
-/// The PaymentIntent of a parked top-up, made at Stripe after all, for any amount.
+/// Creates the PaymentIntent of a parked top-up at Stripe, for any amount.
 ///
 /// # Panics
 /// When Stripe refuses it.
@@ -123,7 +123,7 @@ pub async fn made_at_stripe(world: &World, topup: &ParkedTopup, amount: &str) ->
     world.api.send(&call.header("content-type", "application/x-www-form-urlencoded")).await.good().json()
 }
 
-/// A refund of a parked one, made at Stripe after all, of any amount.
+/// Creates the refund of a parked refund at Stripe, for any amount.
 ///
 /// # Panics
 /// When Stripe refuses it.
@@ -142,12 +142,12 @@ pub async fn refund_made_at_stripe(world: &World, topup: &stripe::Topup, refund:
     world.api.send(&call.header("content-type", "application/x-www-form-urlencoded")).await.good().json()
 }
 
-/// A parked top-up of 3,000 that Stripe contradicts: its PaymentIntent is paid, of another amount.
+/// A parked top-up of 3,000 yen whose PaymentIntent at Stripe is paid with another amount.
 ///
 /// # Panics
-/// As above.
+/// When a write or a request fails.
 pub async fn contradicted(world: &World, customer: &Customer, received: &str) -> (ParkedTopup, String) {
-    // Stripe would deliver its events again and again: they contradict our record, too.
+    // Stripe would deliver its events repeatedly, because they contradict our record too.
     world.hold_deliveries().await;
     let topup = topup(world, customer, "3000").await;
     let intent = made_at_stripe(world, &topup, received).await["id"].as_str().expect("an id").to_owned();

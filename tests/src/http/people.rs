@@ -1,4 +1,4 @@
-//! Who acts in tests.
+//! The callers that tests act as.
 
 use super::Who;
 use ledger_local::credential::Credential;
@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 pub struct Operator {
     /// The staff id.
     pub id: String,
-    /// Their token.
+    /// Their credentials.
     pub who: Who,
 }
 
@@ -18,16 +18,16 @@ pub struct Operator {
 pub struct Customer {
     /// The customer's id.
     pub id: String,
-    /// Their token.
+    /// Their credentials.
     pub who: Who,
 }
 
-/// A merchant, and one of its staff.
+/// A merchant, with the credentials of one of its staff.
 #[derive(Clone, Debug)]
 pub struct Merchant {
     /// The merchant's id.
     pub id: String,
-    /// The staff member's token.
+    /// The staff member's credentials.
     pub who: Who,
 }
 
@@ -38,7 +38,7 @@ pub struct Terminal {
     pub id: String,
     /// Its credential.
     pub credential: Credential,
-    /// As a caller.
+    /// Its credential as the caller of a request.
     pub who: Who,
     pub(super) sequence: AtomicU64,
 }

@@ -1,5 +1,4 @@
-//! The real binary as a process of its own, for what a process in this one cannot suffer: to be killed,
-//! interrupted and started again on its data file.
+//! The real binary as a separate process, which tests can kill, interrupt and restart on its data file.
 
 use super::host;
 use crate::binaries;
@@ -20,26 +19,26 @@ pub struct Process {
     child: Child,
     /// The API's base URL.
     pub url: String,
-    /// The DynamoDB's URL.
+    /// The URL of its DynamoDB.
     pub dynamodb_url: String,
     /// The table's name.
     pub table: String,
 }
 
 impl Process {
-    /// Starts the binary and waits for its start-up text.
+    /// Starts the binary, and waits for its start-up text.
     ///
     /// # Panics
-    /// When it does not start.
+    /// When the binary does not start.
     #[must_use]
     pub fn start(arguments: &[&str]) -> Self {
         Self::start_with(arguments, &[])
     }
 
-    /// The same with these variables in its environment.
+    /// The same with these environment variables added.
     ///
     /// # Panics
-    /// When it does not start.
+    /// When the binary does not start.
     #[must_use]
     pub fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(ledger_local())
@@ -51,7 +50,7 @@ impl Process {
             .expect("the binary runs");
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
         let (found, looking) = mpsc::channel();
-        // Reads to the end, so that the pipe never fills.
+        // Reads to the end, because a full pipe would block the binary.
         std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 let mut words = line.split_whitespace();
@@ -73,13 +72,13 @@ impl Process {
         Self { child, url, dynamodb_url, table }
     }
 
-    /// `kill -9`.
+    /// Kills the process with SIGKILL.
     pub fn kill(mut self) {
         self.child.kill().expect("it runs");
         let _ = self.child.wait();
     }
 
-    /// Ctrl-C, and how it ended.
+    /// Sends SIGINT, waits for the end, and returns the exit status.
     ///
     /// # Panics
     /// When the signal cannot be sent.
@@ -91,8 +90,8 @@ impl Process {
     }
 }
 
-/// The same arguments with the table on the engine that the environment names, under a name that follows from the data
-/// file's, so that a second process finds it again.
+/// Adds the engine that the environment names to the arguments. The table's name is derived from the data file's, so
+/// that a second process finds it.
 fn on_engine(arguments: &[&str]) -> Vec<String> {
     let mut all: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
     if let (Some(url), Some(data)) = (other::given_url(), after(arguments, "--data")) {
@@ -113,7 +112,7 @@ fn table_of(data: &Path) -> String {
     format!("{}{folder}", other::TEST_TABLE_PREFIX)
 }
 
-/// Where the table of the processes with this data file is, for a command that reads it after they have ended.
+/// The table of the processes with this data file, for a command that reads it after they have ended.
 #[must_use]
 pub fn place(data: &Path) -> Place {
     match other::given_url() {
@@ -122,10 +121,10 @@ pub fn place(data: &Path) -> Place {
     }
 }
 
-/// Deletes the table of the processes with this data file, if it is on another engine than the embedded one.
+/// Deletes the table of the processes with this data file, if it is on another engine.
 ///
 /// # Panics
-/// When there is no runtime to be had.
+/// When no runtime can be started.
 pub fn forget(data: &Path) {
     let Some(url) = other::given_url() else { return };
     let table = table_of(data);
@@ -138,14 +137,14 @@ pub fn forget(data: &Path) {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The binary of this test's own profile. `cargo test --workspace` has built it already, because
-/// `ledger-local` has tests of its own that run it.
+/// The binary in the profile of this test. `cargo test --workspace` has built it already for the tests of
+/// `ledger-local`.
 fn ledger_local() -> PathBuf {
     binaries::path(&binaries::fresh(&["ledger-local"], &binaries::own_profile()), "ledger-local")
 }

@@ -1,5 +1,5 @@
-//! The wire between the ledger and its payment provider: counts every call, and holds, loses or
-//! refuses the next ones as a test says. What is held can be let go, or dropped as by a crash.
+//! Wraps a PSP client: counts every call, and holds, loses or refuses the next requests as planned. A test releases a
+//! held request, or drops it as a crash would.
 
 use futures::future::BoxFuture;
 use ledger_core::psp::{PspKey, PspRequest};
@@ -8,28 +8,29 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What happens to a request.
+/// A fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mishap {
-    /// It waits before it is sent.
+    /// The request is held before it is sent.
     HeldBefore,
-    /// It has its effect, and the answer waits.
+    /// The request is sent; its response is held.
     HeldAfter,
-    /// It is never sent, and nobody knows.
+    /// The request is not sent; its outcome is unknown.
     LostBefore,
-    /// It has its effect, and nobody knows.
+    /// The request is sent; its outcome is unknown.
     LostAfter,
-    /// It is not sent; the answer is a failure that the provider would replay for ever.
+    /// The request is not sent; its outcome is unknown, and the provider would replay the failure under this key.
     Replayed,
-    /// It is not sent; the provider refuses for a reason that may go away.
+    /// The request is not sent; it is refused for a reason that may pass.
     MayPass,
-    /// It is not sent; the provider refuses for a reason that may go away, and keeps that under the key.
+    /// The request is not sent; it is refused for a reason that may pass, and the provider keeps the refusal under the
+    /// key.
     Burnt,
-    /// It is not sent; the provider refuses the request itself.
+    /// The request is not sent; it is refused finally.
     Refused,
 }
 
-/// A wire. Clones are the same one.
+/// A wrapped PSP client. Clones share their state.
 #[derive(Clone)]
 pub struct PspTap {
     inner: Arc<dyn Psp>,
@@ -38,61 +39,61 @@ pub struct PspTap {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The keys of all requests that went through, in their order.
+    /// The keys of all requests in order, including lost ones.
     keys: Vec<String>,
-    /// Looks by id and in lists.
+    /// The number of lookups by id and in lists.
     looks: usize,
-    /// The next requests' mishaps, one each; `None` lets one pass.
+    /// Faults of the next requests, one each; `None` sends.
     sends: VecDeque<Option<Mishap>>,
-    /// No look tells anything, while it is set.
+    /// Whether every lookup is answered as unknown.
     blind: bool,
-    /// How many requests have come to be held.
+    /// The number of requests that have been held.
     held: usize,
-    /// How often what was held has been let go.
+    /// The number of calls of `release`.
     releases: usize,
 }
 
 impl PspTap {
-    /// A wire to a provider.
+    /// Wraps a PSP client.
     pub fn over(psp: impl Psp + 'static) -> Self {
         Self { inner: Arc::new(psp), state: watch::Sender::new(State::default()) }
     }
 
-    /// The next requests meet these mishaps, one each; `None` lets one pass.
+    /// Plans faults of the next requests, one each; `None` sends.
     pub fn next_sends(&self, mishaps: impl IntoIterator<Item = Option<Mishap>>) {
         self.state.send_modify(|state| state.sends.extend(mishaps));
     }
 
-    /// Whether looks tell nothing from here on.
+    /// Sets whether every lookup is answered as unknown.
     pub fn blind(&self, blind: bool) {
         self.state.send_modify(|state| state.blind = blind);
     }
 
-    /// How many requests were made of the ledger's own accord, lost ones among them.
+    /// The number of requests that the ledger made, including lost ones.
     #[must_use]
     pub fn sends(&self) -> usize {
         self.state.borrow().keys.len()
     }
 
-    /// Under which keys, in their order.
+    /// The keys of these requests, in order.
     #[must_use]
     pub fn keys(&self) -> Vec<String> {
         self.state.borrow().keys.clone()
     }
 
-    /// How many looks there were.
+    /// The number of lookups.
     #[must_use]
     pub fn looks(&self) -> usize {
         self.state.borrow().looks
     }
 
-    /// Returns once so many requests have come to be held.
+    /// Waits until this many requests have been held.
     pub async fn held(&self, requests: usize) {
         let mut changes = self.state.subscribe();
         changes.wait_for(|state| state.held >= requests).await.expect("the wire is there");
     }
 
-    /// Lets what is held go on.
+    /// Releases the requests that are held.
     pub fn release(&self) {
         self.state.send_modify(|state| state.releases += 1);
     }

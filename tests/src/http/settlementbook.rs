@@ -1,4 +1,4 @@
-//! The audit of settlements and of merchants' balances, written from DESIGN without the ledger's own code.
+//! Audits settlements and merchants' balances. Written from DESIGN, without the ledger's own code.
 
 use super::books::{Books, Row, opt_text, text};
 use super::ledgerbook::{kind_and_id, merchant_delta, number};
@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 impl Books {
-    /// A record belongs to one settlement, a settlement is what its records are, and one of a merchant's is open.
+    /// Checks that a record is in one settlement at most, that totals match records, and that one settlement is open.
     pub(super) fn check_settlements(&self) {
         for (pk, sk, settlement) in self.under("SETTLEMENT#") {
             self.check_totals(pk, sk, settlement);
@@ -50,11 +50,11 @@ impl Books {
             let parts = ["fee", "tax", "payable"].map(|part| number(settlement, part));
             assert_eq!(parts.iter().sum::<Decimal>(), number(settlement, "net"), "{pk} {sk}: how it divides");
         }
-        // What is over runs again only to send its file again, and of what came back none is on its way.
+        // A settlement that is over is due only to send its file again, and a returned one sends none.
         let (is_due, resends) = (settlement.contains_key("due_pk"), settlement.contains_key("resend_id"));
         assert!(!is_over(settlement) || !is_due || resends, "{pk} {sk}: over and due");
         assert!(!resends || text(settlement, "state") == "paid", "{pk} {sk}: a file is on its way");
-        // What came back is owed again, once, and only if it did.
+        // A returned settlement owes its payable amount again, once.
         let back = self.row(pk, &format!("RETURNED#{id}")).map(merchant_delta);
         let want = (text(settlement, "state") == "returned").then(|| number(settlement, "payable"));
         assert_eq!(back.map(|back| back["ECOPAY"]), want, "{pk} {sk}: what came back");

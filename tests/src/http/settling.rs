@@ -1,5 +1,5 @@
-//! A shop whose period can be closed, and a worker that runs settlements behind a wire of the test's own:
-//! everything outside answers as the test says.
+//! A merchant whose period can be closed, and a settlement worker whose calls to the store and to Stripe a test can
+//! fail.
 
 use super::books::Row;
 use super::psp_tap::PspTap;
@@ -21,46 +21,46 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use stripe_simulator::Simulator;
 
-/// A walk that crashes at every turn still ends.
+/// The most walks that a saga may take when every task can crash.
 const WALKS_MAX: usize = 200;
 
-/// A shop, and those who settle it.
+/// A merchant with what settles it.
 pub struct Settling {
     /// The tenant.
     pub world: World,
-    /// The shop.
+    /// The merchant.
     pub merchant: Merchant,
-    /// Who checks it.
+    /// The KYC check.
     pub kyc: LocalKyc,
-    /// Where its payouts go.
+    /// The store of payout files.
     pub files: LocalFiles,
-    /// The worker's wire to the store.
+    /// The worker's connection to the table.
     pub tap: Tap,
     /// The worker's state.
     pub app: App,
-    /// What runs its tasks.
+    /// Runs the saga's tasks.
     pub settler: Settler,
-    /// What the worker counted.
+    /// The worker's counters.
     pub counting: Counting,
-    /// Which sagas it started.
+    /// The sagas that the worker started.
     pub sagas: Noted,
-    /// The worker's wire to Stripe.
+    /// The worker's connection to Stripe.
     pub psp: PspTap,
     /// The worker's clock.
     pub hand: Hand,
-    /// The Stripe.
+    /// The Stripe simulator.
     pub simulator: Simulator,
-    /// Where shops are paid.
+    /// The payout destination of new merchants.
     destination: Value,
 }
 
 impl Settling {
-    /// A shop that is paid by bank, of a tenant of its own.
+    /// A merchant of a new tenant, paid by bank file.
     pub async fn new(tenant: &str) -> Self {
         Self::on(host::shared(), tenant, destination()).await
     }
 
-    /// A shop that is paid through Stripe, on a stack of its own: nothing is delivered but what a test delivers.
+    /// A merchant paid through Stripe, on a stack of its own where only the test delivers events.
     pub async fn by_stripe(tenant: &str) -> Self {
         let shop = Self::on(Host::fresh(), tenant, registered()).await;
         shop.world.hold_deliveries().await;
@@ -82,7 +82,7 @@ impl Settling {
         Self { world, merchant, kyc, files, tap, app, settler, counting, sagas, psp, hand, simulator, destination }
     }
 
-    /// Another shop from now on.
+    /// Replaces the merchant with a new one.
     pub async fn next_shop(&mut self) {
         self.merchant = Self::shop(&self.world, &self.destination).await;
     }
@@ -93,34 +93,34 @@ impl Settling {
         merchant
     }
 
-    /// Takes a payment of money.
+    /// Takes a payment; returns its id.
     pub async fn take(&self, amount: &str) -> String {
         let customer = self.world.customer_with(amount).await;
         self.world.api.settle(&customer.pays(&self.merchant, amount)).await.good().text("/payment_id")
     }
 
-    /// Gives some of a payment back.
+    /// Refunds part of a payment.
     pub async fn refund(&self, payment: &str, amount: &str) {
         let _ = self.world.api.settle(&self.merchant.refunds(payment, amount)).await.good();
     }
 
-    /// Credits the shop with what it took.
+    /// Runs the crediting worker once.
     pub async fn credit(&self) {
         let _ = self.world.credit().await.expect("a whole run");
     }
 
-    /// The request that closes the period.
+    /// The request that closes the merchant's period.
     #[must_use]
     pub fn closing(&self) -> Call {
         closing(&self.world, &self.merchant)
     }
 
-    /// Closes the period.
+    /// Closes the merchant's period.
     pub async fn close(&self) -> SettlementRef {
         opened(&self.world, &self.merchant).await
     }
 
-    /// Starts the sagas that are due, and says how many.
+    /// Starts the sagas that are due; returns their number.
     pub async fn start(&self) -> usize {
         let tenant = Tenant::parse(&self.world.tenant).expect("a slug");
         let started = gate::as_function("jobs", jobs::start_settlements(&self.app, &self.sagas, &tenant)).await;
@@ -130,18 +130,17 @@ impl Settling {
     /// Runs one task.
     ///
     /// # Errors
-    /// The task's own.
+    /// The task's error.
     pub async fn run(&self, at: &SettlementRef, task: Task) -> Result<Outcome, Problem> {
         run_task(&self.settler, at, task).await
     }
 
-    /// Walks the saga once, as the local stack does, without its pauses.
+    /// Walks the saga once as the local stack does, without pauses.
     pub async fn walk(&self, at: &SettlementRef) -> Ended {
         gate::as_function("settlement", self.settler.walk(at, async |_| {})).await
     }
 
-    /// Runs the saga from the start again and again, each time until a task fails, until it is over. Every
-    /// task that succeeds is run twice.
+    /// Walks the saga until it is over, from the start after each failed task. Runs every successful task twice.
     pub async fn crash_on(&self, at: &SettlementRef) {
         for _ in 0..WALKS_MAX {
             let mut task = Some(Task::Do(Step::Collect));
@@ -159,7 +158,7 @@ impl Settling {
         panic!("it never ends");
     }
 
-    /// The settlement as the operator sees it.
+    /// The operator's view of the settlement.
     pub async fn view(&self, at: &SettlementRef) -> Value {
         let path = format!("/v1/admin/merchants/{}/settlements/{}", at.merchant, at.id);
         self.world.api.send(&Call::get(&path, &self.world.operator.who)).await.good().json()
@@ -178,7 +177,7 @@ impl Settling {
         self.files.kept().remove(&format!("{}/settlement-{}.txt", self.world.tenant, at.id))
     }
 
-    /// An attribute of the merchant's balance of an asset, `0` if it is not there.
+    /// An attribute of the merchant's balance item of an asset; `0` if it is absent.
     pub async fn of_balance(&self, asset: &str, attribute: &str) -> String {
         let pk = format!("{}#merchant#{}", self.world.tenant, self.merchant.id);
         let books = self.world.books().await;
@@ -186,7 +185,7 @@ impl Settling {
         row.and_then(|row| row.get(attribute)?.as_n().ok()).cloned().unwrap_or_else(|| "0".to_owned())
     }
 
-    /// The shop's payouts at Stripe.
+    /// The merchant's payouts at Stripe.
     #[must_use]
     pub fn payouts(&self) -> Vec<Value> {
         let mut all = self.simulator.payouts();
@@ -200,15 +199,15 @@ impl Settling {
     }
 }
 
-/// Takes note of the sagas that are started, and runs none.
+/// Records which sagas are started, and runs none.
 #[derive(Clone, Debug, Default)]
 pub struct Noted(Arc<Mutex<Vec<(SettlementRef, u32)>>>);
 
 impl Noted {
-    /// Which were started, and for the how manieth time, from 0 on.
+    /// The started sagas, each with its number of earlier starts.
     ///
     /// # Panics
-    /// Never: nobody panics with it in hand.
+    /// Never: no holder of the lock panics.
     #[must_use]
     pub fn started(&self) -> Vec<(SettlementRef, u32)> {
         self.0.lock().expect("nobody panics with it").clone()
@@ -222,7 +221,7 @@ impl Sagas for Noted {
     }
 }
 
-/// A bank account, as the operator sets it.
+/// A bank account as payout destination, in the operator's request.
 #[must_use]
 pub fn destination() -> Value {
     json!({"payout_destination": {
@@ -231,23 +230,23 @@ pub fn destination() -> Value {
     }})
 }
 
-/// An account that is registered at Stripe, as the operator sets it.
+/// An account registered at Stripe as payout destination, in the operator's request.
 #[must_use]
 pub fn registered() -> Value {
     json!({"payout_destination": {"kind": "stripe", "external_account": "ba_1Midori"}})
 }
 
-/// A merchant that is paid by bank.
+/// A merchant that is paid by bank file.
 pub async fn payable(world: &World) -> Merchant {
     let merchant = world.merchant().await;
     world.change(&format!("/v1/admin/merchants/{}", merchant.id), &destination()).await;
     merchant
 }
 
-/// The path of a settlement of a yen, of which these tasks have been run.
+/// The path of a settlement of one yen, for which these tasks have been run.
 ///
 /// # Panics
-/// When one of them fails.
+/// When a task fails.
 pub async fn settled(world: &World, tasks: &[Task]) -> String {
     let merchant = payable(world).await;
     let customer = world.customer_with("1").await;
@@ -261,21 +260,21 @@ pub async fn settled(world: &World, tasks: &[Task]) -> String {
     format!("/v1/admin/merchants/{}/settlements/{}", merchant.id, at.id)
 }
 
-/// A runner of tasks for which every merchant passes its check, and whose files are in memory.
+/// A runner of tasks for which every merchant passes KYC, and whose files are in memory.
 #[must_use]
 pub fn local_settler(app: &App) -> Settler {
     Settler::new(app, Some(Arc::new(LocalKyc::default())), Some(Arc::new(LocalFiles::default())))
 }
 
-/// Runs one task by a process.
+/// Runs one task under the settlement function's role.
 ///
 /// # Errors
-/// The task's own.
+/// The task's error.
 pub async fn run_task(settler: &Settler, at: &SettlementRef, task: Task) -> Result<Outcome, Problem> {
     gate::as_function("settlement", settlement::run(settler, at, task)).await
 }
 
-/// Opens a merchant's settlement.
+/// Closes a merchant's period; returns the settlement.
 pub async fn opened(world: &World, merchant: &Merchant) -> SettlementRef {
     let id = world.api.settle(&closing(world, merchant)).await.good().text("/settlement_id");
     SettlementRef {

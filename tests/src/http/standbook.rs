@@ -1,12 +1,12 @@
-//! The audit of a tenant that leaves the God Record: where each customer's balances stand by the raw attributes, and
-//! that both models say the same where both should. Written from DESIGN, like `ledgerbook`.
+//! Audits a tenant that migrates from the God Record: which item holds each balance, and that both models agree where
+//! both are written. Written from DESIGN, like `ledgerbook`.
 
 use super::books::{Books, Row, opt_text, text};
 use super::ledgerbook::{kind_and_id, number, opt_number};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
-/// The numbers of a balance, wherever they stand.
+/// The numbers of a balance in either model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Held {
     pub(super) balance: Decimal,
@@ -23,12 +23,12 @@ pub(super) struct Standing {
     pub(super) numbers: Held,
 }
 
-/// Names of the legacy model, and the assets and concerns that they are of.
+/// Attributes of the legacy model, with their assets and concerns.
 const NAMED: [(&str, &str, &str); 3] =
     [("balance", "ECOPAY", "money"), ("point", "POINT", "points"), ("jcredit", "JCREDIT", "jcredit")];
 
 impl Books {
-    /// Every balance of customers and cards, as the row has it that counts.
+    /// Every balance of customers and cards, from the model that is the truth.
     pub(super) fn standing(&self) -> Vec<Standing> {
         let cards = self.under("card").filter(|(_, sk, _)| *sk == "card").map(|(pk, _, row)| (pk, "ECOPAY", row));
         let split = self.under("BALANCE#").map(|(pk, sk, row)| (pk, sk.trim_start_matches("BALANCE#"), row));
@@ -50,8 +50,8 @@ impl Books {
         all
     }
 
-    /// Both models say the same of what stands in both, aggregates too; whom the ledger has not taken over it has
-    /// posted nothing to; and a fact that is in both formats of the history is told alike.
+    /// Checks that both models agree where both are written, that customers who are not adopted have no postings, and
+    /// that a fact in both formats of the history is the same in both.
     pub(super) fn check_leaving(&self) {
         for (pk, _, record) in self.god_records() {
             if !record.contains_key("fence_phase") {
@@ -63,7 +63,7 @@ impl Books {
                 continue;
             }
             for asset in assets_of(record).into_iter().filter(|asset| self.truth(pk, asset) == Some("both")) {
-                // One that the tenant does not run may be there as nothing.
+                // An asset that is not enabled for the tenant may have an empty balance item.
                 let split = self.row(pk, &format!("BALANCE#{asset}")).map(split_numbers).unwrap_or_default();
                 let legacy = self.legacy_numbers(pk, &asset).unwrap_or_default();
                 assert_eq!(legacy, split, "{pk}: {asset} in both models");
@@ -86,7 +86,7 @@ impl Books {
         }
     }
 
-    /// Whether a customer is one of the model that the tenant leaves, or was: not all that they have was posted.
+    /// Whether a customer has a God Record; the journal does not have everything that such a customer holds.
     pub(super) fn has_god_record(&self, pk: &str) -> bool {
         self.row(pk, "customer").is_some()
     }
@@ -95,7 +95,7 @@ impl Books {
         self.under("customer").filter(|(pk, sk, _)| *sk == "customer" && kind_and_id(pk).0 == "customer")
     }
 
-    /// Where a customer's balance stands, if their God Record says.
+    /// The model that holds a customer's balance, if their God Record says.
     fn truth(&self, pk: &str, asset: &str) -> Option<&str> {
         let concern = NAMED.iter().find(|(_, of, _)| *of == asset).map_or("regional", |(_, _, concern)| concern);
         opt_text(self.row(pk, "customer")?, &format!("truth_{concern}"))
@@ -123,7 +123,7 @@ impl Books {
     }
 }
 
-/// A reference to what happened before the ledger kept books: it names a legacy row, and no entry.
+/// A reference to a legacy row from before the ledger kept books, not to an entry.
 pub(super) fn is_foreign(reference: &Row) -> bool {
     reference.contains_key("legacy") && !reference.contains_key("home")
 }
@@ -136,7 +136,7 @@ fn assets_of(record: &Row) -> BTreeSet<String> {
 
 fn split_numbers(row: &Row) -> Held {
     let [held, reserved] = ["held", "reserved"].map(|part| opt_number(row, part));
-    // A card has no cap, and nothing that counts against one.
+    // A card has no cap, so nothing counts against one.
     let exposure = if text(row, "type") == "card" { Decimal::ZERO } else { number(row, "exposure") };
     Held { balance: number(row, "balance"), held, reserved, exposure }
 }

@@ -1,5 +1,5 @@
-//! Stripe as the tests play it: payers, banks and the dashboard by the simulator's dev controls, and
-//! events of a test's own, signed by a test's own hand.
+//! Stripe in tests: payers, banks and the dashboard by the simulator's dev controls, and events that a test makes and
+//! signs.
 
 use super::world::{new_id, new_key};
 use super::{Answer, Call, Customer, Who, World};
@@ -10,27 +10,27 @@ use sha2::Sha256;
 use std::time::Duration;
 use stripe_simulator::WEBHOOK_SECRET_DEFAULT;
 
-/// Where Stripe sends its events.
+/// The path of Stripe's webhook.
 pub const WEBHOOK: &str = "/v1/webhooks/stripe";
-/// An event that is delivered by itself has had its effect after this at the latest.
+/// The longest wait for the effect of an event that the simulator delivers.
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// A top-up that was asked for.
+/// A top-up that was requested.
 #[derive(Clone, Debug)]
 pub struct Topup {
     /// Its id.
     pub id: String,
-    /// Stripe's PaymentIntent.
+    /// The id of its PaymentIntent.
     pub intent: String,
-    /// The call that asked for it.
+    /// The call that requested it.
     pub call: Call,
-    /// Its answer.
+    /// The response.
     pub answer: Answer,
 }
 
 impl Customer {
-    /// A top-up, under a fresh key.
+    /// A request for a top-up, with a fresh key.
     #[must_use]
     pub fn tops_up(&self, amount: &str) -> Call {
         Call::post("/v1/me/topups", &self.who, &json!({"amount": amount})).key(new_key())
@@ -38,7 +38,7 @@ impl Customer {
 }
 
 impl Topup {
-    /// A refund of it by the operator, under a fresh key.
+    /// The operator's request to refund it, with a fresh key.
     #[must_use]
     pub fn refund(&self, world: &World, amount: &str) -> Call {
         let path = format!("/v1/admin/topups/{}/refunds", self.id);
@@ -47,34 +47,34 @@ impl Topup {
 }
 
 impl World {
-    /// A customer asks for a top-up, which must succeed.
+    /// Requests a top-up, which must succeed.
     pub async fn topup(&self, customer: &Customer, amount: &str) -> Topup {
         let call = customer.tops_up(amount);
         let answer = self.api.settle(&call).await.good();
         Topup { id: answer.text("/topup_id"), intent: answer.text("/payment_intent_id"), call, answer }
     }
 
-    /// The customer pays it, and it is credited.
+    /// Requests a top-up, pays it, and waits until it is credited.
     pub async fn paid_topup(&self, customer: &Customer, amount: &str) -> Topup {
         let topup = self.topup(customer, amount).await;
         self.pay(&topup).await;
         topup
     }
 
-    /// The payer pays: the event is delivered, whether or not the simulator delivers by itself.
+    /// Pays a top-up and delivers the event, whether or not the simulator delivers events itself.
     pub async fn pay(&self, topup: &Topup) {
         let _ = self.stripe(&format!("/payment_intents/{}/succeed", topup.intent), &json!({})).await;
         let _ = self.deliver("payment_intent.succeeded", &topup.intent).await;
         self.until_topup(&topup.id, "succeeded").await;
     }
 
-    /// A dev control of the simulator, which must succeed.
+    /// Calls a dev control of the simulator, which must succeed.
     pub async fn stripe(&self, path: &str, body: &Value) -> Value {
         let call = Call::post(&format!("/dev/stripe{path}"), &Who::Nobody, body);
         self.api.send(&call).await.good().json()
     }
 
-    /// Holds the simulator's own deliveries: nothing happens from here on but what the test does.
+    /// Pauses the simulator's deliveries: only the test delivers events.
     pub async fn hold_deliveries(&self) {
         let _ = self.stripe("/deliveries/pause", &json!({})).await;
     }
@@ -88,7 +88,7 @@ impl World {
         events.find(of).cloned().unwrap_or_else(|| panic!("no {kind} about {object}"))
     }
 
-    /// Delivers the latest event of a kind about an object once, and says what the webhook answered.
+    /// Delivers the latest event of a kind about an object once; returns the webhook's status.
     pub async fn deliver(&self, kind: &str, object: &str) -> u64 {
         let event = self.stripe_event(kind, object).await;
         let path = format!("/events/{}/deliver", event["id"].as_str().expect("an id"));
@@ -96,7 +96,7 @@ impl World {
         attempts["attempts"][0]["status"].as_u64().expect("the webhook answers")
     }
 
-    /// A top-up as the operator sees it.
+    /// The operator's view of a top-up.
     pub async fn topup_view(&self, id: &str) -> Value {
         let call = Call::get(&format!("/v1/admin/topups/{id}"), &self.operator.who);
         self.api.send(&call).await.good().json()
@@ -105,16 +105,16 @@ impl World {
     /// Waits until a top-up has a status.
     ///
     /// # Panics
-    /// When it never has.
+    /// When it does not get the status in time.
     pub async fn until_topup(&self, id: &str, status: &str) {
         let path = format!("/v1/admin/topups/{id}");
         self.until(&path, status).await;
     }
 
-    /// Waits until what stands at a path of the operator's has a status.
+    /// Waits until the operator's view at a path has a status.
     ///
     /// # Panics
-    /// When it never has.
+    /// When it does not get the status in time.
     pub async fn until(&self, path: &str, status: &str) {
         let waiting = async {
             loop {
@@ -129,19 +129,19 @@ impl World {
         assert!(waited.is_ok(), "{path} is never {status}");
     }
 
-    /// A customer's balance item of an asset, as the customer's face shows it.
+    /// A customer's balance of an asset in the customer API.
     pub async fn wallet(&self, customer: &Customer, asset: &str) -> Value {
         let balances = self.api.send(&Call::get("/v1/me/balances", &customer.who)).await.good().json();
         let mut all = balances["balances"].as_array().expect("balances").iter();
         all.find(|balance| balance["asset"] == asset).unwrap_or_else(|| panic!("no {asset} in {balances}")).clone()
     }
 
-    /// What waits for a person.
+    /// The operator's list of what needs review.
     pub async fn attention(&self) -> Value {
         self.api.send(&Call::get("/v1/admin/attention", &self.operator.who)).await.good().json()
     }
 
-    /// How many PaymentIntents Stripe has for a tenant's top-ups.
+    /// The number of PaymentIntents that Stripe has for the tenant's top-ups.
     pub async fn intents(&self) -> usize {
         let call = Call::get("/dev/stripe/events", &Who::Nobody);
         let events = self.api.send(&call).await.good().json();
@@ -150,7 +150,7 @@ impl World {
         created.filter(|event| event["data"]["object"]["metadata"]["ecopay_tenant"] == *self.tenant).count()
     }
 
-    /// An event `payment_intent.succeeded` of Stripe's about a PaymentIntent of this ledger's.
+    /// An event `payment_intent.succeeded` about a PaymentIntent of this ledger.
     #[must_use]
     pub fn paid_event(&self, topup: &str, intent: &str, yen: u64) -> Value {
         json!({
@@ -196,7 +196,7 @@ pub fn delivery(body: &str, signature: &str) -> Call {
     unsigned(body).header("stripe-signature", signature)
 }
 
-/// A delivery of a body that nobody has signed.
+/// A delivery of a body without a signature.
 #[must_use]
 pub fn unsigned(body: &str) -> Call {
     Call::post(WEBHOOK, &Who::Nobody, &json!({})).raw(body)

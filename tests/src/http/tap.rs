@@ -1,5 +1,5 @@
-//! The wire between the ledger and its store: counts and keeps every call, and cuts, delays, refuses
-//! or cancels the next ones as a test says. What the embedded engine never does is done here.
+//! A connection to the table that records every call, and cuts, holds, refuses or cancels the next ones as planned: it
+//! makes the failures that the embedded engine never has.
 
 use super::host;
 use crate::cloud::gate;
@@ -27,46 +27,46 @@ use std::time::Duration;
 const WRITE: &str = "TransactWriteItems";
 const QUICK_ATTEMPT: Duration = Duration::from_secs(1);
 
-/// What happens to a call.
+/// A fault of a call.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// Nobody is there: the call never arrives.
+    /// The connection is refused: the call does not arrive.
     Refused,
-    /// The call never arrives, and nobody says so.
+    /// The call does not arrive, and never returns.
     Held,
-    /// An error answer; nothing is done.
+    /// The call is answered with an error; nothing is written.
     Error(u16, &'static str),
-    /// It is done, and the answer never comes.
+    /// The call is done; its response never comes.
     AnswerLost,
-    /// It is done, and the connection breaks before the answer.
+    /// The call is done; the connection breaks before the response.
     AnswerCut,
-    /// The transaction is cancelled, with this code at this position; nothing is done.
+    /// The transaction is cancelled with this code for the action at this position; nothing is written.
     Cancelled(usize, &'static str),
 }
 
-/// A call as the store's wire saw it.
+/// A recorded call.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// The operation's name, such as `TransactWriteItems`.
     pub target: String,
     /// The request.
     pub body: Value,
-    /// The write capacity that the answer tells, where it was asked for.
+    /// The write capacity that the response states, if it was requested.
     pub write_units: Option<String>,
 }
 
-/// A wire. Clones are the same one.
+/// A connection. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Tap(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     seen: Vec<Seen>,
-    /// The next writes' faults, one each; `None` lets one pass.
+    /// Faults of the next writes, one each; `None` sends.
     writes: VecDeque<Option<Fault>>,
-    /// Every call's fault, while it is set.
+    /// The fault of every call while it is set.
     down: Option<Fault>,
-    /// Whether writes ask for their capacity.
+    /// Whether writes request their consumed capacity.
     metered: bool,
 }
 
@@ -86,46 +86,46 @@ impl Seen {
 }
 
 impl Tap {
-    /// What has been seen since the last time.
+    /// Returns the calls recorded since the last time, and clears them.
     #[must_use]
     pub fn take(&self) -> Vec<Seen> {
         std::mem::take(&mut self.state().seen)
     }
 
-    /// The names of the operations that have been seen since the last time.
+    /// The operation names of the calls recorded since the last time; clears them.
     #[must_use]
     pub fn take_targets(&self) -> Vec<String> {
         self.take().into_iter().map(|seen| seen.target).collect()
     }
 
-    /// The next writes meet these faults, one each; `None` lets one pass.
+    /// Plans faults of the next writes, one each; `None` sends.
     pub fn next_writes(&self, faults: impl IntoIterator<Item = Option<Fault>>) {
         self.state().writes.extend(faults);
     }
 
-    /// Every call meets this fault, until it is set to none.
+    /// Sets the fault of every call; `None` ends it.
     pub fn every_call(&self, fault: Option<Fault>) {
         self.state().down = fault;
     }
 
-    /// Faults that have not been met are not met any more.
+    /// Removes the planned faults.
     pub fn forget_faults(&self) {
         self.state().writes.clear();
     }
 
-    /// How many planned faults have not been met.
+    /// The number of planned faults that are left.
     #[must_use]
     pub fn faults_left(&self) -> usize {
         self.state().writes.len()
     }
 
-    /// Writes ask for their capacity from now on.
+    /// Makes writes request their consumed capacity from now on.
     pub fn meter(&self) {
         self.state().metered = true;
     }
 
-    /// A function's client of the table at `url` through this wire, with the timeouts and retries of the
-    /// real one; `hasty` has one short attempt instead, so that a test need not wait for all of them.
+    /// A function's client of the table at `url` over this connection, with the timeouts and retries of production;
+    /// `hasty` has one short attempt instead, so that a test need not wait for all of them.
     pub async fn client(&self, url: &str, hasty: bool) -> Client {
         let inner = aws_smithy_http_client::Builder::new().build_http();
         let tap = self.clone();
@@ -142,7 +142,7 @@ impl Tap {
         Client::from_conf(config.build())
     }
 
-    /// The functions' state behind this wire, and its counters.
+    /// The functions' state over this connection, with its counters.
     pub async fn app(
         &self,
         (url, table): (&str, &str),
@@ -157,7 +157,7 @@ impl Tap {
         self.0.lock().expect("no test panics with the wire in its hand")
     }
 
-    /// Takes note of a call: its place in the list, its fault, and whether it is metered.
+    /// Records a call; returns its position in the list, its fault, and whether to request its capacity.
     fn note(&self, target: &str, body: Value) -> (usize, Option<Fault>, bool) {
         let mut state = self.state();
         state.seen.push(Seen { target: target.to_owned(), body, write_units: None });
@@ -211,7 +211,7 @@ impl HttpConnector for Connector {
     }
 }
 
-/// The operation that a call asks for, and its JSON.
+/// The operation of a call, and its JSON body.
 pub(crate) fn operation(request: &HttpRequest) -> (String, Value) {
     let target = request.headers().get("x-amz-target").and_then(|target| target.rsplit('.').next());
     let body = serde_json::from_slice(request.body().bytes().expect("a body")).expect("a JSON body");
@@ -235,7 +235,7 @@ async fn metered_answer(mut response: HttpResponse, tap: &Tap, at: usize) -> Htt
     response
 }
 
-/// An error answer.
+/// An error response.
 pub(crate) fn error(status: u16, code: &str, reasons: Vec<Value>) -> HttpResponse {
     let mut body = json!({"__type": format!("com.amazonaws.dynamodb.v20120810#{code}"), "message": "from the test"});
     if !reasons.is_empty() {
@@ -244,7 +244,7 @@ pub(crate) fn error(status: u16, code: &str, reasons: Vec<Value>) -> HttpRespons
     answer(status, &body)
 }
 
-/// An answer with this body.
+/// A response with this body.
 pub(crate) fn answer(status: u16, body: &Value) -> HttpResponse {
     let status = http::StatusCode::from_u16(status).expect("a status");
     HttpResponse::new(status.into(), SdkBody::from(body.to_string()))

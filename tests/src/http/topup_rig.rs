@@ -1,5 +1,5 @@
-//! Several processes over one table and one Stripe, each with a clock and wires of its own, so that
-//! any of them can be slow, wrong about the time, cut off, or dead at a point that a test names.
+//! Several processes over one table and one Stripe, each with its own clock and connections, so that a test can delay,
+//! skew, disconnect or kill any of them at a chosen point.
 
 use super::Customer;
 use super::psp_tap::PspTap;
@@ -34,43 +34,43 @@ use stripe_simulator::Simulator;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
-/// What every top-up here is about, and the points that come with it.
+/// The amount of every top-up here, in yen.
 pub const YEN: &str = "1000";
-/// Five per cent.
+/// The points of such a top-up: five per cent.
 pub const POINTS: &str = "50";
-/// A claim's lease is over after this, with a little to spare.
+/// Longer than the lease of a claim.
 pub const LEASE_OVER: Duration = Duration::from_secs(31);
-/// A point that a victim comes to is looked for so often.
+/// The pause between two checks of a condition.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(10);
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const BODY_BYTES_MAX: usize = 1 << 20;
 const WEBHOOK: &str = "/v1/webhooks/stripe";
 
-/// A clock that a test moves.
+/// A clock that the test moves.
 #[derive(Clone, Debug, Default)]
 pub struct Hand(Arc<AtomicI64>);
 
-/// A table, a Stripe, and what it takes to reach them.
+/// A table and a Stripe, with their clients.
 #[derive(Clone)]
 pub struct Rig {
     host: Arc<Host>,
-    /// The Stripe. It delivers nothing by itself.
+    /// The Stripe simulator. It delivers no events itself.
     pub simulator: Simulator,
     stripe: Stripe,
     dynamodb: Client,
 }
 
-/// A process: the functions' state with a clock and wires of its own.
+/// A process: the functions' state with its own clock and connections.
 #[derive(Clone)]
 pub struct Actor {
     /// The state.
     pub app: App,
     /// Its clock.
     pub clock: Hand,
-    /// Its wire to Stripe.
+    /// Its connection to Stripe.
     pub psp: PspTap,
-    /// Its wire to the table.
+    /// Its connection to the table.
     pub tap: Tap,
     /// Its counters.
     pub counting: Counting,
@@ -78,9 +78,9 @@ pub struct Actor {
     host: Arc<Host>,
 }
 
-/// A tenant of its own with one customer, and the processes that serve it.
+/// A tenant with one customer, and the processes that serve it.
 pub struct Scene {
-    /// Where it is set.
+    /// The table and the Stripe that it uses.
     pub rig: Rig,
     /// The tenant.
     pub world: World,
@@ -90,29 +90,29 @@ pub struct Scene {
     pub customer: Customer,
 }
 
-/// A balance item, number by number.
+/// The numbers of a balance item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wallet {
-    /// What may be spent.
+    /// The available amount.
     pub balance: String,
-    /// What is put aside to leave.
+    /// The held amount.
     pub held: String,
-    /// Headroom that is put aside for what is to come.
+    /// The headroom reserved for amounts that may come in.
     pub reserved: String,
 }
 
 impl Hand {
-    /// So long ahead of the system's clock.
+    /// Sets the clock this far ahead of the system's.
     pub fn ahead(&self, by: Duration) {
         self.0.store(millis(by), Ordering::SeqCst);
     }
 
-    /// So much further ahead.
+    /// Advances the clock.
     pub fn forward(&self, by: Duration) {
         self.0.fetch_add(millis(by), Ordering::SeqCst);
     }
 
-    /// So many seconds ahead of the system's clock, or behind it.
+    /// Sets the clock this many seconds ahead of the system's, or behind it if negative.
     pub fn skew_s(&self, by: i64) {
         self.0.store(by * 1000, Ordering::SeqCst);
     }
@@ -134,33 +134,33 @@ fn millis(time: Duration) -> i64 {
 }
 
 impl Rig {
-    /// On a stack of its own: the simulator's faults meet nobody else, and the table stays small
-    /// enough to be audited often.
+    /// Starts a new stack: the simulator's faults affect no other test, and the table is small enough for frequent
+    /// audits.
     pub async fn new() -> Self {
         let host = Host::with_app(|backend| async move {
             host::app((backend.dynamodb, &backend.table), Clock::system(), &backend.stripe)
         });
         let stack = host.stack();
         let simulator = stack.simulator().expect("the simulator").clone();
-        // What is delivered, and to whom, is the test's to say.
+        // Only the test delivers events.
         simulator.deliver_to(None);
         let stripe = Stripe::new(stack.stripe(), stack.table()).expect("a client of Stripe");
         let dynamodb = host::client(stack.dynamodb_url()).await;
         Self { host, simulator, stripe, dynamodb }
     }
 
-    /// Another process.
+    /// A new process.
     pub async fn actor(&self) -> Actor {
         self.actor_with(self.stripe.clone(), false).await
     }
 
-    /// A process that makes each call of the table once and waits for ever, so that what a test does to
-    /// its calls is all that happens to them.
+    /// A process that makes each call of the table once and without a timeout, so that only the planned faults affect
+    /// it.
     pub async fn victim(&self) -> Actor {
         self.actor_with(self.stripe.clone(), true).await
     }
 
-    /// Another process, whose key Stripe does not know.
+    /// A new process whose API key Stripe does not know.
     pub async fn actor_with_a_wrong_key(&self) -> Actor {
         let known = self.host.stack().stripe();
         let config = StripeConfig { api_key: Masked::new("sk_test_wrong".to_owned()), ..known.clone() };
@@ -179,12 +179,12 @@ impl Rig {
         Actor { app, clock, psp, tap, counting, router, host: Arc::clone(&self.host) }
     }
 
-    /// A tenant of its own.
+    /// A new tenant.
     pub async fn scene(&self, tenant: &str) -> Scene {
         self.scene_with(tenant, |_| {}).await
     }
 
-    /// A tenant of its own that gives customers a week to pay.
+    /// A new tenant that abandons top-ups after a week.
     pub async fn patient_scene(&self, tenant: &str) -> Scene {
         self.scene_with(tenant, |terms| {
             terms.topup.as_mut().expect("top-ups are offered").abandoned_after = WEEK;
@@ -192,7 +192,7 @@ impl Rig {
         .await
     }
 
-    /// The same with changed terms.
+    /// A new tenant with changed terms.
     pub async fn scene_with(&self, tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Scene {
         let world = World::with_terms(Arc::clone(&self.host), tenant, change).await;
         let customer = world.customer().await;
@@ -202,8 +202,8 @@ impl Rig {
 }
 
 impl Actor {
-    /// Answers a request as the function would behind API Gateway, in this very task: whoever drops
-    /// the future has killed the process at that point.
+    /// Answers a request as the function behind API Gateway does, in the calling task: dropping the future kills the
+    /// process at that point.
     pub async fn send(&self, call: &Call) -> Answer {
         let mut request = http::Request::builder().method(call.method.as_str()).uri(&call.path);
         for (name, value) in self.headers(call) {
@@ -220,14 +220,14 @@ impl Actor {
         Answer { status, headers, body: text(&body) }
     }
 
-    /// The same in a task of its own, which can be aborted.
+    /// Sends the request in a new task, which can be aborted.
     #[must_use]
     pub fn spawn(&self, call: &Call) -> JoinHandle<Answer> {
         let (actor, call) = (self.clone(), call.clone());
         tokio::spawn(async move { actor.send(&call).await })
     }
 
-    /// Sends until the answer is definite, as clients do.
+    /// Sends until the outcome is known: repeats after a 409 or a 503.
     pub async fn settle(&self, call: &Call) -> Answer {
         let settling = async {
             loop {
@@ -242,21 +242,21 @@ impl Actor {
         settled.unwrap_or_else(|_| panic!("no definite answer to {call:?}"))
     }
 
-    /// The recovery worker runs once.
+    /// Runs the recovery worker once.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn recover(&self, scene: &Scene) -> Result<Recovered, Problem> {
         gate::as_function("outbox", outbox::run_due(&self.app, &scene.tenant)).await
     }
 
-    /// An event of the scene's is delivered to this process, signed now by its own clock.
+    /// Delivers an event to this process, signed now by the process's clock.
     pub async fn deliver(&self, scene: &Scene, event: &Value) -> Answer {
         let (signature, body) = scene.rig.simulator.signed_at(event, self.app.now().seconds());
         self.take(&signature, &body).await
     }
 
-    /// The same, signed now by Stripe's clock.
+    /// Delivers an event to this process, signed now by Stripe's clock.
     pub async fn deliver_on_time(&self, scene: &Scene, event: &Value) -> Answer {
         let (signature, body) = scene.rig.simulator.signed(event);
         self.take(&signature, &body).await
@@ -266,7 +266,7 @@ impl Actor {
         self.send(&Call::post(WEBHOOK, &Who::Nobody, &json!({})).raw(body).header("stripe-signature", signature)).await
     }
 
-    /// Delivers these events one after the other, each until it is taken, as Stripe does.
+    /// Delivers these events one after the other, each until it is accepted, as Stripe does.
     pub async fn deliver_all<'a>(&self, scene: &Scene, events: impl IntoIterator<Item = &'a Value>) {
         for event in events {
             let delivering = async {
@@ -279,13 +279,13 @@ impl Actor {
         }
     }
 
-    /// How often something was counted.
+    /// The total of a counter.
     #[must_use]
     pub fn counted(&self, metric: Metric) -> u64 {
         self.counting.total(metric)
     }
 
-    /// Waits until all faults planned for its table have been met.
+    /// Waits until no fault planned for its table is left.
     pub async fn met(&self) {
         until("a planned fault", async || self.tap.faults_left() == 0).await;
     }
@@ -297,7 +297,7 @@ impl Actor {
         headers
     }
 
-    /// The context that a gateway makes of the caller's token.
+    /// The context that a gateway derives from the caller's token.
     fn context(&self, who: &Who) -> GatewayContext {
         let claims = match who {
             Who::Bearer(token) => Some(self.host.stack().issuer().verify(token).expect("a token of this stack's")),
@@ -307,7 +307,7 @@ impl Actor {
     }
 }
 
-/// Waits until something holds that nobody tells of.
+/// Waits until a condition without notification holds, by checking repeatedly.
 pub async fn until(what: &str, holds: impl AsyncFn() -> bool) {
     let waiting = async {
         while !holds().await {
@@ -318,20 +318,20 @@ pub async fn until(what: &str, holds: impl AsyncFn() -> bool) {
 }
 
 impl Scene {
-    /// The customer's request for a top-up, under a fresh key.
+    /// The customer's request for a top-up of [`YEN`], with a fresh key.
     #[must_use]
     pub fn topup(&self) -> Call {
         self.topup_of(YEN)
     }
 
-    /// The same of another amount.
+    /// The customer's request for a top-up of another amount, with a fresh key.
     #[must_use]
     pub fn topup_of(&self, amount: &str) -> Call {
-        // Not a UUIDv7: a key's birth must not get in the way of a test's clocks.
+        // Not a UUIDv7: the time in such a key would interfere with the test's clocks.
         Call::post("/v1/me/topups", &self.customer.who, &json!({"amount": amount})).key(format!("k-{}", new_id()))
     }
 
-    /// The operator's request to refund a top-up in full, under a fresh key.
+    /// The operator's request to refund a whole top-up, with a fresh key.
     #[must_use]
     pub fn refund(&self, topup: &str) -> Call {
         let body = json!({"reason": "for a test"});
@@ -339,7 +339,7 @@ impl Scene {
         Call::post(&path, &self.world.operator.who, &body).key(format!("k-{}", new_id()))
     }
 
-    /// A top-up that was paid and credited; its id.
+    /// A top-up that was paid and credited; returns its id.
     pub async fn paid(&self) -> String {
         let actor = self.rig.actor().await;
         let topup = actor.settle(&self.topup()).await.good();
@@ -348,10 +348,10 @@ impl Scene {
         topup.text("/topup_id")
     }
 
-    /// The customer pays every PaymentIntent that is open.
+    /// The customer pays every open PaymentIntent.
     pub fn pay(&self) {
         for intent in self.intents() {
-            // One that is paid already stays so.
+            // A PaymentIntent that is paid already stays paid.
             let _ = self.rig.simulator.succeed_payment(intent["id"].as_str().expect("an id"));
         }
     }
@@ -391,7 +391,7 @@ impl Scene {
         row.get("state").and_then(|state| state.as_s().ok()).cloned()
     }
 
-    /// The customer's balance of an asset as it is stored.
+    /// The customer's stored balance of an asset.
     pub async fn wallet(&self, asset: &str) -> Wallet {
         let row =
             self.row(&format!("{}#customer#{}", self.tenant, self.customer.id), &format!("BALANCE#{asset}")).await;
@@ -407,7 +407,7 @@ impl Scene {
         got.send().await.expect("the table").item.unwrap_or_default().into_iter().collect()
     }
 
-    /// Two deliveries of each event, to two processes, in an order that the seed says.
+    /// Delivers each event twice, to two processes, in an order that follows from the seed.
     pub async fn storm(&self, actors: &[Actor; 2], seed: u64) {
         let events = self.events();
         let mut twice: Vec<&Value> = events.iter().chain(&events).collect();

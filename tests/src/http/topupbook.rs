@@ -1,5 +1,5 @@
-//! The audit of money from outside: top-ups, their refunds to the card, what the payment provider took
-//! by itself, and the markers of operations that call it. Written from DESIGN, like `ledgerbook`.
+//! Audits top-ups, their refunds, clawbacks, and the markers of operations that call the PSP. Written from DESIGN, like
+//! `ledgerbook`.
 
 use super::books::{Books, Row, opt_text, text};
 use super::ledgerbook::{Sums, kind_and_id, number, opt_number};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 impl Books {
-    /// By customer: the charges of top-ups that are not yet paid.
+    /// The charges of unpaid top-ups, by customer and asset.
     pub(super) fn reserved(&self) -> Sums {
         let mut sums = Sums::new();
         for (_, _, topup) in self.topups().filter(|(_, _, topup)| is_open(topup)) {
@@ -18,7 +18,7 @@ impl Books {
         sums
     }
 
-    /// By customer: the money and the points that refunds to the card hold.
+    /// The money and points that refunds of top-ups hold, by customer and asset.
     pub(super) fn held_for_refunds(&self) -> Sums {
         let mut sums = Sums::new();
         for (pk, _, topup) in self.topups() {
@@ -34,8 +34,8 @@ impl Books {
         sums
     }
 
-    /// A top-up that succeeded was credited once, and no other; what may be refunded of it and what is
-    /// owed for it follow from its refunds and entries; and each of its records has its entries.
+    /// Checks that exactly the top-ups that succeeded were credited, once; that what is refundable and what is owed
+    /// follow from refunds and entries; and that each record has its entries.
     pub(super) fn check_topups(&self) {
         for (pk, _, topup) in self.topups() {
             let succeeded = text(topup, "state") == "succeeded";
@@ -81,7 +81,7 @@ impl Books {
         self.check_entries_have_records();
     }
 
-    /// What a wallet owes is what the entries of its own post to the tenant's account `disputes`.
+    /// Checks that what a wallet owes is what its entries post to the tenant's account `disputes`.
     fn check_debts(&self) {
         let mut owed = BTreeMap::<(String, String), Decimal>::new();
         for (pk, _, entry) in self.under("TXN#") {
@@ -119,7 +119,7 @@ impl Books {
             (true, "succeeded") => assert_eq!(of_it + elsewhere, number(refund, "amount"), "{pk} {sk}: as decided"),
             (true, _) => {}
         }
-        // A person who gives up a parked refund gives its money back under a key of their own.
+        // A decision that gives up a parked refund returns its money under the key of the person who decides.
         let back = ["topup_refund_returned", "parked_resolve"];
         let back: Vec<_> = back
             .into_iter()
@@ -140,7 +140,7 @@ impl Books {
         }
     }
 
-    /// Every entry about a top-up, a refund of one or a clawback has that record.
+    /// Checks that every entry about a top-up, a refund of one or a clawback has that record.
     fn check_entries_have_records(&self) {
         for (pk, sk, entry) in self.under("TXN#") {
             let Some(topup) = opt_text(entry, "topup_id") else { continue };
@@ -160,9 +160,9 @@ impl Books {
         }
     }
 
-    /// Markers in flight have a token, a lease and a due mark, and never lapse; landed ones have an
-    /// answer and lapse, and nobody looks at them. Events' markers lapse; what was kept of one waits for a
-    /// person until somebody has looked.
+    /// Checks that a marker in flight has a token, a lease and a due index entry, and no expiry, and that a landed one
+    /// has a response and an expiry, and is not due. Events' markers expire; a kept event needs review until an
+    /// operator dismisses it.
     pub(super) fn check_markers(&self) {
         for (pk, sk, marker) in self.under("card_op_idem#") {
             let has = |name: &str| marker.contains_key(name);
@@ -187,7 +187,7 @@ impl Books {
                 for name in ["status", "body", "fp"] {
                     assert!(!answered || has(name), "{pk} {sk} has landed without {name}");
                 }
-                // A terminal's is kept for its reversal, however late that comes.
+                // A terminal's marker is kept for its reversal, however late that comes.
                 assert_eq!(has("ttl"), answered && !pk.contains("#terminal#"), "{pk} {sk}: its ttl");
             }
         }
@@ -207,8 +207,8 @@ impl Books {
         self.under(prefix).filter(move |(pk, _, _)| *pk == topup).map(|(_, sk, row)| (sk, row))
     }
 
-    /// There are so many entries of an operation about a record, none or one, and that one stands with
-    /// its customer under the id of its step.
+    /// Checks that a record has `count` entries of an operation, none or one, and that the entry is in its customer's
+    /// partition under the id of its step.
     fn one_entry_of(&self, record: &Row, operation: &str, step: &str, name: &str, count: usize) {
         let id = text(record, name);
         assert_eq!(self.entries_with(operation, name, id), count, "entries of {operation} of {id}");
@@ -239,17 +239,17 @@ impl Books {
     }
 }
 
-/// Whether a marker has been claimed and has no answer.
+/// Whether a marker is claimed and has no stored response.
 pub(super) fn is_in_flight(marker: &Row) -> bool {
     ["IN_FLIGHT", "FAILED_RETRY", "PARKED"].contains(&text(marker, "state"))
 }
 
-/// Whether a marker has its answer.
+/// Whether a marker has a stored response.
 pub(super) fn has_landed(marker: &Row) -> bool {
     ["COMPLETED", "FAILED_TERMINAL"].contains(&text(marker, "state"))
 }
 
-/// The operation of an entry, or the one in whose place a decision of two persons made it.
+/// The operation of an entry; for an entry by a decision, the operation that the decision replaced.
 fn step_of(entry: &Row) -> &str {
     let operation = text(entry, "operation");
     match (operation, opt_text(entry, "decided"), opt_text(entry, "refund_id")) {
@@ -268,8 +268,8 @@ fn wallet(topup: &Row) -> String {
     format!("customer:{}", text(topup, "customer_id"))
 }
 
-/// Whether an entry's id is that of a step of a longer operation: a UUIDv7 whose random bits are the
-/// digest of `<id>/<step>`, so that the step's entry is the same whoever writes it.
+/// Whether an entry's id is that of a step: a UUIDv7 whose random bits are the digest of `<id>/<step>`, so that every
+/// process derives the same id.
 fn is_of_step(entry: &str, id: &str, step: &str) -> bool {
     let digest = Sha256::digest(format!("{id}/{step}"));
     let bytes = *Uuid::parse_str(entry).unwrap_or_else(|error| panic!("{entry}: {error}")).as_bytes();

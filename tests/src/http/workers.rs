@@ -1,4 +1,4 @@
-//! One run of each worker, for a test's tenant, under its function's role.
+//! Runs each worker once for a test's tenant, under its function's role.
 
 use super::World;
 use super::event_tap::EventTap;
@@ -18,67 +18,67 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl World {
-    /// One run of the worker of jobs.
+    /// Runs the worker of jobs once.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn run_jobs(&self) -> Result<Progress, Problem> {
         gate::as_function("jobs", jobs::run_due(&self.app, &self.slug())).await
     }
 
-    /// One run of the worker that credits merchants: a sweep of the tenant.
+    /// Runs the crediting worker once, as a sweep of the tenant.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn credit(&self) -> Result<Credited, Problem> {
         let due = Due::everything(self.slug());
         gate::as_function("crediting", crediting::run_due(&self.app, &due)).await
     }
 
-    /// One run of the worker that starts settlements.
+    /// Runs the worker that starts settlements once.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn start_settlements(&self) -> Result<Started, Problem> {
         gate::as_function("jobs", jobs::start_settlements(&self.app, &Noted::default(), &self.slug())).await
     }
 
-    /// One run of the worker that seals the audit trail.
+    /// Runs the worker that seals the audit trail once.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn seal(&self) -> Result<Sealed, Problem> {
         gate::as_function("jobs", jobs::seal_trail(&self.app, &self.slug())).await
     }
 
-    /// One run of the worker of migrations: a slice of the passes that are due.
+    /// Runs the migration worker once: a slice of the passes that are due.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn migrate(&self) -> Result<Migrated, Problem> {
         gate::as_function("migrate", migrate::run(&self.app, &Due::everything(self.slug()))).await
     }
 
-    /// The same, for as long as this.
+    /// Runs the migration worker for this long.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn migrate_for(&self, slice: Duration) -> Result<Migrated, Problem> {
         gate::as_function("migrate", migration::run_due(&self.app, &self.slug(), slice)).await
     }
 
-    /// One run of the recovery worker.
+    /// Runs the recovery worker once.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn recover(&self) -> Result<Recovered, Problem> {
         gate::as_function("outbox", outbox::run_due(&self.app, &self.slug())).await
     }
 
-    /// One run of the worker that publishes, into a sink of the test's own: what it says that changed, or all.
+    /// Runs the publishing worker once into a test's sink, for `changed` items and all that is due.
     ///
     /// # Errors
-    /// As the worker's own.
+    /// The worker's errors.
     pub async fn publish(&self, to: &EventTap, changed: Vec<Item>) -> Result<Published, Problem> {
         let publisher = Publisher::new(&self.app, Arc::new(to.clone()));
         let due = Due { changed, ..Due::everything(self.slug()) };

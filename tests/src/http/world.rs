@@ -1,5 +1,5 @@
-//! A tenant of its own for one test, opened on a running stack: people, things and money, all made
-//! through the admin face. A test cannot see another's data, whatever runs beside it.
+//! A tenant for one test, opened on a running stack: people, things and money, all made through the operator API. A
+//! test sees no other test's data.
 
 use super::books::{Books, Row};
 use super::host::{self, Host};
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use stripe_simulator::SimulatorConfig;
 
-/// A test's tokens last as long as a working day.
+/// The lifetime of a test's tokens.
 const TOKEN_LIFETIME_S: i64 = 12 * 60 * 60;
 
 /// A tenant on a stack.
@@ -38,36 +38,36 @@ pub struct World {
     pub tenant: String,
     /// The stack's API.
     pub api: Api,
-    /// A worker's view of the same table, with caches of its own. Its calls are some function's, or the
-    /// test's: [`gate`] is told which.
+    /// A worker's state over the same table, with its own caches. Its calls are made as a function or as the test: see
+    /// [`gate`].
     pub app: App,
-    /// What that view counted.
+    /// The counters of that state.
     pub counting: Counting,
     /// The operator's first member of staff.
     pub operator: Operator,
-    /// Another one, for four eyes.
+    /// Another member of staff, for approvals.
     pub second: Operator,
     tokens: Tokens,
     dynamodb: Client,
     table: String,
 }
 
-/// Where tokens come from.
+/// The source of tokens.
 #[derive(Debug)]
 enum Tokens {
-    /// From the issuer of a stack in this process, which the world keeps running.
+    /// The issuer of a stack in this process, which the world keeps running.
     Host(Arc<Host>),
-    /// From `/dev/token` of a stack in another.
+    /// `/dev/token` of a stack in another process.
     Dev,
 }
 
 impl World {
-    /// A tenant with the demo's terms on the shared stack. `tenant` must be the test's own.
+    /// A tenant with the demo's terms on the shared stack. No other test may use the slug.
     pub async fn new(tenant: &str) -> Self {
         Self::with_terms(host::shared(), tenant, |_| {}).await
     }
 
-    /// A tenant with the demo's terms on a stack of its own: for tests that compare every row.
+    /// A tenant with the demo's terms on a new stack, for tests that compare every row.
     pub async fn alone(tenant: &str) -> Self {
         Self::with_terms(Host::fresh(), tenant, |_| {}).await
     }
@@ -79,12 +79,12 @@ impl World {
         Self::opened(host, tenant, &terms, None, Clock::system()).await
     }
 
-    /// A tenant with the demo's terms that comes with customers from a legacy model, in that model's first phase.
+    /// A tenant with the demo's terms and a legacy model, in that model's first phase.
     pub async fn legacy(host: Arc<Host>, tenant: &str, model: Model) -> Self {
         Self::of_legacy(host, tenant, model, Clock::system()).await
     }
 
-    /// The same on a stack whose functions go by a clock of the test's own.
+    /// The same on a stack whose functions use the given clock.
     pub async fn of_legacy(host: Arc<Host>, tenant: &str, model: Model, clock: Clock) -> Self {
         let terms = seed::terms().expect("the demo's terms");
         Self::opened(host, tenant, &terms, Some(model), clock).await
@@ -100,7 +100,7 @@ impl World {
         Self::over((tenant, &table), &url, (app, counting), dynamodb, Tokens::Host(host)).await
     }
 
-    /// The demo tenant of a stack that runs in another process.
+    /// The demo tenant of a stack in another process.
     pub async fn remote(url: &str, (dynamodb_url, table): (&str, &str)) -> Self {
         let (dynamodb, app, counting) =
             host::clients((dynamodb_url, table), &simulator_access(url, &SimulatorConfig::default()), Clock::system())
@@ -133,7 +133,7 @@ impl World {
         world
     }
 
-    /// A token of this tenant for a face.
+    /// A token of this tenant for an API.
     pub async fn token(&self, face: &str, sub: &str, merchant_id: Option<&str>) -> Who {
         match &self.tokens {
             Tokens::Host(_) => self.issue(&self.grant_of(face, sub, merchant_id), clock::epoch_s(), TOKEN_LIFETIME_S),
@@ -148,17 +148,17 @@ impl World {
         }
     }
 
-    /// A token with these claims, issued at `at_s` for `lifetime_s` by a stack in this process.
+    /// A token with these claims, issued at `at_s` (Unix seconds) for `lifetime_s` by a stack in this process.
     ///
     /// # Panics
-    /// When the stack runs elsewhere.
+    /// When the stack runs in another process.
     #[must_use]
     pub fn issue(&self, grant: &Grant, at_s: i64, lifetime_s: i64) -> Who {
         let Tokens::Host(host) = &self.tokens else { panic!("the stack runs elsewhere") };
         Who::Bearer(host.stack().issuer().issue(grant, at_s, lifetime_s).expect("a token"))
     }
 
-    /// What a token of this tenant says.
+    /// The claims of a token of this tenant.
     #[must_use]
     pub fn grant_of(&self, face: &str, sub: &str, merchant_id: Option<&str>) -> Grant {
         Grant {
@@ -189,7 +189,7 @@ impl World {
         Merchant { who: self.token("merchant", &new_id(), Some(&id)).await, id }
     }
 
-    /// Issues a card, to a customer or to nobody, and loads it.
+    /// Issues a card, with or without an owner, and loads it.
     pub async fn card(&self, owner: Option<&Customer>, ecopay: &str) -> String {
         let body = owner.map_or_else(|| json!({}), |owner| json!({"customer_id": owner.id}));
         let id = self.make("/v1/admin/cards", &body, "/card_id").await;
@@ -205,7 +205,7 @@ impl World {
         self.enrol(&id).await
     }
 
-    /// Enrols a terminal with a fresh key, which begins its next epoch.
+    /// Enrols a terminal with a new key pair, which begins its next epoch.
     pub async fn enrol(&self, id: &str) -> Terminal {
         let path = format!("/v1/admin/terminals/{id}/enrolment");
         let code = self.operator(&path, &json!({})).await.text("/code");
@@ -218,13 +218,13 @@ impl World {
         Terminal { id: id.to_owned(), credential, who, sequence: AtomicU64::new(1) }
     }
 
-    /// Adjusts a balance: requested by one member of staff, approved by another.
+    /// Adjusts a balance: one member of staff requests, another approves.
     pub async fn adjust(&self, account: &Value, direction: &str, amount: &str) {
         let approve = self.approval(account, direction, amount).await;
         let _ = self.api.settle(&approve).await.good();
     }
 
-    /// The approval of an adjustment that has been requested.
+    /// The request that approves a newly requested adjustment.
     pub async fn approval(&self, account: &Value, direction: &str, amount: &str) -> Call {
         let mut body = json!({
             "direction": direction, "amount": amount, "reason_code": "opening", "note": "for a test",
@@ -243,17 +243,17 @@ impl World {
         let _ = self.operator("/v1/admin/grants", &body).await;
     }
 
-    /// A POST of the operator's that must succeed.
+    /// Sends a POST of the operator that must succeed.
     pub async fn operator(&self, path: &str, body: &Value) -> super::Answer {
         self.api.settle(&Call::post(path, &self.operator.who, body).key(new_key())).await.good()
     }
 
-    /// A PATCH of the operator's that must succeed.
+    /// Sends a PATCH of the operator that must succeed.
     pub async fn change(&self, path: &str, body: &Value) {
         let _ = self.api.settle(&Call::patch(path, &self.operator.who, body).key(new_key())).await.good();
     }
 
-    /// A customer's balance of an asset, by the customer's own face.
+    /// A customer's balance of an asset in the customer API.
     pub async fn balance(&self, customer: &Customer, asset: &str) -> String {
         let balances = self.api.send(&Call::get("/v1/me/balances", &customer.who)).await.good().json();
         let all = balances["balances"].as_array().expect("balances").iter();
@@ -261,7 +261,7 @@ impl World {
         of.flatten().next().unwrap_or_else(|| panic!("no {asset} in {balances}")).to_owned()
     }
 
-    /// What is on a card, by the operator's face.
+    /// A card's balance in the operator API.
     pub async fn card_balance(&self, card: &str) -> String {
         let call = Call::get(&format!("/v1/admin/cards/{card}"), &self.operator.who);
         self.api.send(&call).await.good().text("/balance")
@@ -279,7 +279,7 @@ impl World {
         &self.table
     }
 
-    /// The tenant's rows as they stand in the table.
+    /// The tenant's rows as stored.
     pub async fn books(&self) -> Books {
         Books::read(&self.dynamodb, &self.table, &self.tenant).await
     }
@@ -288,17 +288,17 @@ impl World {
     pub async fn check_books(&self) -> Books {
         let books = self.books().await;
         books.check();
-        // A stack in another process credits while its rows are read.
+        // A stack in another process may credit while its rows are read.
         if let Tokens::Host(_) = &self.tokens {
             books.check_credited();
         }
         books
     }
 
-    /// Writes a row as it stands, past the ledger.
+    /// Writes a row directly in the table, without the ledger.
     ///
     /// # Panics
-    /// When the table does not take it.
+    /// When the table rejects the write.
     #[expect(clippy::disallowed_methods, reason = "what the ledger never writes must be planted past it")]
     pub async fn plant(&self, row: Row) {
         let put = self.dynamodb.put_item().table_name(&self.table).set_item(Some(row));
@@ -314,8 +314,7 @@ impl World {
     }
 }
 
-/// Opens a tenant of the test's own. On a busy machine a write may take longer than a request waits for it:
-/// what is not certain is done again.
+/// Opens a tenant. On a busy machine a write may outlast its request's timeout, so an unknown outcome is retried.
 async fn open(app: &App, tenant: &Tenant, config: &Transaction) {
     let mut unknown = 0;
     loop {

@@ -1,5 +1,5 @@
-//! Lambda's Runtime API on the loopback, as AWS documents it, for one function: hands out events and takes
-//! answers. Of the Extensions API there is what the runtime's shutdown handler asks for.
+//! Lambda's Runtime API on the loopback, as AWS documents it, for one function: hands out events and takes responses.
+//! Of the Extensions API it has what the runtime's shutdown handler calls.
 
 use super::Reply;
 use axum::Router;
@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 
 const RUNTIME: &str = "/2018-06-01/runtime";
 const EXTENSIONS: &str = "/2020-01-01/extension";
-/// API Gateway gives up then, and so the functions are configured.
+/// API Gateway's timeout, which is also the functions' configured timeout.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running Runtime API. It ends when it is dropped.
@@ -38,23 +38,23 @@ struct Event {
     payload: Bytes,
 }
 
-/// What the handlers share.
+/// The handlers' shared state.
 #[derive(Debug)]
 struct Desk {
     function: String,
     events: tokio::sync::Mutex<mpsc::UnboundedReceiver<Event>>,
     open: Mutex<HashMap<String, oneshot::Sender<Reply>>>,
-    /// When the function asked for its first event.
+    /// When the function asked for its first event; `None` before.
     ready: watch::Sender<Option<Instant>>,
-    /// Why it said that it cannot start.
+    /// The function's error of initialization.
     init_error: Mutex<Option<Value>>,
 }
 
 impl RuntimeApi {
-    /// Listens for a function of this name.
+    /// Starts the API for a function of this name.
     ///
     /// # Panics
-    /// When there is no port.
+    /// When no port is free.
     pub async fn start(function: &str) -> Self {
         let (sender, events) = mpsc::unbounded_channel();
         let desk = Arc::new(Desk {
@@ -70,35 +70,35 @@ impl RuntimeApi {
         Self { address, events: sender, desk, server: tokio::spawn(async { serving.await }) }
     }
 
-    /// Host and port, as `AWS_LAMBDA_RUNTIME_API` has them.
+    /// Host and port, as in `AWS_LAMBDA_RUNTIME_API`.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Waits until the function asks for its first event, and says when that was.
+    /// Waits until the function asks for its first event; returns when it did.
     ///
     /// # Panics
-    /// Never: the sender lives as long as this.
+    /// Never: the sender lives as long as `self`.
     pub async fn ready(&self) -> Instant {
         let mut ready = self.desk.ready.subscribe();
         let ready = ready.wait_for(Option::is_some).await.expect("it lives");
         ready.expect("it is there")
     }
 
-    /// Why the function said that it cannot start, if it did.
+    /// The function's error of initialization, if it reported one.
     ///
     /// # Panics
-    /// Never: nobody panics with it in their hand.
+    /// Never: no holder of the lock panics.
     #[must_use]
     pub fn init_error(&self) -> Option<Value> {
         self.desk.init_error.lock().expect("no panic").clone()
     }
 
-    /// Hands an event to the function; its reply comes later.
+    /// Hands an event to the function; the receiver gets its reply.
     ///
     /// # Panics
-    /// Never: the receiver lives as long as this.
+    /// Never: the receiver lives as long as `self`.
     pub fn hand_out(&self, payload: impl Into<Bytes>) -> oneshot::Receiver<Reply> {
         let id = crate::http::world::new_id();
         let (sender, reply) = oneshot::channel();
@@ -125,7 +125,7 @@ fn router(desk: Arc<Desk>) -> Router {
         .with_state(desk)
 }
 
-/// Waits for an event, as long as it takes: an environment without work is frozen here.
+/// Waits for an event without a timeout: Lambda freezes an idle environment here.
 async fn next(State(desk): State<Arc<Desk>>) -> Response<Body> {
     desk.ready.send_if_modified(|ready| ready.is_none() && ready.replace(Instant::now()).is_none());
     let Some(event) = desk.events.lock().await.recv().await else {
@@ -155,7 +155,7 @@ async fn init_error(State(desk): State<Arc<Desk>>, body: Bytes) -> Response<Body
     answer(StatusCode::ACCEPTED, &json!({"status": "OK"}))
 }
 
-/// Lambda takes extensions until the function asks for its first event.
+/// Lambda registers extensions until the function asks for its first event.
 async fn register(State(desk): State<Arc<Desk>>, headers: HeaderMap) -> Response<Body> {
     if !headers.contains_key("lambda-extension-name") {
         return answer(StatusCode::BAD_REQUEST, &json!({"errorType": "InvalidRequestFormat"}));
@@ -170,7 +170,7 @@ async fn register(State(desk): State<Arc<Desk>>, headers: HeaderMap) -> Response
     response
 }
 
-/// An extension that asked for no events gets none.
+/// An extension that registered for no events never gets one.
 async fn extension_next() -> Response<Body> {
     std::future::pending().await
 }
@@ -180,7 +180,7 @@ impl Desk {
         let Some(waiting) = self.open.lock().expect("no panic").remove(id) else {
             return answer(StatusCode::BAD_REQUEST, &json!({"errorType": "InvalidRequestID"}));
         };
-        // Who asked may have stopped to wait.
+        // The caller may no longer be waiting.
         let _ = waiting.send(reply);
         answer(StatusCode::ACCEPTED, &json!({"status": "OK"}))
     }
@@ -190,7 +190,7 @@ fn arn(function: &str) -> String {
     format!("arn:aws:lambda:ap-northeast-1:123456789012:function:{function}")
 }
 
-/// What is no JSON is a text: whoever looks at the reply complains.
+/// The body as JSON; a body that is not JSON becomes a string.
 fn json_of(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into())
 }

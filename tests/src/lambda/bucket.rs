@@ -1,5 +1,5 @@
-//! Amazon S3 on the loopback, as far as the functions use it: objects by name, among them an export of a table
-//! with one balance that nothing was posted to.
+//! Amazon S3 on the loopback, as far as the functions use it: objects by name, among them an export of a table with one
+//! balance that has no posting.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 
 const EXPORT: &str = "exports/night/AWSDynamoDB/01693685827463-2d8752fd";
 
-/// The buckets. Clones are the same ones.
+/// The buckets. Clones share their objects.
 #[derive(Clone, Debug, Default)]
 pub struct Bucket {
     url: String,
@@ -25,10 +25,10 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// On a free port, which answers as long as the process lives.
+    /// Starts the server on a free port; it runs until the process ends.
     ///
     /// # Panics
-    /// When there is none.
+    /// When no port is free.
     pub async fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -38,7 +38,7 @@ impl Bucket {
         bucket
     }
 
-    /// What names the buckets to a function.
+    /// The environment variables with the buckets for a function.
     #[must_use]
     pub fn variables(&self) -> [(String, String); 3] {
         [("AWS_ENDPOINT_URL_S3", self.url.as_str()), ("EXPORT_BUCKET", "exports"), ("RECONCILIATION_BUCKET", "reports")]
@@ -48,7 +48,7 @@ impl Bucket {
     /// Every object by its path: bucket and name.
     ///
     /// # Panics
-    /// Never: nobody panics with them.
+    /// Never: no holder of the lock panics.
     #[must_use]
     pub fn kept(&self) -> BTreeMap<String, Vec<u8>> {
         self.objects.lock().expect("nobody panics with it").clone()

@@ -1,5 +1,5 @@
-//! The events under `tests/events`, and what changes in them whenever one is sent: the time, the idempotency
-//! key, and the signature of whoever signs.
+//! The events in `tests/events`, and the parts that are renewed before one is sent: time, idempotency key, and
+//! signature.
 
 use super::reply::decoded;
 use crate::http::stripe::signature;
@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use stripe_simulator::WEBHOOK_SECRET_DEFAULT;
 
-/// Every event, by its file's name.
+/// Every event by its file's name.
 ///
 /// # Panics
-/// When one is no JSON.
+/// When a file is not JSON.
 #[must_use]
 pub fn all() -> BTreeMap<String, Value> {
     let files = std::fs::read_dir(folder()).expect("tests/events").flatten();
@@ -24,10 +24,10 @@ pub fn all() -> BTreeMap<String, Value> {
     named.map(|name| (name.clone(), kept(&name))).collect()
 }
 
-/// An event as it stands in its file.
+/// An event as stored in its file.
 ///
 /// # Panics
-/// When there is no such event.
+/// When the file does not exist or is not JSON.
 #[must_use]
 pub fn kept(name: &str) -> Value {
     let file = folder().join(format!("{name}.json"));
@@ -35,7 +35,7 @@ pub fn kept(name: &str) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// An event as it is sent now; one that does not come from API Gateway stays as it is.
+/// An event with renewed parts; one that is not from API Gateway is unchanged.
 #[must_use]
 pub fn fresh(mut event: Value, world: &World, terminal: &Terminal) -> Value {
     if event["requestContext"].is_null() {
@@ -54,10 +54,10 @@ pub fn fresh(mut event: Value, world: &World, terminal: &Terminal) -> Value {
     event
 }
 
-/// The event with a change in its JSON body.
+/// The event with its JSON body edited.
 ///
 /// # Panics
-/// When its body is no JSON.
+/// When the body is not JSON.
 #[must_use]
 pub fn edited(event: Value, edit: impl FnOnce(&mut Value)) -> Value {
     let mut json = serde_json::from_str(&body(&event)).expect("a JSON body");
@@ -65,7 +65,7 @@ pub fn edited(event: Value, edit: impl FnOnce(&mut Value)) -> Value {
     with_body(event, &json.to_string())
 }
 
-/// The event to another path.
+/// The event with another method and path.
 #[must_use]
 pub fn at(mut event: Value, method: &str, path: &str) -> Value {
     event["rawPath"] = path.into();

@@ -1,5 +1,5 @@
-//! What each function costs: the time until it asks for its first event, its memory once it has answered it,
-//! and its size as a binary and as a zip. The store is on the loopback, so no TLS is in the time.
+//! Measures each function: the time until it asks for its first event, its memory after the first response, and its
+//! size as a binary and as a zip. The store is on the loopback, so the time includes no TLS.
 
 use super::kept::Sizes;
 use super::{Deployed, Rig};
@@ -13,30 +13,30 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// How often each function is started; the middle one counts.
+/// How often each function is started; the median counts.
 const STARTS: usize = 9;
 const INIT_AIM: Duration = Duration::from_millis(25);
 const RESIDENT_AIM: u64 = 30_000_000;
 const ZIP_AIM: u64 = 5_000_000;
-/// What `cargo lambda build --arm64` builds for.
+/// The target of `cargo lambda build --arm64`.
 const ARM64: &str = "aarch64-linux";
 
 /// A function's figures.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// Whose.
+    /// The function's name.
     pub function: &'static str,
-    /// From the start of the process until it asks for its first event.
+    /// The time from the start of the process until it asks for its first event.
     pub init: Duration,
-    /// What it holds after its first answer, where the system tells.
+    /// Its resident memory after the first response in bytes, if the system states it.
     pub resident: Option<u64>,
-    /// The binary.
+    /// The size of the binary in bytes.
     pub binary: u64,
-    /// The binary, deflated.
+    /// The size of the deflated binary in bytes.
     pub zip: u64,
 }
 
-/// The figures of functions in a folder of binaries.
+/// Measures functions whose binaries are in a folder.
 pub async fn measure(folder: &Path, functions: &[Deployed]) -> Vec<Figures> {
     let rig = Rig::with(folder).await;
     let mut all = Vec::with_capacity(functions.len());
@@ -60,31 +60,31 @@ async fn measure_one(rig: &Rig, function: Deployed, folder: &Path) -> Figures {
     Figures { function: function.name, init: starts[STARTS / 2], resident, binary, zip: deflated(&path) }
 }
 
-/// What the binary takes in a zip.
+/// The size of the deflated binary in bytes.
 fn deflated(path: &Path) -> u64 {
     let file = File::open(path).expect("a binary");
     io::copy(&mut DeflateEncoder::new(file, Compression::default()), &mut io::sink()).expect("it can be read")
 }
 
-/// What a build is called among the kept sizes.
+/// The name of a build in the recorded sizes.
 #[must_use]
 pub fn build_name(profile: &str) -> String {
     format!("{profile} {ARCH}-{OS}")
 }
 
-/// What a build for AWS's ARM processors is called.
+/// The name of a build for AWS's ARM processors in the recorded sizes.
 #[must_use]
 pub fn arm64_name(profile: &str) -> String {
     format!("{profile} {ARM64}")
 }
 
-/// The sizes, as they are kept.
+/// The sizes under the names by which they are recorded.
 #[must_use]
 pub fn sizes(build: &str, figures: &[Figures]) -> Sizes {
     figures.iter().flat_map(|of| named(build, of.function, of.binary, of.zip)).collect()
 }
 
-/// The sizes of what `cargo lambda build` has put into a folder, as they are kept.
+/// The sizes of what `cargo lambda build` has put into a folder, under the names by which they are recorded.
 ///
 /// # Panics
 /// When a function is missing.
@@ -102,7 +102,7 @@ fn named(build: &str, function: &str, binary: u64, zip: u64) -> [(String, u64); 
     [("binary", binary), ("zip", zip)].map(|(form, bytes)| (format!("{build} {function} {form}"), bytes))
 }
 
-/// The figures as a table; what misses its aim is marked.
+/// The figures as a table; values that miss their target are marked.
 #[must_use]
 pub fn table(figures: &[Figures]) -> String {
     let mut table = row(["function", "init ms", "RSS MB", "binary MB", "zip MB"].map(str::to_owned));

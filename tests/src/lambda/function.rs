@@ -1,5 +1,5 @@
-//! A function's binary as a process, started as Lambda starts it: an environment of its own and nothing
-//! else, one event at a time, and SIGTERM at the end.
+//! A function's binary as a process, started as Lambda starts it: only its own environment variables, one event at a
+//! time, and SIGTERM at the end.
 
 use super::{Reply, RuntimeApi};
 use axum::body::Bytes;
@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// A function that takes longer than this, for whatever, hangs.
+/// A function that takes longer than this hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running function, killed when it is dropped.
@@ -27,22 +27,22 @@ pub struct Function {
     err: Lines,
 }
 
-/// How a function ended.
+/// The result of a function's process.
 #[derive(Clone, Debug)]
 pub struct Ended {
-    /// Its exit code, or none if a signal killed it.
+    /// The exit status; it has no code if a signal killed the process.
     pub status: ExitStatus,
-    /// Everything on its standard output, by lines.
+    /// The lines of the standard output.
     pub out: Vec<String>,
-    /// Everything on its standard error, by lines.
+    /// The lines of the standard error.
     pub err: Vec<String>,
 }
 
 impl Function {
-    /// Starts a binary with these variables beside those that Lambda sets itself.
+    /// Starts a binary with these environment variables and those that Lambda sets.
     ///
     /// # Panics
-    /// When it is no program.
+    /// When the binary cannot be started.
     pub async fn spawn(name: &str, binary: &Path, variables: &[(String, String)]) -> Self {
         let api = RuntimeApi::start(name).await;
         let mut command = Command::new(binary);
@@ -55,10 +55,10 @@ impl Function {
         Self { name: name.to_owned(), began, child, api, out, err }
     }
 
-    /// Waits until the function asks for its first event, and says how long after its start that was.
+    /// Waits until the function asks for its first event; returns the time since its start.
     ///
     /// # Panics
-    /// When it ends instead, or hangs.
+    /// When the process ends first, or hangs.
     pub async fn ready(&mut self) -> Duration {
         let ready = tokio::select! {
             ready = self.api.ready() => Some(ready),
@@ -69,15 +69,15 @@ impl Function {
         ready.duration_since(self.began)
     }
 
-    /// Hands an event to the function; its reply comes later.
+    /// Hands an event to the function; the receiver gets its reply.
     pub fn begin(&self, payload: impl Into<Bytes>) -> oneshot::Receiver<Reply> {
         self.api.hand_out(payload)
     }
 
-    /// Hands any bytes to the function and waits for its reply.
+    /// Hands bytes to the function and waits for its reply.
     ///
     /// # Panics
-    /// When none comes.
+    /// When no reply comes.
     pub async fn invoke_raw(&self, payload: impl Into<Bytes>) -> Reply {
         self.replied(self.begin(payload)).await
     }
@@ -85,15 +85,15 @@ impl Function {
     /// Hands an event to the function and waits for its reply.
     ///
     /// # Panics
-    /// When none comes.
+    /// When no reply comes.
     pub async fn invoke(&self, event: &Value) -> Reply {
         self.invoke_raw(event.to_string()).await
     }
 
-    /// Waits for the reply to an event that was handed out.
+    /// Waits for the reply to an event that was handed to the function.
     ///
     /// # Panics
-    /// When none comes.
+    /// When no reply comes.
     pub async fn replied(&self, reply: oneshot::Receiver<Reply>) -> Reply {
         match tokio::time::timeout(PATIENCE, reply).await {
             Ok(Ok(reply)) => reply,
@@ -101,10 +101,10 @@ impl Function {
         }
     }
 
-    /// SIGTERM, which Lambda sends before it takes an environment away.
+    /// Sends SIGTERM, as Lambda does before it removes an environment.
     ///
     /// # Panics
-    /// When the function runs no more.
+    /// When the process has ended.
     pub fn terminate(&self) {
         let id = self.child.id().expect("it runs").to_string();
         let sent = Blocking::new("kill").args(["-TERM", &id]).status();
@@ -114,7 +114,7 @@ impl Function {
     /// Whether the process has ended.
     ///
     /// # Panics
-    /// When the system does not tell.
+    /// When the system cannot tell.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("a child of this process").is_some()
     }
@@ -131,13 +131,13 @@ impl Function {
         Ended { status, out: self.out.all().await, err: self.err.all().await }
     }
 
-    /// What it has written to its standard output so far, by lines.
+    /// The lines of the standard output so far.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.out.so_far()
     }
 
-    /// The memory that it holds now, in bytes, where the system tells (Linux).
+    /// The resident memory in bytes, if the system states it (Linux).
     #[must_use]
     pub fn resident_bytes(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
@@ -147,7 +147,7 @@ impl Function {
     }
 }
 
-/// What Lambda sets for every function of this kind.
+/// The environment variables that Lambda sets for every function.
 fn lambda_variables(name: &str, api: &str) -> [(&'static str, String); 15] {
     let set = |text: &str| text.to_owned();
     [
@@ -169,7 +169,7 @@ fn lambda_variables(name: &str, api: &str) -> [(&'static str, String); 15] {
     ]
 }
 
-/// What a process writes to a pipe, read to the end so that the pipe never fills.
+/// The lines that a process writes to a pipe. They are read to the end, because a full pipe would block the process.
 #[derive(Debug)]
 struct Lines {
     lines: Arc<Mutex<Vec<String>>>,
@@ -193,7 +193,7 @@ impl Lines {
         self.lines.lock().expect("no panic").clone()
     }
 
-    /// Everything, once the process has ended.
+    /// All lines; waits until the pipe is closed.
     async fn all(self) -> Vec<String> {
         let Self { lines, reading } = self;
         reading.await.expect("it only reads");

@@ -1,5 +1,5 @@
-//! A wire between a function and its store that can be shut: what the store answers waits until it is opened
-//! again. A process of its own cannot be stopped in the midst of a request otherwise.
+//! A connection between a function and its store that can be shut: the store's responses are held until it is opened
+//! again. A separate process cannot otherwise be stopped in the middle of a request.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A wire.
+/// A connection that can be shut.
 #[derive(Debug)]
 pub struct Gate {
     url: String,
@@ -21,15 +21,15 @@ pub struct Gate {
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     shut: bool,
-    /// Answers that have come to the shut gate.
+    /// The number of responses held by the shut gate.
     held: usize,
 }
 
 impl Gate {
-    /// A wire to what listens at a URL.
+    /// Listens on a free port and connects to the server at a URL.
     ///
     /// # Panics
-    /// When there is no port.
+    /// When no port is free.
     pub async fn to(url: &str) -> Self {
         let target = url.trim_start_matches("http://").to_owned();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
@@ -40,35 +40,35 @@ impl Gate {
         Self { url, state }
     }
 
-    /// Where to connect to.
+    /// The URL that the function connects to.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// From here on answers wait.
+    /// Holds responses from now on.
     pub fn shut(&self) {
         self.state.send_modify(|state| *state = State { shut: true, held: 0 });
     }
 
-    /// Waits until an answer waits.
+    /// Waits until a response is held.
     ///
     /// # Panics
-    /// When none comes.
+    /// When none is held in time.
     pub async fn holds(&self) {
         let mut state = self.state.subscribe();
         let held = tokio::time::timeout(PATIENCE, state.wait_for(|state| state.held > 0)).await;
         assert!(held.is_ok_and(|held| held.is_ok()), "nothing came to the gate");
     }
 
-    /// Lets go what waits, and everything that follows.
+    /// Releases the held responses, and lets later ones pass.
     pub fn open(&self) {
         self.state.send_modify(|state| state.shut = false);
     }
 }
 
 async fn accept(listener: TcpListener, (name, target): (String, String), state: watch::Sender<State>) {
-    // What listens there answers under its own name only.
+    // The server answers only under its own name.
     let renamed = Renamed { from: name.into(), to: target.clone().into() };
     while let Ok((near, _)) = listener.accept().await {
         let Ok(far) = TcpStream::connect(&target).await else { continue };
@@ -80,7 +80,7 @@ async fn accept(listener: TcpListener, (name, target): (String, String), state: 
     }
 }
 
-/// A name that is replaced by another one in what is carried: the `Host` of requests.
+/// The name in the `Host` of requests, and the one that replaces it.
 #[derive(Clone, Debug)]
 struct Renamed {
     from: Arc<str>,
@@ -97,7 +97,7 @@ impl Renamed {
     }
 }
 
-/// Carries bytes until either end closes, through the gate if there is one.
+/// Copies bytes until either end closes, through the gate if given.
 async fn carry(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
@@ -114,7 +114,7 @@ async fn carry(
             return;
         }
     }
-    // The other end learns that nothing more comes.
+    // Tells the other end that no more bytes come.
     let _ = to.shutdown().await;
 }
 
@@ -122,7 +122,7 @@ async fn pass(gate: &watch::Sender<State>) {
     let mut state = gate.subscribe();
     if state.borrow().shut {
         gate.send_modify(|state| state.held += 1);
-        // An error says that the gate is gone: nothing holds any more.
+        // An error means that the gate was dropped, so nothing is held any more.
         let _ = state.wait_for(|state| !state.shut).await;
     }
 }

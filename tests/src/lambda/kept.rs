@@ -1,4 +1,4 @@
-//! The sizes of the functions that the repository keeps, and what is said when a build's are others.
+//! The functions' sizes that are recorded in the repository, and their comparison with a build's.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Bytes by profile, target, function and form, such as `release x86_64-linux customer zip`.
 pub type Sizes = BTreeMap<String, u64>;
 
-/// What a size may grow, in percent, before somebody has to look.
+/// The growth of a size, in percent, that needs a review.
 const GROWTH_MAX: u64 = 5;
 
 const HEADER: &str = "\
@@ -14,19 +14,19 @@ const HEADER: &str = "\
 # Held by: cargo run -p ledger-tests --bin lambda-figures -- --profile <profile>; --update rewrites them.
 ";
 
-/// What became of the sizes.
+/// The result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// What nobody should merge without a look, one line each.
+    /// Differences that need a review before a merge, one line each.
     pub bad: Vec<String>,
-    /// What could be kept from now on, one line each.
+    /// Sizes that can be recorded because they are smaller, one line each.
     pub good: Vec<String>,
 }
 
-/// The sizes as the repository has them.
+/// The recorded sizes.
 ///
 /// # Panics
-/// When a line is none of ours.
+/// When a line is not a name and a number.
 #[must_use]
 pub fn read() -> Sizes {
     let text = std::fs::read_to_string(file()).expect("tests/lambda-figures.txt");
@@ -38,7 +38,7 @@ pub fn read() -> Sizes {
     lines.map(size).collect()
 }
 
-/// Keeps these sizes; if they are `whole`, instead of all others of their build, which begins with `build`.
+/// Records these sizes; if `whole`, removes all others of the build, whose names begin with `build`.
 ///
 /// # Panics
 /// When the file cannot be written.
@@ -50,7 +50,7 @@ pub fn update(build: &str, now: &Sizes, whole: bool) {
     std::fs::write(file(), format!("{HEADER}{lines}")).expect("tests/lambda-figures.txt can be written");
 }
 
-/// Holds a build's sizes against those that are kept.
+/// Compares a build's sizes with the recorded ones.
 #[must_use]
 pub fn compare(kept: &Sizes, now: &Sizes) -> Comparison {
     let mut comparison = Comparison::default();

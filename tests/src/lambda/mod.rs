@@ -1,5 +1,5 @@
-//! The functions' real binaries as Lambda runs them: a Runtime API on the loopback that hands out events
-//! and takes answers, the local stack behind it, and what each function costs.
+//! The functions' real binaries as Lambda runs them: a Runtime API on the loopback that hands out events and takes
+//! responses, the local stack behind it, and measurements of each function.
 
 pub mod api;
 pub mod bucket;
@@ -20,33 +20,33 @@ pub use queue::Queue;
 pub use reply::Reply;
 pub use rig::Rig;
 
-/// What calls a function.
+/// The caller of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// API Gateway, with a request.
     Http,
-    /// Its queue, the table's stream or a person: each names a tenant whose work is due.
+    /// A queue, the table's stream, or a manual call: each names a tenant whose work is due.
     Worker,
-    /// Another service of AWS, with an event of its own that is answered without the store.
+    /// Another AWS service, with an event that is answered without the store.
     Trigger,
     /// A state machine, with one of its tasks.
     Task,
-    /// A state machine, with a task over objects: the function has no store.
+    /// A state machine, with a task on S3 objects: the function has no store.
     Objects,
 }
 
 /// A function that is deployed.
 #[derive(Clone, Copy, Debug)]
 pub struct Deployed {
-    /// Its name: of its folder, its package and its binary.
+    /// The name of its folder and its binary.
     pub name: &'static str,
     /// What calls it.
     pub kind: Kind,
-    /// The event under `tests/events` that its figures are taken with.
+    /// The event in `tests/events` for its measurements.
     pub event: &'static str,
 }
 
-/// Every function. One that is not here is neither started by the tests nor measured.
+/// Every function. Only these are started by the tests and measured.
 pub const FUNCTIONS: [Deployed; 13] = [
     http("customer", "customer-payment"),
     http("merchant", "merchant-payments"),
@@ -85,8 +85,7 @@ pub fn names() -> [&'static str; FUNCTIONS.len()] {
     FUNCTIONS.map(|function| function.name)
 }
 
-/// The function that an event under `tests/events` is for: the one that its name begins with, and of several the
-/// one that is named more closely.
+/// The function of an event in `tests/events`: the one with the longest name that the event's name begins with.
 #[must_use]
 pub fn function_of_event(event: &str) -> Option<Deployed> {
     let named = |name: &str| event.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));

@@ -1,4 +1,4 @@
-//! Amazon SQS on the loopback, as far as the functions use it: it takes messages, and remembers them.
+//! Amazon SQS on the loopback, as far as the functions use it: takes messages and records them.
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 const ACCOUNT: &str = "123456789012";
 
-/// The queues. Clones are the same ones.
+/// The queues. Clones share their messages.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     url: String,
@@ -21,10 +21,10 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// On a free port, which answers as long as the process lives.
+    /// Starts the server on a free port; it runs until the process ends.
     ///
     /// # Panics
-    /// When there is none.
+    /// When no port is free.
     pub async fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -34,7 +34,7 @@ impl Queue {
         queue
     }
 
-    /// What names the queues to a function.
+    /// The environment variables with the queues for a function.
     #[must_use]
     pub fn variables(&self) -> [(String, String); 3] {
         let queue = |name: &str| format!("{}/{ACCOUNT}/{name}", self.url);
@@ -46,10 +46,10 @@ impl Queue {
         .map(|(name, value)| (name.to_owned(), value))
     }
 
-    /// The messages of the FIFO queue, in order: each with its group, its id and its body.
+    /// The messages of the FIFO queue in order, each with its group, id and body.
     ///
     /// # Panics
-    /// Never: nobody panics with them.
+    /// Never: no holder of the lock panics.
     #[must_use]
     pub fn messages(&self) -> Vec<Value> {
         self.taken.lock().expect("nobody panics with it").clone()

@@ -1,22 +1,22 @@
-//! What a function gave back for an event, and the HTTP answer that API Gateway makes of it.
-//! Every question panics with the whole reply, so that a failure explains itself.
+//! A function's reply to an event, and the HTTP response that API Gateway makes of it. The accessors panic with the
+//! whole reply.
 
 use crate::http::Answer;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-/// What a function gave back.
+/// A function's reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// An answer.
+    /// A response.
     Response(Value),
     /// An error: `errorType` and `errorMessage`.
     Error(Value),
 }
 
 impl Reply {
-    /// The answer.
+    /// The response.
     ///
     /// # Panics
     /// When it is an error.
@@ -31,7 +31,7 @@ impl Reply {
     /// The error's type and message.
     ///
     /// # Panics
-    /// When it is an answer.
+    /// When it is a response.
     #[must_use]
     pub fn error(self) -> (String, String) {
         let Self::Error(error) = &self else { panic!("an error was expected: {self:?}") };
@@ -42,7 +42,7 @@ impl Reply {
     /// What API Gateway sends to the client.
     ///
     /// # Panics
-    /// When it is no answer in API Gateway's form.
+    /// When it is not a response in API Gateway's form.
     #[must_use]
     pub fn http(self) -> Answer {
         let reply = self.response();
@@ -58,7 +58,7 @@ impl Reply {
     }
 }
 
-/// A base64 text's own text.
+/// The text in a base64 text.
 pub(super) fn decoded(text: &str) -> String {
     String::from_utf8(STANDARD.decode(text).expect("base64")).expect("text")
 }

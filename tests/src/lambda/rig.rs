@@ -1,5 +1,5 @@
-//! The functions' binaries over a local stack with the demo data: started with what they need to reach it,
-//! and their events made as fresh as API Gateway, Stripe and a terminal make them.
+//! The functions' binaries over a local stack with the demo data: started with the variables that they need, and called
+//! with events that are renewed as API Gateway, Stripe and a terminal make them.
 
 use super::{Bucket, Function, Queue, events, names};
 use crate::binaries;
@@ -17,29 +17,29 @@ pub struct Rig {
     pub world: World,
     /// The demo terminal, enrolled.
     pub terminal: Terminal,
-    /// Where events go.
+    /// The queues for events.
     pub queue: Queue,
-    /// Where exports are, and reports on them.
+    /// The buckets for exports and reports.
     pub bucket: Bucket,
-    /// A settlement that is open.
+    /// An open settlement.
     pub settlement: SettlementRef,
-    /// Where the functions reach the store.
+    /// The URL of the store for the functions.
     store: String,
     host: Arc<Host>,
     binaries: PathBuf,
 }
 
 impl Rig {
-    /// With binaries of this test's own profile.
+    /// A rig with the binaries of this test's profile.
     pub async fn new() -> Self {
         static BINARIES: OnceLock<PathBuf> = OnceLock::new();
         let fresh = || binaries::fresh(&names(), &binaries::own_profile());
         Self::with(tokio::task::block_in_place(|| BINARIES.get_or_init(fresh))).await
     }
 
-    /// With the binaries in this folder.
+    /// A rig with the binaries in this folder.
     pub async fn with(binaries: &Path) -> Self {
-        // It runs no workers, which would do the work that a test has for the functions.
+        // This stack runs no workers, which would do the work that tests leave to the functions.
         let host = Host::fresh();
         let stack = host.stack();
         let world = World::remote(&stack.url(), (stack.dynamodb_url(), stack.table())).await;
@@ -52,19 +52,19 @@ impl Rig {
         Self { world, terminal, settlement, queue, bucket, store, host, binaries: binaries.to_owned() }
     }
 
-    /// Where the functions reach the store: what DynamoDB refuses is refused on the way.
+    /// The URL of the store for the functions; its proxy rejects what DynamoDB rejects.
     #[must_use]
     pub fn store(&self) -> &str {
         &self.store
     }
 
-    /// Where the store itself listens, for what is measured.
+    /// The URL of the store itself, without the proxy, for measurements.
     #[must_use]
     pub fn embedded_store(&self) -> &str {
         self.host.stack().dynamodb_url()
     }
 
-    /// What a function's configuration has in its environment, with the store at a URL.
+    /// A function's environment variables, with the store at a URL.
     #[must_use]
     pub fn variables(&self, store: &str) -> Vec<(String, String)> {
         let stripe = self.host.stack().stripe();
@@ -80,7 +80,7 @@ impl Rig {
         own.into_iter().chain(self.queue.variables()).chain(self.bucket.variables()).collect()
     }
 
-    /// Starts a function, which waits for its first event.
+    /// Starts a function, and waits until it asks for its first event.
     pub async fn function(&self, name: &str) -> Function {
         self.function_over(name, self.store()).await
     }
@@ -92,18 +92,18 @@ impl Rig {
         function
     }
 
-    /// Starts a function with these variables and waits for nothing.
+    /// Starts a function with these variables, without waiting.
     pub async fn spawn(&self, name: &str, variables: &[(String, String)]) -> Function {
         Function::spawn(name, &binaries::path(&self.binaries, name), variables).await
     }
 
-    /// An event of `tests/events`, as it is sent now.
+    /// An event of `tests/events` with renewed parts.
     #[must_use]
     pub fn event(&self, name: &str) -> Value {
         self.fresh(events::kept(name))
     }
 
-    /// An event as it is sent now.
+    /// An event with renewed parts.
     #[must_use]
     pub fn fresh(&self, event: Value) -> Value {
         let mut event = events::fresh(event, &self.world, &self.terminal);

@@ -1,4 +1,4 @@
-//! Writes of one item, alone or in a transaction.
+//! Checks writes of one item, alone or in a transaction.
 
 use super::placeholders::Placeholders;
 use super::syntax::{self, Fault, Kind};
@@ -6,11 +6,11 @@ use super::values::{self, ItemJson};
 use super::{Refusal, Rule, conditions, keys, updates};
 use serde_json::Value as Json;
 
-/// Bytes of an expression at most.
+/// The most bytes of an expression.
 const EXPRESSION_BYTES_MAX: usize = 4096;
 const TABLE_NAME_LENGTHS: std::ops::RangeInclusive<usize> = 3..=255;
 
-/// The parameters that expressions have replaced.
+/// Legacy parameters that expressions have replaced.
 const LEGACY: [&str; 7] = [
     "Expected",
     "ConditionalOperator",
@@ -31,7 +31,7 @@ pub(super) fn check_put(action: &Json) -> Result<(), Refusal> {
     check_condition_alone(action)
 }
 
-/// Checks a deletion, or a check of a condition: what has a key and a condition.
+/// Checks a deletion or a condition check: an action with a key and a condition.
 ///
 /// # Errors
 /// The first refusal.
@@ -58,10 +58,10 @@ pub(super) fn check_update(action: &Json) -> Result<(), Refusal> {
     placeholders.check_all_used()
 }
 
-/// Checks what a put and a deletion return.
+/// Checks the `ReturnValues` of a put or a deletion.
 ///
 /// # Errors
-/// A refusal of what only an update can return.
+/// A refusal of a value that only an update can have.
 pub(super) fn check_returned(body: &Json) -> Result<(), Refusal> {
     match body["ReturnValues"].as_str() {
         Some("ALL_OLD" | "NONE") | None => Ok(()),
@@ -89,7 +89,7 @@ pub(super) fn check_members(action: &Json, kinds: &[Kind]) -> Result<(), Refusal
 /// Checks a table's name.
 ///
 /// # Errors
-/// A refusal of what no table is called.
+/// A refusal of an invalid name.
 pub(super) fn check_table(name: &str) -> Result<(), Refusal> {
     let wrong = |what: &str| Err(Rule::TableName.refusal(&[name, what]));
     match name.len() {
@@ -129,7 +129,7 @@ fn check_condition(action: &Json, kind: Kind, placeholders: &mut Placeholders<'_
     conditions::check(&condition, placeholders).map_err(|fault| fault.of(kind))
 }
 
-/// The bytes of what an action writes, as far as the request says.
+/// The bytes that an action writes, as far as the request states them.
 #[must_use]
 pub(super) fn size(action: &Json) -> usize {
     let of = |name: &str| action[name].as_object().map_or(0, values::item_size);

@@ -1,4 +1,4 @@
-//! Requests of many items: transactions and batches.
+//! Checks requests with several items: transactions and batches.
 
 use super::actions::{self, check_table};
 use super::schema::TABLE;

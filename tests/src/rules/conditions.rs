@@ -1,4 +1,4 @@
-//! Conditions and filters: their functions, operands and sizes.
+//! Checks conditions and filters: their functions, operands and sizes.
 
 use super::Rule;
 use super::placeholders::{Placeholders, shown};
@@ -6,14 +6,14 @@ use super::syntax::{Comparator, Condition, Fault, Operand};
 use super::values;
 use serde_json::Value as Json;
 
-/// Operators and functions of an expression at most.
+/// The most operators and functions of an expression.
 pub(super) const OPERATORS_MAX: usize = 300;
-/// Operands of `IN` at most.
+/// The most operands of `IN`.
 const IN_OPERANDS_MAX: usize = 100;
 
 const TYPES: [&str; 10] = ["B", "NULL", "SS", "BOOL", "L", "BS", "N", "NS", "S", "M"];
 
-/// Checks a condition, and takes note of the placeholders that it uses.
+/// Checks a condition, and records the placeholders that it uses.
 ///
 /// # Errors
 /// The first fault.
@@ -105,7 +105,7 @@ fn check_attribute_type(kind: &Operand, placeholders: &mut Placeholders<'_>) -> 
     if TYPES.contains(&kind) { Ok(()) } else { Err(Fault::new(Rule::AttributeTypeUnknown, &[kind])) }
 }
 
-/// `size` is of what has one.
+/// Checks that the operand of `size` has a size.
 fn check_size(operand: &Operand, placeholders: &mut Placeholders<'_>) -> Result<(), Fault> {
     match operand {
         Operand::Size(inner) => {

@@ -1,4 +1,4 @@
-//! The condition of a query on the keys of the table or an index.
+//! Checks a query's condition on the keys of the table or an index.
 
 use super::keys;
 use super::placeholders::Placeholders;
@@ -8,23 +8,23 @@ use super::values;
 use super::{Refusal, Rule};
 use serde_json::Value as Json;
 
-/// What a query asks for.
+/// A query's condition on its keys.
 #[derive(Debug)]
 pub(super) struct KeyCondition<'a> {
-    /// The partition.
+    /// The partition key.
     pub(super) partition: &'a Json,
-    /// The sort keys.
+    /// The clause on the sort key.
     pub(super) sort: Option<Clause<'a>>,
 }
 
 /// A condition on one key attribute.
 #[derive(Debug)]
 pub(super) enum Clause<'a> {
-    /// Compared with a value.
+    /// A comparison with a value.
     Compare(Comparator, &'a Json),
-    /// Between two, both included.
+    /// A range that includes both bounds.
     Between(&'a Json, &'a Json),
-    /// Beginning with one.
+    /// A prefix.
     Prefix(&'a Json),
 }
 
@@ -36,7 +36,7 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// Whether a sort key satisfies it.
+    /// Whether a sort key satisfies the clause.
     #[must_use]
     pub(super) fn holds(&self, key: &Json) -> bool {
         let (above, below) = (|value| values::is_greater(key, value), |value| values::is_greater(value, key));
@@ -60,7 +60,7 @@ impl<'a> Clause<'a> {
     }
 }
 
-/// Checks a key condition against the keys that are queried, and says what it asks for.
+/// Checks a key condition against the queried keys; returns its clauses.
 ///
 /// # Errors
 /// The first refusal.
@@ -106,7 +106,7 @@ pub(super) fn check<'a>(
     }
 }
 
-/// The parts that `AND` joins: nothing else may join conditions on keys.
+/// The parts joined by `AND`, the only operator allowed between conditions on keys.
 fn conjuncts<'c>(condition: &'c Condition, parts: &mut Vec<&'c Condition>) -> Result<(), Refusal> {
     let operator = |sign: &str| Err(Rule::KeyConditionOperator.refusal(&[sign]));
     match condition {

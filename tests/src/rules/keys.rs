@@ -1,11 +1,11 @@
-//! Keys of items, as they are named and as they are written.
+//! Checks keys of items in requests and in written items.
 
 use super::schema::{self, KeyNames, TABLE};
 use super::values::{self, ItemJson};
 use super::{Refusal, Rule};
 use serde_json::Value as Json;
 
-/// Bytes of an item at most.
+/// The most bytes of an item.
 pub(super) const ITEM_BYTES_MAX: usize = 400 * 1024;
 
 /// Checks a key that names an item.
@@ -30,7 +30,7 @@ pub(super) fn check_key(key: &Json) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Checks an item that is written whole.
+/// Checks an item of a put.
 ///
 /// # Errors
 /// The first refusal.
@@ -69,7 +69,7 @@ fn check_index_key(index: &str, names: KeyNames, name: &str, value: &Json) -> Re
     }
 }
 
-/// Checks what an update sets an attribute of an index's key to.
+/// Checks an update's new value of an index's key attribute.
 ///
 /// # Errors
 /// The first refusal.
@@ -104,14 +104,14 @@ fn check_length(names: KeyNames, name: &str, value: &Json) -> Result<(), Refusal
     too_long(names, name, value).map_or(Ok(()), Err)
 }
 
-/// The refusal of a value that is too long for a key.
+/// The refusal if a value is too long for a key.
 #[must_use]
 pub(super) fn too_long(names: KeyNames, name: &str, value: &Json) -> Option<Refusal> {
     let rule = if name == names.partition { Rule::PartitionKeyTooLong } else { Rule::SortKeyTooLong };
     (values::size(value) > names.bytes_max(name)).then(|| rule.refusal(&[]))
 }
 
-/// A message after its first colon.
+/// The part of a message after its first colon.
 #[must_use]
 pub(super) fn tail(refusal: &Refusal) -> &str {
     refusal.message.split_once(": ").map_or("", |(_, tail)| tail)

@@ -1,5 +1,5 @@
-//! What DynamoDB refuses without looking at an item, and an emulator may accept: each request of the tests is checked
-//! against it. [`RULES`] is the table of rules; `cases` has a request that each refuses, and the nearest that is allowed.
+//! Requests that DynamoDB refuses without reading an item, and an emulator may accept: every request of the tests is
+//! checked. [`RULES`] is the table of rules; `cases` has a refused and a similar allowed request for each.
 
 mod actions;
 mod batches;
@@ -23,13 +23,13 @@ pub use table::{CODE, PAGES, RULES, Refusal, Row, Rule};
 
 use serde_json::{Value as Json, json};
 
-/// Checks a request of the table or its indexes.
+/// Checks a request on the table or its indexes.
 ///
 /// # Errors
-/// What DynamoDB would answer.
+/// DynamoDB's refusal.
 ///
 /// # Panics
-/// At an operation that the rules do not know.
+/// On an operation that the rules do not cover.
 pub fn check(operation: &str, body: &Json) -> Result<(), Refusal> {
     match operation {
         "GetItem" => reads::check_get(body),
@@ -53,7 +53,7 @@ pub fn check(operation: &str, body: &Json) -> Result<(), Refusal> {
 }
 
 impl Refusal {
-    /// The body of DynamoDB's answer, whose status is 400.
+    /// The body of DynamoDB's error response, whose status is 400.
     #[must_use]
     pub fn body(&self) -> Json {
         json!({"__type": format!("com.amazon.coral.validate#{CODE}"), "message": self.message})

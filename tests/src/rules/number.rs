@@ -1,19 +1,19 @@
-//! DynamoDB's numbers: what is one, how large it is, and which is greater.
+//! DynamoDB's numbers: form, size and order.
 
 use super::{Refusal, Rule};
 use std::cmp::Ordering;
 
-/// Significant digits at most.
+/// The most significant digits.
 const DIGITS_MAX: usize = 38;
-/// The exponent of the first digit, at most and at least.
+/// The largest and the smallest exponent of the first digit.
 const EXPONENT_MAX: i64 = 125;
 const EXPONENT_MIN: i64 = -130;
 
-/// A number: `d.ddd` times ten to an exponent.
+/// A number in the form `d.ddd` times ten to the exponent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Number {
     negative: bool,
-    /// Without zeros before and after; none for zero.
+    /// The digits without leading and trailing zeros; empty for zero.
     digits: String,
     exponent: i64,
 }
@@ -22,7 +22,7 @@ impl Number {
     /// Reads a number as DynamoDB does.
     ///
     /// # Errors
-    /// A refusal of what is malformed, has more than 38 significant digits or is out of range.
+    /// A refusal if it is malformed, has more than 38 significant digits or is out of range.
     pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
         let malformed = || Rule::NumberMalformed.refusal(&[text]);
         let negative = text.starts_with('-');
@@ -54,7 +54,7 @@ impl Number {
         }
     }
 
-    /// Its bytes in an item: one for two digits on either side of the point, one more, and one for a minus.
+    /// Its bytes in an item: one for each two digits on either side of the point, one more, and one for a minus sign.
     #[must_use]
     pub(super) fn bytes(&self) -> usize {
         let whole = usize::try_from(self.exponent + 1).unwrap_or(0).min(self.digits.len());
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn malformed_number_is_refused() {
         for text in ["", "-", ".", "1e", "e2", "1 ", "NaN", "1_000", "--1", "1.2.3", "0x1"] {
             assert_eq!(Number::parse(text).expect_err(text).rule, Rule::NumberMalformed, "{text}");
         }

@@ -1,4 +1,4 @@
-//! The names and values that an action's expressions stand in for: each defined, and each used.
+//! Checks the placeholders of an action's expressions: each must be defined and used.
 
 use super::syntax::{Element, Fault, Kind, Operand, Path};
 use super::values::{self, ItemJson};
@@ -6,17 +6,17 @@ use super::{Refusal, Rule};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// Bytes of a placeholder at most.
+/// The most bytes of a placeholder.
 const PLACEHOLDER_BYTES_MAX: usize = 255;
-/// Bytes of all names and values at most.
+/// The most bytes of all names and values together.
 const SUBSTITUTIONS_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// Steps of a path at most.
+/// The most steps of a path.
 const PATH_STEPS_MAX: usize = 32;
 
 const NAMES: &str = "ExpressionAttributeNames";
 const VALUES: &str = "ExpressionAttributeValues";
 
-/// An action's placeholders, and which of them have been used.
+/// An action's placeholders, with those used so far.
 #[derive(Debug)]
 pub(super) struct Placeholders<'a> {
     names: Option<&'a ItemJson>,
@@ -25,10 +25,10 @@ pub(super) struct Placeholders<'a> {
 }
 
 impl<'a> Placeholders<'a> {
-    /// Those of an action with expressions of these kinds, of which it has some.
+    /// Reads the placeholders of an action with expressions of some of these kinds.
     ///
     /// # Errors
-    /// A refusal of placeholders that no expression can have.
+    /// A refusal of invalid placeholders.
     pub(super) fn read(action: &'a Json, kinds: &[Kind]) -> Result<Self, Refusal> {
         let (names, values) = (action[NAMES].as_object(), action[VALUES].as_object());
         let given: Vec<Kind> = kinds.iter().copied().filter(|kind| !action[kind.parameter()].is_null()).collect();
@@ -67,10 +67,10 @@ impl<'a> Placeholders<'a> {
         Ok(Self { names, values, used: BTreeSet::new() })
     }
 
-    /// A path with the names that its placeholders stand for.
+    /// Replaces a path's placeholders by names.
     ///
     /// # Errors
-    /// A fault if one of them is not defined, or the path is too long.
+    /// A fault if a placeholder is not defined, or the path is too long.
     pub(super) fn resolve(&mut self, path: &Path) -> Result<Vec<Element>, Fault> {
         let mut steps = Vec::with_capacity(path.0.len());
         for element in &path.0 {
@@ -90,10 +90,10 @@ impl<'a> Placeholders<'a> {
         Ok(steps)
     }
 
-    /// The value that a placeholder stands for.
+    /// The value of a placeholder.
     ///
     /// # Errors
-    /// A fault if it is not defined.
+    /// A fault if the placeholder is not defined.
     pub(super) fn value(&mut self, name: &str) -> Result<&'a Json, Fault> {
         let known = self.values.and_then(|values| values.get(name));
         let known = known.ok_or_else(|| Fault::new(Rule::ValueUndefined, &[name]))?;
@@ -101,10 +101,10 @@ impl<'a> Placeholders<'a> {
         Ok(known)
     }
 
-    /// The value of an operand that is one; every placeholder in the operand is used by it.
+    /// The value of an operand, if it is a placeholder of one. Marks every placeholder in the operand as used.
     ///
     /// # Errors
-    /// A fault if one of them is not defined.
+    /// A fault if a placeholder is not defined.
     pub(super) fn operand(&mut self, operand: &Operand) -> Result<Option<&'a Json>, Fault> {
         match operand {
             Operand::Value(name) => self.value(name).map(Some),
@@ -113,7 +113,7 @@ impl<'a> Placeholders<'a> {
         }
     }
 
-    /// After all expressions of the action.
+    /// Checks that the action's expressions used every placeholder. Call it after all of them.
     ///
     /// # Errors
     /// A refusal if a placeholder has not been used.
@@ -141,7 +141,7 @@ fn check_placeholder(name: &str, first: char, map: &str, syntax: Rule) -> Result
     Ok(())
 }
 
-/// A path as it is in a message, such as `[a, b]`.
+/// A path in a message's form, such as `[a, b]`.
 #[must_use]
 pub(super) fn shown(steps: &[Element]) -> String {
     let step = |element: &Element| match element {

@@ -1,4 +1,4 @@
-//! Reads: of one item, of a query and of a scan.
+//! Checks reads of one item, queries and scans.
 
 use super::actions::{check_members, expression};
 use super::key_condition::{self, KeyCondition};
@@ -21,7 +21,7 @@ pub(super) fn check_get(read: &Json) -> Result<(), Refusal> {
     check_projection_alone(read)
 }
 
-/// Checks a projection that has its placeholders for itself.
+/// Checks a projection whose placeholders are used by no other expression.
 ///
 /// # Errors
 /// The first refusal.
@@ -81,7 +81,7 @@ pub(super) fn check_scan(read: &Json) -> Result<(), Refusal> {
     check_start(read, names, None)
 }
 
-/// What queries and scans share; the keys of what is read.
+/// Checks the members that queries and scans share; returns the keys of the table or index.
 fn check_shared(read: &Json, kinds: &[Kind]) -> Result<KeyNames, Refusal> {
     check_members(read, kinds)?;
     if read["Limit"].as_i64().is_some_and(|limit| limit < 1) {
@@ -113,7 +113,7 @@ fn check_selection(read: &Json, index: Option<&str>) -> Result<(), Refusal> {
     }
 }
 
-/// The attributes that a filter names.
+/// Checks a filter; returns the attributes that it names.
 fn check_filter(read: &Json, placeholders: &mut Placeholders<'_>) -> Result<Vec<String>, Refusal> {
     let Some(text) = expression(read, Kind::Filter)? else { return Ok(Vec::new()) };
     let condition = syntax::condition(text).map_err(|fault| fault.of(Kind::Filter))?;
@@ -149,7 +149,7 @@ fn check_projection(read: &Json, placeholders: &mut Placeholders<'_>) -> Result<
     }
 }
 
-/// A page begins after a key of what is read, within what is asked for.
+/// Checks that a page starts after a key of the table or index, within the query's condition.
 fn check_start(read: &Json, names: KeyNames, asked: Option<&KeyCondition<'_>>) -> Result<(), Refusal> {
     let start = &read["ExclusiveStartKey"];
     if start.is_null() {

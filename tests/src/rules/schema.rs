@@ -5,34 +5,34 @@ use ledger_core::keys::{INDEX_BY_OWNER, INDEX_DUE, attr};
 /// The key attributes of the table or an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyNames {
-    /// Of the partition key.
+    /// The partition key's attribute.
     pub partition: &'static str,
-    /// Of the sort key.
+    /// The sort key's attribute.
     pub sort: &'static str,
 }
 
-/// The table's.
+/// The table's key attributes.
 pub const TABLE: KeyNames = KeyNames { partition: attr::PK, sort: attr::SK };
 
-/// Each index's.
+/// Each index's key attributes.
 pub const INDEXES: [(&str, KeyNames); 2] = [
     (INDEX_BY_OWNER, KeyNames { partition: attr::OWNER_PK, sort: attr::OWNER_SK }),
     (INDEX_DUE, KeyNames { partition: attr::DUE_PK, sort: attr::DUE_SK }),
 ];
 
-/// Bytes of a partition key at most.
+/// The most bytes of a partition key.
 pub const PARTITION_BYTES_MAX: usize = 2048;
-/// Bytes of a sort key at most.
+/// The most bytes of a sort key.
 pub const SORT_BYTES_MAX: usize = 1024;
 
 impl KeyNames {
-    /// Both.
+    /// Both attributes.
     #[must_use]
     pub fn both(self) -> [&'static str; 2] {
         [self.partition, self.sort]
     }
 
-    /// Bytes at most of one of the two.
+    /// The most bytes of the attribute of this name.
     #[must_use]
     pub fn bytes_max(self, name: &str) -> usize {
         if name == self.partition { PARTITION_BYTES_MAX } else { SORT_BYTES_MAX }

@@ -1,13 +1,13 @@
-//! The table of rules: what DynamoDB refuses without looking at an item, in which words, and where that is documented.
+//! The table of rules: what DynamoDB refuses without reading an item, its message, and the page that documents it.
 //!
-//! Every refusal has the code `ValidationException`. `%` stands for what varies. The texts are those that the service
-//! is known to answer; a line that says `text assumed` has a documented limit without a known text. Inside a
-//! transaction the service reports some of them as a `ValidationError` reason of a cancelled one; here all are plain.
+//! Every refusal has the code `ValidationException`. `%` stands for a variable part. The messages are those known from
+//! the service; a line with `text assumed` has a documented limit without a known message. Inside a transaction the
+//! service reports some of them as a `ValidationError` reason of a cancelled one; here all are plain errors.
 
 /// DynamoDB's code for every refusal of the table.
 pub const CODE: &str = "ValidationException";
 
-/// Where the pages of the table are.
+/// The base URL of the pages in the table.
 pub const PAGES: &str = "https://docs.aws.amazon.com/amazondynamodb/latest/";
 
 /// A row of the table.
@@ -17,7 +17,7 @@ pub struct Row {
     pub rule: Rule,
     /// Its name.
     pub name: &'static str,
-    /// DynamoDB's message; `%` stands for what varies.
+    /// DynamoDB's message; `%` stands for a variable part.
     pub error: &'static str,
     /// The page that documents it, under [`PAGES`].
     pub source: &'static str,
@@ -26,17 +26,17 @@ pub struct Row {
 /// A request that DynamoDB refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The rule that it breaks.
+    /// The rule that refuses it.
     pub rule: Rule,
     /// DynamoDB's message.
     pub message: String,
 }
 
 impl Rule {
-    /// The refusal by this rule, with what varies in its message.
+    /// The refusal by this rule, with the variable parts of its message.
     ///
     /// # Panics
-    /// When the message has another number of places.
+    /// When the message has another number of variable parts.
     #[must_use]
     pub fn refusal(self, varying: &[&str]) -> Refusal {
         let row = RULES.iter().find(|row| row.rule == self).expect("every rule has a row");
@@ -81,7 +81,7 @@ macro_rules! rules {
             $($rule,)+
         }
 
-        /// The table.
+        /// All rows of the table.
         pub const RULES: &[Row] =
             &[$(Row { rule: Rule::$rule, name: stringify!($rule), error: $error, source: $source },)+];
     };

@@ -1,16 +1,16 @@
-//! The table is whole, and each rule does what it says.
+//! Checks that the table is complete, and that each rule refuses and allows its cases.
 
 use super::cases::{self, Case};
 use super::{PAGES, RULES, Row, check, schema};
 use crate::engine::Table;
 use std::collections::BTreeSet;
 
-/// The rules of a table that no case is about.
+/// The names of rules without a case.
 fn rules_without_case<'t>(table: &'t [Row], cases: &[Case]) -> Vec<&'t str> {
     table.iter().filter(|row| !cases.iter().any(|case| case.rule == row.rule)).map(|row| row.name).collect()
 }
 
-/// Whether a message has the form of a row, in which `%` stands for any text.
+/// Whether a message has a row's form, in which `%` stands for any text.
 fn has_form(message: &str, form: &str) -> bool {
     let mut parts = form.split('%');
     let Some(mut rest) = parts.next().and_then(|first| message.strip_prefix(first)) else { return false };
@@ -31,7 +31,7 @@ fn every_rule_refuses_its_case_and_allows_the_nearest() {
         let row = RULES.iter().find(|row| row.rule == rule).expect("a row");
         match check(refused.operation, &refused.body) {
             Err(refusal) if refusal.rule == rule => {
-                // A bad value among an expression's values is named by its placeholder.
+                // The message about a bad value in an expression names its placeholder first.
                 let message = refusal.message.strip_prefix("ExpressionAttributeValues contains invalid value: ");
                 let message = message.and_then(|message| message.rsplit_once(" for key ")).map(|(message, _)| message);
                 let message = message.unwrap_or(&refusal.message);
@@ -88,7 +88,7 @@ fn the_read_of_work_due_from_an_empty_bound_is_refused() {
         "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty \
          string value. Key: due_sk"
     );
-    // Which the embedded engine does not see.
+    // The embedded engine accepts it.
     assert!(Table::new().request(read.operation, &read.body).is_ok());
 }
 

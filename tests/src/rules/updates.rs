@@ -1,4 +1,4 @@
-//! Updates: what they write, and with what.
+//! Checks updates: the paths that they write, and the values.
 
 use super::conditions::OPERATORS_MAX;
 use super::keys::{self, ITEM_BYTES_MAX};
@@ -9,7 +9,7 @@ use super::values::{self, ItemJson};
 use super::{Refusal, Rule};
 use serde_json::Value as Json;
 
-/// Checks an update of the item with this key, and takes note of the placeholders that it uses.
+/// Checks an update of the item with this key, and records the placeholders that it uses.
 ///
 /// # Errors
 /// The first refusal.
@@ -51,7 +51,7 @@ fn check_operands(
     Ok(())
 }
 
-/// No attribute is written twice, and none of the table's key.
+/// Checks that no attribute is written twice, and that no key of the table is written.
 fn check_targets(update: &Update, placeholders: &mut Placeholders<'_>) -> Result<(), Refusal> {
     let targets: Vec<Vec<Element>> = update
         .targets()
@@ -72,7 +72,7 @@ fn check_targets(update: &Update, placeholders: &mut Placeholders<'_>) -> Result
     Ok(())
 }
 
-/// Two paths that cannot stand in one expression: one within the other, or one item as both a list and a map.
+/// The first two paths that may not be in one expression: one within the other, or one value as both a list and a map.
 #[must_use]
 pub(super) fn clash(paths: &[Vec<Element>]) -> Option<(Rule, String, String)> {
     let pairs = paths.iter().enumerate().flat_map(|(at, one)| paths[at + 1..].iter().map(move |two| (one, two)));
@@ -123,7 +123,7 @@ fn check_pair(
     Ok(())
 }
 
-/// What the update alone says of the item that it leaves: what the item had before is not known here.
+/// Checks the new values of an update, and their size. The item's other attributes are not known here.
 fn check_written(update: &Update, key: &ItemJson, placeholders: &mut Placeholders<'_>) -> Result<(), Refusal> {
     let fault = |fault: Fault| fault.of(Kind::Update);
     let mut size = values::item_size(key);

@@ -1,4 +1,4 @@
-//! Attribute values: what is one, how large it is, and which is greater.
+//! Attribute values: form, size and order.
 
 use super::number::Number;
 use super::{Refusal, Rule};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// An item as DynamoDB's JSON.
 pub(super) type ItemJson = Map<String, Json>;
 
-/// Levels of nesting at most, the attribute's own value among them.
+/// The most levels of nesting, including the attribute's own value.
 const LEVELS_MAX: usize = 32;
 
 /// Checks every value of an item.
@@ -38,7 +38,7 @@ fn check_level(value: &Json, level: usize) -> Result<(), Refusal> {
         "N" => Number::parse(text(inner)).map(drop),
         "NULL" if inner != &Json::Bool(true) => Err(Rule::NullFalse.refusal(&[])),
         "SS" => check_set("string", inner, |text| Ok(text.to_owned())),
-        // One number has many spellings.
+        // A number can be written in several ways.
         "NS" => check_set("number", inner, |text| Number::parse(text).map(|number| format!("{number:?}"))),
         "BS" => check_set("binary", inner, |text| Ok(text.to_owned())),
         "L" => inner.as_array().into_iter().flatten().try_for_each(|value| check_level(value, level + 1)),
@@ -56,10 +56,10 @@ fn check_set(kind: &str, set: &Json, member: impl Fn(&str) -> Result<String, Ref
     if members.len() < texts.len() { Err(Rule::SetTwice.refusal(&[&texts.join(", ")])) } else { Ok(()) }
 }
 
-/// The type of a value, and what it holds.
+/// The type of a value, and its content.
 ///
 /// # Errors
-/// A refusal if it has none or several.
+/// A refusal if it has no type or several.
 pub(super) fn parts(value: &Json) -> Result<(&str, &Json), Refusal> {
     let mut types = value.as_object().into_iter().flatten();
     match (types.next(), types.next()) {
@@ -81,13 +81,13 @@ pub(super) fn text(inner: &Json) -> &str {
     inner.as_str().unwrap_or_default()
 }
 
-/// A value as it is in a message, such as `S:a`.
+/// A value in a message's form, such as `S:a`.
 #[must_use]
 pub(super) fn shown(value: &Json) -> String {
     parts(value).map_or_else(|_| String::new(), |(kind, inner)| format!("{kind}:{}", text(inner)))
 }
 
-/// Whether one value of a type with an order is greater than another of the same type.
+/// Whether a value is greater than another of the same type; false for types without an order.
 #[must_use]
 pub(super) fn is_greater(one: &Json, other: &Json) -> bool {
     let (Ok((kind, one)), Ok((_, other))) = (parts(one), parts(other)) else { return false };
@@ -99,7 +99,7 @@ pub(super) fn is_greater(one: &Json, other: &Json) -> bool {
     }
 }
 
-/// The bytes of an item: of its attributes' names and values.
+/// The bytes of an item: the names and values of its attributes.
 #[must_use]
 pub(super) fn item_size(item: &ItemJson) -> usize {
     item.iter().map(|(name, value)| name.len() + size(value)).sum()
@@ -118,7 +118,7 @@ pub(super) fn size(value: &Json) -> usize {
         "SS" => members().map(|member| text(member).len()).sum(),
         "NS" => members().map(|member| number(text(member))).sum(),
         "BS" => members().map(|member| bytes(member).len()).sum(),
-        // A list or map takes three bytes, and one for each member.
+        // A list or map takes three bytes, and one more for each member.
         "L" => 3 + members().map(|member| 1 + size(member)).sum::<usize>(),
         "M" => {
             3 + inner.as_object().into_iter().flatten().map(|(name, value)| 1 + name.len() + size(value)).sum::<usize>()
@@ -127,7 +127,7 @@ pub(super) fn size(value: &Json) -> usize {
     }
 }
 
-/// The bytes of a binary.
+/// The decoded bytes of a binary.
 #[must_use]
 pub(super) fn bytes(inner: &Json) -> Vec<u8> {
     STANDARD.decode(text(inner)).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Alarms and dashboard look at metrics that there are, say what to do, and call somebody. The alarms that
-//! must be there are written down here with their thresholds.
+//! Alarms and dashboard watch existing metrics, and each alarm names a section and a topic.
+//! The required alarms are listed here with their thresholds.
 use ledger_runtime::metrics::{Metric, NAMESPACE};
 use ledger_tests::cloud::Template;
 use ledger_tests::cloud::alarms::{self, Alarm, Watched};
@@ -16,7 +16,7 @@ const STATES: &str = "AWS/States";
 const REPLAYS_MAX: &str = r#"{"Ref":"ReplayPercentMax"}"#;
 const DEAD: &str = "ApproximateNumberOfMessagesVisible";
 
-/// What must be watched: why, alarm, namespace, metric, statistic, seconds, threshold, who is called.
+/// A required alarm: why, id, namespace, metric, statistic, seconds, threshold, topic.
 type Wanted = (&'static str, &'static str, &'static str, &'static str, &'static str, u64, &'static str, &'static str);
 
 const WANTED: [Wanted; 40] = [
@@ -66,13 +66,13 @@ fn every() -> Vec<Alarm> {
     alarms::all(&Template::read())
 }
 
-/// Those of the dashboard and of all alarms.
+/// The metrics of the dashboard and of all alarms.
 fn watched(template: &Template) -> Vec<Watched> {
     let of_alarms = alarms::all(template).into_iter().flat_map(|alarm| alarm.watched);
     of_alarms.chain(alarms::on_dashboard(&alarms::dashboard(template))).collect()
 }
 
-/// Names of ours that no code counts.
+/// Metrics of the ledger's namespace that no code counts.
 fn unknown(template: &Template) -> BTreeSet<String> {
     let known: BTreeSet<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
     let ours = watched(template).into_iter().filter(|watched| watched.namespace == NAMESPACE);
@@ -80,10 +80,10 @@ fn unknown(template: &Template) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_metrics_are_counted() {
+fn watched_metrics_are_counted_by_the_code() {
     let template = Template::read();
     assert_eq!(unknown(&template), BTreeSet::new());
-    // However a metric is written, none is overlooked.
+    // No metric is overlooked, however it is written.
     let written = template.at("/Resources").to_string().matches(NAMESPACE).count();
     let found = alarms::on_dashboard(&alarms::dashboard(&template)).into_iter().map(|watched| watched.namespace);
     let found = found.filter(|namespace| namespace == NAMESPACE).count();
@@ -96,7 +96,7 @@ fn of_ours(alarm: &Alarm) -> usize {
 }
 
 #[test]
-fn a_mistyped_metric_is_found() {
+fn mistyped_metric_is_found() {
     let template = Template::read();
     let in_alarm = template.with(|root| {
         root["Resources"]["BrokenAlarm"]["Properties"]["MetricName"] = "Broke".into();
@@ -115,7 +115,7 @@ fn a_mistyped_metric_is_found() {
 }
 
 #[test]
-fn what_must_be_watched_is() {
+fn required_alarms_exist() {
     let alarms = every();
     for (what, id, namespace, metric, statistic, period, threshold, topic) in WANTED {
         let alarm = alarms.iter().find(|alarm| alarm.id == id).unwrap_or_else(|| panic!("{what}: no {id}"));
@@ -126,7 +126,7 @@ fn what_must_be_watched_is() {
         assert_eq!(alarm.topics, [topic], "{what}");
         assert_eq!(alarm.properties["ComparisonOperator"], "GreaterThanThreshold", "{what}");
     }
-    // Of each tenant by itself.
+    // Grouped by tenant.
     let misuse = alarms.iter().find(|alarm| alarm.id == "FingerprintMismatchAlarm").expect("it was there");
     let query = misuse.properties["Metrics"][0]["Expression"].as_str().expect("a query");
     assert!(query.contains(" GROUP BY tenant"), "{query}");
@@ -146,7 +146,7 @@ fn name_of(alarm: &Alarm) -> &str {
 }
 
 #[test]
-fn every_alarm_calls_somebody_and_says_what_to_do() {
+fn every_alarm_has_a_topic_and_a_documented_section() {
     let pages = operations::pages();
     for alarm in every() {
         let [topic] = &alarm.topics[..] else { panic!("{} calls {:?}", alarm.id, alarm.topics) };
@@ -162,7 +162,7 @@ fn every_alarm_calls_somebody_and_says_what_to_do() {
 }
 
 #[test]
-fn the_index_of_operations_leads_from_every_alarm_to_its_section() {
+fn operations_index_links_every_alarm_to_its_section() {
     let (pages, alarms) = (operations::pages(), every());
     let rows = pages["index.md"].rows();
     for alarm in &alarms {
@@ -179,14 +179,14 @@ fn the_index_of_operations_leads_from_every_alarm_to_its_section() {
 }
 
 #[test]
-fn the_dashboard_has_every_alarm() {
+fn dashboard_shows_every_alarm() {
     let template = Template::read();
     let dashboard = alarms::dashboard(&template);
     let widgets = dashboard["widgets"].as_array().expect("widgets").iter();
     let shown = widgets.flat_map(|widget| widget["properties"]["alarms"].as_array().into_iter().flatten());
     let mut shown: Vec<&str> = shown.map(|arn| arn.as_str().expect("an ARN")).collect();
     shown.sort_unstable();
-    // It cannot name an alarm that a stack may lack.
+    // The dashboard cannot name an alarm that a stack may lack.
     let is_always = |alarm: &&Alarm| template.at(&format!("/Resources/{}/Condition", alarm.id)).is_null();
     let always = |alarm: &&Alarm| !alarm.is_of_tenant && is_always(alarm);
     let mut wanted: Vec<String> = every().iter().filter(always).map(|alarm| format!("${{{}.Arn}}", alarm.id)).collect();
@@ -194,7 +194,7 @@ fn the_dashboard_has_every_alarm() {
     assert_eq!(shown, wanted);
 }
 
-/// The functions whose errors or throttles no alarm looks at. The tasks of a state machine fail their machine.
+/// The functions whose errors or throttles no alarm watches. The tasks of a state machine fail their machine instead.
 fn unwatched(template: &Template) -> Vec<String> {
     let of_machines = ["ReconcileExportFunction"];
     let alarms = alarms::all(template);
@@ -219,7 +219,7 @@ fn errors_and_throttles_of_every_function_are_watched() {
     assert_eq!(unwatched(&without), ["Errors of TokenClaimsFunction", "Throttles of TokenClaimsFunction"]);
 }
 
-/// What each worker that is ticked for every tenant measures in each of its runs, zero included.
+/// The metric that each worker with a tick per tenant measures in every run, zero included.
 const MEASURED: [(&str, &str, &str); 4] = [
     ("JobsQueue", "SealingLag", TICKET),
     ("OutboxQueue", "OldestUnpublished", PAGE),
@@ -227,7 +227,7 @@ const MEASURED: [(&str, &str, &str); 4] = [
     ("ReconcileQueue", "Reconciled", TICKET),
 ];
 
-/// What of a tenant's silence would not ring, or would be lost in what others say.
+/// Tenants whose silence would raise no alarm, or would be hidden in a sum over tenants.
 fn silent(template: &Template) -> Vec<String> {
     let alarms = alarms::all(template);
     let is_for_silence = |alarm: &&Alarm| alarm.properties["ComparisonOperator"] == "LessThanThreshold";
@@ -241,7 +241,7 @@ fn silent(template: &Template) -> Vec<String> {
             alarm.watched.iter().any(|watched| watched.metric == *metric)
                 && *of("Dimensions") == json!([{"Name": "tenant", "Value": {"Fn::Sub": "${Tenant}"}}])
                 && *of("Threshold") == 1
-                // Then an alarm that has never had data is quiet, and one that loses its data is not.
+                // An alarm that has never had data stays quiet, and one that loses its data does not.
                 && *of("TreatMissingData") == "missing"
                 && *of("InsufficientDataActions") == json!([{"Ref": topic}])
                 && alarm.topics == [*topic]
@@ -254,7 +254,7 @@ fn silent(template: &Template) -> Vec<String> {
 }
 
 #[test]
-fn one_silent_tenant_rings() {
+fn one_silent_tenant_raises_an_alarm() {
     let template = Template::read();
     assert_eq!(silent(&template), Vec::<String>::new());
     let looped = |root: &mut Value, id: &str, field: &str, value: Value| {
@@ -270,7 +270,7 @@ fn one_silent_tenant_rings() {
         let changed = template.with(|root| looped(root, id, field, value.clone()));
         assert_eq!(silent(&changed).len(), 1, "{id}.{field} = {value}");
     }
-    // As it was: the runs of all tenants in one sum.
+    // The former alarm: the runs of all tenants in one sum.
     let summed = template.with(|root| {
         root["Resources"]["JobsSilentAlarm"] = json!({"Type": "AWS::CloudWatch::Alarm", "Properties": {
             "AlarmDescription": "", "Namespace": LAMBDA, "MetricName": "Invocations", "Statistic": "Sum", "Period": 300,
@@ -282,8 +282,8 @@ fn one_silent_tenant_rings() {
     assert_eq!(silent(&summed), ["JobsSilentAlarm is a sum over tenants"]);
 }
 
-/// Mails that say that nothing is wrong: an alarm is OK once when it is made. A paging service closes its incident by
-/// an OK, so pages send theirs, to subscriptions that are made after every alarm.
+/// Alarms whose OK would send mail: an alarm is OK once when it is made. A paging service closes its incident on an OK,
+/// so pages send theirs, to subscriptions made after every alarm.
 fn ok_mails(template: &Template) -> Vec<String> {
     let mut found = Vec::new();
     for alarm in alarms::all(template) {
@@ -295,7 +295,7 @@ fn ok_mails(template: &Template) -> Vec<String> {
         }
     }
     for id in template.of_kind("AWS::SNS::Subscription") {
-        // The dashboard names every alarm, and so waits for it.
+        // The dashboard names every alarm, and so is made after them.
         if template.at(&format!("/Resources/{id}/DependsOn")) != "Dashboard" {
             found.push(format!("{id} may be confirmed before the alarms are made"));
         }
@@ -304,7 +304,7 @@ fn ok_mails(template: &Template) -> Vec<String> {
 }
 
 #[test]
-fn a_first_deployment_sends_no_mail_that_all_is_well() {
+fn first_deployment_sends_no_ok_mails() {
     let template = Template::read();
     assert_eq!(ok_mails(&template), Vec::<String>::new());
     let changed = template.with(|root| {
@@ -314,14 +314,14 @@ fn a_first_deployment_sends_no_mail_that_all_is_well() {
     assert_eq!(ok_mails(&changed).len(), 2);
 }
 
-/// An app on a good network hardly ever repeats a request: few replays are no sign of anything.
+/// Whether few replays raise an alarm: on a good network an app hardly ever repeats a request.
 fn rings_for_few_replays(template: &Template) -> bool {
     let metrics = template.properties("ReplayRateAlarm")["Metrics"].as_array().expect("metrics");
     metrics.iter().any(|metric| metric["Expression"].to_string().contains('<'))
 }
 
 #[test]
-fn few_replays_do_not_ring() {
+fn few_replays_raise_no_alarm() {
     let template = Template::read();
     assert!(!rings_for_few_replays(&template));
     let changed = template.with(|root| {
@@ -332,9 +332,9 @@ fn few_replays_do_not_ring() {
     assert!(rings_for_few_replays(&changed));
 }
 
-/// What falls out of a queue, or of the stream, is noticed.
+/// Every message that a queue or the stream gives up on is noticed.
 #[test]
-fn every_queue_of_dead_letters_has_its_alarm() {
+fn every_dead_letter_queue_has_an_alarm() {
     let template = Template::read();
     let dead: BTreeSet<&str> = template.of_kind("AWS::SQS::Queue").filter(|id| id.ends_with("DeadLetters")).collect();
     let target = |queue: &str| template.properties(queue)["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"].clone();

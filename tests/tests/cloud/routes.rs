@@ -1,5 +1,5 @@
-//! What calls each function: the template's routes are the document's and the routers', with a token asked
-//! for where the document says so; the workers have their queues, and each queue its schedule.
+//! What calls each function: the template's routes equal the document's and the routers', with tokens required where
+//! the document says so; workers have queues, and each queue its schedule.
 use ledger_local::faces::FACES;
 use ledger_local::gateway::CORS;
 use ledger_local::stack::simulator_access;
@@ -15,7 +15,7 @@ use stripe_simulator::SimulatorConfig;
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// The function of each route, and the routes that have several.
+/// The function of each route, and the routes with several functions.
 fn of_template(template: &Template) -> (BTreeMap<Route, String>, Vec<Route>) {
     let (mut routes, mut twice) = (BTreeMap::new(), Vec::new());
     for function in template.functions() {
@@ -28,7 +28,7 @@ fn of_template(template: &Template) -> (BTreeMap<Route, String>, Vec<Route>) {
     (routes, twice)
 }
 
-/// The operations of a document, and whether each asks for a token.
+/// The operations of a document, and whether each requires a token.
 fn of_document(document: &Value) -> BTreeSet<Route> {
     let token =
         |needs: &Value| needs.as_array().is_some_and(|needs| needs.iter().any(|one| one.get("bearer").is_some()));
@@ -49,7 +49,7 @@ fn document() -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("openapi.json")).expect("JSON")
 }
 
-/// The function of each operation, as the code has it.
+/// The function of each operation, by the routers in the code.
 async fn of_code() -> BTreeMap<Route, String> {
     let nowhere = "http://127.0.0.1:9";
     let (app, counting) = host::app(
@@ -68,7 +68,7 @@ async fn of_code() -> BTreeMap<Route, String> {
 }
 
 #[tokio::test]
-async fn routes_are_the_documents_and_the_codes() {
+async fn template_routes_equal_the_document_and_the_code() {
     let (template, twice) = of_template(&Template::read());
     assert_eq!(twice, []);
     assert_eq!(template, of_code().await);
@@ -76,7 +76,7 @@ async fn routes_are_the_documents_and_the_codes() {
 }
 
 #[tokio::test]
-async fn a_route_that_is_lost_moved_or_open_is_found() {
+async fn lost_moved_or_open_route_is_found() {
     let code = of_code().await;
     let integration = |name: &str| json!({"$ref": format!("#/components/x-amazon-apigateway-integrations/{name}")});
     let of = "x-amazon-apigateway-integration";
@@ -98,8 +98,8 @@ async fn a_route_that_is_lost_moved_or_open_is_found() {
     }
 }
 
-/// Each function of a route may be called by the API, by one permission: SAM's own, one for each route, would take all
-/// of the 20,480 characters of a function's policy. Without one every request is a 500.
+/// The number of permissions by which the API may call each function with routes. One permission per route, as SAM
+/// makes them, exceeds the 20,480 characters of a function's policy. Without any, every request is a 500.
 fn permitted(template: &Template) -> BTreeMap<String, usize> {
     let api = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/*";
     let mut permitted = BTreeMap::new();
@@ -116,7 +116,7 @@ fn permitted(template: &Template) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn the_api_may_call_each_of_its_functions_by_one_permission() {
+fn api_can_call_each_function_by_one_permission() {
     let template = Template::read();
     let with_routes = template.functions().into_iter().filter(|function| !function.routes.is_empty());
     let wanted: BTreeMap<String, usize> = with_routes.map(|function| (function.id, 1)).collect();
@@ -128,7 +128,7 @@ fn the_api_may_call_each_of_its_functions_by_one_permission() {
 
 #[test]
 #[should_panic(expected = "is not in the definition of the API")]
-fn a_route_that_sam_would_make_a_permission_for_is_found() {
+fn route_with_its_own_sam_permission_is_found() {
     let event = json!({"Type": "HttpApi", "Properties": {"Method": "GET", "Path": "/v1/admin/more"}});
     let _ = Template::read()
         .with(|root| root["Resources"]["AdminFunction"]["Properties"]["Events"] = json!({"More": event}))
@@ -137,7 +137,7 @@ fn a_route_that_sam_would_make_a_permission_for_is_found() {
 
 /// The local gateway answers preflights as the deployed one does.
 #[test]
-fn the_local_gateways_cors_is_the_templates() {
+fn local_cors_equals_the_templates() {
     let template = Template::read();
     let cors = &template.properties("Api")["CorsConfiguration"];
     let names = |name: &str| {
@@ -158,9 +158,9 @@ fn the_local_gateways_cors_is_the_templates() {
     }
 }
 
-/// The local gateway asks for a token where the deployed one does.
+/// The local gateway requires a token where the deployed one does.
 #[tokio::test]
-async fn the_local_gateway_asks_for_the_same_tokens() {
+async fn local_gateway_requires_the_same_tokens() {
     let host = host::shared();
     let api = ledger_tests::http::Api::new(&host.stack().url());
     for route in of_template(&Template::read()).0.into_keys() {
@@ -171,9 +171,9 @@ async fn the_local_gateway_asks_for_the_same_tokens() {
     }
 }
 
-/// What else of the template names a route: throttles of its own, alarms, the dashboard.
+/// Other places of the template that name routes: throttles, alarms, the dashboard.
 #[test]
-fn routes_are_named_as_they_are() {
+fn named_routes_exist() {
     let template = Template::read();
     let routes = of_template(&template).0.into_keys();
     let known: BTreeSet<String> = routes.map(|route| format!("{} {}", route.method, route.path)).collect();
@@ -195,7 +195,7 @@ fn routes_are_named_as_they_are() {
     }
 }
 
-/// Each binary is a function of ours, and each function of ours is deployed once.
+/// Each folder under `functions` is deployed as one function.
 #[test]
 fn every_function_is_deployed() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../functions");
@@ -207,10 +207,10 @@ fn every_function_is_deployed() {
     assert_eq!(binaries, folders);
 }
 
-/// Each function is called by routes, by a queue that is filled every minute for each tenant, or each that migrates,
-/// or by the pool of users.
+/// Each function is called by routes, by a queue that is filled every minute for each tenant (or each migrating one),
+/// by a state machine, or by the user pool.
 #[test]
-fn everything_is_called_by_something() {
+fn every_function_has_a_caller() {
     let template = Template::read();
     let faces = FACES.map(|(name, _)| name);
     let schedules: Vec<Schedule> = template.schedules().into_values().collect();

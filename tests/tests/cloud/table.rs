@@ -1,5 +1,5 @@
-//! The table that is deployed is the one that the code knows and the local stack makes: keys, indexes, TTL,
-//! stream, and what of the stream wakes the outbox and the worker that credits merchants.
+//! The deployed table equals the code's and the local stack's: keys, indexes, TTL and stream, with the filters that
+//! invoke the outbox and crediting workers.
 use aws_sdk_dynamodb::types::KeySchemaElement;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_DUE, attr};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Keys = Vec<(String, String)>;
 
-/// Names and kinds of the keys, by index; the table's own under no name.
+/// Names and key types by index; those of the table under an empty name.
 fn of_template(template: &Template) -> BTreeMap<String, Keys> {
     let table = template.properties("Table");
     let keys = |of: &Value| {
@@ -26,7 +26,7 @@ fn of_template(template: &Template) -> BTreeMap<String, Keys> {
     indexes.chain([(String::new(), keys(table))]).collect()
 }
 
-/// The same as the code names them.
+/// The same by the code.
 fn of_code() -> BTreeMap<String, Keys> {
     let tables = [
         ("", attr::PK, attr::SK),
@@ -38,7 +38,7 @@ fn of_code() -> BTreeMap<String, Keys> {
 }
 
 #[test]
-fn keys_and_indexes_are_the_codes() {
+fn template_keys_and_indexes_equal_the_codes() {
     let template = Template::read();
     assert_eq!(of_template(&template), of_code());
     let table = template.properties("Table");
@@ -60,7 +60,7 @@ fn keys_and_indexes_are_the_codes() {
 }
 
 #[test]
-fn another_key_or_index_is_found() {
+fn different_key_or_index_is_found() {
     for (pointer, value) in [
         ("/KeySchema/0/AttributeName", json!("id")),
         ("/GlobalSecondaryIndexes/1/IndexName", json!("due_2")),
@@ -76,7 +76,7 @@ fn another_key_or_index_is_found() {
 }
 
 #[tokio::test]
-async fn the_local_table_is_the_deployed_one() {
+async fn local_table_equals_the_templates() {
     let host = host::shared();
     let client = host::client(host.stack().dynamodb_url()).await;
     let described = client.describe_table().table_name(host.stack().table()).send().await.expect("a table").table;
@@ -91,7 +91,7 @@ async fn the_local_table_is_the_deployed_one() {
     assert_eq!(local, of_template(&Template::read()));
 }
 
-/// What of the stream wakes a worker: the prefix of the sort key, and the pattern without it.
+/// A stream filter: the prefix of the sort key, and the rest of the pattern.
 fn filter(mapping: &str, function: &str) -> (String, Value) {
     let template = Template::read();
     let stream = template.properties(mapping);
@@ -105,26 +105,26 @@ fn filter(mapping: &str, function: &str) -> (String, Value) {
     (prefix.as_str().expect("a prefix").to_owned(), pattern)
 }
 
-/// The outbox is woken by new journal entries, and by nothing else: not by the end of a publication, nor by a
-/// reference. An account's records come one batch after the other.
+/// Only new journal entries invoke the outbox: neither the end of a publication nor a reference does. Batches of an
+/// account are processed one after the other.
 #[test]
-fn the_streams_filter_knows_journal_entries() {
+fn outbox_stream_filter_matches_journal_entries() {
     let (prefix, pattern) = filter("OutboxStream", "OutboxFunction");
     assert_eq!((prefix.as_str(), &pattern["eventName"]), (keys::sk::TXN, &json!(["INSERT"])));
     assert!(!keys::sk::TXNREF.starts_with(&prefix));
     assert_eq!(Template::read().properties("OutboxStream")["ParallelizationFactor"], 1);
 }
 
-/// A shard of a table's stream is read by two at most.
+/// A shard of a table's stream supports two readers at most.
 #[test]
-fn the_stream_has_no_more_readers_than_it_bears() {
+fn stream_has_at_most_two_readers() {
     let template = Template::read();
     assert!(template.of_kind("AWS::Lambda::EventSourceMapping").count() <= 2);
 }
 
-/// Events keep each account's order, and no account waits for another's throughput.
+/// Events keep each account's order, and accounts do not share a throughput limit.
 #[test]
-fn the_queue_of_events_keeps_order() {
+fn event_queue_keeps_account_order() {
     let template = Template::read();
     let queue = template.properties("EventQueue");
     for (name, value) in [
@@ -139,8 +139,8 @@ fn the_queue_of_events_keeps_order() {
     assert_eq!(template.properties("ReceiverDeadLetters")["FifoQueue"], true);
 }
 
-/// Whether a filter of Lambda lets a part of a record pass: each leaf of the pattern names values, beginnings
-/// of one, or whether there is one.
+/// Whether a Lambda filter matches a part of a record: each leaf of the pattern lists values, prefixes, or whether the
+/// attribute exists.
 fn passes(pattern: &Value, part: &Value) -> bool {
     match pattern {
         Value::Object(fields) => fields.iter().all(|(name, pattern)| passes(pattern, &part[name])),
@@ -153,10 +153,10 @@ fn passes(pattern: &Value, part: &Value) -> bool {
     }
 }
 
-/// The worker that credits merchants is woken by every record that is due to be credited, and by no other item
-/// than payments and their refunds: of all that stands in golden vectors.
+/// Every record due to be credited invokes the crediting worker, and of all items in golden vectors only payments and
+/// their refunds do.
 #[test]
-fn the_streams_filter_knows_what_is_to_be_credited() {
+fn crediting_stream_filter_matches_uncredited_records() {
     let template = Template::read();
     let stream = template.properties("CreditingStream");
     assert_eq!(stream["FunctionName"], json!({"Ref": "CreditingFunction.Alias"}));

@@ -1,5 +1,5 @@
-//! `Transaction::classify` against every combination of reasons for one to four actions, and against
-//! an oracle that says in a table what the precedence of DESIGN section 5 is.
+//! `Transaction::classify` against every combination of reasons for one to four actions.
+//! The oracle is a table of the precedence of DESIGN section 5.
 
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::failure::Failure;
@@ -32,7 +32,7 @@ const CODES: [&str; 8] = [
     "ACodeOfTomorrow",
 ];
 
-/// What each code is by itself.
+/// What each code means by itself.
 const KINDS: [(&str, &str); 8] = [
     ("None", "fine"),
     ("ConditionalCheckFailed", "condition"),
@@ -44,7 +44,7 @@ const KINDS: [(&str, &str); 8] = [
     ("ACodeOfTomorrow", "broken"),
 ];
 
-/// The precedence after the marker: the first kind that any action has. Nothing at all is broken too.
+/// The precedence after the marker: the first kind that any action has. No kind at all is broken too.
 const PRECEDENCE: [(&str, &str); 4] =
     [("condition", "rejected"), ("broken", "broken"), ("throttled", "throttled"), ("conflict", "conflict")];
 
@@ -73,13 +73,13 @@ fn claim() -> Claim {
     }
 }
 
-/// An action whose guard means `failure` when its item is not there, and never fails otherwise.
+/// An action, and the failure that its guard means.
 struct Guard {
     item: TransactItem,
     failure: Failure,
-    /// An item on which the guard does not hold; `None` if that is a missing item.
+    /// An item on which the guard fails; `None` if that is a missing item.
     bad: Option<Item>,
-    /// What an item that comes back with the failure means, where the guard holds on it.
+    /// An item on which the guard holds: returned with a failure, the failure is unexplained.
     good: Item,
 }
 
@@ -88,7 +88,7 @@ fn slot(name: &str) -> Key {
     keys::card(&tenant(), card(name))
 }
 
-/// Five guards of different meaning, in an order that is not that of their precedence.
+/// Guards of different meanings, not in the order of their precedence.
 fn guards() -> Vec<Guard> {
     let code_item = |state: &str| {
         Item::from([
@@ -100,7 +100,7 @@ fn guards() -> Vec<Guard> {
     };
     let code = |at: &str| forms::consume_code(slot(at), "h".to_owned(), now());
     let check = |account: &str, role: Role| {
-        // Where both ways cancel out, the guard alone remains: no value moves.
+        // Both amounts cancel out: only the guard remains, and no value moves.
         let amount = Amount::parse(&AssetSpec::ECOPAY, "10").unwrap();
         let account = Account::parse(account).unwrap();
         let both = (Some(&amount), Some(&amount));
@@ -148,11 +148,11 @@ fn answer() -> Answer {
     Answer { status: 201, content_type: "application/json".to_owned(), location: None, body: "{}".to_owned() }
 }
 
-/// One action's reason: its code, and which item came back with it.
+/// Which item came back with one action's reason.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Back {
     Nothing,
-    /// One on which the guard does not hold.
+    /// One on which the guard fails.
     Bad,
     /// One on which it holds: the failure is unexplained.
     Good,
@@ -164,7 +164,7 @@ fn kind(code: &str) -> &'static str {
     KINDS.iter().find(|(name, _)| *name == code).unwrap().1
 }
 
-/// What the table of precedence says of reasons: `marker` whether the first is the marker's.
+/// The verdict by the table of precedence; `marker`: whether the first reason is the marker's.
 fn oracle(guards: &[Guard], marker: bool, given: &[(&str, Back)]) -> String {
     let (first, rest) = if marker { (Some(given[0]), &given[1..]) } else { (None, given) };
     if let Some((code, back)) = first {
@@ -189,13 +189,13 @@ fn oracle(guards: &[Guard], marker: bool, given: &[(&str, Back)]) -> String {
         }
         match back {
             Back::Good => return "broken".to_owned(),
-            // A missing item fails the first clause, which is "there is such an account or code".
+            // A missing item fails the first clause, that the account or code exists.
             Back::Nothing => failed.push((Failure::AccountMissing, guard.item.role())),
             Back::Bad => failed.push((guard.failure, guard.item.role())),
         }
     }
     let rank = |failure: Failure| Failure::ALL.iter().position(|other| *other == failure).unwrap();
-    // The first of the highest precedence.
+    // The first one of the highest precedence.
     let best = failed.iter().copied().reduce(|best, next| if rank(next.0) < rank(best.0) { next } else { best });
     let (failure, role) = best.unwrap();
     format!("rejected {} by {}", names::failure(failure), names::role(role))
@@ -237,7 +237,7 @@ fn compare(transaction: &Transaction, guards: &[Guard], marker: bool, given: &[(
 }
 
 #[test]
-fn every_combination_behind_a_marker() {
+fn every_combination_of_reasons_with_a_marker_is_classified() {
     for guarded in 0..4 {
         let guards: Vec<Guard> = guards().into_iter().take(guarded).collect();
         let transaction = sealed(&guards);
@@ -248,7 +248,7 @@ fn every_combination_behind_a_marker() {
 }
 
 #[test]
-fn every_combination_without_a_marker() {
+fn every_combination_of_reasons_without_a_marker_is_classified() {
     for guarded in 1..=4 {
         let guards: Vec<Guard> = guards().into_iter().take(guarded).collect();
         let items = guards.iter().map(|guard| guard.item.clone()).collect();
@@ -259,9 +259,9 @@ fn every_combination_without_a_marker() {
     }
 }
 
-/// The markers of what moves money from outside: one that is ended, and an event's.
+/// Markers of money from outside: of a completed flight, a claimed one, and an event.
 #[test]
-fn every_combination_behind_the_other_markers() {
+fn every_combination_of_reasons_with_psp_markers_is_classified() {
     let topup = TopupId::parse("019a0000-0000-7000-8000-0000000000a1").unwrap();
     let account = None;
     let request = PspRequest { step: Step::CreateIntent, path: String::new(), body: String::new(), account };
@@ -286,7 +286,7 @@ fn every_combination_behind_the_other_markers() {
 }
 
 #[test]
-fn reasons_come_one_per_action() {
+fn wrong_number_of_reasons_is_broken() {
     let transaction = sealed(&guards());
     for count in [0, 1, 4, 6, 100] {
         let reasons = vec![Reason { code: ReasonCode::TransactionConflict, item: None }; count];
@@ -296,7 +296,7 @@ fn reasons_come_one_per_action() {
 }
 
 #[test]
-fn an_unguarded_action_has_no_condition_to_fail() {
+fn condition_failure_of_unguarded_action_is_broken() {
     let amount = Amount::parse(&AssetSpec::ECOPAY, "1").unwrap();
     let co2 = Rate::ZERO.co2(&amount).unwrap();
     let item = forms::metrics(&tenant(), customer(), MetricsChange::Paid(&amount, co2), now());
@@ -305,7 +305,7 @@ fn an_unguarded_action_has_no_condition_to_fail() {
     assert_eq!(transaction.classify(&reasons), Verdict::Broken(Broken::Unexplained(Role::Metrics)));
 }
 
-/// An action whose failed guard means `failure`, with the item on which it does.
+/// An action whose failed guard means `failure`, and an item on which it fails.
 fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
     let a = Account::parse(&format!("customer:019a0000-0000-7000-8000-0000000000{at}")).unwrap();
     let amount = Amount::parse(&AssetSpec::POINT, "10").unwrap();
@@ -331,7 +331,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
 }
 
 #[test]
-fn every_pair_of_failures_in_declared_order() {
+fn failures_take_precedence_in_declared_order() {
     assert_eq!(Failure::ALL.len(), 10);
     for (rank, first) in Failure::ALL.iter().enumerate() {
         for then in &Failure::ALL[rank..] {
@@ -343,7 +343,7 @@ fn every_pair_of_failures_in_declared_order() {
                     panic!("{one:?} {other:?}");
                 };
                 assert_eq!(failure, *first, "{one:?} before {other:?}");
-                // Of two equal ones the first action's item comes back.
+                // Of two equal failures, the first action's item is returned.
                 let winner = if one == first { &reasons[0].item } else { &reasons[1].item };
                 assert_eq!(&old, winner);
             }
@@ -352,8 +352,8 @@ fn every_pair_of_failures_in_declared_order() {
 }
 
 #[test]
-fn the_classifier_asks_clauses_in_their_order() {
-    // Missing, frozen and short at once: one after the other as the item gets better.
+fn clauses_are_classified_in_their_order() {
+    // Missing, frozen and short at once: one failure after the other as the item improves.
     let amount = Amount::parse(&AssetSpec::ECOPAY, "10").unwrap();
     let account = Account::Customer(customer());
     let item = forms::settle(
@@ -389,7 +389,7 @@ fn the_classifier_asks_clauses_in_their_order() {
 }
 
 #[test]
-fn only_what_may_be_stored_is_terminal() {
+fn only_failures_that_may_be_stored_are_terminal() {
     let terminal: Vec<&str> =
         Failure::ALL.iter().filter(|failure| failure.is_terminal()).map(|failure| failure.code()).collect();
     let stored =

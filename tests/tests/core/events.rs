@@ -1,5 +1,4 @@
-//! Events are what their schemas say: of every journal entry that a golden vector holds, of a reconciliation that
-//! found breaks, and the examples that are kept beside the schemas.
+//! Events match their schemas: those of every golden journal entry, of a run with breaks, and the stored examples.
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use ledger_core::dynamo::{Attributes, Value};
@@ -19,7 +18,7 @@ const SCHEMA_FILE: &str = include_str!("../../../events/v1/transaction.schema.js
 const EXAMPLE_FILE: &str = include_str!("../../../events/v1/transaction.example.json");
 const BREAK_SCHEMA_FILE: &str = include_str!("../../../events/v1/reconciliation-break.schema.json");
 const BREAK_EXAMPLE_FILE: &str = include_str!("../../../events/v1/reconciliation-break.example.json");
-/// What a bus takes at most, in bytes.
+/// The largest entry that EventBridge accepts, in bytes.
 const ENTRY_MAX: usize = 256 * 1024;
 
 struct Checker {
@@ -36,12 +35,12 @@ impl Checker {
         Self { schemas, index }
     }
 
-    /// As receivers have it: what they do not know, they ignore.
+    /// The published schema, under which receivers ignore unknown fields.
     fn published() -> Self {
         Self::of(SCHEMA, serde_json::from_str(SCHEMA_FILE).unwrap())
     }
 
-    /// The same, but that nothing may be told of which the schema does not speak.
+    /// The same schema, but unknown fields are refused.
     fn strict() -> Self {
         Self::closed(SCHEMA, SCHEMA_FILE)
     }
@@ -70,7 +69,7 @@ fn close(schema: &mut Json) {
     }
 }
 
-/// Every journal entry that a golden vector writes or begins with: the vector's id, its key and its content.
+/// Every journal entry in the writes and states of golden vectors: the vector's id, the key and the item.
 fn entries() -> Vec<(String, Key, ledger_core::dynamo::Item)> {
     let mut found = Vec::new();
     for (id, text) in vector::VERSIONS.into_iter().flat_map(vector::files) {
@@ -94,14 +93,14 @@ fn told(key: &Key, item: &ledger_core::dynamo::Item) -> Json {
 }
 
 #[test]
-fn every_golden_entry_is_told_as_the_schema_says() {
+fn event_of_every_golden_entry_matches_the_schema() {
     let (strict, mut operations, mut links) = (Checker::strict(), BTreeSet::new(), BTreeSet::new());
     for (id, key, item) in entries() {
         let event = told(&key, &item);
         assert_eq!(strict.refuses(&event), None, "{id}: {event:#}");
         operations.insert(event["data"]["operation"].as_str().unwrap().to_owned());
         links.extend(event["data"].as_object().unwrap().keys().filter(|name| name.ends_with("_id")).cloned());
-        // Nothing of a person, and no key. Whoever acts may be an account that is posted to.
+        // No personal data and no idempotency key. An actor may appear as the account that is posted to.
         let mut event = event;
         event["data"]["postings"] = json!([]);
         event["subject"] = json!(null);
@@ -117,16 +116,15 @@ fn every_golden_entry_is_told_as_the_schema_says() {
 }
 
 #[test]
-fn the_example_is_one() {
+fn example_event_matches_the_schema() {
     let example: Json = serde_json::from_str(EXAMPLE_FILE).unwrap();
     assert_eq!(Checker::strict().refuses(&example), None);
     assert_eq!(Checker::published().refuses(&example), None);
 }
 
-/// Receivers may hold events against the schema: what comes later in version 1 is let through, and what breaks
-/// it is not.
+/// Receivers may validate events: additions within version 1 are valid, breaking changes are not.
 #[test]
-fn the_schema_is_open_to_more_and_to_nothing_else() {
+fn schema_accepts_additions_and_refuses_breaking_changes() {
     let published = Checker::published();
     let example: Json = serde_json::from_str(EXAMPLE_FILE).unwrap();
     let with = |pointer: &str, value: Json| {
@@ -185,7 +183,7 @@ fn run(breaks: &[(BreakKind, i64)], file: &str) -> Run {
 }
 
 #[test]
-fn breaks_are_told_as_their_schema_says() {
+fn event_of_breaks_matches_its_schema() {
     let strict = Checker::closed(RECONCILIATION_BREAK_SCHEMA, BREAK_SCHEMA_FILE);
     let tenant = Tenant::parse("demo").unwrap();
     let found = [(BreakKind::BalanceDiffers, 2), (BreakKind::EntryMissing, 1)];
@@ -197,7 +195,7 @@ fn breaks_are_told_as_their_schema_says() {
     let told = Announcement::of_breaks("ecopay", &tenant, &unreported).envelope().unwrap();
     assert_eq!((strict.refuses(&told), &told["detail"]["report"]), (None, &json!(null)));
 
-    // As large as it gets: every kind, more often than can be counted, and the longest names.
+    // The largest event: every kind with the largest count, and the longest names.
     let all: Vec<_> = BreakKind::ALL.iter().map(|kind| (*kind, i64::MAX)).collect();
     let (ledger, tenant) = ("l".repeat(255), Tenant::parse(&"t".repeat(32)).unwrap());
     let largest = Announcement::of_breaks(&ledger, &tenant, &run(&all, &"f".repeat(1024)));

@@ -1,5 +1,5 @@
-//! Every golden vector is read strictly, built, compared byte for byte, executed on the embedded
-//! engine and judged. Nothing is ever written here.
+//! Every golden vector is read strictly, built, compared byte for byte, executed on the embedded engine and judged.
+//! No file is written here.
 
 use ledger_tests::golden::{cases, create, judge, manifest, patch, reads, vector, world};
 use ledger_tests::{layout, rules, wire};
@@ -7,7 +7,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `check` on every id and names all that fail, not only the first.
+/// Runs `check` on every id, then fails with all ids that failed.
 fn each<T>(of: impl IntoIterator<Item = (String, T)>, check: impl Fn(&str, T)) {
     let mut failed = Vec::new();
     for (id, value) in of {
@@ -19,17 +19,17 @@ fn each<T>(of: impl IntoIterator<Item = (String, T)>, check: impl Fn(&str, T)) {
 }
 
 #[test]
-fn every_vector_builds_executes_and_means_what_it_says() {
+fn every_current_vector_is_built_executed_and_judged() {
     each(vector::current(), |id, text| judge::check(&vector::Vector::read(id, &text)));
 }
 
 #[test]
-fn every_superseded_vector_still_does_what_it_says() {
+fn every_superseded_vector_still_has_its_effect() {
     let all = vector::superseded().into_iter().map(|(version, id, text)| (format!("{version}/{id}"), (id, text)));
     each(all, |_, (id, text)| judge::check_standing(&vector::Vector::read(&id, &text)));
 }
 
-/// On the engine that `LEDGER_ENGINE_URL` names, over the network; without it on the embedded one behind a listener.
+/// On the engine at `LEDGER_ENGINE_URL`; without it, on the embedded one over the network.
 #[cfg(feature = "stack")]
 mod on_another_engine {
     use super::*;
@@ -40,14 +40,14 @@ mod on_another_engine {
     use serde_json::Value as Json;
     use std::time::Duration;
 
-    /// The workers' reads as they were once: each range begins with an empty key.
+    /// Former reads of the workers: each range begins with an empty key.
     const RANGES_FROM_AN_EMPTY_KEY: &str = include_str!("../../engines/empty-key-ranges.json");
 
     const INDEX_LOOKS_MAX: u32 = 20;
     const INDEX_PAUSE: Duration = Duration::from_millis(250);
 
     #[test]
-    fn every_vector_ends_there_as_it_says_and_as_on_the_embedded_engine() {
+    fn every_vector_has_the_same_result_on_both_engines() {
         let (other, embedded) = (OtherEngine::judged(), Embedded::default());
         let (known, mut differs, mut ran) = (deviations::known("writes/"), BTreeSet::new(), 0_usize);
         let current = vector::current().into_iter().map(|(id, text)| (id.clone(), id, text, true));
@@ -84,7 +84,7 @@ mod on_another_engine {
     }
 
     #[test]
-    fn every_read_answers_there_as_it_says_and_as_on_the_embedded_engine() {
+    fn every_read_has_the_same_answer_on_both_engines() {
         let (other, embedded) = (OtherEngine::judged(), Embedded::default());
         let (known, mut differs) = (deviations::known("reads/"), BTreeSet::new());
         let cases = compare_reads::all();
@@ -94,7 +94,7 @@ mod on_another_engine {
             embedded.hold(&world);
             let here = case.answers(&embedded);
             let mut there = case.answers(&other);
-            // An index of DynamoDB's own may be a moment behind its table.
+            // An index of DynamoDB may lag behind its table.
             for _ in 0..INDEX_LOOKS_MAX {
                 if there == here {
                     break;
@@ -114,14 +114,14 @@ mod on_another_engine {
     }
 
     #[test]
-    fn a_range_that_begins_with_an_empty_key_is_refused() {
+    fn range_with_empty_key_is_refused() {
         let other = OtherEngine::judged();
         let reads: Vec<Json> = serde_json::from_str(RANGES_FROM_AN_EMPTY_KEY).unwrap();
         assert_eq!(reads.len(), 3);
         for read in reads {
             let mut request = read["request"].clone();
             let code = other.read("Query", &request).err().map(|refused| refused.code);
-            // The embedded engine takes it: no test on it alone can find such a read.
+            // The embedded engine accepts it, so no test on that engine alone finds such a read.
             let expected = (!other.is_embedded()).then(|| "ValidationException".to_owned());
             assert_eq!(code, expected, "{}", read["worker"]);
             request["KeyConditionExpression"] = Json::from("#pk = :pk AND #sk <= :high");
@@ -131,7 +131,7 @@ mod on_another_engine {
     }
 }
 
-/// As plain data, before any engine sees them: what a vector says is written, or stands in the table, DynamoDB accepts.
+/// Checks the requests and items as plain data, before any engine sees them.
 #[test]
 fn every_request_of_every_vector_obeys_dynamodbs_rules() {
     let all = vector::VERSIONS.into_iter().flat_map(|version| {
@@ -159,7 +159,7 @@ fn every_request_of_every_vector_obeys_dynamodbs_rules() {
 }
 
 #[test]
-fn every_file_has_its_case_and_every_case_its_file() {
+fn every_golden_file_has_one_case() {
     let all = cases::all();
     let ids: BTreeSet<&str> = all.iter().map(|case| case.id).collect();
     assert_eq!(ids.len(), all.len(), "a case's id twice");
@@ -182,27 +182,28 @@ fn every_file_has_its_case_and_every_case_its_file() {
 }
 
 #[test]
-fn every_case_still_makes_its_file() {
+fn every_case_still_builds_its_file() {
     let files = vector::current();
     each(cases::all().into_iter().map(|case| (case.id.to_owned(), case)), |id, case| {
-        // A vector never changes: neither the case nor what is built from it. A world that is added later may be nearer.
+        // A vector never changes: neither the case nor what is built from it. A world added later may be a closer
+        // match.
         let world = vector::Vector::read(id, &files[id]).world;
         layout::assert_same(id, &create::vector(&case, Some(world)).text(), &files[id]);
     });
 }
 
 #[test]
-fn decoding_is_strict() {
+fn unknown_fields_and_other_layouts_are_refused() {
     let id = "adjustment_approve/credit";
     let text = &vector::files("v1")[id];
-    // Beside each of these, at every depth, a field that nothing reads.
+    // An unknown field next to each of these fields, at every depth, is refused.
     for known in ["why", "request", "principal", "decision", "then"] {
         let broken = text.replacen(&format!("\"{known}\":"), &format!("\"unknown\": \"x\", \"{known}\":"), 1);
         assert_ne!(&broken, text);
         let error = vector::Vector::parse(&broken).expect_err(known);
         assert!(error.contains("unknown field"), "{known}: {error}");
     }
-    // And in what moves money from outside: before a field of each object of the command.
+    // Also in the commands of money from outside: before a field of each object.
     let nested = [
         ("topup/claimed", "ledger"),
         ("topup_events/paid", "fact"),
@@ -222,10 +223,10 @@ fn decoding_is_strict() {
         let broken = command.replacen(&format!("\"{known}\":"), &format!("\"unknown\": \"x\", \"{known}\":"), 1);
         assert_ne!(broken, command, "{id} has no {known}");
         let error = vector::Vector::parse(&format!("{before}\"command\":{broken}")).expect_err(known);
-        // Beside a variant's name, it would be a second variant.
+        // Next to the name of a variant it would be a second variant.
         assert!(error.contains("unknown field") || error.contains("a single key"), "{known}: {error}");
     }
-    // The same document in another layout, or under another name.
+    // The same document in another layout, or under another id.
     let other = text.replacen("  \"effects\"", "\"effects\"", 1);
     assert_eq!(vector::Vector::parse(&other), vector::Vector::parse(text));
     assert!(catch_unwind(|| vector::Vector::read(id, &other)).is_err());
@@ -233,7 +234,7 @@ fn decoding_is_strict() {
     assert_eq!(vector::Vector::read(id, text).text(), *text);
 }
 
-/// What follows from elsewhere is left out of a file, and a file that says it nevertheless is in another layout.
+/// A file omits defaults; one that repeats a default has another layout.
 #[test]
 fn file_that_repeats_a_default_is_refused() {
     let text = &vector::files("v1")["pay/money"];
@@ -249,7 +250,7 @@ fn file_that_repeats_a_default_is_refused() {
     refused("\"claim\":", "\"tenant\": \"demo\", \"claim\":");
     refused("\"UpdateExpression\":", "\"TableName\": \"ecopay\", \"UpdateExpression\":");
     refused("{ \"then\": \"applied\" }", "{ \"if\": {}, \"then\": \"applied\" }");
-    // What a file cannot mean is refused as such.
+    // Values that no file can have are refused.
     for (from, to) in [
         ("\"world\": \"payment\"", "\"world\": \"nowhere\""),
         ("\"0\": \"written\"", "\"9\": \"written\""),
@@ -263,7 +264,7 @@ fn file_that_repeats_a_default_is_refused() {
 }
 
 #[test]
-fn differences_are_exact() {
+fn applied_difference_restores_the_document() {
     let documents = [
         json!({}),
         json!({ "a": { "N": "1" } }),
@@ -289,12 +290,12 @@ fn label_abbreviates_ids_only() {
     assert_eq!(label("demo#stripe_event#evt_1", "SEALED#2026-11-20"), "stripe_event evt_1 SEALED#2026-11-20");
 }
 
-/// The manifest's first lines, by number, and their digest: a history that is written again must still begin with them.
-/// A further pair may be added for a longer beginning; none is ever changed or removed.
+/// The digest of the manifest's first lines, by their number: a rewritten history must still begin with them.
+/// A pair may be added for a longer beginning; no pair is changed or removed.
 const PINNED: [(usize, &str); 1] = [(1156, "f7dad7fc4ba6b7664d9ceca20f45084e8f0c38a742c204306d6d286d28b38e2e")];
 
 #[test]
-fn every_file_is_the_one_that_the_manifest_says() {
+fn every_file_has_the_digest_in_the_manifest() {
     let text = manifest::text();
     let listed = manifest::parse(&text).unwrap();
     let deviations = manifest::deviations(&listed, &manifest::digests());
@@ -322,7 +323,7 @@ fn manifest_only_grows() {
     assert_eq!(manifest::deviations(&files(&[]), &files(&["a"])), ["a is not in the manifest: run golden-new"]);
     let changed = manifest::Digests::from([("a".to_owned(), manifest::digest("other"))]);
     assert_eq!(manifest::deviations(&files(&["a"]), &changed), ["a has been changed"]);
-    // A line above a block that is replaced, removed, added or put elsewhere.
+    // A line above a block that is replaced, removed, added or moved.
     let lines: Vec<&str> = whole.lines().collect();
     let [a, b, above, c] = lines[..] else { panic!("{whole}") };
     let other = a.replacen("  a", "  x", 1);
@@ -333,7 +334,7 @@ fn manifest_only_grows() {
 }
 
 #[test]
-fn every_vector_of_a_read_is_what_its_case_makes() {
+fn every_read_vector_equals_its_case() {
     let files = reads::vector::files();
     let all = reads::cases::all();
     let ids: BTreeSet<&str> = all.iter().map(|case| case.id).collect();
@@ -353,9 +354,9 @@ fn every_vector_of_a_read_is_what_its_case_makes() {
     });
 }
 
-/// A read without a vector is checked by no engine.
+/// A read without a vector is not checked on any engine.
 #[test]
-fn every_question_has_a_vector() {
+fn every_read_has_a_vector() {
     let exports = include_str!("../../../crates/ledger-core/src/reads/mod.rs");
     let exported = exports.split("pub use ").skip(1).filter_map(|export| export.split(';').next());
     let names = exported.flat_map(|export| export.split(['{', '}', ',', ':']).map(str::trim));

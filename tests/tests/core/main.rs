@@ -1,4 +1,4 @@
-//! The core by itself, on the embedded engine and on models: no server and no SDK.
+//! Tests of the core on the embedded engine and on models, without a server or an SDK.
 
 mod classifier;
 mod events;

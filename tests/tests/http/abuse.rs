@@ -1,5 +1,4 @@
-//! Bad input, of which none gives a 500 or moves anything: amounts that are none, bodies that are none,
-//! paths, methods, queries and cursors that nobody has made.
+//! Invalid input is refused with a 4xx and moves nothing: amounts, bodies, paths, methods, queries and cursors.
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Who, World};
@@ -7,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Endpoints with an amount in `amount`.
+/// Endpoints with an amount in the field `amount`.
 const WITH_AMOUNT: [Endpoint; 13] = [
     Endpoint::Pay,
     Endpoint::Transfer,
@@ -24,7 +23,7 @@ const WITH_AMOUNT: [Endpoint; 13] = [
     Endpoint::Capture,
 ];
 
-/// JSON values that are no amount of a whole number of yen or points.
+/// JSON values that are not an amount of whole yen or points.
 const NO_AMOUNTS: [&str; 34] = [
     "1.5",
     "100.50",
@@ -62,7 +61,7 @@ const NO_AMOUNTS: [&str; 34] = [
     "\"1000000000000000\"",
 ];
 
-/// Texts where a number should be that are not even JSON.
+/// Numbers that are not valid JSON.
 const NO_JSON: [&str; 7] = ["007", ".5", "5.", "+5", "NaN", "Infinity", "0x10"];
 
 fn with_literal(call: &Call, literal: &str) -> Call {
@@ -71,7 +70,7 @@ fn with_literal(call: &Call, literal: &str) -> Call {
 }
 
 #[tokio::test]
-async fn amounts_that_are_none() {
+async fn invalid_amounts_are_refused() {
     let stage = Stage::set(World::alone("amounts").await).await;
     for endpoint in WITH_AMOUNT {
         let call = endpoint.prepare(&stage).await.call;
@@ -91,9 +90,9 @@ async fn amounts_that_are_none() {
     stage.world.check_books().await;
 }
 
-/// `300`, `300.0`, `"300"` and `"300.00"` are one amount: the same request under one key.
+/// `300`, `300.0`, `"300"` and `"300.00"` are the same amount, and the same request under one key.
 #[tokio::test]
-async fn one_amount_in_every_spelling() {
+async fn amount_spellings_are_one_request() {
     let stage = Stage::set(World::new("spellings").await).await;
     for endpoint in WITH_AMOUNT {
         let call = endpoint.prepare(&stage).await.call;
@@ -106,7 +105,7 @@ async fn one_amount_in_every_spelling() {
     stage.world.check_books().await;
 }
 
-/// Sends a call with another content type, or none; a terminal does not sign it.
+/// Sends a call with other content types, or none; a terminal's call is sent unsigned.
 async fn typed(world: &World, call: &Call, content_type: &[&str]) -> Answer {
     let mut headers = world.api.headers(call);
     headers.retain(|(name, _)| name != "content-type");
@@ -115,7 +114,7 @@ async fn typed(world: &World, call: &Call, content_type: &[&str]) -> Answer {
 }
 
 #[tokio::test]
-async fn bodies_that_are_none() {
+async fn invalid_bodies_and_content_types_are_refused() {
     let stage = Stage::set(World::alone("bodies").await).await;
     let world = &stage.world;
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
@@ -142,7 +141,7 @@ async fn bodies_that_are_none() {
 }
 
 #[tokio::test]
-async fn paths_and_methods_that_there_are_not() {
+async fn unknown_paths_and_methods_are_refused() {
     let stage = Stage::set(World::new("paths").await).await;
     let (world, customer) = (&stage.world, stage.world.customer().await);
     for path in
@@ -181,7 +180,7 @@ async fn paths_and_methods_that_there_are_not() {
     }
 }
 
-/// Every list, with as many items as fit on a few pages.
+/// Every list, each with several pages of items.
 async fn lists(stage: &Stage) -> Vec<(&'static str, Who, &'static str)> {
     let (customer, payment) = stage.paid("40").await;
     for _ in 0..4 {
@@ -200,7 +199,7 @@ fn ids(page: &Value, id: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn pages_are_whole_and_cursors_cannot_be_forged() {
+async fn pages_are_complete_and_forged_cursors_are_refused() {
     let stage = Stage::set(World::new("cursors").await).await;
     let other = Stage::set(World::new("cursors-other").await).await;
     let foreign = lists(&other).await;
@@ -222,7 +221,7 @@ async fn pages_are_whole_and_cursors_cannot_be_forged() {
         }
         assert_eq!(paged, all, "{path}");
 
-        // A cursor of another list or tenant moves within this list only.
+        // A cursor of another list or tenant stays within this list.
         let own: BTreeSet<String> = all.into_iter().collect();
         for cursor in &cursors {
             let page = stage.world.api.send(&get(format!("cursor={cursor}"))).await.good().json();
@@ -251,7 +250,7 @@ async fn pages_are_whole_and_cursors_cannot_be_forged() {
 }
 
 #[tokio::test]
-async fn texts_that_are_refused() {
+async fn invalid_texts_and_card_numbers_are_refused() {
     let stage = Stage::set(World::alone("texts").await).await;
     let world = &stage.world;
     let customer = world.customer_with("100").await;
@@ -280,7 +279,7 @@ async fn texts_that_are_refused() {
         assert_eq!(world.api.send(&profile(field, text)).await.problem(400, "invalid_request").text("/field"), field);
     }
     world.books().await.unchanged_since(&before, "a refused text moved something");
-    // What looks like one and is none may stand there.
+    // A number with an invalid check digit is not taken for a card number.
     let _ = world.api.settle(&pay.field("memo", "order 4242424242424241")).await.good();
     world.check_books().await;
 }

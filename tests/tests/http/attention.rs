@@ -1,5 +1,4 @@
-//! What waits for a person: operations that were parked. Stripe is asked before anything is decided, and what
-//! it has counts for more than what anybody wants.
+//! Parked operations that need review: Stripe is asked before each decision, and its answer takes precedence.
 use ledger_runtime::topups::Recovered;
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::parked::{self, ParkedTopup};
@@ -31,7 +30,7 @@ async fn state(world: &World, customer: &Customer, topup: &ParkedTopup) -> Strin
     world.api.send(&lookup).await.good().text("/state")
 }
 
-/// What the recovery worker does now.
+/// Runs the recovery worker.
 async fn recover(world: &World) -> Recovered {
     world.recover().await.expect("a whole run")
 }
@@ -45,7 +44,7 @@ async fn given_up() {
     assert_eq!(told, [topup.id.as_str(), &topup.id, "topup", "not_found"]);
     assert_eq!(state(&world, &customer, &topup).await, "parked");
     assert_eq!(reserved(&world, &customer).await, "3000");
-    // Neither the worker nor the customer gets any further with it.
+    // Neither the worker nor the customer can continue it.
     assert_eq!(recover(&world).await, Recovered { attention: 1, ..Recovered::default() });
     let busy = world.api.send(&topup.call).await.problem(409, "idempotency_key_in_use");
     assert!(busy.json()["retry_after_ms"].is_u64(), "{busy:?}");
@@ -92,9 +91,9 @@ async fn tried_again() {
     world.check_books().await;
 }
 
-/// Stripe has it, whatever we believed: it is neither given up nor made again.
+/// Stripe has the object: it is neither given up nor made again.
 #[tokio::test]
-async fn stripe_has_it_after_all() {
+async fn decision_on_topup_made_at_stripe_is_refused() {
     for action in ["give_up", "retry"] {
         let (world, customer, topup) = stage(&format!("after-all-{}", action.replace('_', "-"))).await;
         let intent = parked::made_at_stripe(&world, &topup, "3000").await;
@@ -112,9 +111,9 @@ async fn stripe_has_it_after_all() {
     }
 }
 
-/// Stripe does not say: nothing is decided, and the key is still good.
+/// Stripe does not answer: nothing is decided, and the key stays usable.
 #[tokio::test]
-async fn stripe_does_not_say() {
+async fn decision_without_stripe_answer_changes_nothing() {
     let (world, customer, topup) = stage("no-word").await;
     let before = world.books().await;
     let lost = json!({"kind": "connection_lost_before", "path_prefix": "/v1/", "times": 50});
@@ -146,21 +145,21 @@ fn approve(world: &World, path: &str) -> Call {
     Call::post(&format!("{path}/approve"), &world.second.who, &json!({})).key(new_key())
 }
 
-/// The kinds of what the nightly run finds.
+/// The kinds of the nightly run's findings.
 async fn report(world: &World) -> Vec<String> {
     let report = world.reconciled().await;
     let findings = report["findings"]["items"].as_array().expect("findings").iter();
     findings.map(|finding| finding["kind"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// Stripe was paid 2,000 where 3,000 were asked for: the customer gets what was paid, and its share of the points.
+/// 2,000 were paid where 3,000 were requested: the customer is credited 2,000 and the points for them.
 #[tokio::test]
 async fn contradicted_top_up_that_is_booked_credits_what_was_paid() {
     let world = World::alone("contradiction-booked").await;
     world.hold_deliveries().await;
     let customer = world.customer().await;
     let (topup, intent) = parked::contradicted(&world, &customer, "2000").await;
-    // Neither of the ways out of what has no effect is one of this.
+    // Neither `retry` nor `give_up` is allowed for a contradiction.
     for action in ["retry", "give_up"] {
         let _ = world.api.settle(&resolve(&world, &topup.id, action)).await.problem(400, "wrong_state");
     }
@@ -194,7 +193,7 @@ async fn contradicted_top_up_that_is_booked_credits_what_was_paid() {
     assert_eq!(world.balance(&customer, "POINT").await, "100");
     assert_eq!(world.topup_view(&topup.id).await["refundable"], "2000");
     assert_eq!(world.attention().await["operations"], json!([]));
-    // Its event comes late, and a dispute of it takes what was booked.
+    // The event arrives late, and a dispute takes back what was booked.
     assert_eq!(world.deliver("payment_intent.succeeded", &intent).await, 200);
     let dispute = world.stripe(&format!("/payment_intents/{intent}/dispute"), &json!({})).await;
     let id = dispute["id"].as_str().expect("an id");
@@ -209,7 +208,7 @@ async fn contradicted_top_up_that_is_booked_credits_what_was_paid() {
     assert!(audit.body.contains("topup_decision_approve") && audit.body.contains("looked at with Stripe"), "{audit:?}");
 }
 
-/// The same given up: what was paid is on `suspense`, which each night names until it is written off.
+/// The same given up: the paid amount is on `suspense`, and a finding of each run until it is written off.
 #[tokio::test]
 async fn contradicted_top_up_that_is_given_up_is_on_suspense_until_it_is_written_off() {
     let world = World::alone("contradiction-given-up").await;
@@ -243,7 +242,7 @@ async fn contradicted_top_up_that_is_given_up_is_on_suspense_until_it_is_written
     let _ = world.api.settle(&decide(&world, &topup.id, "write_off")).await.problem(400, "invalid_request");
 }
 
-/// A refund of 4,000 that Stripe paid out as 3,000: what was held leaves, and 1,000 are on `suspense`.
+/// A refund of 4,000 that Stripe paid out as 3,000: the difference is on `suspense`.
 #[tokio::test]
 async fn contradicted_refund_that_is_booked_or_given_up_leaves_the_difference_on_suspense() {
     for (way, balance, points, suspense, refundable) in
@@ -282,7 +281,7 @@ async fn contradicted_refund_that_is_booked_or_given_up_leaves_the_difference_on
     }
 }
 
-/// What Stripe says is looked at again when a decision is approved, and what agrees is not decided.
+/// Stripe's object is looked up again at the approval; one that agrees with our record is not decided on.
 #[tokio::test]
 async fn decision_about_an_object_that_has_changed_is_refused() {
     let host = Host::fresh();
@@ -292,7 +291,7 @@ async fn decision_about_an_object_that_has_changed_is_refused() {
     let topup = parked::topup(&world, &customer, "3000").await;
     let _ = world.api.settle(&decide(&world, &topup.id, "book")).await.problem(400, "invalid_request");
     let intent = parked::made_at_stripe(&world, &topup, "2000").await["id"].as_str().expect("an id").to_owned();
-    // It can still be paid: neither way.
+    // The intent can still be paid, so no decision is allowed.
     for way in ["book", "give_up"] {
         let _ = world.api.settle(&decide(&world, &topup.id, way)).await.problem(400, "invalid_request");
     }
@@ -308,7 +307,7 @@ async fn decision_about_an_object_that_has_changed_is_refused() {
     assert_eq!(world.topup_view(&topup.id).await["status"], "refused");
     assert_eq!(world.check_books().await.posted("suspense", "ECOPAY"), 0.into());
 
-    // Another tenant's operator sees nothing of it.
+    // Another tenant's operator cannot see it.
     let other = World::with_terms(host, "contradiction-other", |_| {}).await;
     let _ = other.api.send(&decide(&other, &topup.id, "book")).await.problem(404, "not_found");
     let _ = other.api.send(&Call::get(&path, &other.operator.who)).await.problem(404, "not_found");

@@ -1,5 +1,4 @@
-//! The audit itself: books that are in order pass it, and each kind of disorder is found. Without this
-//! the other tests could not fail.
+//! Tests of the audit: books in order pass it, and each kind of disorder is found.
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_tests::http::World;
 use ledger_tests::http::books::{Books, Row, n};
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 type Key = (String, String);
 
-/// Books with something of everything in them.
+/// Books with an example of most operations.
 async fn books() -> Books {
     let stage = Stage::set(World::alone("audit").await).await;
     let (customer, payment) = stage.paid("1000").await;
@@ -28,8 +27,7 @@ async fn books() -> Books {
     stage.world.check_books().await
 }
 
-/// Top-ups: one that nobody has paid yet, and one of which a refund was paid out, another is on its way,
-/// and the provider has taken more than the wallet held.
+/// Top-ups: one unpaid, and one with a paid refund, a pending refund, and a dispute above the wallet's balance.
 async fn from_outside(world: &World) {
     let (customer, friend) = (world.customer().await, world.customer().await);
     let _ = world.topup(&customer, "700").await;
@@ -51,7 +49,7 @@ async fn from_outside(world: &World) {
     panic!("the dispute's money is never taken");
 }
 
-/// The first row whose sort key begins so and that a question is true of.
+/// The first row whose sort key has the prefix and for which `which` holds.
 fn find(books: &Books, prefix: &'static str, which: impl Fn(&Row) -> bool) -> Key {
     let mut found = books.under(prefix).filter(|(_, _, row)| which(row));
     let (pk, sk, _) = found.next().unwrap_or_else(|| panic!("no {prefix}"));
@@ -59,7 +57,7 @@ fn find(books: &Books, prefix: &'static str, which: impl Fn(&Row) -> bool) -> Ke
 }
 
 #[tokio::test]
-async fn every_kind_of_disorder_is_found() {
+async fn audit_finds_every_kind_of_disorder() {
     let good = books().await;
     let is = |name: &'static str, number: &'static str| move |row: &Row| row.get(name) != Some(&n(number));
     let operation =
@@ -209,8 +207,7 @@ async fn every_kind_of_disorder_is_found() {
     assert_eq!((good.in_flight(), claimed.in_flight()), (0, 1));
 }
 
-/// Books as they would stand if the unpaid top-up had no answer yet, with something more, and without
-/// something.
+/// The books as they would be if the unpaid top-up had no response yet, with attributes added and removed.
 fn in_flight(good: &Books, more: &[(&str, AttributeValue)], less: &[&str]) -> Books {
     let mut books = good.clone();
     let unpaid = |row: &Row| row.get("state") == Some(&AttributeValue::S("pending".to_owned()));

@@ -1,5 +1,4 @@
-//! Merchants are credited: each record once, whoever dies where, and what a merchant is owed is right at every
-//! moment of it.
+//! Crediting: each record is credited once through crashes, and the merchant's total is right at every moment.
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::{join, join_all};
 use ledger_core::dynamo::{Item, Value};
@@ -23,13 +22,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
-/// With their refunds one record more than fits into a transaction beside the holder and one balance.
+/// With their refunds, one record more than fits into a transaction with the lease and one balance.
 const PAYMENTS_OF_TWO: u32 = 90;
 const YEN: i64 = 7;
-/// A payment that there is not.
+/// The id of a payment that does not exist.
 const NOBODY: &str = "019aa000-0000-7000-8000-000000000001";
 
-/// A merchant, and what its records come to.
+/// A merchant, a customer, and what the merchant is owed.
 struct Shop {
     merchant: Merchant,
     id: MerchantId,
@@ -38,7 +37,7 @@ struct Shop {
 }
 
 impl Shop {
-    /// With so many records, of which every tenth is a refund.
+    /// A merchant with `records` payments, every tenth of them refunded.
     async fn open(scene: &Scene, teller: &Actor, records: u32) -> Self {
         let (customer, merchant) = join(scene.world.customer_with("5000"), scene.world.merchant()).await;
         let id = MerchantId::parse(&merchant.id).expect("an id");
@@ -63,7 +62,7 @@ impl Shop {
         self.owed -= YEN;
     }
 
-    /// What has been credited and what has not, by the merchant's own face.
+    /// What is credited and what is not, by the merchant API.
     async fn balance(&self, teller: &Actor) -> (i64, i64) {
         balance(teller, &self.merchant).await
     }
@@ -87,7 +86,7 @@ async fn sweep(actor: &Actor, tenant: &Tenant) -> Credited {
     run(actor, tenant, Vec::new()).await.expect("a whole run")
 }
 
-/// The merchant's uncredited records, as the stream would tell of them.
+/// The merchant's uncredited records, as the stream would deliver them.
 async fn records(scene: &Scene, shop: &Shop) -> Vec<Item> {
     let mut found = Vec::new();
     let shards = gate::as_test(scene.world.app.merchant(&scene.tenant, shop.id)).await.expect("a merchant").shards;
@@ -104,7 +103,7 @@ async fn crediting_item(scene: &Scene, shop: &Shop) -> Option<Crediting> {
     item.map(|item| Crediting::read(&item).expect("as it is written"))
 }
 
-/// A worker dies at its `write`th write: before it, or once it is done.
+/// A worker crashes at its `write`th write, before it or once it is done.
 async fn dies(victim: &Actor, scene: &Scene, shop: &Shop, (write, batches): (i64, i64), fault: Fault) {
     let is_before = matches!(fault, Fault::Held);
     victim.tap.next_writes((0..write).map(|_| None).chain([Some(fault)]));
@@ -125,7 +124,7 @@ async fn dies(victim: &Actor, scene: &Scene, shop: &Shop, (write, batches): (i64
     running.abort();
 }
 
-/// A worker dies at one of its writes; another finds the merchant taken, and takes it over in time.
+/// A worker crashes at one of its writes; another finds the lease taken, and takes over once it is over.
 async fn cell(rig: &Rig, (write, batches): (i64, i64), fault: Fault) {
     let is_before = matches!(fault, Fault::Held);
     let name = format!("dies-{write}-of-{batches}-{}", if is_before { "before" } else { "after" });
@@ -134,7 +133,7 @@ async fn cell(rig: &Rig, (write, batches): (i64, i64), fault: Fault) {
     let shop = Shop::open(&scene, &teller, payments).await;
     assert_eq!(shop.balance(&teller).await, (0, shop.owed));
     dies(&victim, &scene, &shop, (write, batches), fault).await;
-    // Its writes are: take the merchant, the batches, let go.
+    // The worker's writes: the lease, the batches, the release.
     let done = if is_before { write } else { write + 1 };
     let (credited, uncredited) = shop.balance(&teller).await;
     assert_eq!(credited + uncredited, shop.owed, "{name}");
@@ -157,20 +156,20 @@ async fn cell(rig: &Rig, (write, batches): (i64, i64), fault: Fault) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_dies_at_any_write_another_goes_on() {
+async fn crash_at_any_write_is_continued_by_another_worker() {
     let rig = Rig::new().await;
     let points = [(0, 1), (1, 1), (2, 1), (2, 2)];
     let cells = points.into_iter().flat_map(|at| [(at, Fault::Held), (at, Fault::AnswerLost)]);
     let _ = join_all(cells.map(|(at, fault)| cell(&rig, at, fault))).await;
 }
 
-/// Workers that are cut off at any moment, while customers pay and get back; the merchant looks all the time.
+/// Crediting workers are cut off at random while customers pay and are refunded, and the merchant reads its balance.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_merchant_is_owed_is_right_while_workers_die() {
+async fn merchant_total_is_right_while_workers_crash() {
     let rig = Rig::new().await;
     let (scene, teller) = (rig.scene("cut-off").await, rig.actor().await);
     let shop = Shop::open(&scene, &teller, 120).await;
-    // Bounds of what may be committed by now: what has been answered, and what has been asked for.
+    // Bounds of what may be committed: what was answered, and what was requested.
     let (least, most) = (AtomicI64::new(shop.owed), AtomicI64::new(shop.owed));
     let (over, crashes, reads) = (AtomicBool::new(false), AtomicU32::new(0), AtomicU32::new(0));
 
@@ -200,7 +199,7 @@ async fn what_a_merchant_is_owed_is_right_while_workers_die() {
                 if over.load(Ordering::SeqCst) {
                     return;
                 }
-                // Past the lease of whoever died before, so that a crash does not stop the others.
+                // Past the lease of the worker that crashed before, so that a crash does not stop the others.
                 worker.clock.ahead(LEASE_OVER * run_number);
                 let life = Duration::from_millis(u64::from((run_number * 7 + number * 3) % 23) * 3);
                 let run = tokio::time::timeout(life, sweep(&worker, &scene.tenant)).await;
@@ -215,7 +214,7 @@ async fn what_a_merchant_is_owed_is_right_while_workers_die() {
             let (credited, uncredited) = shop.balance(&teller).await;
             let at_most = most.load(Ordering::SeqCst);
             let total = credited + uncredited;
-            // Refunds that were asked for since lower the one, payments raise the other.
+            // Requests in flight may lower the total by refunds or raise it by payments.
             let slack = 3 * YEN;
             assert!((at_least - slack..=at_most + slack).contains(&total), "{at_least} <= {total} <= {at_most}");
             reads.fetch_add(1, Ordering::SeqCst);
@@ -234,9 +233,9 @@ async fn what_a_merchant_is_owed_is_right_while_workers_die() {
     let _ = scene.world.check_books().await;
 }
 
-/// Nothing changes for a merchant but by crediting: each look comes to the same, whatever workers do to each other.
+/// Crediting does not change the merchant's total at any read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_workers_at_once_credit_each_record_once() {
+async fn concurrent_workers_credit_each_record_once() {
     let rig = Rig::new().await;
     let (scene, teller) = (rig.scene("at-once").await, rig.actor().await);
     let shop = Shop::open(&scene, &teller, 150).await;
@@ -301,13 +300,13 @@ fn due(scene: &Scene, item: &Item) -> Option<Uncredited> {
 }
 
 #[tokio::test]
-async fn records_that_come_again_or_cannot_be_read_do_not_stop_the_others() {
+async fn repeated_and_unreadable_records_do_not_block_others() {
     let rig = Rig::new().await;
     let (scene, teller) = (rig.scene("again").await, rig.actor().await);
     let mut shop = Shop::open(&scene, &teller, 5).await;
     let first = records(&scene, &shop).await;
     assert_eq!(run(&teller, &scene.tenant, first.clone()).await, Ok(Credited { records: 5, left: 0 }));
-    // The stream delivers at least once, and an index lists for a while what is credited.
+    // The stream delivers at least once, and an index may still list credited records.
     for _ in 0..2 {
         let _ = shop.sell(&teller).await;
     }
@@ -333,7 +332,7 @@ async fn records_that_come_again_or_cannot_be_read_do_not_stop_the_others() {
         assert_eq!(ended.map_err(|problem| problem.status().as_u16()), Err(500));
         assert_eq!(shop.balance(&teller).await, (owed, 0));
     }
-    // What is no payment, or of another work, wakes nobody.
+    // A changed item that is not an uncredited record is ignored.
     let profile = gate::as_test(teller.app.dynamo().get(&Partition::merchant(&scene.tenant, shop.id).profile())).await;
     let strangers = vec![profile.expect("an answer").expect("a profile")];
     assert_eq!(run(&teller, &scene.tenant, strangers).await, Ok(Credited::default()));
@@ -341,7 +340,7 @@ async fn records_that_come_again_or_cannot_be_read_do_not_stop_the_others() {
 }
 
 #[tokio::test]
-async fn a_sweep_credits_every_merchant_and_tells_how_late_it_is() {
+async fn sweep_credits_every_merchant_and_measures_its_lag() {
     let rig = Rig::new().await;
     let (scene, teller) = (rig.scene("sweep").await, rig.actor().await);
     let shops = join_all((0..6).map(|_| Shop::open(&scene, &teller, 2))).await;
@@ -353,18 +352,18 @@ async fn a_sweep_credits_every_merchant_and_tells_how_late_it_is() {
     for shop in &shops {
         assert_eq!(shop.balance(&teller).await, (shop.owed, 0));
     }
-    // A merchant that nobody has paid has no item of its own for it.
+    // A merchant without payments has no crediting item.
     let quiet = Shop::open(&scene, &teller, 0).await;
     assert_eq!(sweep(&sweeper, &scene.tenant).await, Credited::default());
     assert_eq!(crediting_item(&scene, &quiet).await, None);
-    // It says so when nothing is late, or its alarm would stay.
+    // A lag of 0 is measured too, so that the alarm ends.
     assert_eq!(lag(), Some(0));
     let _ = scene.world.check_books().await;
 }
 
-/// Without this the audit of the other tests could not fail.
+/// The audit finds each planted fault, so that it can fail in other tests.
 #[tokio::test]
-async fn the_audit_finds_what_is_wrong_with_crediting() {
+async fn audit_finds_every_crediting_disorder() {
     let rig = Rig::new().await;
     let (scene, teller) = (rig.scene("audited").await, rig.actor().await);
     let mut shop = Shop::open(&scene, &teller, 3).await;
@@ -412,10 +411,10 @@ async fn the_audit_finds_what_is_wrong_with_crediting() {
     assert!(missed.is_empty(), "the audit does not find: {missed:?}");
 }
 
-/// A payment's credit costs a share of one transaction: 2 units for its record, 1 for each index entry that
-/// changes with it, and of those `due` has two, for its key changes.
+/// A payment's credit costs 2 units for its record and 1 for each index entry that changes, of which `due` has two
+/// because its key changes.
 #[tokio::test]
-async fn what_a_full_batch_costs() {
+async fn full_batch_costs_494_write_units() {
     let rig = Rig::new().await;
     let (scene, teller, worker) = (rig.scene("batch").await, rig.actor().await, rig.actor().await);
     let mut shop = Shop::open(&scene, &teller, 0).await;

@@ -1,6 +1,5 @@
-//! A key's life by a clock that the test sets: replayed for 90 days (24 hours where Stripe is called),
-//! refused for 24 hours, then free; a UUIDv7 is refused for ever. The audit of the rows says that nothing
-//! moved meanwhile.
+//! The life of an idempotency key: replayed for 90 days (24 hours if Stripe is called), refused for 24 hours, then
+//! free; a UUIDv7 is refused for ever. The audit of the rows checks that nothing moves meanwhile.
 use ledger_core::time::Timestamp;
 use ledger_runtime::clock::Clock;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
@@ -13,10 +12,10 @@ use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Clocks may differ by so much.
+/// The largest difference of clocks.
 const SKEW: Duration = Duration::from_secs(5 * 60);
 
-/// A stack whose clock is ahead of the system's by as much as the test says.
+/// A stack whose clock the test sets ahead of the system's.
 struct Later {
     world: World,
     ahead_s: Arc<AtomicU64>,
@@ -34,7 +33,7 @@ impl Later {
         Self { world: World::with_terms(host, tenant, |_| {}).await, ahead_s }
     }
 
-    /// Sets the clock to so long after the test's start.
+    /// Sets the clock to `time` after the system's.
     fn after(&self, time: Duration) {
         self.ahead_s.store(time.as_secs(), Ordering::SeqCst);
     }
@@ -54,7 +53,7 @@ impl Later {
 }
 
 #[tokio::test]
-async fn a_key_is_replayed_refused_and_free_again() {
+async fn key_is_replayed_then_refused_then_free() {
     let later = Later::new("expiry").await;
     let world = &later.world;
     let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
@@ -72,13 +71,13 @@ async fn a_key_is_replayed_refused_and_free_again() {
         let answer = world.api.send(&call).await.problem(410, "idempotency_key_expired");
         let original = Timestamp::parse(&answer.text("/original_request_at")).expect("a time");
         assert_eq!(original.to_string(), first.text("/created_at"), "{age:?}");
-        // Another request under an expired key learns nothing else.
+        // Another request under an expired key gets the same error.
         let other = customer.pays(&merchant, "301").key(call.key.clone().unwrap_or_default());
         let _ = world.api.send(&other).await.problem(410, "idempotency_key_expired");
     }
     world.books().await.unchanged_since(&paid, "an expired key moved something");
 
-    // DynamoDB may not have deleted the marker yet: it counts as deleted all the same.
+    // A marker past its TTL counts as deleted before DynamoDB deletes it.
     later.after(DAY * 91 + SKEW * 2 + MINUTE);
     let second = world.api.settle(&call).await.good();
     assert!(!second.replayed());
@@ -89,7 +88,7 @@ async fn a_key_is_replayed_refused_and_free_again() {
 }
 
 #[tokio::test]
-async fn a_uuidv7_is_never_executed_again() {
+async fn uuidv7_key_is_never_executed_again() {
     let later = Later::new("expiry-v7").await;
     let world = &later.world;
     let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
@@ -97,7 +96,7 @@ async fn a_uuidv7_is_never_executed_again() {
     let unused = customer.pays(&merchant, "300");
     let first = world.api.settle(&call).await.good();
     let paid = world.check_books().await;
-    // Within the skew before the border it is only looked up, and still replayed.
+    // Within the skew before the end of the window it is only looked up, and still replayed.
     for age in [DAY * 89, DAY * 90 - MINUTE] {
         later.after(age);
         let answer = world.api.send(&call).await;
@@ -115,7 +114,7 @@ async fn a_uuidv7_is_never_executed_again() {
 }
 
 #[tokio::test]
-async fn every_endpoints_keys_expire() {
+async fn keys_of_every_endpoint_expire() {
     let Later { world, ahead_s } = Later::new("expiry-all").await;
     let mut stage = Stage::set(world).await;
     for endpoint in Endpoint::ALL {
@@ -136,9 +135,9 @@ async fn every_endpoints_keys_expire() {
     stage.world.check_books().await;
 }
 
-/// Stripe forgets its keys after a day, and so do we: a top-up and a refund under keys of no age.
+/// Stripe forgets its keys after a day, and so does the ledger: a top-up and a refund under keys without a time.
 #[tokio::test]
-async fn a_key_of_an_operation_that_calls_stripe() {
+async fn key_of_stripe_operation_expires_after_a_day() {
     let later = Later::new("expiry-psp").await;
     let world = &later.world;
     world.hold_deliveries().await;
@@ -158,7 +157,7 @@ async fn a_key_of_an_operation_that_calls_stripe() {
         for age in [DAY + MINUTE, DAY * 2 - MINUTE, DAY * 2 + SKEW] {
             later.after(age);
             let answer = world.api.send(&call).await.problem(410, "idempotency_key_expired");
-            // Counted from when the answer was stored, which Stripe's own took a moment longer.
+            // Counted from when the response was stored, a moment after Stripe's answer.
             let original = Timestamp::parse(&answer.text("/original_request_at")).expect("a time");
             let made = Timestamp::parse(&first.text("/created_at")).expect("a time");
             assert!(original >= made && original <= made.plus(MINUTE), "{original} and {made}");
@@ -174,9 +173,9 @@ async fn a_key_of_an_operation_that_calls_stripe() {
     assert_eq!((world.intents().await, world.balance(&customer, "ECOPAY").await), (3, "4000".to_owned()));
 }
 
-/// The key of a UUIDv7 is refused for ever; one that still waits for its answer never expires.
+/// A UUIDv7 key is refused for ever; one in flight never expires.
 #[tokio::test]
-async fn a_uuidv7_calls_stripe_once() {
+async fn uuidv7_key_calls_stripe_once() {
     let later = Later::new("expiry-psp-v7").await;
     let world = &later.world;
     world.hold_deliveries().await;
@@ -198,7 +197,7 @@ async fn a_uuidv7_calls_stripe_once() {
         }
     }
     world.books().await.unchanged_since(&done, "an expired key moved something");
-    // Too old to be sent again, it is looked for and found.
+    // Too old to be sent again, it is looked up and found.
     later.after(DAY * 2 + SKEW * 3);
     let found = world.api.settle(&waiting).await.good();
     assert!(found.replayed(), "{found:?}");
@@ -207,7 +206,7 @@ async fn a_uuidv7_calls_stripe_once() {
 }
 
 #[tokio::test]
-async fn a_refusal_lives_as_long_and_a_tombstone_for_ever() {
+async fn refusal_expires_with_its_key_and_tombstone_never() {
     let later = Later::new("expiry-refusal").await;
     let world = &later.world;
     let merchant = world.merchant().await;
@@ -231,7 +230,7 @@ async fn a_refusal_lives_as_long_and_a_tombstone_for_ever() {
     assert_eq!(world.check_books().await.entries_of("card_pay"), 0);
 }
 
-/// The marker of a terminal's operation never lapses, so a reversal finds it at any age.
+/// The marker of a terminal's operation never expires, so a reversal finds it at any age.
 #[tokio::test]
 async fn reversal_after_the_window_undoes_what_was_done() {
     let later = Later::new("expiry-reversal").await;
@@ -264,7 +263,7 @@ async fn reversal_after_the_window_undoes_what_was_done() {
 }
 
 #[tokio::test]
-async fn what_became_of_a_key_follows_its_life() {
+async fn operation_lookup_follows_the_keys_window() {
     let later = Later::new("expiry-lookup").await;
     let world = &later.world;
     let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
@@ -286,7 +285,7 @@ async fn what_became_of_a_key_follows_its_life() {
 }
 
 #[tokio::test]
-async fn one_time_codes_expire() {
+async fn one_time_codes_expire_and_are_used_once() {
     let later = Later::new("expiry-codes").await;
     let world = &later.world;
     let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);

@@ -1,5 +1,5 @@
-//! The store at its worst, on the wire: down, slow, throttled, in conflict, and answers that are lost
-//! after the effect. What a client is told is what is known, and its retry finds out the rest.
+//! Faults of the store on the wire: down, throttled, in conflict, and answers lost after the effect.
+//! The client gets an error that claims no more than is known, and its retry finds the outcome.
 use futures::future::join_all;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::{Counting, Metric};
@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 const WRITE: &str = "TransactWriteItems";
 
-/// A stage behind a wire that obeys.
+/// A stage whose calls to the store can be made to fail.
 struct Rig {
     stage: Stage,
     tap: Tap,
@@ -20,7 +20,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// `hasty`: the SDK does not try again by itself, so that what we do is all there is.
+    /// `hasty`: without the SDK's own retries.
     async fn new(tenant: &str, hasty: bool) -> Self {
         let (tap, counting) = (Tap::default(), Arc::new(OnceLock::new()));
         let (wire, counts) = (tap.clone(), Arc::clone(&counting));
@@ -39,13 +39,13 @@ impl Rig {
         self.counting.get().expect("mounted").total(metric)
     }
 
-    /// The calls of one operation since the last look.
+    /// Transactions sent since the last call.
     fn writes(&self) -> usize {
         self.tap.take_targets().iter().filter(|target| *target == WRITE).count()
     }
 }
 
-/// A 503 that says when to come again, in both places.
+/// Asserts a 503 with a retry time in header and body.
 fn unsure(answer: Answer, code: &str) -> Answer {
     let answer = answer.problem(503, code);
     let seconds: u64 = answer.header("retry-after").expect("Retry-After").parse().expect("seconds");
@@ -53,10 +53,9 @@ fn unsure(answer: Answer, code: &str) -> Answer {
     answer
 }
 
-/// For every endpoint: the effect is there and the answer is lost. The client is told that nobody
-/// knows, and the retry gets the stored answer; there is one effect.
+/// On every wallet endpoint: after the effect the client gets `outcome_unknown`, and its retry the stored response.
 #[tokio::test]
-async fn an_answer_lost_after_the_effect() {
+async fn retry_after_lost_answer_gets_the_stored_response() {
     let rig = Rig::new("lost", true).await;
     let world = &rig.stage.world;
     for endpoint in Endpoint::wallet() {
@@ -76,10 +75,9 @@ async fn an_answer_lost_after_the_effect() {
     assert_eq!(rig.counted(Metric::OutcomeUnknown), Endpoint::wallet().count() as u64);
 }
 
-/// For every endpoint: the write never arrives. Nothing is done, the client is told that nobody
-/// knows (a broken line proves nothing), and the retry does it.
+/// On every wallet endpoint: nothing is done, the client gets `outcome_unknown`, and its retry executes the request.
 #[tokio::test]
-async fn a_write_that_never_arrives() {
+async fn retry_after_failed_write_is_executed() {
     let rig = Rig::new("refused", true).await;
     let world = &rig.stage.world;
     for endpoint in Endpoint::wallet() {
@@ -97,9 +95,9 @@ async fn a_write_that_never_arrives() {
     world.check_books().await;
 }
 
-/// For every endpoint: conflicts are tried again three times, then the client is asked to.
+/// After three retries the client gets `busy`.
 #[tokio::test]
-async fn conflicts_are_tried_again_three_times() {
+async fn conflicts_are_retried_three_times() {
     let rig = Rig::new("conflict", true).await;
     let world = &rig.stage.world;
     let conflict = |at| Some(Fault::Cancelled(at, "TransactionConflict"));
@@ -129,9 +127,9 @@ async fn conflicts_are_tried_again_three_times() {
     world.check_books().await;
 }
 
-/// Whoever gives up in a conflict looks once whether somebody else has answered the key.
+/// After the last conflict the key is looked up once: another request may have stored its response.
 #[tokio::test]
-async fn a_conflict_with_oneself_ends_in_the_stored_answer() {
+async fn conflicting_retry_gets_the_stored_response() {
     let rig = Rig::new("conflict-self", true).await;
     let world = &rig.stage.world;
     for endpoint in [Endpoint::Pay, Endpoint::Transfer, Endpoint::CardPay] {
@@ -145,9 +143,9 @@ async fn a_conflict_with_oneself_ends_in_the_stored_answer() {
     world.check_books().await;
 }
 
-/// Throttling is never tried again by us, as a cancellation's reason or as the call's own error.
+/// Neither as a cancellation's reason nor as the call's own error.
 #[tokio::test]
-async fn throttling_is_not_tried_again() {
+async fn throttling_is_not_retried() {
     let rig = Rig::new("throttled", true).await;
     let world = &rig.stage.world;
     let customer = world.customer_with("1000").await;
@@ -171,9 +169,9 @@ async fn throttling_is_not_tried_again() {
     assert_eq!(rig.counted(Metric::TransactionConflict), 0);
 }
 
-/// What no request explains is a 500 with a constant body, at once, and leaves the key usable.
+/// An unexpected error is a 500 with a constant body, is not retried, and leaves the key usable.
 #[tokio::test]
-async fn what_nobody_expects_is_a_500_without_detail() {
+async fn unexpected_store_error_is_a_500_without_detail() {
     let rig = Rig::new("broken", true).await;
     let world = &rig.stage.world;
     let customer = world.customer_with("1000").await;
@@ -202,10 +200,9 @@ async fn what_nobody_expects_is_a_500_without_detail() {
     assert!(rig.counted(Metric::Broken) >= 7);
 }
 
-/// The store is down: everything is a 503 and nothing is guessed, reads too. When it is back, the
-/// retries do their work once.
+/// The store is down: writes and reads get 503. Once it is back, each retry is executed once.
 #[tokio::test]
-async fn the_store_is_down() {
+async fn unavailable_store_gives_503_and_retries_apply_once() {
     let rig = Rig::new("down", true).await;
     let (world, merchant) = (&rig.stage.world, &rig.stage.merchant);
     let (customer, payment) = rig.stage.paid("1000").await;
@@ -231,9 +228,9 @@ async fn the_store_is_down() {
     world.check_books().await;
 }
 
-/// A refusal whose storing is lost is still one answer.
+/// The refusal is stored, but the write's answer is lost.
 #[tokio::test]
-async fn a_refusal_lost_after_it_was_stored() {
+async fn stored_refusal_is_replayed_after_lost_answer() {
     let rig = Rig::new("lost-refusal", true).await;
     let world = &rig.stage.world;
     let poor = world.customer_with("10").await;
@@ -247,10 +244,10 @@ async fn a_refusal_lost_after_it_was_stored() {
     world.check_books().await;
 }
 
-/// With the SDK's own retries, as deployed: an attempt that times out after its effect is repeated
-/// under its token, and the client never notices. Our own attempts have a token each.
+/// With the SDK's own retries, as deployed: an attempt that fails after its effect is repeated under its token, and the
+/// client gets the response. Each attempt of the ledger has a new token.
 #[tokio::test]
-async fn the_sdk_repeats_under_one_token_and_we_under_another() {
+async fn sdk_retry_keeps_its_token_and_ledger_retry_does_not() {
     let rig = Rig::new("tokens", false).await;
     let world = &rig.stage.world;
     let customer = world.customer_with("1000").await;

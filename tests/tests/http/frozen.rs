@@ -1,5 +1,4 @@
-//! Accounts that may not be debited, merchants that take nothing, and empty balances: a freeze stops
-//! what leaves, never what comes back.
+//! Frozen accounts, suspended merchants and empty balances: a freeze stops debits, not credits.
 mod bulk;
 
 use futures::future::join_all;
@@ -13,7 +12,7 @@ async fn set_status(world: &World, path: String, status: &str) {
 }
 
 #[tokio::test]
-async fn a_frozen_customer() {
+async fn frozen_customer_cannot_be_debited() {
     let stage = Stage::set(World::alone("frozen-customer").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (customer, friend) = (world.customer_with("1000").await, world.customer_with("1000").await);
@@ -39,13 +38,13 @@ async fn a_frozen_customer() {
         let _ = world.api.settle(&call).await.problem(400, "account_frozen");
     }
     assert_eq!(world.check_books().await.under("TXN#").count(), before.under("TXN#").count());
-    // What comes, comes: a transfer, a refund, a grant, a credit.
+    // Incoming money is accepted: a transfer, a refund, a grant, a credit.
     let _ = world.api.settle(&friend.sends(&customer, "10")).await.good();
     let _ = world.api.settle(&merchant.refunds(&payment, "20")).await.good();
     world.grant(&customer, "POINT", "1").await;
     world.adjust(&json!({"customer_id": customer.id}), "credit", "5").await;
     assert_eq!(world.balance(&customer, "ECOPAY").await, "735");
-    // A top-up too, which cannot go back to the card while the freeze lasts.
+    // A top-up is accepted too, but cannot be refunded to the card during the freeze.
     let topup = world.paid_topup(&customer, "100").await;
     let _ = world.api.settle(&topup.refund(world, "100")).await.problem(400, "account_frozen");
     let view = world.api.send(&Call::get("/v1/me/balances", &customer.who)).await.good().json();
@@ -61,7 +60,7 @@ async fn a_frozen_customer() {
 }
 
 #[tokio::test]
-async fn a_frozen_card() {
+async fn frozen_card_cannot_be_debited() {
     let stage = Stage::set(World::alone("frozen-card").await).await;
     let (world, terminal) = (&stage.world, &stage.terminal);
     let customer = world.customer().await;
@@ -79,7 +78,7 @@ async fn a_frozen_card() {
     let _ = world.api.settle(&own("active")).await.good();
     let _ = world.api.settle(&pay()).await.good();
 
-    // What the operator froze, the owner cannot unfreeze.
+    // The owner cannot unfreeze what the operator froze.
     set_status(world, format!("/v1/admin/cards/{card}"), "frozen").await;
     let _ = world.api.settle(&own("active")).await.problem(400, "wrong_state");
     let _ = world.api.settle(&pay()).await.problem(400, "account_frozen");
@@ -90,7 +89,7 @@ async fn a_frozen_card() {
 }
 
 #[tokio::test]
-async fn a_suspended_merchant() {
+async fn suspended_merchant_takes_no_payment() {
     let stage = Stage::set(World::alone("suspended").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (customer, payment) = stage.paid("300").await;
@@ -109,13 +108,13 @@ async fn a_suspended_merchant() {
     let _ = world.api.settle(&merchant.refunds(&payment, "100")).await.good();
     assert_eq!(world.balance(&customer, "ECOPAY").await, "100");
     set_status(world, path, "active").await;
-    // A charge that was refused has not used the code up.
+    // A refused charge does not use the code up.
     let _ = world.api.settle(&charge(&code)).await.good();
     world.check_books().await;
 }
 
 #[tokio::test]
-async fn an_empty_balance_says_how_much_is_short() {
+async fn insufficient_balance_states_the_shortfall() {
     let stage = Stage::set(World::new("empty").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (empty, friend) = (world.customer().await, world.customer().await);
@@ -142,9 +141,9 @@ async fn an_empty_balance_says_how_much_is_short() {
     assert_eq!(world.check_books().await.under("TXN#").count(), 0);
 }
 
-/// Four eyes: the requester cannot decide; two who decide at once decide once.
+/// Another person than the requester decides, and concurrent decisions decide once.
 #[tokio::test]
-async fn an_adjustment_takes_two_people_and_one_decision() {
+async fn adjustment_needs_second_person_and_is_decided_once() {
     let world = World::new("four-eyes").await;
     let customer = world.customer().await;
     let account = json!({"customer_id": customer.id});
@@ -166,10 +165,9 @@ async fn an_adjustment_takes_two_people_and_one_decision() {
     world.check_books().await;
 }
 
-/// A grant to many is carried on by workers that may be several, may stop, and may begin again:
-/// everybody gets it once.
+/// A bulk grant is run by several workers, in several runs: each customer gets it once.
 #[tokio::test]
-async fn a_bulk_grant_reaches_everybody_once() {
+async fn bulk_grant_reaches_each_customer_once() {
     let world = World::new("bulk").await;
     let customers: Vec<Customer> = join_all((0..7).map(|_| world.customer())).await;
     let mut ids: Vec<String> = customers.iter().map(|customer| customer.id.clone()).collect();
@@ -181,7 +179,7 @@ async fn a_bulk_grant_reaches_everybody_once() {
         world.api.send(&call).await.good().json()
     };
     assert_eq!(progress().await["status"], "running");
-    // A grant of the operator's own, under the very key that the job derives for a customer.
+    // An operator's grant under the very key that the job derives for a customer.
     let own = json!({"customer_id": ids[0], "asset": "POINT", "amount": "3", "reason": "apart"});
     let own = Call::post("/v1/admin/grants", &world.operator.who, &own).key(format!("job:{job}:{}", ids[0]));
     let _ = world.api.settle(&own).await.good();

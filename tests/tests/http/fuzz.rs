@@ -1,5 +1,5 @@
-//! Hundreds of mutated requests against every endpoint, from a fixed seed: never a 500, always JSON, a
-//! problem with a code that is published, and books that balance.
+//! Mutated requests against every endpoint, from a fixed seed: never a 500, always JSON with a known code, and books
+//! that balance.
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::stripe::signed;
 use ledger_tests::http::world::{new_id, new_key};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const ROUNDS: usize = 40;
 const SEED: u64 = 0x00ec_0fa7_2026_1121;
 
-/// Every code that a client may meet here.
+/// Every code that a client may get here.
 const CODES: [&str; 26] = [
     "account_frozen",
     "already_exists",
@@ -41,7 +41,7 @@ const CODES: [&str; 26] = [
     "wrong_state",
 ];
 
-/// What is put where something else stood, as JSON text.
+/// JSON texts that replace a value.
 const VALUES: [&str; 28] = [
     "null",
     "true",
@@ -89,7 +89,7 @@ const SEGMENTS: [&str; 12] = [
     "0",
 ];
 
-/// SplitMix64: a mutation is found again by its seed.
+/// SplitMix64: the seed reproduces each mutation.
 struct Dice(u64);
 
 impl Dice {
@@ -106,7 +106,7 @@ impl Dice {
     }
 }
 
-/// One mutation of a request.
+/// Mutates a request in one way.
 fn mutate(dice: &mut Dice, call: &Call, others: &[Who]) -> Call {
     let body = call.body.clone().unwrap_or_default();
     let fields: Value = serde_json::from_str(&body).expect("it was JSON before");
@@ -154,11 +154,11 @@ fn mutate(dice: &mut Dice, call: &Call, others: &[Who]) -> Call {
     }
 }
 
-/// What every answer must be.
+/// Asserts that an answer is well-formed.
 fn is_well_formed(call: &Call, answer: &Answer) {
     let of = || format!("{call:?}: {answer:?}");
     assert!(answer.status < 500, "{}", of());
-    // The gateway answers in a form of its own where a path has a malformed escape.
+    // The gateway answers by itself, in its own form, if a path has a malformed escape.
     let gateway = answer.status == 400 && call.path.contains('%') && answer.code().is_none();
     let expected = if answer.status < 400 || gateway { "application/json" } else { "application/problem+json" };
     assert_eq!(answer.header("content-type"), Some(expected), "{}", of());
@@ -171,7 +171,7 @@ fn is_well_formed(call: &Call, answer: &Answer) {
 }
 
 #[tokio::test]
-async fn mutated_requests() {
+async fn mutated_requests_never_give_a_500() {
     let stage = Stage::set(World::alone("fuzz").await).await;
     let world = &stage.world;
     let customer = world.customer_with("1000").await;
@@ -193,14 +193,14 @@ async fn mutated_requests() {
             if dice.throw(8) == 0 {
                 mutated = mutate_again(&mut dice, &mutated, &others);
             }
-            // What no HTTP client can send is not sent.
+            // A request that no HTTP client can send is skipped.
             let Ok(answer) = world.api.try_send(&mutated).await else { continue };
             is_well_formed(&mutated, &answer);
             *met.entry(answer.code().unwrap_or_else(|| answer.status.to_string())).or_default() += 1;
         }
     }
     world.check_books().await;
-    // The mutations reach behind the door: refusals of many kinds, and some that pass.
+    // The mutations reach the handlers: refusals of many kinds, and some successes.
     let kinds = ["invalid_request", "not_found", "method_not_allowed", "wrong_face", "idempotency_key_invalid", "201"];
     for kind in kinds {
         assert!(met.contains_key(kind), "{kind} was never met: {met:?}");
@@ -208,7 +208,7 @@ async fn mutated_requests() {
     assert!(met.values().sum::<usize>() > Endpoint::ALL.len() * ROUNDS * 9 / 10, "{met:?}");
 }
 
-/// Every place in a JSON value that something stands at.
+/// The pointers of all values within a JSON value.
 fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     if let Value::Object(members) = value {
         for (name, member) in members {
@@ -219,9 +219,9 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Signed events with anything in any place: each has its effect, or none, or is kept for a person.
+/// Signed events with any value in any place: each takes effect, or has none, or is kept for review.
 #[tokio::test]
-async fn mutated_events() {
+async fn mutated_events_are_applied_once_or_refused() {
     let stage = Stage::set(World::alone("fuzz-events").await).await;
     let world = &stage.world;
     world.hold_deliveries().await;
@@ -241,7 +241,7 @@ async fn mutated_events() {
         world.stripe_event("refund.created", &id(&made)).await,
         world.stripe_event("charge.dispute.funds_withdrawn", &id(&dispute)).await,
     ];
-    // What the bank and the dashboard have taken is known, and with it how much.
+    // The clawbacks and their amounts are known.
     for event in &events[3..] {
         assert_eq!(world.webhook(event).await.good().text("/status"), "applied");
     }
@@ -252,7 +252,7 @@ async fn mutated_events() {
         event["id"] = json!(format!("evt_fuzz_{round}"));
         let mut places = Vec::new();
         pointers(&event, "", &mut places);
-        // Another id is another dispute or refund, and money that is taken besides.
+        // Another id would be another dispute or refund, and take more money.
         let is_intent = event["data"]["object"]["object"] == "payment_intent";
         places.retain(|place| is_intent || place != "/data/object/id");
         for _ in 0..=dice.throw(2) {
@@ -280,7 +280,7 @@ async fn mutated_events() {
     for kind in ["applied", "behind", "foreign", "ignored", "invalid_request", "event_kept"] {
         assert!(met.contains_key(kind), "{kind} was never met: {met:?}");
     }
-    // Once each, whatever came: what was paid, less what the bank and the dashboard took.
+    // Each took effect once: the paid amounts less those taken by disputes and at the dashboard.
     for event in &events {
         let _ = world.webhook(event).await.good();
     }
@@ -290,7 +290,7 @@ async fn mutated_events() {
     assert_eq!((books.entries_of("topup"), books.entries_of("clawback")), (2, 2), "{met:?}");
 }
 
-/// A second mutation, of the parts that are not the body: that may be JSON no more.
+/// A second mutation, of anything but the body, which may no longer be JSON.
 fn mutate_again(dice: &mut Dice, call: &Call, others: &[Who]) -> Call {
     match dice.throw(3) {
         0 => call.clone().key(dice.pick(&["k", "", "\"\u{7f}\""])),
@@ -299,9 +299,9 @@ fn mutate_again(dice: &mut Dice, call: &Call, others: &[Who]) -> Call {
     }
 }
 
-/// Paths and queries of every read.
+/// Mutated paths and queries of the reads.
 #[tokio::test]
-async fn mutated_reads() {
+async fn mutated_reads_never_give_a_500_and_write_nothing() {
     let stage = Stage::set(World::new("fuzz-reads").await).await;
     let (customer, payment) = stage.paid("100").await;
     let (operator, id) = (&stage.world.operator.who, new_id());

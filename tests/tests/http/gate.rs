@@ -1,5 +1,4 @@
-//! The gate between functions and their store refuses as AWS does: what the role of the function that
-//! calls does not allow, what DynamoDB itself refuses, and only that.
+//! The gate between functions and their store refuses what the function's role or DynamoDB would refuse, and only that.
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -17,37 +16,37 @@ fn slug(world: &World) -> Tenant {
 }
 
 #[tokio::test]
-async fn a_call_needs_the_role_of_its_function() {
+async fn call_beyond_the_functions_role_is_denied() {
     let world = World::new("gate").await;
     let tenant = slug(&world);
     let query = reads::audit_records(&tenant, None);
     let query = || world.app.dynamo().query(&query);
-    // Who credits has no business in a partition; the operator's face lists the audit there.
+    // The crediting function's role has no access to the audit records; the admin function's role has.
     let denied = gate::as_function("crediting", query()).await;
     assert_eq!(denied, Err(ReadError::Refused("AccessDeniedException".to_owned())));
     assert!(gate::as_function("admin", query()).await.is_ok());
     assert!(gate::as_test(query()).await.is_ok());
     let refused = gate::record().refused;
     assert!(refused.iter().any(|line| line.starts_with("crediting: Query: dynamodb:Query on ")), "{refused:?}");
-    // A function that the template does not have may do nothing.
+    // A function that is not in the template has no permission.
     let nobody = gate::as_function("nobody", query()).await;
     assert_eq!(nobody, Err(ReadError::Refused("AccessDeniedException".to_owned())));
 }
 
-/// As a client would see it: what a function may not do ends in its own answer to that.
+/// The function answers a denied call with its own error.
 #[tokio::test]
-async fn a_refusal_is_what_aws_would_answer() {
+async fn denied_call_gives_the_functions_own_500() {
     let world = World::new("gate-refusal").await;
     let tenant = slug(&world);
-    // A run of the worker that makes its calls under another function's role, which has no such index.
+    // A run of the worker under another function's role, which may not read the index.
     let problem: Problem = gate::as_function("terminal", jobs::run_due(&world.app, &tenant)).await.unwrap_err();
     assert_eq!(problem.status().as_u16(), 500, "{problem:?}");
     assert!(world.run_jobs().await.is_ok());
 }
 
-/// The read that three workers once made. The embedded engine answers it, and DynamoDB never did.
+/// A read with an empty key bound: the embedded engine answers it, DynamoDB refuses it.
 #[tokio::test]
-async fn a_read_of_due_work_from_an_empty_bound_is_refused() {
+async fn read_with_empty_key_bound_is_refused() {
     let world = World::new("gate-empty-bound").await;
     let partition = format!("{}#due#0", world.tenant);
     let read = async |client: &Client, low: &str| {
@@ -73,16 +72,16 @@ async fn a_read_of_due_work_from_an_empty_bound_is_refused() {
     assert!(invalid.iter().any(|line| line.starts_with("Query: KeyConditionEmpty: ")), "{invalid:?}");
 }
 
-/// Each rule's case through the wire, as the functions' own processes meet it.
+/// Each rule's refused and allowed request over HTTP, as the functions' own processes send them.
 #[tokio::test]
-async fn every_rule_is_kept_on_the_wire() {
+async fn every_dynamodb_rule_is_enforced_on_the_wire() {
     let host = Host::fresh();
     let url = proxy::listen(host.stack().dynamodb_url()).await;
     let http = reqwest::Client::new();
     let send = async |request: &Request| {
         let target = format!("DynamoDB_20120810.{}", request.operation);
         let call = http.post(&url).header("x-amz-target", target).header("content-type", "application/x-amz-json-1.0");
-        // The embedded engine wants a signature, and checks none.
+        // The embedded engine requires a signature and does not check it.
         let signature = "AWS4-HMAC-SHA256 Credential=test/20261122/us-east-1/dynamodb/aws4_request, \
                          SignedHeaders=host, Signature=00";
         let call = call.header("authorization", signature).header("x-amz-date", "20261122T000000Z");
@@ -91,7 +90,7 @@ async fn every_rule_is_kept_on_the_wire() {
         let body = answer.bytes().await.expect("a body");
         (status, serde_json::from_slice::<serde_json::Value>(&body).expect("a JSON answer"))
     };
-    // The SDK finds the store behind it.
+    // The SDK reaches the store through the proxy.
     let absent = host::client(&url).await.get_item().table_name(TABLE_DEFAULT);
     let absent = absent.key("uuid", AttributeValue::S("a".to_owned())).key("type", AttributeValue::S("b".to_owned()));
     assert_eq!(absent.send().await.expect("an answer").item, None);
@@ -115,17 +114,17 @@ async fn every_rule_is_kept_on_the_wire() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_makes_is_a_mistake_of_the_test() {
+async fn call_outside_any_function_panics() {
     let world = World::new("gate-nobody").await;
     let (app, tenant) = (world.app.clone(), slug(&world));
     let lost = tokio::spawn(async move { app.dynamo().get(&keys::config(&tenant)).await });
     assert!(lost.await.expect_err("it ends").is_panic());
 }
 
-/// The name is not lost on the way through the SDK, retries and the routers' layers, and each request
-/// is its own face's.
+/// The function's name passes through the SDK, its retries and the routers' layers, and each request has the name of
+/// its own API.
 #[tokio::test]
-async fn each_face_calls_under_its_own_name() {
+async fn each_api_calls_under_its_functions_name() {
     let world = World::new("gate-names").await;
     let merchant = world.merchant().await;
     let terminal = world.terminal(&merchant).await;

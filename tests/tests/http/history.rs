@@ -1,5 +1,4 @@
-//! A customer's history while it is in two formats: each line once, newest first, whatever the size of a page; and
-//! each line under its own path.
+//! A customer's history in two formats: each line once, newest first, at every page size, and each under its path.
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::ids::TransactionId;
 use ledger_core::migration::{Concern, Model, Stage};
@@ -12,14 +11,14 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// An instant of the legacy system, in milliseconds: 2023-11-14T22:13:20.000Z.
+/// An instant in the legacy system, in milliseconds: 2023-11-14T22:13:20.000Z.
 const THEN: i64 = 1_700_000_000_000;
-/// How many lines the legacy system left.
+/// The number of lines that the legacy system wrote.
 const THEIRS: usize = 9;
-/// How many the ledger has written.
+/// The number of lines that the ledger wrote.
 const OURS: usize = 4;
 
-/// A customer of the legacy system, with lines of its own and of the ledger's.
+/// A legacy customer, with lines of the legacy system and of the ledger.
 struct Told {
     world: World,
     customer: Customer,
@@ -32,13 +31,13 @@ impl Told {
         let shop = world.merchant().await;
         let customer = world.legacy_customer(&[("balance", n(5000))], &[]).await;
         let this = Self { world, customer, shop };
-        // Two by themselves, then many of one millisecond, some of the next one.
+        // Two separate lines, then several of one millisecond, and some of the next.
         let lines =
             [(-7, "grant"), (-1, "pay"), (0, "a"), (0, "b"), (0, "c"), (0, "d"), (0, "e"), (1, "pay"), (1, "refund")];
         for (later, operation) in lines {
             this.plant_line(THEN + later, operation).await;
         }
-        // Opened, and three payments.
+        // The opening balance, and three payments.
         for _ in 1..OURS {
             let _ = this.world.api.settle(&this.customer.pays(&this.shop, "10")).await.good();
         }
@@ -49,7 +48,7 @@ impl Told {
         let own = [
             ("amount", n(-5)),
             ("memo", s(format!("{millis} {operation}"))),
-            // The legacy system had ids of its own, and kinds that the ledger never writes.
+            // The legacy system has other ids, and types that the ledger never writes.
             ("transaction_id", s(format!("L-{millis}"))),
             ("tags", AttributeValue::Ss(vec!["a".to_owned()])),
             ("nothing", AttributeValue::Null(true)),
@@ -62,7 +61,7 @@ impl Told {
         self.world.api.send(&Call::get(&path, &self.customer.who)).await.good().json()
     }
 
-    /// All lines, so many at a time.
+    /// All lines, read in pages of `limit`.
     async fn paged(&self, limit: usize) -> Vec<Value> {
         let (mut lines, mut query) = (Vec::new(), format!("limit={limit}"));
         loop {
@@ -79,7 +78,7 @@ impl Told {
         Call::get(&format!("/v1/me/transactions/{id}"), &self.customer.who)
     }
 
-    /// Each line once, newest first, at every size of a page; and alone.
+    /// Asserts that each line is listed once, newest first, at every page size, and found by its id.
     async fn is_told(&self, why: &str, theirs: usize) -> Vec<Value> {
         let whole = self.paged(100).await;
         let ids: Vec<&str> = whole.iter().map(|line| line["transaction_id"].as_str().expect("an id")).collect();
@@ -101,7 +100,7 @@ impl Told {
 }
 
 #[tokio::test]
-async fn a_history_in_two_formats_is_one_at_every_stage() {
+async fn history_in_two_formats_is_listed_once_at_every_stage() {
     for stage in [Stage::LegacyOnly, Stage::DualWrite, Stage::Backfilled, Stage::ReadNew] {
         let tenant = format!("told-{}", stage.name().replace('_', "-"));
         let told = Told::set(&tenant, stage).await;
@@ -109,7 +108,7 @@ async fn a_history_in_two_formats_is_one_at_every_stage() {
         let written = books.under("history#").filter(|(_, _, row)| !text(row, "transaction_id").starts_with("L-"));
         assert_eq!(written.count(), OURS, "{tenant}: both formats are written");
         let before = told.is_told(&tenant, THEIRS).await;
-        // As lines are referred to, one by one, nothing of what is told changes.
+        // References to legacy lines do not change what is listed.
         for name in
             [format!("history#{}#c", THEN), format!("history#{}#pay", THEN - 1), format!("history#{}#refund", THEN + 1)]
         {
@@ -122,7 +121,7 @@ async fn a_history_in_two_formats_is_one_at_every_stage() {
 }
 
 #[tokio::test]
-async fn a_history_that_has_left_the_legacy_format_is_read_from_the_other_alone() {
+async fn history_in_last_stage_is_read_from_the_new_format_alone() {
     let told = Told::set("told-new-only", Stage::NewOnly).await;
     for name in ["a", "b", "e"] {
         told.world.plant_reference(&told.customer, &format!("history#{THEN}#{name}")).await;
@@ -132,8 +131,8 @@ async fn a_history_that_has_left_the_legacy_format_is_read_from_the_other_alone(
 }
 
 #[tokio::test]
-async fn a_history_ends_where_the_legacy_one_does_not_begin() {
-    // What is under no instant has no place in it, and what is after a cursor of long ago is nothing.
+async fn lines_without_an_instant_are_not_listed() {
+    // Lines without an instant are not listed, and a page after a cursor of long ago is empty.
     let told = Told::set("told-odd", Stage::LegacyOnly).await;
     for name in ["history#", "history#yesterday#pay", "history#pay"] {
         told.world.plant_of(&told.customer, name, &[("amount", n(1))]).await;
@@ -144,7 +143,7 @@ async fn a_history_ends_where_the_legacy_one_does_not_begin() {
     let cursor = Cursor::after(long_ago.uuid());
     let page = told.page(&format!("limit=5&cursor={cursor}")).await;
     assert_eq!(page["items"].as_array().map(Vec::len), Some(0), "{page}");
-    // Another customer of the tenant sees nothing of it.
+    // Another customer of the tenant does not see them.
     let other = told.world.customer().await;
     let own = told.world.api.send(&Call::get("/v1/me/transactions?limit=100", &other.who)).await.good().json();
     assert_eq!(own["items"].as_array().map(Vec::len), Some(0), "{own}");

@@ -1,6 +1,5 @@
-//! Money that a merchant holds of a customer's, over HTTP: authorized, captured in whole or in part, voided,
-//! expired. Of a capture, a void and the worker at once exactly one wins; whoever comes late hears where
-//! the payment stands. After each the books are audited from the raw table.
+//! Authorized payments over HTTP: captured in whole or part, voided, expired. Of a capture, a void and an expiry at
+//! once exactly one applies; a later request gets the payment's state. The books are audited from the raw table.
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::join_all;
@@ -25,7 +24,7 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 const STEP: Duration = Duration::from_millis(3);
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Balance, and what is held, in money.
+/// The available and the held money.
 async fn money(world: &World, customer: &Customer) -> (String, String) {
     let wallet = world.wallet(customer, "ECOPAY").await;
     let of = |name: &str| wallet[name].as_str().expect("a number").to_owned();
@@ -41,7 +40,7 @@ async fn detail(stage: &Stage, payment: &str) -> Value {
     stage.world.api.send(&call).await.good().json()
 }
 
-/// What the merchant is owed and has not been credited with yet, in money.
+/// The merchant's uncredited money.
 async fn uncredited(stage: &Stage) -> String {
     let balances = stage.world.api.send(&Call::get("/v1/merchant/balances", &stage.merchant.who)).await.good().json();
     let all = balances["balances"].as_array().expect("balances").iter();
@@ -49,7 +48,7 @@ async fn uncredited(stage: &Stage) -> String {
     of.flatten().next().unwrap_or("0").to_owned()
 }
 
-/// The customer's history, oldest first: operation, what became of the payment, the change in money.
+/// The customer's history, oldest first: operation, payment status, change of money.
 async fn history(world: &World, customer: &Customer) -> Vec<[String; 3]> {
     let page = world.api.send(&Call::get("/v1/me/transactions", &customer.who)).await.good().json();
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
@@ -63,7 +62,7 @@ fn line(operation: &str, status: &str, change: &str) -> [String; 3] {
     [operation, status, change].map(str::to_owned)
 }
 
-/// The worker of jobs over the table of a stack, by a clock that is so much ahead.
+/// The jobs worker on a stack's table, with a clock `ahead` of the system's.
 async fn worker(host: &Host, ahead: Duration) -> App {
     let (stack, system) = (host.stack(), Clock::system());
     let clock = Clock::from_fn(move || system.now().plus(ahead));
@@ -79,7 +78,7 @@ fn expired(expired: usize) -> Progress {
     Progress { expired, ..Progress::default() }
 }
 
-/// A refusal that says where the payment stands.
+/// Asserts a refusal that states the payment's status.
 fn stands(answer: Answer, status: &str) -> Answer {
     let refused = answer.problem(400, "wrong_state");
     assert_eq!(refused.text("/payment_status"), status, "{refused:?}");
@@ -87,7 +86,7 @@ fn stands(answer: Answer, status: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn held_then_captured_in_part_then_refunded() {
+async fn authorization_is_captured_in_part_and_refunded() {
     let stage = Stage::set(World::new("hold-story").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let customer = world.customer_with("1000").await;
@@ -107,7 +106,7 @@ async fn held_then_captured_in_part_then_refunded() {
     assert_eq!(uncredited(&stage).await, "0");
     let list = world.api.send(&Call::get("/v1/merchant/payments", &merchant.who)).await.good().json();
     assert_eq!((&list["items"][0]["status"], &list["items"][0]["amount"]), (&json!("authorized"), &json!("800")));
-    // What is held cannot be spent, and what is not captured cannot be refunded.
+    // Held money cannot be spent, and an uncaptured payment cannot be refunded.
     let _ = world.api.settle(&customer.pays(merchant, "201")).await.problem(400, "insufficient_balance");
     stands(world.api.settle(&merchant.refunds(&payment, "1")).await, "authorized");
     world.check_books().await;
@@ -129,7 +128,7 @@ async fn held_then_captured_in_part_then_refunded() {
     let wallet = world.api.send(&Call::get("/v1/me/balances", &customer.who)).await.good().json();
     assert_eq!((&wallet["metrics"]["paid_total"], &wallet["metrics"]["co2_kg"]), (&json!("300"), &json!("3")));
 
-    // Every key has its own answer, whatever became of the payment since.
+    // Each key replays its own response, whatever happened to the payment since.
     for (call, first) in [(&authorize, &held), (&capture, &captured)] {
         let again = world.api.send(call).await;
         assert_eq!((again.stored(), again.replayed()), (first.stored(), true));
@@ -154,7 +153,7 @@ async fn held_then_captured_in_part_then_refunded() {
 }
 
 #[tokio::test]
-async fn whoever_comes_late_hears_where_the_payment_stands() {
+async fn late_capture_or_void_gets_the_payment_status() {
     let stage = Stage::set(World::new("hold-late").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (customer, payment) = stage.held("500").await;
@@ -169,7 +168,7 @@ async fn whoever_comes_late_hears_where_the_payment_stands() {
     stands(world.api.settle(&merchant.captures(&payment, Some("500"))).await, "captured");
     let refused = merchant.voids(&payment);
     let first = stands(world.api.settle(&refused).await, "captured");
-    // A refund later, the stored answers are what they were.
+    // After a refund, the stored responses are unchanged.
     let repeated = merchant.captures(&payment, None);
     let stood = world.api.settle(&repeated).await.good();
     let _ = world.api.settle(&merchant.refunds(&payment, "50")).await.good();
@@ -197,7 +196,7 @@ async fn whoever_comes_late_hears_where_the_payment_stands() {
     let lines = history(world, &customer).await;
     assert_eq!(lines[1..], [line("charge", "authorized", "-500"), line("void", "canceled", "500")]);
 
-    // A payment that was captured at once, too, has been captured.
+    // A payment captured at once counts as captured.
     let (_, payment) = stage.paid("300").await;
     assert_eq!(world.api.settle(&merchant.captures(&payment, None)).await.good().text("/status"), "captured");
     stands(world.api.settle(&merchant.voids(&payment)).await, "captured");
@@ -205,9 +204,9 @@ async fn whoever_comes_late_hears_where_the_payment_stands() {
     world.check_books().await;
 }
 
-/// The key of a charge is one, whether it captures or not; and a code works once, whatever for.
+/// A charge's key is the same with and without `capture`, and a code can be used once.
 #[tokio::test]
-async fn a_charge_that_captures_is_another_request() {
+async fn charge_and_authorization_under_one_key_mismatch() {
     let stage = Stage::set(World::new("hold-keys").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let customer = world.customer_with("900").await;
@@ -224,9 +223,9 @@ async fn a_charge_that_captures_is_another_request() {
     world.check_books().await;
 }
 
-/// Captures, voids and two workers at once, on every payment: exactly one of the three wins.
+/// Captures, voids and two workers at once on every payment: exactly one of the three applies.
 #[tokio::test]
-async fn capture_void_and_expiry_race() {
+async fn concurrent_capture_void_and_expiry_apply_once() {
     let host = Host::fresh();
     let stage = Stage::set(World::with_terms(Arc::clone(&host), "hold-race", |_| {}).await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
@@ -241,7 +240,7 @@ async fn capture_void_and_expiry_race() {
                 [part, merchant.captures(payment, Some("300")), merchant.voids(payment)]
             })
             .collect();
-        // Each is first somewhere: a call of each payment, the workers in a round.
+        // Delays vary which of them comes first.
         let send = async |place: usize, call: &Call| {
             tokio::time::sleep(STEP * u32::try_from(place % 3).expect("small")).await;
             world.api.settle(call).await
@@ -255,7 +254,7 @@ async fn capture_void_and_expiry_race() {
         };
         let (answers, one, two) = futures::join!(merchants, late(&workers[0]), late(&workers[1]));
         let by_workers: usize = [one, two].into_iter().map(|run| run.map_or(0, |run| run.expired)).sum();
-        // What met too many others is left to the next run.
+        // Payments with too many conflicts are left to the next run.
         let by_workers = by_workers + run(&workers[0], world).await.expect("a whole run").expired;
         let mut expired = 0;
         for ((customer, payment), answers) in held.iter().zip(&answers) {
@@ -270,7 +269,7 @@ async fn capture_void_and_expiry_race() {
             expired += usize::from(end == "expired");
             ends.push(end);
         }
-        // A run that was told to come again does not say what it did.
+        // A run that failed does not state how many it expired.
         assert!(by_workers <= expired, "{by_workers} of {expired}");
     }
     assert!(ends.iter().any(|end| end != &ends[0]), "nobody else ever wins: {ends:?}");
@@ -282,7 +281,7 @@ async fn capture_void_and_expiry_race() {
     world.books().await.unchanged_since(&books, "an idle worker moved something");
 }
 
-/// What the customer has left, and what was captured; the answers must agree with the payment's end.
+/// The customer's money left and the captured amount; asserts that the answers agree with the payment's end.
 fn won(end: &str, part: &Answer, more: &Answer, void: &Answer) -> (u32, u32) {
     match end {
         "captured" => {
@@ -303,9 +302,9 @@ fn won(end: &str, part: &Answer, more: &Answer, void: &Answer) -> (u32, u32) {
     }
 }
 
-/// By a clock that the test sets, for the functions as for the worker.
+/// The test sets the clock of the functions and of the worker.
 #[tokio::test]
-async fn what_is_not_captured_in_time_comes_back() {
+async fn uncaptured_hold_expires_and_is_released() {
     let ahead_s = Arc::new(AtomicU64::new(0));
     let (ahead, system) = (Arc::clone(&ahead_s), Clock::system());
     let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
@@ -328,7 +327,7 @@ async fn what_is_not_captured_in_time_comes_back() {
     ahead_s.store(HOUR.as_secs() - 60, Ordering::SeqCst);
     let _ = world.api.settle(&merchant.captures(&in_time, None)).await.good();
 
-    // When it is over, the worker need not have come: it cannot be captured, but it can be given up.
+    // After the time, even before the worker runs, it cannot be captured but can be voided.
     ahead_s.store(HOUR.as_secs() + 60, Ordering::SeqCst);
     let capture = merchant.captures(&late, Some("100"));
     let refused = stands(world.api.settle(&capture).await, "authorized");
@@ -349,15 +348,15 @@ async fn what_is_not_captured_in_time_comes_back() {
     assert_eq!(shown["status"], "expired", "{shown}");
     stands(world.api.settle(&merchant.captures(&late, None)).await, "expired");
     assert_eq!(world.api.settle(&merchant.voids(&of_frozen)).await.good().text("/status"), "expired");
-    // The refusal under its key stays what it was.
+    // The refusal stored under the key is unchanged.
     assert_eq!(world.api.send(&capture).await.stored(), refused.stored());
     assert_eq!(detail(&stage, &in_time).await["status"], "captured");
     world.check_books().await;
 }
 
-/// A freeze and a suspension stop what is to be held, never what was.
+/// A freeze and a suspension stop new authorizations, not captures and voids.
 #[tokio::test]
-async fn frozen_and_suspended() {
+async fn freeze_and_suspension_stop_only_new_authorizations() {
     let stage = Stage::set(World::alone("hold-frozen").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (customer, captured) = stage.held("500").await;
@@ -384,10 +383,10 @@ async fn frozen_and_suspended() {
     world.check_books().await;
 }
 
-/// A hold that cannot be given back keeps neither the others nor the jobs from their end, and is told of; a
-/// job that cannot be read does not keep holds from theirs.
+/// A hold that cannot be released blocks neither other holds nor jobs, and the run fails.
+/// A job that cannot be read does not block holds.
 #[tokio::test]
-async fn one_that_fails_does_not_stop_the_others() {
+async fn failing_hold_or_job_does_not_block_others() {
     let host = Host::fresh();
     let stage = Stage::set(World::with_terms(Arc::clone(&host), "hold-rogue", |_| {}).await).await;
     let world = &stage.world;
@@ -413,7 +412,7 @@ async fn one_that_fails_does_not_stop_the_others() {
     world.check_books().await;
 }
 
-/// A row of work that is due for nothing that there is.
+/// Plants a row with a due index entry for work that does not exist.
 #[expect(clippy::disallowed_methods, reason = "no code of the ledger's writes such a row")]
 async fn plant(table: &Client, world: &World, due: &str, (name, value): (&str, &str)) {
     let text = |text: &str| AttributeValue::S(text.to_owned());

@@ -1,5 +1,5 @@
-//! What an idempotency key promises, for every endpoint that moves money or changes state: one effect,
-//! one answer, one request. Each endpoint has a stack of its own, and every row of it is compared.
+//! The idempotency promises of every endpoint that changes state: one effect, one response, one request per key.
+//! Each endpoint has its own stack, and every row of it is compared.
 mod changed;
 mod look_ups;
 
@@ -29,9 +29,9 @@ macro_rules! endpoints {
             })*
         }
 
-        /// An endpoint that is added has its test here, or this does not compile or pass.
+        /// An endpoint without a test here does not compile, or fails this test.
         #[test]
-        fn no_endpoint_is_left_out() {
+        fn every_endpoint_has_its_idempotency_test() {
             assert_eq!([$(Endpoint::$endpoint),*], Endpoint::ALL);
         }
     };
@@ -88,7 +88,7 @@ endpoints! {
 async fn every_promise(endpoint: Endpoint) {
     let host = Host::fresh();
     let stage = Stage::set(World::with_terms(host.clone(), "mandatory", |_| {}).await).await;
-    // Stripe's events come in their own time, and would count as somebody's effect.
+    // Stripe's events arrive at any time, and would count as an effect.
     stage.world.hold_deliveries().await;
     the_same_key_twice(endpoint, &stage).await;
     the_same_key_in_parallel(endpoint, &stage).await;
@@ -101,7 +101,7 @@ async fn every_promise(endpoint: Endpoint) {
     no_key_where_it_is_optional(endpoint, &Stage::set(world).await).await;
 }
 
-/// The second answer is the first one, byte for byte; another request is refused; nothing moves.
+/// A retry gets the same bytes, another request under the key is refused, and nothing moves.
 async fn the_same_key_twice(endpoint: Endpoint, stage: &Stage) {
     let prepared = endpoint.prepare(stage).await;
     let (world, call) = (&stage.world, &prepared.call);
@@ -131,7 +131,7 @@ async fn the_same_key_twice(endpoint: Endpoint, stage: &Stage) {
     world.books().await.unchanged_since(&after, "a repetition or another request moved something");
 }
 
-/// Many requests at once are one: the same effect as a single one, and one answer for all.
+/// Many concurrent requests have the effect of one, and one response for all.
 async fn the_same_key_in_parallel(endpoint: Endpoint, stage: &Stage) {
     let world = &stage.world;
     let single = endpoint.prepare(stage).await;
@@ -154,8 +154,7 @@ async fn the_same_key_in_parallel(endpoint: Endpoint, stage: &Stage) {
     assert_eq!(effect_of_many, effect_of_one, "{endpoint:?}");
 }
 
-/// Without a key, or with one that is malformed or ambiguous, nothing is done. The key in the body
-/// is a key.
+/// A missing, malformed or ambiguous key is refused and nothing is done. A key in the body is accepted.
 async fn keys_that_are_none(endpoint: Endpoint, stage: &Stage) {
     let prepared = endpoint.prepare(stage).await;
     let (world, call) = (&stage.world, &prepared.call);
@@ -187,7 +186,7 @@ async fn keys_that_are_none(endpoint: Endpoint, stage: &Stage) {
     }
 }
 
-/// A UUIDv7 says when it was born, and a terminal's key in which enrolment.
+/// A UUIDv7 contains its time, and a terminal's key the epoch of its enrolment.
 async fn keys_by_their_age(endpoint: Endpoint, stage: &Stage) {
     let prepared = endpoint.prepare(stage).await;
     let (world, call) = (&stage.world, &prepared.call);
@@ -225,7 +224,7 @@ async fn keys_by_their_age(endpoint: Endpoint, stage: &Stage) {
     world.books().await.unchanged_since(&before, "a key of another time moved something");
 }
 
-/// A field that the request does not have is named, and nothing is done.
+/// An unknown field is named, and nothing is done.
 async fn a_field_that_there_is_not(endpoint: Endpoint, stage: &Stage) {
     let prepared = endpoint.prepare(stage).await;
     let before = stage.world.books().await;
@@ -234,11 +233,11 @@ async fn a_field_that_there_is_not(endpoint: Endpoint, stage: &Stage) {
     assert_eq!(answer.text("/field"), "amuont");
     assert!(!answer.body.contains("s3cret"), "{answer:?}");
     stage.world.books().await.unchanged_since(&before, "a request with an unknown field moved something");
-    // It was not stored: the key is still good.
+    // The refusal was not stored: the key is still usable.
     assert_eq!(stage.world.api.settle(&prepared.call).await.status, prepared.status, "{endpoint:?}");
 }
 
-/// A name that stands twice in an object of the body, at whatever depth, is named, and nothing is done.
+/// A name repeated in an object of the body, at any depth, is named, and nothing is done.
 async fn a_name_twice_in_one_object(endpoint: Endpoint, stage: &Stage) {
     let prepared = endpoint.prepare(stage).await;
     let Some(body) = prepared.call.body.as_deref() else { return };
@@ -255,7 +254,7 @@ async fn a_name_twice_in_one_object(endpoint: Endpoint, stage: &Stage) {
     stage.world.books().await.unchanged_since(&before, "a request with a repeated name moved something");
 }
 
-/// The texts of a value in which one name of one object stands twice, with that name.
+/// The JSON texts in which one name of one object is repeated, each with that name.
 fn with_a_repeated_name(value: &Value) -> Vec<(String, String)> {
     match value {
         Value::Object(members) => {
@@ -280,14 +279,14 @@ fn with_a_repeated_name(value: &Value) -> Vec<(String, String)> {
     }
 }
 
-/// A tenant that brings old clients: without a key a request is executed, every time.
+/// In a tenant where keys are optional, each request without a key is executed.
 async fn no_key_where_it_is_optional(endpoint: Endpoint, stage: &Stage) {
     for _ in 0..2 {
         let prepared = endpoint.prepare(stage).await;
         let answer = stage.world.api.send(&prepared.call.clone().keyless()).await;
         assert_eq!((answer.status, answer.replayed()), (prepared.status, false), "{endpoint:?}: {answer:?}");
     }
-    // With a key the promise is the same.
+    // With a key, the promise is the same.
     let prepared = endpoint.prepare(stage).await;
     let first = stage.world.api.settle(&prepared.call).await.good();
     let again = stage.world.api.send(&prepared.call).await;
@@ -295,9 +294,9 @@ async fn no_key_where_it_is_optional(endpoint: Endpoint, stage: &Stage) {
     stage.world.check_books().await;
 }
 
-/// A refusal by the rules of the ledger is an answer too.
+/// A refusal by a rule of the ledger is a stored response too.
 #[tokio::test]
-async fn refusals_are_replayed_byte_by_byte() {
+async fn refusals_are_replayed_byte_for_byte() {
     let world = World::new("refusals").await;
     let (merchant, rich, poor) =
         (world.merchant().await, world.customer_with("49000").await, world.customer_with("10").await);
@@ -331,7 +330,7 @@ async fn refusals_are_replayed_byte_by_byte() {
         assert!(!answer.replayed());
         first.push(answer);
     }
-    // What made them fail is mended: the answers under these keys stay.
+    // The causes are removed: the responses stored under these keys stay.
     world.adjust(&json!({"customer_id": poor.id}), "credit", "1000").await;
     world.adjust(&json!({"customer_id": rich.id}), "debit", "40000").await;
     world.adjust(&json!({"card_id": card}), "credit", "1000").await;
@@ -346,7 +345,7 @@ async fn refusals_are_replayed_byte_by_byte() {
         let _ = world.api.send(&other).await.problem(422, "idempotency_key_fingerprint_mismatch");
     }
     world.check_books().await.unchanged_since(&before, "a replayed refusal moved something");
-    // The same request under another key is a new one, and now succeeds.
+    // The same request under another key is executed, and now succeeds.
     for at in [0, 1, 4, 5, 7] {
         let (call, _) = &refusals[at];
         let key = if at == 7 { terminal.next_key() } else { new_key() };
@@ -355,9 +354,9 @@ async fn refusals_are_replayed_byte_by_byte() {
     world.check_books().await;
 }
 
-/// What is not an answer of the ledger leaves the key usable.
+/// An error that is not stored leaves the key usable.
 #[tokio::test]
-async fn what_is_not_stored_leaves_the_key_free() {
+async fn unstored_refusal_leaves_the_key_usable() {
     let world = World::new("not-stored").await;
     let (merchant, customer) = (world.merchant().await, world.customer_with("100").await);
     let good = customer.pays(&merchant, "60");
@@ -369,8 +368,7 @@ async fn what_is_not_stored_leaves_the_key_free() {
     }
     world.books().await.unchanged_since(&before, "an unstored refusal left something");
     assert_eq!(world.api.settle(&good).await.status, 201);
-    // A key is its principal's and its operation's own: neither another customer nor another
-    // operation meets it.
+    // A key is scoped to its principal and operation: other customers and operations may use the same.
     let key = good.key.clone().unwrap_or_default();
     let other = world.customer_with("100").await;
     for call in [other.pays(&merchant, "60").key(&*key), customer.sends(&other, "40").key(&*key)] {
@@ -381,9 +379,9 @@ async fn what_is_not_stored_leaves_the_key_free() {
     assert_eq!((books.entries_of("pay"), books.entries_of("transfer")), (2, 1));
 }
 
-/// The staged rollout: the operator sees how many requests come without a key, and turns keys on.
+/// The rollout of mandatory keys: the operator sees how many requests have no key, then requires them.
 #[tokio::test]
-async fn from_optional_to_mandatory() {
+async fn keys_become_mandatory_after_rollout() {
     let world = World::with_terms(Host::fresh(), "rollout", |terms| terms.key_phase = KeyPhase::Optional).await;
     let (merchant, customer) = (world.merchant().await, world.customer_with("100").await);
     let readiness = async || {

@@ -1,5 +1,5 @@
-//! A thousand payments by 32 clients from ten customers to one merchant, every request sent one to three
-//! times: the totals are exact, nothing is double, and no customer's payment touches another's items.
+//! A thousand payments by 32 clients from ten customers to one merchant, each request sent one to three times.
+//! Totals are exact, nothing is doubled, and payments of two customers share no item.
 use futures::future::join_all;
 use ledger_runtime::clock::Clock;
 use ledger_tests::http::tap::Tap;
@@ -11,7 +11,7 @@ const CLIENTS: usize = 32;
 const CUSTOMERS: usize = 10;
 const OPENING: u64 = 10_000;
 
-/// One payment: whose, how much, and the request.
+/// One payment: its customer, amount, repetitions and request.
 struct Payment {
     customer: usize,
     yen: u64,
@@ -27,7 +27,7 @@ impl Payment {
         Self { customer, yen, times: 1 + number % 3, at_once: (number / 3).is_multiple_of(2), call }
     }
 
-    /// Sends the request as often as it is to be sent.
+    /// Sends the request `times` times, at once or one after the other.
     async fn send(&self, world: &World) -> Vec<Answer> {
         let send = || world.api.settle(&self.call);
         if self.at_once {
@@ -42,7 +42,7 @@ impl Payment {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_payments_sent_one_to_three_times() {
+async fn thousand_repeated_payments_are_each_applied_once() {
     let tap = Tap::default();
     let wire = tap.clone();
     let host = Host::with_app(|backend| async move {
@@ -82,7 +82,7 @@ async fn a_thousand_payments_sent_one_to_three_times() {
     nothing_is_shared(&tap);
 }
 
-/// Looks into every transaction that was sent: an item belongs to one customer's payments.
+/// Asserts from the transactions sent that each item belongs to one customer's payments.
 fn nothing_is_shared(tap: &Tap) {
     let mut touched_by = BTreeMap::<(String, String), BTreeSet<String>>::new();
     let mut writes = 0;

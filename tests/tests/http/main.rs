@@ -1,4 +1,4 @@
-//! The customers', merchants', operators' and terminals' requests, over HTTP to the local stack.
+//! Requests of the customer, merchant, operator and terminal APIs over HTTP to the local stack.
 
 mod abuse;
 mod attention;

@@ -1,5 +1,5 @@
-//! A tenant leaves a legacy model over HTTP, as its operator does it: phase by phase, on evidence, with requests of
-//! every kind in each phase; back again from the middle; and to the end, where only split records are left.
+//! A tenant's migration over HTTP as its operator runs it: phase by phase, with requests of every kind in each phase;
+//! back from the middle; and to the end, where only split records are left.
 use ledger_core::migration::{Model, Phase};
 use ledger_tests::http::migrating::Migrating;
 use ledger_tests::http::world::new_key;
@@ -7,7 +7,7 @@ use ledger_tests::http::{Call, Customer, Merchant, World};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// What a customer's own face says of everything that they have.
+/// The customer's profile, wallet and history by the customer API, without `updated_at`.
 async fn face(world: &World, customer: &Customer) -> [Value; 3] {
     let get = async |path: &str| world.api.send(&Call::get(path, &customer.who)).await.good().json();
     let mut wallet = get("/v1/me/balances").await;
@@ -31,11 +31,11 @@ async fn patch(world: &World, customer: &Customer, body: &Value) {
     let _ = world.api.settle(&Call::patch("/v1/me", &customer.who, body).key(new_key())).await.good();
 }
 
-/// A request of every kind; afterwards the customer has 100 yen less and the other 100 more.
+/// Makes a request of every kind; in all, 100 yen move from the customer to the other one.
 async fn a_day(world: &World, merchant: &Merchant, customer: &Customer, other: &Customer, at: u8) {
     let before = (money(world, customer, "ECOPAY").await, money(world, other, "ECOPAY").await);
     let points = money(world, customer, "POINT").await;
-    // 500 are paid, 300 of them refunded: in proportion, five points come and three of them go.
+    // 500 are paid and 300 of them refunded: five points are earned and three taken back.
     let pay = json!({"merchant_id": merchant.id, "amount": "500"});
     let paid = Call::post("/v1/me/payments", &customer.who, &pay).key(new_key());
     let payment = world.api.settle(&paid).await.good();
@@ -43,10 +43,10 @@ async fn a_day(world: &World, merchant: &Merchant, customer: &Customer, other: &
     assert!(again.replayed() && again.stored() == payment.stored(), "phase {at}");
     let _ = world.api.settle(&merchant.refunds(&payment.text("/payment_id"), "300")).await.good();
     let _ = world.api.settle(&customer.sends(other, "100")).await.good();
-    // What is held comes back whole, what is captured in part.
+    // A voided hold is released in full.
     let held = world.api.settle(&merchant.authorizes(&customer.code(world).await, "400")).await.good();
     let _ = world.api.settle(&merchant.voids(&held.text("/payment_id"))).await.good();
-    // Nobody has more than they have.
+    // More than the balance is refused.
     let poor = customer.pays(merchant, "49000");
     let short = world.api.settle(&poor).await.problem(400, "insufficient_balance");
     let missing = 49_000 - (before.0 - 300);
@@ -54,7 +54,7 @@ async fn a_day(world: &World, merchant: &Merchant, customer: &Customer, other: &
     world.adjust(&json!({"customer_id": customer.id}), "credit", "200").await;
     world.grant(customer, "POINT", "10").await;
     world.grant(other, "REGIONAL#aoba", "7").await;
-    // What is cleared stays cleared, what is set stays set.
+    // Cleared fields stay cleared, and set fields stay set.
     patch(world, customer, &json!({"phone": null, "email": format!("phase{at}@example.com")})).await;
     patch(world, other, &json!({"phone": format!("+81-3-0000-{at:04}")})).await;
     let freeze = |status: &str| json!({"status": status, "reason": "for a test"});
@@ -70,7 +70,7 @@ async fn a_day(world: &World, merchant: &Merchant, customer: &Customer, other: &
     assert_eq!(profile.get("phone"), None, "phase {at}");
 }
 
-/// The whole way, with everybody's money at every step of it.
+/// Runs all phases, and checks the customers' money in each.
 async fn all_the_way(tenant: &str, model: Model) {
     let migrating = Migrating::start(tenant, model, 9).await;
     let (world, merchant) = (&migrating.world, &migrating.merchant);
@@ -81,7 +81,7 @@ async fn all_the_way(tenant: &str, model: Model) {
     for phase in migrating.phases() {
         let seen = [face(world, &one).await, face(world, &two).await];
         migrating.enter(phase).await;
-        // The environments that have not seen it yet, and those that have.
+        // Reads agree in environments that have not read the phase yet.
         for (customer, seen) in [&one, &two].into_iter().zip(&seen) {
             for (part, seen) in face(world, customer).await.iter().zip(seen) {
                 assert!(part == seen, "phase {phase}:\n{seen}\n{part}");
@@ -106,7 +106,7 @@ async fn all_the_way(tenant: &str, model: Model) {
     left_behind(world, model).await;
 }
 
-/// After the contraction nothing is left in the legacy items but what the ledger never knew.
+/// After the contraction the legacy items keep only attributes unknown to the ledger.
 async fn left_behind(world: &World, model: Model) {
     let rows = world.books().await;
     let mut records = 0;
@@ -128,17 +128,17 @@ async fn left_behind(world: &World, model: Model) {
 }
 
 #[tokio::test]
-async fn all_the_way_from_the_god_record() {
+async fn migration_from_god_record_keeps_all_money() {
     all_the_way("legacy-god", Model::GodRecord).await;
 }
 
 #[tokio::test]
-async fn all_the_way_from_half_way() {
+async fn migration_from_half_way_model_keeps_all_money() {
     all_the_way("legacy-half", Model::HalfWay).await;
 }
 
 #[tokio::test]
-async fn back_from_the_last_phase_to_the_first_and_there_again() {
+async fn migration_goes_back_to_first_phase_and_forward_again() {
     let migrating = Migrating::start("legacy-back", Model::GodRecord, 4).await;
     let (world, merchant) = (&migrating.world, &migrating.merchant);
     let [one, two] = [migrating.customer(0).await, migrating.customer(1).await];
@@ -161,7 +161,7 @@ async fn back_from_the_last_phase_to_the_first_and_there_again() {
 }
 
 #[tokio::test]
-async fn a_phase_is_entered_on_evidence_only() {
+async fn phase_is_entered_only_after_its_passes() {
     let migrating = Migrating::start("legacy-evidence", Model::GodRecord, 3).await;
     let world = &migrating.world;
     let refused = async |number: u8, code: &str, what: &str| {
@@ -191,7 +191,7 @@ async fn a_phase_is_entered_on_evidence_only() {
 }
 
 #[tokio::test]
-async fn a_pass_goes_on_where_it_stopped() {
+async fn pass_continues_where_it_stopped() {
     let migrating = Migrating::start("legacy-slices", Model::HalfWay, 30).await;
     let world = &migrating.world;
     let _ = world.put_phase(1).await.good();

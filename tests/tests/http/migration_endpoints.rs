@@ -1,4 +1,4 @@
-//! The operator's endpoints of a migration, and the worker behind them: who has none, what is refused, and the pace.
+//! The operator's migration endpoints and their worker: tenants without one, refusals, and the pace of passes.
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::migration::{Concern, Model, Phase, Stage};
 use ledger_local::migrate_command::{self, MigrateCommand, MigrateError, Step};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const PASSES: [&str; 3] = ["backfill", "verify", "contract"];
 
 #[tokio::test]
-async fn a_tenant_of_split_records_has_no_migration() {
+async fn split_tenant_has_no_migration() {
     let world = World::new("migration-none").await;
     let before = world.books().await;
     assert_eq!(world.migration().await, json!({"status": "split", "stages": [], "passes": []}));
@@ -29,7 +29,7 @@ async fn a_tenant_of_split_records_has_no_migration() {
 }
 
 #[tokio::test]
-async fn phases_come_one_after_the_other_and_on_evidence() {
+async fn phases_are_entered_in_order_and_after_their_passes() {
     let world = World::legacy(Host::fresh(), "migration-phases", Model::GodRecord).await;
     let at = |number| Phase::new(Model::GodRecord, number).expect("a phase");
     let phase = async || world.migration().await["phase"].clone();
@@ -45,7 +45,7 @@ async fn phases_come_one_after_the_other_and_on_evidence() {
     }
     assert_eq!(phase().await, json!(0));
     assert_eq!(world.put_phase(1).await.good().json()["phase"], 1);
-    // Somebody may still go by the phase before.
+    // Some environments may still use the phase before.
     let _ = world.put_phase(2).await.problem(400, "wrong_state");
     world.stand_at(at(1)).await;
     let _ = world.put_phase(2).await.problem(400, "wrong_state");
@@ -57,9 +57,9 @@ async fn phases_come_one_after_the_other_and_on_evidence() {
     assert_eq!(world.put_phase(1).await.good().json()["phase"], 1);
 }
 
-/// However few customers a page of the table has: what they are looked at per second is what was asked for.
+/// The customers per second are as requested, however few customers a page of the table has.
 #[tokio::test]
-async fn a_pass_keeps_its_pace() {
+async fn pass_keeps_the_requested_pace() {
     let world = World::legacy(Host::fresh(), "migration-pace", Model::GodRecord).await;
     for _ in 0..3 {
         let _ = world.customer().await;
@@ -71,7 +71,7 @@ async fn a_pass_keeps_its_pace() {
     assert!(began.elapsed() >= Duration::from_millis(750), "{:?}", began.elapsed());
 }
 
-/// The command that takes a step, with the operator's token in a file.
+/// The command of a step, with the operator's token in a file.
 fn command(world: &World, step: Step) -> MigrateCommand {
     let token_file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.token", world.tenant));
     let Who::Bearer(token) = &world.operator.who else { panic!("an operator has a token") };
@@ -80,9 +80,9 @@ fn command(world: &World, step: Step) -> MigrateCommand {
     MigrateCommand { url, token_file: Some(token_file), tenant, step }
 }
 
-/// An operator's day at the shell.
+/// The operator runs the steps from the shell.
 #[tokio::test]
-async fn a_command_takes_the_steps() {
+async fn migrate_command_runs_the_steps() {
     let world = World::legacy(Host::fresh(), "migration-shell", Model::GodRecord).await;
     let customer = world.legacy_customer(&[("balance", n(10_000))], &[]).await;
     let refused = world.legacy_customer(&[("balance", n(-1))], &[]).await;
@@ -96,7 +96,7 @@ async fn a_command_takes_the_steps() {
     assert!(shown.ends_with("\nnext: phase 1, profile dual_write: may be entered"), "{shown}");
     assert_eq!(run(Step::Back).await.expect_err("there is none").to_string(), "this is the first phase");
 
-    // It waits for the worker, and tells whom it left.
+    // It waits for the worker, and names the customers that were left.
     let work = async {
         while said.lock().expect("no panic").is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -119,9 +119,9 @@ async fn a_command_takes_the_steps() {
     }
 }
 
-/// The pass is its worker's: who watched it has not stopped it.
+/// A pass runs in the worker: the end of the command that watches it does not stop it.
 #[tokio::test]
-async fn whoever_loses_sight_of_a_pass_is_told_that_it_goes_on() {
+async fn migrate_command_without_answer_says_that_the_pass_continues() {
     let world = World::legacy(Host::fresh(), "migration-unseen", Model::GodRecord).await;
     let verify = command(&world, Step::Pass("verify", None));
     let (asked, was_asked) = tokio::sync::oneshot::channel();
@@ -141,13 +141,13 @@ async fn whoever_loses_sight_of_a_pass_is_told_that_it_goes_on() {
     assert!(why.contains(&format!("no answer from {}/v1/admin/migration", verify.url)), "{why}");
 }
 
-/// What a customer sees, without the instants at which their items changed.
+/// The customer's profile, balances and history by the customer API.
 async fn seen(world: &World, customer: &Customer) -> [Answer; 3] {
     let get = async |path: &str| world.api.settle(&Call::get(path, &customer.who)).await;
     [get("/v1/me").await, get("/v1/me/balances").await, get("/v1/me/transactions?limit=100").await]
 }
 
-/// Every request that touches a customer, with what it is called. None of them may be answered with a 5xx.
+/// Sends every kind of request that touches a customer; asserts that none is answered with a 5xx.
 async fn requests(world: &World, merchant: &Merchant, rich: &Customer, customer: &Customer) -> Vec<(String, Answer)> {
     let operator = &world.operator.who;
     let path = format!("/v1/admin/customers/{}", customer.id);
@@ -178,10 +178,10 @@ fn status(answers: &[(String, Answer)], name: &str) -> u16 {
     answers.iter().find(|(called, _)| called == name).map(|(_, answer)| answer.status).expect("a request")
 }
 
-/// Every type of every attribute of a God Record, before the ledger has met the customer, while the tenant migrates and
-/// in its last phase: what can be kept is kept, what cannot be is named to the operator and left as it is.
+/// Every type of every attribute of a God Record, before adoption, during the migration and in its last phase: what can
+/// be kept is kept; what cannot be is named to the operator and left unchanged.
 #[tokio::test]
-async fn legacy_attribute_of_any_type_is_kept_or_named_and_never_a_500() {
+async fn legacy_attribute_of_any_type_is_kept_or_named() {
     let world = World::legacy(Host::fresh(), "legacy-types", Model::GodRecord).await;
     let merchant = world.merchant().await;
     let rich = world.customer_with("50000").await;
@@ -208,7 +208,7 @@ async fn legacy_attribute_of_any_type_is_kept_or_named_and_never_a_500() {
             let answer = |name: &str| answers.iter().find(|(called, _)| called == name).expect("a request").1.clone();
             let grant = answer("grant").problem(400, "legacy_record_unreadable");
             assert!(case.is_named(&grant.text("/attribute")), "{said}: {grant:?}");
-            // Another customer learns nothing of it.
+            // Another customer does not see the attribute.
             let paid = answer("paid").problem(400, "legacy_record_unreadable");
             assert_eq!(paid.json().get("attribute"), None, "{said}");
         }
@@ -233,7 +233,7 @@ async fn legacy_attribute_of_any_type_is_kept_or_named_and_never_a_500() {
     }
 }
 
-/// A record that cannot be kept is as it was; of one that is, so are the attributes that the ledger does not change.
+/// An unreadable record is unchanged; in a kept one, attributes that the ledger does not use are unchanged.
 async fn left_alone(world: &World, customers: &[(Case, Customer, Row)]) {
     let books = world.books().await;
     for (case, customer, before) in customers {
@@ -241,7 +241,7 @@ async fn left_alone(world: &World, customers: &[(Case, Customer, Row)]) {
         let row = row.unwrap_or_else(|| panic!("no record of {case:?}"));
         if case.is_kept {
             assert_eq!(row.get("loyalty_tier"), before.get("loyalty_tier"), "{case:?}");
-            // The legacy system's readers find the type that they know.
+            // Readers of the legacy system find the type that they know.
             if let Some(AttributeValue::N(_)) = before.get("created_at") {
                 assert_eq!(row.get("created_at"), before.get("created_at"), "{case:?}");
             }
@@ -251,10 +251,10 @@ async fn left_alone(world: &World, customers: &[(Case, Customer, Row)]) {
     }
 }
 
-/// What a legacy system may have left goes all the way, numbers as timestamps and history of any type among it: the
-/// customer sees the same from beginning to end, and both models are equal to the operator in every phase.
+/// Legacy attributes that can be kept pass through the whole migration, including numeric timestamps and history of any
+/// type: the customer sees the same throughout, and verification finds both models equal.
 #[tokio::test]
-async fn legacy_attribute_that_is_kept_goes_all_the_way() {
+async fn kept_legacy_attributes_survive_the_whole_migration() {
     let migrating = Migrating::start("legacy-types-all", Model::GodRecord, 0).await;
     let world = &migrating.world;
     let mut customers = Vec::new();

@@ -1,5 +1,5 @@
-//! The OpenAPI document in the repository is the one that the code gives, and states every operation whole.
-//! What it says is held against answers wherever a test gets one: see `ledger_tests::http::contract`.
+//! openapi.json equals the generated document, and states every operation completely.
+//! `ledger_tests::http::contract` compares it with actual answers.
 #![cfg(feature = "stack")]
 
 use ledger_runtime::endpoint::Permission;
@@ -9,9 +9,9 @@ use ledger_tests::http::endpoints::Endpoint;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The statuses that every keyed operation can be refused with.
+/// The error statuses that every keyed operation states.
 const KEYED: [&str; 10] = ["400", "401", "409", "410", "413", "415", "422", "429", "500", "503"];
-/// The endpoints that know their callers by no token and no terminal's signature.
+/// The endpoints without a token or a terminal's signature.
 const OPEN: [&str; 2] = ["/v1/terminal/enrolments", "/v1/webhooks/stripe"];
 
 /// Every operation with its method and path.
@@ -23,7 +23,7 @@ fn operations(document: &Value) -> Vec<(String, String, &Value)> {
     all.collect()
 }
 
-/// A response of an operation, behind its reference if it has one.
+/// A response of an operation; a reference is resolved.
 fn response<'d>(document: &'d Value, operation: &'d Value, status: &str) -> &'d Value {
     let response = &operation["responses"][status];
     match response["$ref"].as_str() {
@@ -33,7 +33,7 @@ fn response<'d>(document: &'d Value, operation: &'d Value, status: &str) -> &'d 
 }
 
 #[test]
-fn the_document_has_not_drifted() {
+fn openapi_json_equals_the_generated_document() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json");
     let kept = std::fs::read_to_string(path).expect("openapi.json is in the repository");
     let ours = ledger_local::faces::openapi_json();
@@ -50,7 +50,7 @@ fn operations_and_schemas_are_distinct() {
         assert!(!operation["tags"].as_array().unwrap().is_empty(), "{method} {path} has no tag");
     }
     assert!(ids.len() > 40, "{} operations", ids.len());
-    // The generator names a schema by its type alone: two types of one name would hide each other.
+    // The generator names a schema by its type alone: of two types with one name, one would be lost.
     let mut types = BTreeSet::new();
     for file in ledger_tests::sources(&["functions", "crates/ledger-runtime/src"]) {
         let text = std::fs::read_to_string(&file).unwrap();
@@ -91,9 +91,9 @@ fn every_operation_states_its_refusals() {
     }
 }
 
-/// Each keyed operation has a request that succeeds, by which its promises are tested.
+/// Each keyed operation has an endpoint in the tests, by which its promises are tested.
 #[test]
-fn no_keyed_endpoint_is_left_out_of_the_tests() {
+fn every_keyed_operation_is_tested() {
     let document = document();
     let keyed = operations(&document).into_iter().filter(|(_, _, operation)| operation.get("x-operation").is_some());
     let declared: BTreeSet<&str> = keyed.filter_map(|(_, _, operation)| operation["operationId"].as_str()).collect();
@@ -101,9 +101,9 @@ fn no_keyed_endpoint_is_left_out_of_the_tests() {
     assert_eq!(tested, declared);
 }
 
-/// Every code and every permission that there is is stated by some operation, but for the codes of no operation.
+/// Every code and permission is stated by some operation, except codes that no operation has.
 #[test]
-fn no_code_or_permission_is_idle() {
+fn every_code_and_permission_is_stated() {
     let document = document();
     let codes = document["components"]["schemas"]["ProblemCode"]["enum"].as_array().unwrap();
     let text = serde_json::to_string(&document["paths"]).unwrap()
@@ -118,9 +118,9 @@ fn no_code_or_permission_is_idle() {
     }
 }
 
-/// Stripe sends no token: it signs, and so does a terminal.
+/// Stripe and terminals sign their requests instead of sending a token.
 #[test]
-fn callers_identify_themselves_as_the_document_says() {
+fn every_operation_states_its_authentication() {
     let document = document();
     for (method, path, operation) in operations(&document) {
         let wanted = match path.as_str() {

@@ -1,5 +1,5 @@
-//! Limits per tenant over HTTP, by a clock that stands where the test sets it: exactly so many requests of
-//! a window pass, whoever sends them and over however many environments, and nobody else's count.
+//! Request limits per tenant over HTTP, by a clock that the test sets: an exact number of requests pass per window,
+//! from any client and across environments, and other tenants are not counted.
 use futures::future::join_all;
 use ledger_core::rate::{RateWindow, RequestRate};
 use ledger_core::time::Timestamp;
@@ -20,11 +20,11 @@ use std::time::Duration;
 
 const WRITE: &str = "TransactWriteItems";
 const CLIENTS: usize = 32;
-/// The tests' slow tenants: 20 requests of a window by leases of one, and the free one.
+/// The slow tenants: 20 requests per window by leases of one, and one free request.
 const SLOW: u32 = 2;
 const SLOW_PASSES: usize = 21;
 
-/// A stack whose clock stands at so many milliseconds after the beginning of a window.
+/// A stack whose clock is a number of milliseconds after the beginning of a window.
 struct Rig {
     host: Arc<Host>,
     tap: Tap,
@@ -47,13 +47,13 @@ impl Rig {
         Self { host, tap, counting, start, ahead_ms }
     }
 
-    /// A tenant on it that may make so many requests a second.
+    /// A tenant with a limit of requests per second.
     async fn tenant(&self, slug: &str, per_second: Option<u32>) -> World {
         let rate = per_second.and_then(RequestRate::new);
         World::with_terms(Arc::clone(&self.host), slug, |terms| terms.requests_per_second = rate).await
     }
 
-    /// Sets the clock to a window, counted from the start, and so many milliseconds into it.
+    /// Sets the clock to a window, counted from the start, and to the milliseconds into it.
     fn at(&self, window: u64, ms: u64) {
         self.ahead_ms.store(window * 10_000 + ms, Ordering::SeqCst);
     }
@@ -62,7 +62,7 @@ impl Rig {
         self.counting.get().expect("mounted").total(metric)
     }
 
-    /// What has been leased of a tenant's window.
+    /// What was leased of a tenant's window.
     async fn leased(&self, world: &World, window: u64) -> Option<String> {
         leased(&world.books().await, self.start.seconds() + 10 * i64::try_from(window).expect("a small number"))
     }
@@ -79,7 +79,7 @@ fn leased(books: &Books, window_s: i64) -> Option<String> {
     Some(row["leased"].as_n().expect("a number").clone())
 }
 
-/// Sends every call once, from so many clients at a time.
+/// Sends every call once, from `CLIENTS` clients at a time.
 async fn all_at_once(api: &Api, calls: &[Call]) -> Vec<Answer> {
     let clients = (0..CLIENTS.min(calls.len())).map(|client| async move {
         let mut answers = Vec::new();
@@ -93,7 +93,7 @@ async fn all_at_once(api: &Api, calls: &[Call]) -> Vec<Answer> {
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-/// How many of the answers are none of the limiter's; the others are whole 429s.
+/// The number of answers that are not the limiter's; asserts that the others are complete 429s.
 fn passed(answers: &[Answer]) -> usize {
     let (limited, passed): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 429);
     for answer in limited {
@@ -107,7 +107,7 @@ fn balances(who: &Who) -> Call {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn exactly_so_many_pass_and_the_others_leave_no_trace() {
+async fn exact_number_of_requests_pass_and_others_leave_no_trace() {
     let rig = Rig::new(false);
     let (slow, other) = (rig.tenant("rate-slow", Some(SLOW)).await, rig.tenant("rate-other", None).await);
     let (customer, merchant) = (slow.customer_with("1000").await, slow.merchant().await);
@@ -128,7 +128,7 @@ async fn exactly_so_many_pass_and_the_others_leave_no_trace() {
     let books = slow.check_books().await;
     assert_eq!((books.entries_of("pay"), books.under("card_op_idem#pay#").count()), (SLOW_PASSES, SLOW_PASSES));
 
-    // Whoever was refused comes again with the same key, and is new to us.
+    // A refused request is retried under its key, and executed as a new one.
     let mut left: Vec<_> = payments
         .iter()
         .zip(&answers)
@@ -149,7 +149,7 @@ async fn exactly_so_many_pass_and_the_others_leave_no_trace() {
 }
 
 #[tokio::test]
-async fn a_replay_counts_and_so_does_every_face() {
+async fn replays_and_all_apis_count_towards_the_limit() {
     let rig = Rig::new(false);
     let world = rig.tenant("rate-faces", Some(SLOW)).await;
     let merchant = world.merchant().await;
@@ -169,7 +169,7 @@ async fn a_replay_counts_and_so_does_every_face() {
             let _ = world.api.send(&Call::get(path, who)).await.good();
         }
     }
-    // 12 have passed: 9 are left, for whichever face.
+    // 12 have passed: 9 are left, for all APIs together.
     let answers = all_at_once(&world.api, &card_pays).await;
     assert_eq!(passed(&answers), 9);
     let before = world.check_books().await;
@@ -183,7 +183,7 @@ async fn a_replay_counts_and_so_does_every_face() {
     assert_eq!(world.check_books().await.entries_of("card_pay"), 10);
 }
 
-/// Two environments on one table, each with a memory of its own.
+/// Two environments on one table, each with its own memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_environments_share_one_budget() {
     let rig = Rig::new(false);
@@ -205,11 +205,11 @@ async fn two_environments_share_one_budget() {
     let here: Vec<_> = (0..120).map(|_| balances(&customer.who)).collect();
     let there: Vec<_> = (0..120).map(|_| balances(&Who::Bearer(token.clone()))).collect();
     let (here, there) = tokio::join!(all_at_once(&world.api, &here), all_at_once(&other, &there));
-    // 100 of the budget, all of it used, and one for nothing in each.
+    // 100 of the budget, all used, and one free request in each.
     assert_eq!(passed(&here) + passed(&there), 102, "{} and {}", passed(&here), passed(&there));
     assert_eq!(rig.leased(&world, 1).await.as_deref(), Some("100"));
     let _ = world.api.send(&balances(&customer.who)).await.problem(429, "rate_limited");
-    // What is used up is so for an environment that hears of it last, too.
+    // An environment that has not read the leases yet finds the budget used up.
     rig.at(2, 0);
     let calls: Vec<_> = (0..120).map(|_| balances(&customer.who)).collect();
     assert_eq!(passed(&all_at_once(&world.api, &calls).await), 101);
@@ -219,9 +219,9 @@ async fn two_environments_share_one_budget() {
     second.stop().await;
 }
 
-/// The store is away, throttles or is in conflict: that is no reason to refuse, and money moves as ever.
+/// If the store is unavailable, throttled or in conflict, requests are not limited.
 #[tokio::test]
-async fn a_store_that_does_not_say_lets_pass() {
+async fn unavailable_store_lets_requests_pass() {
     let rig = Rig::new(true);
     let world = rig.tenant("rate-away", Some(SLOW)).await;
     let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
@@ -238,7 +238,7 @@ async fn a_store_that_does_not_say_lets_pass() {
         let _ = (pay().await.good(), pay().await.good());
     }
     assert_eq!((leases(), rig.counted(Metric::RateLimitUnknown)), (2, 2), "a second's rest after each");
-    // A conflict of the lease's is tried again, and is none of money's.
+    // A conflict of a lease is retried, and not counted as a transaction conflict.
     rig.at(1, 2_000);
     rig.tap.next_writes([Some(Fault::Cancelled(0, "TransactionConflict"))]);
     let _ = pay().await.good();
@@ -253,7 +253,7 @@ async fn a_store_that_does_not_say_lets_pass() {
     }
     assert_eq!((rig.counted(Metric::RateLimitUnknown), rig.counted(Metric::RateLimited)), (3, 0));
     rig.tap.every_call(None);
-    // It is back: what was leased before still counts.
+    // The store is back: earlier leases still count.
     rig.at(1, 3_000);
     let calls: Vec<_> = (0..40).map(|_| balances(&customer.who)).collect();
     assert_eq!(passed(&all_at_once(&world.api, &calls).await), 19);
@@ -261,9 +261,9 @@ async fn a_store_that_does_not_say_lets_pass() {
     assert_eq!(world.check_books().await.entries_of("pay"), 6);
 }
 
-/// Whoever is not verified uses up nobody's budget, and neither does what there is not.
+/// Unauthenticated requests and unknown paths do not use any budget.
 #[tokio::test]
-async fn the_unverified_do_not_count() {
+async fn unauthenticated_requests_do_not_count() {
     let rig = Rig::new(false);
     let world = rig.tenant("rate-forged", Some(SLOW)).await;
     let merchant = world.merchant().await;
@@ -295,7 +295,7 @@ async fn the_unverified_do_not_count() {
     assert_eq!(rig.leased(&world, 1).await, None);
     let calls: Vec<_> = (0..30).map(|_| balances(&customer.who)).collect();
     assert_eq!(passed(&all_at_once(&world.api, &calls).await), SLOW_PASSES);
-    // Whose budget is used up is told so by their own signature only.
+    // Only authenticated callers learn that the budget is used up.
     for (call, status) in &unverified {
         assert_eq!(world.api.send(call).await.status, *status, "{call:?}");
     }
@@ -303,9 +303,9 @@ async fn the_unverified_do_not_count() {
     let _ = world.api.send(&card).await.problem(429, "rate_limited");
 }
 
-/// What Stripe says is heard whatever the tenant has used up: it would only say it again.
+/// Stripe's events are accepted whatever the tenant has used up: Stripe would only send them again.
 #[tokio::test]
-async fn stripes_events_are_not_limited() {
+async fn stripe_events_are_not_limited() {
     let rig = Rig::new(false);
     let world = rig.tenant("rate-stripe", Some(SLOW)).await;
     world.hold_deliveries().await;
@@ -320,9 +320,9 @@ async fn stripes_events_are_not_limited() {
     }
 }
 
-/// A tenant that is not set up is told that, however often it asks.
+/// Requests of an unknown tenant are refused as such, not limited.
 #[tokio::test]
-async fn a_tenant_that_is_not_set_up_is_told_so() {
+async fn unknown_tenant_is_refused_and_not_limited() {
     let rig = Rig::new(false);
     let world = rig.tenant("rate-known", Some(SLOW)).await;
     let mut grant = world.grant_of("customer", &new_id(), None);
@@ -336,9 +336,9 @@ async fn a_tenant_that_is_not_set_up_is_told_so() {
     assert_eq!(rig.counted(Metric::RateLimited), 0);
 }
 
-/// A lease is two write units, and one in so many requests: half as many more pass before the first.
+/// A lease costs two write units and covers a fiftieth of the budget. The first is taken after half as many requests.
 #[tokio::test]
-async fn a_lease_costs_two_units_for_a_fiftieth_of_the_budget() {
+async fn lease_of_a_fiftieth_of_the_budget_costs_two_units() {
     let rig = Rig::new(false);
     let world = rig.tenant("rate-costs", Some(200)).await;
     let customer = world.customer().await;

@@ -1,5 +1,5 @@
-//! How often the ledger calls its store, counted on the wire: with warm caches a payment is one round
-//! trip, and so is a replay. And what each operation writes, held against `costs.txt`.
+//! Calls to the store, counted on the wire: with warm caches a payment is one round trip, and so is its replay.
+//! And the write costs of each operation, compared with `costs.txt`.
 use ledger_runtime::clock::Clock;
 use ledger_tests::http::endpoints::{Endpoint, Prepared, Stage};
 use ledger_tests::http::stripe::signed;
@@ -14,7 +14,7 @@ const GET: &str = "GetItem";
 const MANY: &str = "BatchGetItem";
 const COSTS: &str = include_str!("../../costs.txt");
 
-/// A stage on a stack whose wire is tapped, with caches as warm as after the first request.
+/// A stage whose calls to the store are recorded, with caches as warm as after the first request.
 async fn tapped(tenant: &str) -> (Stage, Tap) {
     let tap = Tap::default();
     let of_app = tap.clone();
@@ -22,14 +22,14 @@ async fn tapped(tenant: &str) -> (Stage, Tap) {
         of_app.app((&backend.dynamodb_url, &backend.table), false, Clock::system(), &backend.stripe).await
     });
     let stage = Stage::set(World::with_terms(host, tenant, |_| {}).await).await;
-    // Stripe's events come in their own time, and would be counted.
+    // Stripe's events arrive at any time, and would be counted.
     stage.world.hold_deliveries().await;
     let _ = stage.paid("1").await;
     let _ = stage.paid_by_card("1").await;
     (stage, tap)
 }
 
-/// The calls that a request costs.
+/// The calls that a request makes.
 async fn calls(stage: &Stage, tap: &Tap, call: &Call, status: u16) -> Vec<String> {
     let _ = tap.take();
     let answer = stage.world.api.send(call).await;
@@ -38,7 +38,7 @@ async fn calls(stage: &Stage, tap: &Tap, call: &Call, status: u16) -> Vec<String
 }
 
 #[tokio::test]
-async fn a_payment_is_one_round_trip_and_so_is_its_replay() {
+async fn payment_and_its_replay_are_one_round_trip_each() {
     let (stage, tap) = tapped("round-trips").await;
     for endpoint in [
         Endpoint::Pay,
@@ -58,9 +58,9 @@ async fn a_payment_is_one_round_trip_and_so_is_its_replay() {
 }
 
 #[tokio::test]
-async fn a_refund_reads_before_it_writes_and_its_replay_only_reads() {
+async fn refund_reads_then_writes_and_its_replay_only_reads() {
     let (stage, tap) = tapped("round-trips-refund").await;
-    // A payment that earned points asks for the payer's points too.
+    // A refund of a payment that earned points also reads the payer's points.
     for (amount, most) in [("50", 2), ("1000", 3)] {
         let (_, payment) = stage.paid(amount).await;
         let refund = stage.merchant.refunds(&payment, "10");
@@ -72,9 +72,9 @@ async fn a_refund_reads_before_it_writes_and_its_replay_only_reads() {
     }
 }
 
-/// A capture and a void read the payment, and so do those that come late.
+/// A capture and a void read the payment first, also if they come late.
 #[tokio::test]
-async fn a_capture_and_a_void_read_before_they_write() {
+async fn capture_and_void_read_then_write() {
     let (stage, tap) = tapped("round-trips-hold").await;
     let ((_, one), (_, other)) = (stage.held("500").await, stage.held("500").await);
     for call in [
@@ -89,7 +89,7 @@ async fn a_capture_and_a_void_read_before_they_write() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_two_round_trips_and_its_replay_one() {
+async fn refusal_is_two_round_trips_and_its_replay_one() {
     let (stage, tap) = tapped("round-trips-refusal").await;
     let customer = stage.world.customer_with("10").await;
     let card = stage.world.card(None, "10").await;
@@ -101,18 +101,18 @@ async fn a_refusal_is_two_round_trips_and_its_replay_one() {
         assert_eq!(calls(&stage, &tap, &call, 400).await, [WRITE, WRITE]);
         assert_eq!(calls(&stage, &tap, &call, 400).await, [WRITE], "replay");
     }
-    // What is refused without asking the store is stored by one call.
+    // A refusal planned without the store is stored by one call.
     let above_cap = stage.terminal.does("topup", &card, &json!({"amount": "20001"}));
     assert_eq!(calls(&stage, &tap, &above_cap, 400).await, [WRITE]);
-    // What is no request of the ledger costs nothing.
+    // An invalid request makes no call.
     for wrong in [customer.pays(&stage.merchant, "0"), customer.pays(&stage.merchant, "1").keyless()] {
         assert!(calls(&stage, &tap, &wrong, 400).await.is_empty());
     }
 }
 
-/// Where Stripe is asked: the claim, a look at what the answer is guarded on, and the landing.
+/// An operation that calls Stripe: the claim, the reads for the response, and its completion.
 #[tokio::test]
-async fn a_top_up_and_its_refund() {
+async fn topup_and_its_refund_make_the_expected_calls() {
     let (stage, tap) = tapped("round-trips-topup").await;
     let world = &stage.world;
     let customer = world.customer().await;
@@ -131,7 +131,7 @@ async fn a_top_up_and_its_refund() {
     let made = calls(&stage, &tap, &refund, 201).await;
     assert_eq!(made, [MANY, GET, WRITE, MANY, MANY, WRITE]);
     assert_eq!(calls(&stage, &tap, &refund, 201).await, [MANY], "replay");
-    // What the cap forbids is known after one call, and Stripe hears nothing.
+    // A top-up above the cap is refused after one call, and Stripe is not called.
     let above = customer.tops_up("50000");
     assert_eq!(calls(&stage, &tap, &above, 400).await, [WRITE, WRITE]);
     let _ = tap.take();
@@ -139,7 +139,7 @@ async fn a_top_up_and_its_refund() {
 }
 
 #[tokio::test]
-async fn caches_are_cold_once() {
+async fn uncached_merchant_costs_one_read_once() {
     let (stage, tap) = tapped("round-trips-cold").await;
     let (customer, merchant) = (stage.world.customer_with("10").await, stage.world.merchant().await);
     let first = calls(&stage, &tap, &customer.pays(&merchant, "1"), 201).await;
@@ -147,12 +147,12 @@ async fn caches_are_cold_once() {
     assert_eq!(calls(&stage, &tap, &customer.pays(&merchant, "1"), 201).await, [WRITE]);
 }
 
-/// What each operation writes. A line that differs is printed as it must be.
+/// What each operation writes. The expected form of a differing line is printed.
 #[tokio::test]
 async fn costs() {
     let (stage, tap) = tapped("costs").await;
     let mut measured = Vec::new();
-    // Those that make the tenant one that migrates come last: from then on customers' writes are others.
+    // Operations that start the tenant's migration come last, since they change customers' writes.
     let (migrations, usual): (Vec<_>, Vec<_>) =
         Endpoint::ALL.into_iter().partition(|endpoint| endpoint.is_migrations());
     measured.extend(costs_of_all(&stage, &tap, usual).await);
@@ -170,7 +170,7 @@ async fn costs() {
     assert_eq!(stands, lines, "tests/costs.txt has lines too many, or in another order");
 }
 
-/// The lines of endpoints.
+/// The lines of the endpoints.
 async fn costs_of_all(stage: &Stage, tap: &Tap, endpoints: Vec<Endpoint>) -> Vec<String> {
     let mut measured = Vec::new();
     for endpoint in endpoints {
@@ -182,7 +182,7 @@ async fn costs_of_all(stage: &Stage, tap: &Tap, endpoints: Vec<Endpoint>) -> Vec
     measured
 }
 
-/// A line of the table for each write of a request: name, items, write units.
+/// One line for each write of a request: name, items, write units.
 async fn costs_of(stage: &Stage, tap: &Tap, names: &[&str], call: &Call) -> Vec<String> {
     tap.meter();
     let _ = tap.take();
@@ -196,7 +196,7 @@ async fn costs_of(stage: &Stage, tap: &Tap, names: &[&str], call: &Call) -> Vec<
     lines.collect()
 }
 
-/// What each of an endpoint's writes is called.
+/// The name of each of an endpoint's writes.
 fn names(endpoint: Endpoint) -> Vec<&'static str> {
     let name = match endpoint {
         Endpoint::Topup => {
@@ -252,14 +252,14 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
     vec![name]
 }
 
-/// A payment that was authorized and then captured in part.
+/// A payment that was authorized, then captured in part.
 async fn payment_held(stage: &Stage) -> String {
     let (_, payment) = stage.held("500").await;
     let _ = stage.world.api.settle(&stage.merchant.captures(&payment, Some("300"))).await.good();
     payment
 }
 
-/// Variants of the operations that cost more or less.
+/// Variants of the operations with other costs.
 async fn more(stage: &Stage) -> Vec<(&'static str, Call)> {
     let Stage { world, merchant, terminal } = stage;
     let customer = world.customer_with("1740").await;

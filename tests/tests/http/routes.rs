@@ -1,11 +1,10 @@
-//! Which function a path belongs to, wherever that is written down. The faces in openapi.json say it; what else
-//! says it is held against them.
+//! The function of each path: every other list of routes is compared with openapi.json.
 use ledger_tests::lambda::{Kind, events, function_of_event, names};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Every method and path of the API, such as `GET /v1/me`, and the function that it belongs to.
+/// Every method and path of the API, such as `GET /v1/me`, with its function.
 fn api() -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
@@ -22,12 +21,12 @@ fn api() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn cargo_lambda_watch_sends_each_route_to_its_function() {
+fn cargo_lambda_watch_routes_each_path_to_its_function() {
     let cargo = std::env::var_os("CARGO").unwrap();
     let metadata = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
     let said = Command::new(cargo).args(metadata).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     let said: Value = serde_json::from_slice(&said.stdout).unwrap();
-    // The very library that cargo-lambda matches with.
+    // The library that cargo-lambda itself matches with.
     let mut router = matchit::Router::new();
     for (path, function) in said["metadata"]["lambda"]["watch"]["router"].as_object().unwrap() {
         router.insert(path, function.as_str().unwrap().to_owned()).unwrap();
@@ -40,7 +39,7 @@ fn cargo_lambda_watch_sends_each_route_to_its_function() {
 }
 
 #[test]
-fn every_event_is_one_that_its_function_gets() {
+fn every_sample_event_fits_its_function() {
     let (api, mut functions) = (api(), BTreeSet::new());
     for (name, event) in events::all() {
         let function = function_of_event(&name).unwrap_or_else(|| panic!("{name} begins with no function's name"));

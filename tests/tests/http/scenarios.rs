@@ -1,11 +1,11 @@
-//! Scenarios 2 to 5 of DOMAIN.md, told over HTTP on the local stack. A 503 is repeated with its key,
-//! as clients do; after each the books are audited from the raw table.
+//! Scenarios 2 to 5 of DOMAIN.md over HTTP on the local stack. A 503 is retried under its key, as clients do; after
+//! each scenario the books are audited from the raw table.
 use futures::future::join_all;
 use ledger_tests::http::{Call, Merchant, Terminal, World};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn twenty_parallel_payments_of_1000_from_5000() {
+async fn twenty_concurrent_payments_of_1000_from_5000_apply_five() {
     let world = World::new("scenario-2").await;
     let (customer, merchant) = (world.customer_with("5000").await, world.merchant().await);
     let calls: Vec<_> = (0..20).map(|_| customer.pays(&merchant, "1000")).collect();
@@ -22,7 +22,7 @@ async fn twenty_parallel_payments_of_1000_from_5000() {
 }
 
 #[tokio::test]
-async fn a_payment_in_three_assets_and_its_refunds() {
+async fn payment_in_three_assets_is_refunded_in_order() {
     let world = World::new("scenario-3").await;
     let (customer, merchant) = (world.customer_with("1740").await, world.merchant().await);
     world.grant(&customer, "POINT", "500").await;
@@ -31,7 +31,7 @@ async fn a_payment_in_three_assets_and_its_refunds() {
     let paid = world.api.settle(&customer.pays(&merchant, "1").json(&body)).await.good();
     let parts = json!({"ECOPAY": "1740", "POINT": "500", "REGIONAL#aoba": "1000"});
     assert_eq!((paid.json()["paid"].clone(), paid.text("/co2_kg")), (parts, "32.4".to_owned()), "{paid:?}");
-    // A hundredth of the money part comes back as points, which were all spent before.
+    // One percent of the money part is earned as points; the earlier points were all spent.
     assert_eq!(balances(&world, &customer).await, ["0", "17", "0"]);
     assert_eq!(metrics(&world, &customer).await["co2_kg"], "32.4");
 
@@ -46,7 +46,7 @@ async fn a_payment_in_three_assets_and_its_refunds() {
     assert_eq!(balances(&world, &customer).await, ["1240", "5", "0"]);
     world.check_books().await;
 
-    // What is left comes back as money, then regional currency, then points.
+    // The rest is refunded as money, then regional currency, then points.
     let rest = world.api.settle(&merchant.refunds(&payment, "2000")).await.good();
     assert_eq!(rest.json()["refunded"], json!({"ECOPAY": "500", "REGIONAL#aoba": "1000", "POINT": "500"}), "{rest:?}");
     assert_eq!(rest.text("/payment_status"), "refunded");
@@ -57,10 +57,10 @@ async fn a_payment_in_three_assets_and_its_refunds() {
 }
 
 #[tokio::test]
-async fn two_parallel_refunds_of_60_on_a_payment_of_100() {
+async fn concurrent_refunds_of_60_from_100_apply_once() {
     let world = World::new("scenario-4").await;
     let (customer, merchant) = (world.customer_with("100").await, world.merchant().await);
-    // Each round is the race anew.
+    // Each round repeats the race.
     for _ in 0..8 {
         let payment = world.api.settle(&customer.pays(&merchant, "100")).await.good().text("/payment_id");
         let calls = [merchant.refunds(&payment, "60"), merchant.refunds(&payment, "60")];
@@ -77,7 +77,7 @@ async fn two_parallel_refunds_of_60_on_a_payment_of_100() {
 }
 
 #[tokio::test]
-async fn a_terminals_answer_is_lost() {
+async fn terminal_retry_after_lost_answer_is_applied_once() {
     let world = World::new("scenario-5-lost").await;
     let (merchant, card, terminal) = till(&world, "1000").await;
     for (verb, body, after) in [
@@ -99,7 +99,7 @@ async fn a_terminals_answer_is_lost() {
 }
 
 #[tokio::test]
-async fn a_reversal_overtakes_its_original() {
+async fn reversal_before_its_original_forbids_it() {
     let world = World::new("scenario-5-overtaken").await;
     let (_, card, terminal) = till(&world, "1000").await;
     let paid = world.api.settle(&terminal.does("pay", &card, &json!({"amount": "400"}))).await.good();
@@ -116,7 +116,7 @@ async fn a_reversal_overtakes_its_original() {
         for _ in 0..2 {
             let _ = world.api.settle(&original).await.problem(409, "operation_reversed");
         }
-        // Checked before the fingerprint: another request under the key is refused in the same way.
+        // Checked before the fingerprint: another request under the key gets the same refusal.
         let other = original.clone().json(&with(&body, "amount", "1"));
         let _ = world.api.settle(&other).await.problem(409, "operation_reversed");
         assert_eq!(world.card_balance(&card).await, "600");
@@ -128,7 +128,7 @@ async fn a_reversal_overtakes_its_original() {
 }
 
 #[tokio::test]
-async fn what_was_done_is_undone_once() {
+async fn reversal_undoes_its_original_once() {
     let world = World::new("scenario-5-undone").await;
     let (merchant, card, terminal) = till(&world, "1000").await;
     let refundable = world.api.settle(&terminal.does("pay", &card, &json!({"amount": "400"}))).await.good();
@@ -156,7 +156,7 @@ async fn what_was_done_is_undone_once() {
         assert_eq!(world.card_balance(&card).await, "600", "{operation}");
         world.check_books().await;
     }
-    // The refund that was taken back can be made again, to the last yen.
+    // The reversed refund can be made again, in full.
     let whole = terminal.does("refund", &card, &json!({"payment_id": payment}));
     assert_eq!(world.api.settle(&whole).await.good().text("/amount"), "400");
     let books = world.check_books().await;
@@ -165,7 +165,7 @@ async fn what_was_done_is_undone_once() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_undone_says_so() {
+async fn reversal_of_spent_or_refunded_original_is_refused() {
     let world = World::new("scenario-5-cannot").await;
     let (_, card, terminal) = till(&world, "0").await;
     let topup = terminal.does("topup", &card, &json!({"amount": "500"}));
@@ -176,7 +176,7 @@ async fn what_cannot_be_undone_says_so() {
     let reversal = terminal.reverses("card_topup", &topup);
     let spent = world.api.settle(&reversal).await.problem(400, "insufficient_balance");
     assert_eq!(world.api.settle(&reversal).await.stored(), spent.stored());
-    // The top-up stands, and so does its answer.
+    // The top-up remains, and its stored response too.
     assert!(world.api.settle(&topup).await.good().replayed());
 
     let _ =
@@ -193,7 +193,7 @@ async fn what_cannot_be_undone_says_so() {
 }
 
 #[tokio::test]
-async fn an_original_and_its_reversal_race() {
+async fn concurrent_original_and_reversal_move_nothing() {
     let world = World::new("scenario-5-race").await;
     let (merchant, card, terminal) = till(&world, "1000").await;
     let mut outcomes = Vec::new();
@@ -227,8 +227,8 @@ async fn till(world: &World, on_card: &str) -> (Merchant, String, Terminal) {
     (merchant, card, terminal)
 }
 
-/// Sends a request whole and hangs up without reading a byte of the answer: it may be executed, cut
-/// off, or never begun.
+/// Sends a request and closes the connection without reading the answer: it may be executed, interrupted, or never
+/// begun.
 fn lose(world: &World, call: &Call) {
     use std::io::Write;
     let address = world.api.base().trim_start_matches("http://");
@@ -261,9 +261,9 @@ async fn metrics(world: &World, customer: &ledger_tests::http::Customer) -> Valu
     world.api.send(&Call::get("/v1/me/balances", &customer.who)).await.good().json()["metrics"].clone()
 }
 
-/// With several balances of the payer in one payment, a refusal names the one that is short.
+/// In a payment in several assets, a refusal names the asset that is short.
 #[tokio::test]
-async fn a_shortage_names_its_own_asset() {
+async fn insufficient_balance_names_the_short_asset() {
     let world = World::new("short").await;
     let (customer, merchant) = (world.customer_with("5000").await, world.merchant().await);
     world.grant(&customer, "REGIONAL#aoba", "5").await;

@@ -1,5 +1,5 @@
-//! A terminal's signature stands for the whole request: whatever is changed after signing, replayed too
-//! late, or signed by another key is refused, and nothing moves.
+//! A terminal's signature covers the whole request: one changed after signing, sent too late, or signed by another key
+//! is refused, and nothing moves.
 use ledger_local::clock;
 use ledger_local::credential::Credential;
 use ledger_tests::http::endpoints::Stage;
@@ -8,13 +8,13 @@ use ledger_tests::http::{Answer, Call, Who, World};
 use reqwest::Method;
 use serde_json::json;
 
-/// Sends `call` with the headers that `signed` was signed with.
+/// Sends `call` with the signature of `signed`.
 async fn with_signature_of(world: &World, signed: &Call, call: &Call) -> Answer {
     world.api.exchange(call, &world.api.headers(signed)).await.expect("an answer")
 }
 
 #[tokio::test]
-async fn what_is_changed_after_signing() {
+async fn request_changed_after_signing_is_refused() {
     let stage = Stage::set(World::alone("tampered").await).await;
     let (world, terminal) = (&stage.world, &stage.terminal);
     let (card, other) = (world.card(None, "1000").await, world.card(None, "1000").await);
@@ -65,7 +65,7 @@ async fn what_is_changed_after_signing() {
     let far = world.api.exchange(&call, &replaced("signature-input", Some(&later))).await.expect("an answer");
     let _ = far.problem(401, "signature_expired");
     world.books().await.unchanged_since(&before, "a tampered request moved something");
-    // As it was signed it is good; sent again verbatim it is the same request.
+    // The unchanged request is accepted; sent again verbatim it is the same request.
     let first = world.api.exchange(&call, &signed).await.expect("an answer").good();
     let again = world.api.exchange(&call, &signed).await.expect("an answer");
     assert_eq!((again.stored(), again.replayed()), (first.stored(), true));
@@ -74,7 +74,7 @@ async fn what_is_changed_after_signing() {
 }
 
 #[tokio::test]
-async fn a_signature_of_another_time() {
+async fn signature_outside_its_time_is_refused() {
     let stage = Stage::set(World::alone("signed-late").await).await;
     let (world, credential) = (&stage.world, &stage.terminal.credential);
     let card = world.card(None, "1000").await;
@@ -94,7 +94,7 @@ async fn a_signature_of_another_time() {
 }
 
 #[tokio::test]
-async fn a_terminal_that_is_not_the_one() {
+async fn signature_of_another_terminal_or_enrolment_is_refused() {
     let stage = Stage::set(World::alone("impostor").await).await;
     let (world, terminal) = (&stage.world, &stage.terminal);
     let neighbour = world.terminal(&stage.merchant).await;
@@ -122,11 +122,11 @@ async fn a_terminal_that_is_not_the_one() {
         let answer = world.api.send(&call.clone().by(&Who::Terminal(impostor))).await;
         answers.push(answer.problem(401, "signature_invalid").body);
     }
-    // Nobody learns which terminals there are: only the form of a key id is spoken of.
+    // Existing and unknown terminals get the same answer; only a malformed key id gets another.
     assert!(answers[..8].iter().all(|body| *body == answers[0]), "{answers:?}");
     world.books().await.unchanged_since(&before, "an impostor moved something");
 
-    // A new enrolment: the old key is worth nothing, and old operations are only looked up.
+    // After a new enrolment the old key is refused, and earlier operations can only be looked up.
     let done = world.api.settle(&call).await.good();
     let fresh = world.enrol(&terminal.id).await;
     before = world.books().await;
@@ -137,7 +137,7 @@ async fn a_terminal_that_is_not_the_one() {
     let _ = world.api.send(&never_came).await.problem(410, "idempotency_key_expired");
     world.books().await.unchanged_since(&before, "an earlier enrolment moved something");
     let _ = world.api.settle(&fresh.does("pay", &card, &json!({"amount": "100"}))).await.good();
-    // The enrolment code works once; who answers it again with the same key gets the same answer.
+    // The enrolment code works once; a repetition with the same public key gets the same answer.
     let code =
         world.operator(&format!("/v1/admin/terminals/{}/enrolment", terminal.id), &json!({})).await.text("/code");
     let [one, another] = [(); 2].map(|()| Credential::key_pair().expect("a key pair").1);
@@ -156,7 +156,7 @@ async fn a_terminal_that_is_not_the_one() {
 }
 
 #[tokio::test]
-async fn a_frozen_terminal() {
+async fn frozen_terminal_is_refused() {
     let stage = Stage::set(World::alone("frozen-terminal").await).await;
     let (world, terminal) = (&stage.world, &stage.terminal);
     let card = world.card(None, "1000").await;

@@ -1,12 +1,12 @@
-//! Who may do what: tokens that are none or another face's, and ids of another tenant, merchant or
-//! customer, which look exactly like ids that there are not.
+//! Access: invalid tokens, tokens of another API, and ids of another tenant, merchant or customer, which get the same
+//! answer as ids that do not exist.
 use ledger_local::clock;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Who, World, parked};
 use serde_json::{Value, json};
 
-/// A few reads of each face.
+/// Some reads of each API.
 fn reads(stage: &Stage, customer: &Who) -> Vec<Call> {
     let list = [
         ("/v1/me", customer),
@@ -24,7 +24,7 @@ fn reads(stage: &Stage, customer: &Who) -> Vec<Call> {
 }
 
 #[tokio::test]
-async fn tokens_of_nobody_and_of_another_face() {
+async fn invalid_tokens_and_tokens_of_another_api_are_refused() {
     let stage = Stage::set(World::alone("tokens").await).await;
     let world = &stage.world;
     let customer = world.customer().await;
@@ -83,8 +83,7 @@ fn face(who: &Who) -> Value {
     serde_json::from_slice::<Value>(&json).expect("claims")["face"].clone()
 }
 
-/// Asserts that an id of another's and one that there is not get the same answer: a 404 that tells
-/// nothing.
+/// Asserts that other owners' ids get the same 404 as an id that does not exist.
 async fn indistinguishable(world: &World, call: &Call, others: &[String]) {
     let to = |id: &str| {
         let fill = |text: &str| text.replace("<id>", id);
@@ -116,7 +115,7 @@ fn fresh_number() -> u64 {
     NEXT.fetch_add(1, Ordering::SeqCst)
 }
 
-/// Somebody else's things.
+/// The ids of another owner's resources.
 struct Others {
     customer: String,
     merchant: String,
@@ -170,7 +169,7 @@ async fn others(stage: &Stage) -> Others {
 }
 
 #[tokio::test]
-async fn another_tenants_ids_are_ids_that_there_are_not() {
+async fn ids_of_another_tenant_are_not_found() {
     let (stage, foreign) = (Stage::set(World::new("own").await).await, Stage::set(World::new("foreign").await).await);
     let world = &stage.world;
     let theirs = others(&foreign).await;
@@ -245,7 +244,7 @@ async fn another_tenants_ids_are_ids_that_there_are_not() {
 }
 
 #[tokio::test]
-async fn a_neighbours_ids_are_ids_that_there_are_not() {
+async fn ids_of_another_customer_or_merchant_are_not_found() {
     let stage = Stage::set(World::alone("neighbours").await).await;
     let world = &stage.world;
     let theirs = others(&stage).await;
@@ -260,7 +259,7 @@ async fn a_neighbours_ids_are_ids_that_there_are_not() {
     let cases = [
         (vec![&theirs.transaction], Call::get("/v1/me/transactions/<id>", &customer.who)),
         (vec![&theirs.topup, &theirs.parked, &theirs.topup_refund], Call::get("/v1/me/topups/<id>", &customer.who)),
-        // One is another customer's, one nobody's.
+        // One is another customer's card, one has no owner.
         (
             vec![&neighbours_card, &theirs.card],
             Call::patch("/v1/me/cards/<id>", &customer.who, &json!({"status": "frozen"})),
@@ -277,7 +276,7 @@ async fn a_neighbours_ids_are_ids_that_there_are_not() {
         indistinguishable(world, call, &ids.iter().map(|id| (*id).clone()).collect::<Vec<_>>()).await;
     }
     world.books().await.unchanged_since(&before, "a neighbour's id moved something");
-    // A terminal asks for keys of its own only.
+    // A terminal can look up and reverse only its own keys.
     let key = stage.terminal.next_key();
     let lookup = Call::get(&format!("/v1/terminal/operations/card_pay/{key}"), &terminal.who);
     let _ = world.api.send(&lookup).await.problem(400, "idempotency_key_invalid");

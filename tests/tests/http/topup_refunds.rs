@@ -1,12 +1,10 @@
-//! Money of a top-up that goes back to the card, over HTTP: refunds by the operator, and what Stripe takes
-//! by itself: disputes, and refunds at its dashboard.
+//! Money of a top-up that goes back to the card, over HTTP: the operator's refunds, disputes, and dashboard refunds.
 use futures::future::join_all;
 use ledger_tests::http::stripe::Topup;
 use ledger_tests::http::{Answer, Call, Customer, World};
 use serde_json::{Value, json};
 
-/// A stack of the test's own on which nothing is delivered but what the test delivers, and a
-/// customer with a paid top-up of 10,000 and its 500 points.
+/// A stack that delivers only what the test delivers, and a customer with a paid top-up of 10,000 and its 500 points.
 async fn topped_up(tenant: &str) -> (World, Customer, Topup) {
     let world = World::alone(tenant).await;
     world.hold_deliveries().await;
@@ -15,7 +13,7 @@ async fn topped_up(tenant: &str) -> (World, Customer, Topup) {
     (world, customer, topup)
 }
 
-/// Balance and held money, then points and held points.
+/// Available and held money, then available and held points.
 async fn wallet(world: &World, customer: &Customer) -> [String; 4] {
     let (money, points) = (world.wallet(customer, "ECOPAY").await, world.wallet(customer, "POINT").await);
     let text = |wallet: &Value, name: &str| wallet[name].as_str().expect("a quantity").to_owned();
@@ -48,7 +46,7 @@ fn id(object: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_part_then_the_rest() {
+async fn topup_is_refunded_in_parts() {
     let (world, customer, topup) = topped_up("refund-parts").await;
     let part = refunded(&world, &topup, "4000").await.json();
     let expected = ("pending", "4000", "4000", "200");
@@ -57,7 +55,7 @@ async fn a_part_then_the_rest() {
     assert_eq!(wallet(&world, &customer).await, ["6000", "0", "300", "0"]);
     assert_eq!(world.topup_view(&topup.id).await["refundable"], "6000");
 
-    // Without an amount it is all that is left.
+    // Without an amount, all that is left is refunded.
     let rest = topup.refund(&world, "1").json(&json!({"reason": "closing"}));
     let rest = world.api.settle(&rest).await.good();
     assert_eq!((rest.text("/amount"), rest.text("/points_taken_back")), ("6000".to_owned(), "300".to_owned()));
@@ -71,7 +69,7 @@ async fn a_part_then_the_rest() {
     let books = world.check_books().await;
     assert_eq!(books.posted("stripe_clearing", "ECOPAY"), 0.into());
     assert_eq!(books.posted("points_issued", "POINT"), 0.into());
-    // Stripe's events about them come late, and change nothing.
+    // Stripe's events about them arrive late, and change nothing.
     for refund in at_stripe(&world, &topup).await {
         assert_eq!(world.deliver("refund.created", id(&refund)).await, 200);
     }
@@ -81,9 +79,9 @@ async fn a_part_then_the_rest() {
     assert!(lines.iter().all(|line| line["topup_id"] == topup.id), "{history}");
 }
 
-/// Points that came with the top-up and were spent are kept from the money, one yen each.
+/// Points of the top-up that were spent are kept from the refund, one yen each.
 #[tokio::test]
-async fn points_that_were_spent_are_kept_from_the_money() {
+async fn spent_points_are_kept_from_the_refund() {
     let (world, customer, topup) = topped_up("refund-spent").await;
     let merchant = world.merchant().await;
     let spend = json!({"merchant_id": merchant.id, "amount": "400", "points": "400"});
@@ -98,9 +96,9 @@ async fn points_that_were_spent_are_kept_from_the_money() {
     assert_eq!(books.posted("points_issued", "ECOPAY"), 400.into());
 }
 
-/// A refund on its way: what is held cannot be spent, and what is not can.
+/// A pending refund: held money cannot be spent, the rest can.
 #[tokio::test]
-async fn on_its_way_then_paid_out() {
+async fn pending_refund_holds_money_until_paid_out() {
     let (world, customer, topup) = topped_up("refund-pending").await;
     let merchant = world.merchant().await;
     let _ = world.stripe("/next_refund_status", &json!({"status": "pending"})).await;
@@ -125,10 +123,9 @@ async fn on_its_way_then_paid_out() {
     world.check_books().await;
 }
 
-/// Money that does not arrive comes back with its points, and can be refunded again: from on its
-/// way, and from where it had been taken for paid out.
+/// A failed refund returns money and points, and can be requested again: a pending one, and one already paid out.
 #[tokio::test]
-async fn it_comes_back() {
+async fn failed_refund_returns_money_and_points() {
     let (world, customer, topup) = topped_up("refund-failed").await;
     for status in ["pending", "succeeded"] {
         let _ = world.stripe("/next_refund_status", &json!({"status": status})).await;
@@ -144,7 +141,7 @@ async fn it_comes_back() {
         assert_eq!(world.topup_view(&topup.id).await["refundable"], "10000");
         world.check_books().await;
     }
-    // Stripe refuses at once: the same end, in one breath.
+    // A refund that Stripe refuses at once ends the same way.
     let _ = world.stripe("/next_refund_status", &json!({"status": "failed"})).await;
     let refund = refunded(&world, &topup, "10000").await;
     assert_eq!(
@@ -159,7 +156,7 @@ async fn it_comes_back() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_refunded() {
+async fn invalid_topup_refunds_are_refused() {
     let (world, customer, topup) = topped_up("refund-refused").await;
     let merchant = world.merchant().await;
     let unpaid = world.topup(&customer, "1000").await;
@@ -187,9 +184,9 @@ async fn what_cannot_be_refunded() {
     world.check_books().await;
 }
 
-/// Two refunds of 6,000 of a top-up of 10,000 at once, each round the race anew: one is made.
+/// Two concurrent refunds of 6,000 of a top-up of 10,000, in several rounds: one is made.
 #[tokio::test]
-async fn two_refunds_at_once() {
+async fn concurrent_topup_refunds_apply_once() {
     let (world, customer, _) = topped_up("refund-race").await;
     for _ in 0..4 {
         let topup = world.paid_topup(&customer, "10000").await;
@@ -206,10 +203,10 @@ async fn two_refunds_at_once() {
     world.check_books().await;
 }
 
-/// A dispute takes what may be spent and its share of the points, and the wallet owes the rest; money that comes back
-/// pays that first. What the dispute took cannot be refunded as well.
+/// A dispute takes the available money and its share of the points, and the wallet owes the rest. Released and refunded
+/// money pays the debt first. What the dispute took cannot be refunded as well.
 #[tokio::test]
-async fn a_dispute_of_money_that_is_partly_gone() {
+async fn dispute_of_partly_spent_money_leaves_a_debt() {
     let (world, customer, topup) = topped_up("dispute").await;
     let merchant = world.merchant().await;
     let _ = world.api.settle(&customer.pays(&merchant, "6000")).await.good();
@@ -230,7 +227,7 @@ async fn a_dispute_of_money_that_is_partly_gone() {
     world.adjust(&json!({"customer_id": customer.id}), "credit", "1000").await;
     let refused = world.api.settle(&topup.refund(&world, "1000")).await.problem(400, "psp_refused");
     assert_eq!(refused.text("/psp_code"), "charge_disputed");
-    // What comes back pays what the wallet owes.
+    // Released money pays the wallet's debt.
     assert_eq!(wallet(&world, &customer).await, ["0", "0", points.as_str(), "0"]);
     assert_eq!(world.check_books().await.posted("disputes", "ECOPAY"), (-3000).into());
 
@@ -247,9 +244,9 @@ async fn a_dispute_of_money_that_is_partly_gone() {
     assert_eq!(world.topup_view(&topup.id).await["refundable"], "10000");
 }
 
-/// A dispute that is won and withdrawn again is taken again, once, whichever events come again.
+/// A dispute that is won and withdrawn again is taken again, once, even if events are repeated.
 #[tokio::test]
-async fn won_dispute_that_is_withdrawn_again_is_taken_again() {
+async fn overturned_dispute_is_taken_again_once() {
     let (world, customer, topup) = topped_up("dispute-overturned").await;
     let points = world.balance(&customer, "POINT").await;
     let dispute = world.stripe(&format!("/payment_intents/{}/dispute", topup.intent), &json!({"amount": 7000})).await;
@@ -271,10 +268,9 @@ async fn won_dispute_that_is_withdrawn_again_is_taken_again() {
     assert_eq!(world.reconciled().await["status"], "clean");
 }
 
-/// What is held at the time is taken as it comes back, before it can be spent: released by a capture of a part, and
-/// refunded of what was captured. A debt that a wallet has no longer is taken by nothing.
+/// Held money is taken as it is released or refunded, before it can be spent. New money is not taken.
 #[tokio::test]
-async fn dispute_of_money_that_is_held_takes_it_when_it_comes_back() {
+async fn disputed_held_money_is_taken_when_released() {
     let (world, customer, topup) = topped_up("dispute-held").await;
     let merchant = world.merchant().await;
     let authorize = merchant.authorizes(&customer.code(&world).await, "6000");
@@ -296,7 +292,7 @@ async fn dispute_of_money_that_is_held_takes_it_when_it_comes_back() {
     assert_eq!(books.posted("disputes", "ECOPAY"), (-1500).into());
     assert_eq!(world.reconciled().await["status"], "clean");
 
-    // Fresh money is not taken; what the provider gives back pays the rest.
+    // New money is not taken; what the PSP gives back pays the rest.
     world.adjust(&json!({"customer_id": customer.id}), "credit", "700").await;
     assert_eq!(world.balance(&customer, "ECOPAY").await, "700");
     let _ = world.stripe(&format!("/disputes/{}/win", id(&dispute)), &json!({})).await;
@@ -309,9 +305,9 @@ async fn dispute_of_money_that_is_held_takes_it_when_it_comes_back() {
     assert_eq!(world.reconciled().await["status"], "clean");
 }
 
-/// Points of the top-up that are held are owed, and those that were spent are paid for with money.
+/// Held points of the top-up are owed, and spent points are paid for with money.
 #[tokio::test]
-async fn dispute_takes_points_that_are_held_when_they_come_back() {
+async fn disputed_held_points_are_taken_when_released() {
     let (world, customer, topup) = topped_up("dispute-points").await;
     let merchant = world.merchant().await;
     let _ = world.api.settle(&customer.pays(&merchant, "100").field("points", "100")).await.good();
@@ -320,7 +316,7 @@ async fn dispute_takes_points_that_are_held_when_they_come_back() {
     assert_eq!(wallet(&world, &customer).await, ["10000", "0", "100", "300"]);
     let dispute = world.stripe(&format!("/payment_intents/{}/dispute", topup.intent), &json!({"amount": 9000})).await;
     assert_eq!(world.deliver("charge.dispute.funds_withdrawn", id(&dispute)).await, 200);
-    // 450 of 500: 100 are there, 300 are held, and 50 yen are taken for those that were spent.
+    // 450 of 500: 100 are available, 300 are held, and 50 yen are taken for those that were spent.
     assert_eq!(wallet(&world, &customer).await, ["950", "0", "0", "300"]);
     assert_eq!(world.wallet(&customer, "POINT").await["owed"], "300");
     let _ = world.api.settle(&merchant.voids(&payment)).await.good();
@@ -335,9 +331,9 @@ async fn dispute_takes_points_that_are_held_when_they_come_back() {
     assert_eq!(world.reconciled().await["status"], "clean");
 }
 
-/// An empty wallet owes all of it, and is not below zero.
+/// An empty wallet owes the whole amount, and its balance does not become negative.
 #[tokio::test]
-async fn a_dispute_of_money_that_is_all_gone() {
+async fn dispute_of_spent_money_leaves_a_debt_of_the_whole_amount() {
     let (world, customer, topup) = topped_up("dispute-empty").await;
     let merchant = world.merchant().await;
     let _ = world.api.settle(&customer.pays(&merchant, "10000")).await.good();
@@ -351,9 +347,9 @@ async fn a_dispute_of_money_that_is_all_gone() {
     world.books().await.unchanged_since(&before, "a dispute that is lost takes nothing more");
 }
 
-/// The events of a dispute in the wrong order: nothing is taken that has come back.
+/// The events of a dispute in the wrong order: nothing is taken that was reinstated.
 #[tokio::test]
-async fn a_dispute_told_backwards() {
+async fn dispute_events_in_reverse_order_take_nothing() {
     let (world, customer, topup) = topped_up("dispute-backwards").await;
     let dispute = world.stripe(&format!("/payment_intents/{}/dispute", topup.intent), &json!({})).await;
     let _ = world.stripe(&format!("/disputes/{}/win", id(&dispute)), &json!({})).await;
@@ -365,9 +361,9 @@ async fn a_dispute_told_backwards() {
     assert_eq!(world.check_books().await.posted("disputes", "ECOPAY"), 0.into());
 }
 
-/// A dispute that is heard of before the payment that it is about: the payment is looked at first.
+/// The dispute's event arrives before the payment's: the payment is looked up first.
 #[tokio::test]
-async fn a_dispute_before_its_payment() {
+async fn dispute_event_before_its_payment_is_applied_once() {
     let world = World::alone("dispute-early").await;
     world.hold_deliveries().await;
     let customer = world.customer().await;
@@ -383,9 +379,9 @@ async fn a_dispute_before_its_payment() {
     assert_eq!((books.entries_of("topup"), books.entries_of("clawback")), (1, 1));
 }
 
-/// A refund at Stripe's dashboard is none of ours: it takes like a dispute, and comes back like one.
+/// A refund at Stripe's dashboard is booked like a dispute, and returned like one.
 #[tokio::test]
-async fn a_refund_at_the_dashboard() {
+async fn dashboard_refund_is_a_clawback() {
     let (world, customer, topup) = topped_up("dashboard").await;
     let made = world.stripe(&format!("/payment_intents/{}/refund", topup.intent), &json!({"amount": 3000})).await;
     for kind in ["refund.created", "refund.created"] {
@@ -399,7 +395,7 @@ async fn a_refund_at_the_dashboard() {
         assert_eq!(world.deliver(kind, id(&made)).await, 200);
     }
     assert_eq!(wallet(&world, &customer).await, ["10000", "0", "500", "0"]);
-    // What is gone at Stripe cannot go again, nor can its points.
+    // The amount refunded at Stripe cannot be refunded again, and its points are not taken again.
     let made = world.stripe(&format!("/payment_intents/{}/refund", topup.intent), &json!({"amount": 3000})).await;
     assert_eq!(world.deliver("refund.created", id(&made)).await, 200);
     world.adjust(&json!({"customer_id": customer.id}), "credit", "3000").await;
@@ -410,10 +406,10 @@ async fn a_refund_at_the_dashboard() {
     world.check_books().await;
 }
 
-/// Metadata can be edited at Stripe's dashboard. A refund that our record knows by its id is ours all the
-/// same, and is not taken a second time.
+/// Metadata can be edited at Stripe's dashboard. A refund whose id our record knows stays ours, and is not booked
+/// twice.
 #[tokio::test]
-async fn a_refund_of_ours_whose_metadata_was_edited() {
+async fn refund_with_edited_metadata_is_not_booked_twice() {
     let (world, customer, topup) = topped_up("edited").await;
     let _ = world.stripe("/next_refund_status", &json!({"status": "pending"})).await;
     let refund = refunded(&world, &topup, "4000").await;
@@ -431,7 +427,7 @@ async fn a_refund_of_ours_whose_metadata_was_edited() {
         assert_eq!(world.webhook(&event).await.good().text("/status"), "behind", "{event}");
     }
     world.books().await.unchanged_since(&before, "our own refund was taken once more");
-    // It arrives, and comes back: the events still mean our refund.
+    // It succeeds, then fails: the events still concern our refund.
     for (at, (status, expected)) in
         [("succeeded", ["6000", "0", "300", "0"]), ("failed", ["10000", "0", "500", "0"])].into_iter().enumerate()
     {

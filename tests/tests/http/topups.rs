@@ -1,5 +1,5 @@
-//! Top-ups through Stripe, over HTTP: scenarios 1 and 7 of DOMAIN.md, what the customer sees of them, how
-//! they end without money, and what is refused before Stripe hears of it.
+//! Top-ups through Stripe over HTTP: scenarios 1 and 7 of DOMAIN.md, the customer's view, cancellation, and refusals
+//! before Stripe is called.
 use futures::future::join_all;
 use ledger_core::ids::Tenant;
 use ledger_runtime::clock::Clock;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// A stack of the test's own on which nothing is delivered but what the test delivers.
+/// A new stack that delivers only what the test delivers.
 async fn quiet(tenant: &str) -> (Arc<Host>, World) {
     let host = Host::fresh();
     let world = World::with_terms(Arc::clone(&host), tenant, |_| {}).await;
@@ -22,7 +22,7 @@ async fn quiet(tenant: &str) -> (Arc<Host>, World) {
     (host, world)
 }
 
-/// What the recovery worker does so much later.
+/// Runs the recovery worker with a clock `ahead` of the system's.
 async fn recover_after(host: &Host, world: &World, ahead: Duration) -> Recovered {
     let (stack, system) = (host.stack(), Clock::system());
     let clock = Clock::from_fn(move || system.now().plus(ahead));
@@ -32,7 +32,7 @@ async fn recover_after(host: &Host, world: &World, ahead: Duration) -> Recovered
     gate::as_function("outbox", outbox::run_due(&app, &tenant)).await.expect("a whole run")
 }
 
-/// Balance, and what is reserved, in money.
+/// The available and the reserved money.
 async fn money(world: &World, customer: &Customer) -> (String, String) {
     let wallet = world.wallet(customer, "ECOPAY").await;
     let reserved = wallet["reserved"].as_str().unwrap_or("0").to_owned();
@@ -49,7 +49,7 @@ async fn own_view(world: &World, customer: &Customer, topup: &Topup) -> Value {
 
 /// Scenario 1: `payment_intent.succeeded` three times, and once more under another event's id.
 #[tokio::test]
-async fn an_event_three_times_and_another_of_the_same_fact() {
+async fn repeated_payment_events_credit_once() {
     let (_host, world) = quiet("scenario-1").await;
     let customer = world.customer().await;
     let topup = world.topup(&customer, "10000").await;
@@ -86,7 +86,7 @@ async fn an_event_three_times_and_another_of_the_same_fact() {
     let one =
         Call::get(&format!("/v1/me/transactions/{}", line["transaction_id"].as_str().expect("an id")), &customer.who);
     assert_eq!(world.api.send(&one).await.good().text("/topup_id"), topup.id);
-    // The answer under the key is the one from before it was paid.
+    // The stored response is the one from before the payment.
     let again = world.api.send(&topup.call).await;
     assert_eq!((again.stored(), again.replayed()), (topup.answer.stored(), true));
     let key = topup.call.key.as_deref().expect("a key");
@@ -94,9 +94,9 @@ async fn an_event_three_times_and_another_of_the_same_fact() {
     assert_eq!((found.text("/state"), found.json()["answer"].clone()), ("done".to_owned(), answer));
 }
 
-/// Scenario 7: cap 50,000, balance 45,000, two top-ups of 5,000 at once. Every round is the race anew.
+/// Scenario 7: cap 50,000, balance 45,000, two concurrent top-ups of 5,000, in several rounds.
 #[tokio::test]
-async fn two_topups_and_room_for_one() {
+async fn concurrent_topups_with_headroom_for_one_reserve_once() {
     let (host, world) = quiet("scenario-7").await;
     let merchant = world.merchant().await;
     let mut waiting = Vec::new();
@@ -114,7 +114,7 @@ async fn two_topups_and_room_for_one() {
     }
     let (customer, topup) = &waiting[0];
     let _ = world.api.settle(&customer.tops_up("50")).await.problem(400, "cap_exceeded");
-    // What is reserved is room, not money: nobody else may use it, and what is there can be spent.
+    // The reservation is headroom, not money: other credits cannot use it, and the balance can be spent.
     let friend = world.customer_with("100").await;
     let _ = world.api.settle(&friend.sends(customer, "100")).await.problem(400, "cap_exceeded");
     let _ = world.api.settle(&customer.pays(&merchant, "45001")).await.problem(400, "insufficient_balance");
@@ -122,7 +122,7 @@ async fn two_topups_and_room_for_one() {
     let _ = world.api.settle(&friend.sends(customer, "100")).await.good();
     world.check_books().await;
 
-    // Nobody pays. Only what Stripe confirms gives the room back.
+    // The top-ups stay unpaid. Headroom is released only when Stripe confirms the cancellation.
     let cancel = json!({"kind": "connection_lost_before", "path_prefix": "/v1/payment_intents", "times": 100});
     let _ = world.stripe("/faults", &cancel).await;
     assert_eq!(recover_after(&host, &world, HOUR * 2).await.checked, waiting.len());
@@ -144,9 +144,9 @@ async fn two_topups_and_room_for_one() {
     world.check_books().await;
 }
 
-/// The worker wants to cancel what was paid: Stripe says so, and it is credited. The event comes later.
+/// The worker tries to cancel a paid top-up: Stripe refuses, and it is credited. The event arrives later.
 #[tokio::test]
-async fn paid_and_nobody_heard_of_it() {
+async fn paid_topup_without_event_is_credited_by_recovery() {
     let (host, world) = quiet("unheard").await;
     let customer = world.customer().await;
     let topup = world.topup(&customer, "3000").await;
@@ -159,9 +159,9 @@ async fn paid_and_nobody_heard_of_it() {
     world.books().await.unchanged_since(&before, "an event behind our record moved something");
 }
 
-/// A bank's refusal ends nothing, a cancellation does.
+/// A declined payment leaves the top-up open; a cancellation ends it.
 #[tokio::test]
-async fn a_failed_attempt_and_a_cancellation() {
+async fn declined_payment_keeps_and_cancellation_releases_headroom() {
     let (_host, world) = quiet("declined").await;
     let customer = world.customer().await;
     let topup = world.topup(&customer, "1000").await;
@@ -180,17 +180,16 @@ async fn a_failed_attempt_and_a_cancellation() {
 
     world.pay(&topup).await;
     assert_eq!(money(&world, &customer).await, of("1000", "0"));
-    // A top-up without money cannot be refunded, and one is not had again under its key.
+    // A canceled top-up cannot be refunded, and its key does not start another.
     let _ = world.api.settle(&canceled.refund(&world, "1")).await.problem(400, "wrong_state");
     let again = world.api.send(&canceled.call).await;
     assert_eq!((again.stored(), again.replayed()), (canceled.answer.stored(), true));
     world.check_books().await;
 }
 
-/// Simulator, gateway and webhook by themselves, as on a laptop; also for a frozen wallet, whose
-/// money comes in all the same.
+/// Simulator, gateway and webhook without the test's help, as on a laptop; a frozen wallet is credited too.
 #[tokio::test]
-async fn it_comes_by_itself() {
+async fn paid_topup_is_credited_by_the_local_stack() {
     let world = World::new("by-itself").await;
     let (customer, frozen) = (world.customer().await, world.customer().await);
     let (topup, other) = (world.topup(&customer, "1000").await, world.topup(&frozen, "1019").await);
@@ -204,9 +203,9 @@ async fn it_comes_by_itself() {
     world.check_books().await;
 }
 
-/// What is no top-up of a whole number of yen, above the cap, or not offered, never reaches Stripe.
+/// An invalid amount or one above the cap, and an unknown customer, never reach Stripe.
 #[tokio::test]
-async fn what_is_refused_is_never_made_at_stripe() {
+async fn refused_topup_is_never_made_at_stripe() {
     let (_host, world) = quiet("refused").await;
     let customer = world.customer().await;
     let before = world.books().await;
@@ -226,7 +225,7 @@ async fn what_is_refused_is_never_made_at_stripe() {
     let again = world.api.send(&above).await;
     assert_eq!((again.stored(), again.replayed()), (refused.stored(), true));
     assert_eq!(money(&world, &customer).await, of("0", "0"));
-    // A token for somebody who has no wallet.
+    // A token of a customer without a wallet.
     let id = new_id();
     let nobody = Customer { who: world.token("customer", &id, None).await, id };
     let _ = world.api.settle(&nobody.tops_up("100")).await.problem(404, "not_found");
@@ -234,9 +233,9 @@ async fn what_is_refused_is_never_made_at_stripe() {
     world.check_books().await;
 }
 
-/// Stripe's own refusal is the answer, the room is free again, and the key is bound to it.
+/// Stripe's refusal is the stored response, and the headroom is released.
 #[tokio::test]
-async fn stripe_refuses() {
+async fn stripe_refusal_is_stored_and_releases_headroom() {
     let (_host, world) = quiet("psp-refuses").await;
     let customer = world.customer_with("49990").await;
     let small = customer.tops_up("10");
@@ -254,10 +253,9 @@ async fn stripe_refuses() {
     assert_eq!(world.check_books().await.entries_of("topup"), 0);
 }
 
-/// Stripe takes its time: whoever comes with the key meanwhile waits, gets the same answer, and after five
-/// seconds is asked to come again.
+/// Stripe is slow: other requests with the key wait and get the same response; after five seconds they get 409.
 #[tokio::test]
-async fn whoever_comes_meanwhile_waits() {
+async fn concurrent_requests_wait_for_the_first_response() {
     let (_host, world) = quiet("meanwhile").await;
     let customer = world.customer().await;
     let fault = |kind: &str| json!({"kind": kind, "method": "POST", "path_prefix": "/v1/payment_intents"});
@@ -290,7 +288,7 @@ async fn whoever_comes_meanwhile_waits() {
 }
 
 #[tokio::test]
-async fn a_tenant_that_offers_none() {
+async fn tenant_without_topups_refuses_them() {
     let world = World::with_terms(Host::fresh(), "not-offered", |terms| terms.topup = None).await;
     let customer = world.customer().await;
     let before = world.books().await;
@@ -300,9 +298,9 @@ async fn a_tenant_that_offers_none() {
     assert_eq!(world.intents().await, 0);
 }
 
-/// Only the customer and the operator see a top-up, and only the operator refunds one.
+/// Only the customer and the operator can read a top-up, and only the operator can refund it.
 #[tokio::test]
-async fn whose_it_is() {
+async fn topup_is_visible_to_its_customer_and_the_operator() {
     let (_host, world) = quiet("whose").await;
     let (customer, neighbour, merchant) = (world.customer().await, world.customer().await, world.merchant().await);
     let topup = world.paid_topup(&customer, "1000").await;
@@ -318,7 +316,7 @@ async fn whose_it_is() {
         let _ = world.api.send(&Call::get(&admin, who)).await.problem(403, "wrong_face");
         let _ = world.api.send(&Call::get("/v1/admin/attention", who)).await.problem(403, "wrong_face");
     }
-    // A key is its principal's own: the neighbour's request under it is another request.
+    // A key is scoped to its principal: another customer's request under it is another request.
     let key = topup.call.key.clone().expect("a key");
     let theirs = world.api.settle(&neighbour.tops_up("1000").key(key)).await.good();
     assert!(!theirs.replayed() && theirs.text("/topup_id") != topup.id, "{theirs:?}");

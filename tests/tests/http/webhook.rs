@@ -1,5 +1,5 @@
-//! What signed events do: once, whoever brings them and however often; nothing where they are not ours; and
-//! where they do not agree with our records they are kept for a person.
+//! The effect of signed events: once, however often and to however many processes delivered; none if they are foreign;
+//! and those that contradict our records are kept for review.
 use futures::future::join_all;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::{Counting, Metric};
@@ -13,8 +13,8 @@ use stripe_simulator::API_KEY_DEFAULT;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A tenant on a stack of its own behind a wire that obeys, on which nothing is delivered but what the
-/// test delivers.
+/// A tenant on a new stack whose calls to the store can be made to fail, and which delivers only what the test
+/// delivers.
 struct Rig {
     host: Arc<Host>,
     world: World,
@@ -41,7 +41,7 @@ impl Rig {
         self.counters.get().expect("mounted").total(metric)
     }
 
-    /// An event of a payment, and whose wallet it is about.
+    /// A customer, and an event that a top-up of theirs was paid.
     async fn paid(&self, yen: u64) -> (ledger_tests::http::Customer, Value) {
         let customer = self.world.customer().await;
         let topup = self.world.topup(&customer, &yen.to_string()).await;
@@ -59,7 +59,7 @@ fn object(event: &mut Value) -> &mut Value {
 }
 
 #[tokio::test]
-async fn what_is_not_ours_needs_no_more_deliveries() {
+async fn foreign_and_unknown_events_are_acknowledged() {
     let rig = Rig::new("foreign").await;
     let (_, event) = rig.paid(1000).await;
     let before = rig.world.books().await;
@@ -83,7 +83,7 @@ async fn what_is_not_ours_needs_no_more_deliveries() {
         assert_eq!(rig.status(&foreign).await, "foreign", "{foreign}");
     }
     assert_eq!((rig.counted(Metric::EventForeign), rig.counted(Metric::EventKept)), (3, 0));
-    // Ours, and yet nobody can tell whose: somebody has edited it, and somebody has to hear of it.
+    // With this ledger's metadata, but with an unreadable tenant or top-up: refused, not ignored.
     for edited in ["ecopay_tenant", "ecopay_topup"] {
         let mut event = event.clone();
         object(&mut event)["metadata"][edited] = json!("not one of ours!");
@@ -96,7 +96,7 @@ async fn what_is_not_ours_needs_no_more_deliveries() {
 }
 
 #[tokio::test]
-async fn ours_without_a_record_is_kept_until_somebody_has_looked() {
+async fn event_without_record_is_kept_until_dismissed() {
     let rig = Rig::new("no-record").await;
     let world = &rig.world;
     let event = world.paid_event(&new_id(), "pi_of_nobody", 1000);
@@ -119,7 +119,7 @@ async fn ours_without_a_record_is_kept_until_somebody_has_looked() {
     let _ = world.api.settle(&again).await.problem(400, "wrong_state");
     let absent = dismiss.clone().key(new_key()).at(path.replace(id, "evt_of_nobody"));
     let _ = world.api.settle(&absent).await.problem(404, "not_found");
-    // It still does not agree with our records, but nobody needs to look at it again.
+    // It still contradicts our records, but needs no review any more.
     assert_eq!(rig.status(&event).await, "dismissed");
     assert_eq!(rig.counted(Metric::EventKept), 3);
     assert_eq!(world.attention().await["events"], json!([]));
@@ -128,9 +128,9 @@ async fn ours_without_a_record_is_kept_until_somebody_has_looked() {
     world.check_books().await;
 }
 
-/// Disputes, and refunds at the dashboard, have no metadata of ours: their PaymentIntent says whose they are.
+/// Disputes and dashboard refunds have no metadata of the ledger: their PaymentIntent shows whose they are.
 #[tokio::test]
-async fn what_is_taken_of_somebody_elses_payment() {
+async fn disputes_and_refunds_of_foreign_payments_are_acknowledged() {
     let rig = Rig::new("elsewhere").await;
     let world = &rig.world;
     let who = Who::Bearer(API_KEY_DEFAULT.to_owned());
@@ -156,7 +156,7 @@ async fn what_is_taken_of_somebody_elses_payment() {
     object(&mut of_nothing)["payment_intent"] = json!(null);
     assert_eq!(rig.status(&of_nothing).await, "foreign");
     assert_eq!(rig.counted(Metric::EventForeign), 5);
-    // Stripe does not say whose it is: it is to be delivered again.
+    // The lookup fails: Stripe must deliver the event again.
     let lost = json!({"kind": "error_before", "method": "GET", "path_prefix": "/v1/", "times": 20});
     let _ = world.stripe("/faults", &lost).await;
     let _ = world.webhook(&events[2]).await.problem(503, "outcome_unknown");
@@ -165,7 +165,7 @@ async fn what_is_taken_of_somebody_elses_payment() {
     assert_eq!(rig.status(&events[2]).await, "foreign");
     world.books().await.unchanged_since(&before, "what is not ours left something");
 
-    // By our metadata it is a refund of ours, and there is none.
+    // Its metadata names a refund of ours that does not exist.
     let (_, event) = rig.paid(1000).await;
     let mut unasked = events[1].clone();
     object(&mut unasked)["metadata"] = event["data"]["object"]["metadata"].clone();
@@ -175,9 +175,9 @@ async fn what_is_taken_of_somebody_elses_payment() {
     world.check_books().await;
 }
 
-/// Amount, currency, livemode, account and object are checked against our record, never believed.
+/// Amount, currency, livemode, account and object are checked against our record.
 #[tokio::test]
-async fn an_event_that_contradicts_our_record_moves_nothing() {
+async fn contradicting_event_moves_nothing_and_is_kept() {
     let rig = Rig::new("contradictions").await;
     let world = &rig.world;
     let (customer, event) = rig.paid(1000).await;
@@ -208,15 +208,15 @@ async fn an_event_that_contradicts_our_record_moves_nothing() {
     assert_eq!(told, expected.iter().map(|(why, id)| (json!(why), json!(id))).collect::<Vec<_>>());
     assert_eq!(world.wallet(&customer, "ECOPAY").await, before);
     assert_eq!(world.books().await.under("TXN#").count(), 0);
-    // The true one is none the worse for it.
+    // The correct event is applied afterwards.
     assert_eq!(rig.status(&event).await, "applied");
     assert_eq!(world.balance(&customer, "ECOPAY").await, "1000");
     world.check_books().await;
 }
 
-/// Many deliveries of one event, and of another about the same fact, to two processes at once.
+/// Many deliveries of one event, and of another with the same fact, to two processes at once.
 #[tokio::test]
-async fn two_processes_and_64_deliveries_are_one_credit() {
+async fn concurrent_deliveries_to_two_processes_credit_once() {
     let rig = Rig::new("two-processes").await;
     let (url, stripe) = (rig.host.stack().dynamodb_url().to_owned(), rig.host.stack().stripe().clone());
     let table = rig.host.stack().table().to_owned();
@@ -244,10 +244,10 @@ async fn two_processes_and_64_deliveries_are_one_credit() {
     }
 }
 
-/// The request died after Stripe had heard of it. The event brings the fact and, with it, the answer
-/// that the customer's retry gets.
+/// The request failed after Stripe had made the object. The event brings the fact, and completes the response that the
+/// customer's retry gets.
 #[tokio::test]
-async fn an_event_completes_what_a_request_began() {
+async fn event_completes_an_interrupted_request() {
     let rig = Rig::new("completed").await;
     let world = &rig.world;
     for (round, kind) in ["payment_intent.created", "payment_intent.succeeded"].into_iter().enumerate() {
@@ -285,9 +285,9 @@ async fn an_event_completes_what_a_request_began() {
     }
 }
 
-/// The store is away, slow to say, or in conflict: no marker stands, and the next delivery does it.
+/// The store is down, uncertain or in conflict: no marker is stored, and the next delivery is applied.
 #[tokio::test]
-async fn a_delivery_that_failed_leaves_nothing() {
+async fn failed_delivery_leaves_no_marker() {
     let rig = Rig::new("failed-delivery").await;
     let world = &rig.world;
     let (customer, event) = rig.paid(1000).await;
@@ -306,7 +306,7 @@ async fn a_delivery_that_failed_leaves_nothing() {
         let _ = world.webhook(&event).await.problem(503, code);
     }
     world.books().await.unchanged_since(&before, "a delivery that failed left something");
-    // It was applied and the answer lost: Stripe delivers again, and that is all.
+    // It was applied and the answer lost: the next delivery changes nothing.
     rig.tap.next_writes([Some(Fault::AnswerCut)]);
     let _ = world.webhook(&event).await.problem(503, "outcome_unknown");
     assert_eq!(rig.status(&event).await, "behind");
@@ -314,9 +314,9 @@ async fn a_delivery_that_failed_leaves_nothing() {
     assert_eq!((rig.tap.faults_left(), world.check_books().await.entries_of("topup")), (0, 1));
 }
 
-/// Signed and unreadable: a 400, never a fault of ours. What we do not know is no harm.
+/// A signed body that cannot be read gets a 400. Unknown fields are ignored.
 #[tokio::test]
-async fn signed_bodies_of_every_kind() {
+async fn malformed_signed_bodies_are_refused_and_unknown_fields_ignored() {
     let rig = Rig::new("signed-bodies").await;
     let world = &rig.world;
     let (customer, event) = rig.paid(1000).await;
@@ -363,7 +363,7 @@ async fn signed_bodies_of_every_kind() {
         assert!(!answer.body.contains("secret"), "{answer:?}");
     }
     world.books().await.unchanged_since(&before, "an event that cannot be read left something");
-    // Fields that we do not know, of any size and depth, beside those that we need.
+    // Unknown fields of any size and depth are accepted.
     let extra = format!("{{\"new_in_2027\":{{\"a\":[{huge},1.5e300,-0.0,null]}},\"created_at\":{huge},");
     let answer = world.api.send(&signed(&text.replacen('{', &extra, 1))).await;
     assert_eq!(answer.good().text("/status"), "applied");

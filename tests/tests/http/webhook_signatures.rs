@@ -1,5 +1,5 @@
-//! Whose events the webhook takes: the signature over the raw bytes, its age, its secrets. Whatever is wrong
-//! gets one answer that tells nothing, and nothing of the body is looked at before.
+//! Webhook signatures: over the raw bytes, with an age and secrets. Every invalid one gets the same answer, before the
+//! body is read.
 use ledger_core::personal::Masked;
 use ledger_local::clock;
 use ledger_runtime::clock::Clock;
@@ -15,7 +15,7 @@ use stripe_simulator::WEBHOOK_SECRET_DEFAULT;
 const SECRET: &str = WEBHOOK_SECRET_DEFAULT;
 const LIMIT: usize = 64 * 1024;
 
-/// A tenant on a stack of its own whose webhook knows these secrets, and the stack's counters.
+/// A tenant on a new stack whose webhook has these secrets, and the stack's counters.
 async fn knowing(tenant: &str, secrets: &'static [&'static str]) -> (World, Arc<OnceLock<Counting>>) {
     let counters = Arc::new(OnceLock::new());
     let of_app = Arc::clone(&counters);
@@ -29,7 +29,7 @@ async fn knowing(tenant: &str, secrets: &'static [&'static str]) -> (World, Arc<
     (World::with_terms(host, tenant, |_| {}).await, counters)
 }
 
-/// An event that would be applied if it were taken, indented as Stripe writes it.
+/// An event that would be applied if accepted, indented as Stripe writes it.
 async fn event_of(world: &World) -> String {
     let topup = world.topup(&world.customer().await, "1000").await;
     let event = world.paid_event(&topup.id, &topup.intent, 1000);
@@ -37,7 +37,7 @@ async fn event_of(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn one_answer_for_whatever_is_wrong() {
+async fn every_invalid_signature_gets_the_same_answer() {
     let (world, counters) = knowing("signatures", &[SECRET]).await;
     world.hold_deliveries().await;
     let (event, now_s) = (event_of(&world).await, clock::epoch_s());
@@ -48,7 +48,7 @@ async fn one_answer_for_whatever_is_wrong() {
     let mut calls: Vec<Call> = vec![unsigned(&event), unsigned(&event).header("stripe-signature", "")];
     calls.push(delivery(&event, &good).header("stripe-signature", good.clone()));
     calls.push(unsigned(&event).header("x-stripe-signature", good.clone()).header("signature", good.clone()));
-    // The body is another than was signed.
+    // The body differs from the signed one.
     for body in [
         event.replace('\n', "\r\n"),
         format!("\u{feff}{event}"),
@@ -98,23 +98,23 @@ async fn one_answer_for_whatever_is_wrong() {
     assert_eq!(counted, calls.len() as u64);
     world.books().await.unchanged_since(&before, "an event that nobody signed moved something");
 
-    // It is a good event, and the good signature beside others and in another order is enough.
+    // The event is valid, and so is its signature among others and in another order.
     let beside = format!("v1={},v0=x,{at},scheme=1,v1={hex}", "0".repeat(64));
     assert_eq!(world.api.send(&delivery(&event, &beside)).await.good().text("/status"), "applied");
     assert_eq!(world.api.send(&delivery(&event, &good)).await.good().text("/status"), "behind");
     world.check_books().await;
 }
 
-/// Stripe does not say in its content type what the bytes are; they are what was signed.
+/// The signature covers the bytes, whatever the content type.
 #[tokio::test]
-async fn the_bytes_count_and_not_their_type() {
+async fn signature_covers_bytes_of_any_content_type() {
     let (world, _) = knowing("bytes", &[SECRET]).await;
     world.hold_deliveries().await;
     for content_type in ["application/json; charset=utf-8", "text/plain", "application/octet-stream"] {
         let call = signed(&event_of(&world).await).header("content-type", content_type);
         assert_eq!(world.api.send(&call).await.good().text("/status"), "applied", "{content_type}");
     }
-    // As old, and as far ahead, as may be.
+    // The oldest signature, and the furthest in the future, that are accepted.
     for by_s in [-295, 295] {
         let event = event_of(&world).await;
         let call = delivery(&event, &signature(SECRET, clock::epoch_s() + by_s, &event));
@@ -124,7 +124,7 @@ async fn the_bytes_count_and_not_their_type() {
 }
 
 #[tokio::test]
-async fn a_body_has_64_kb_at_most() {
+async fn body_above_64_kb_is_refused() {
     let (world, counters) = knowing("sizes", &[SECRET]).await;
     let mut event = world.paid_event("x", "pi_x", 1);
     event["type"] = json!("customer.created");
@@ -138,9 +138,9 @@ async fn a_body_has_64_kb_at_most() {
     assert_eq!(counters.get().expect("mounted").total(Metric::WebhookRefused), 0);
 }
 
-/// While secrets rotate there are two, and either is enough.
+/// During a rotation there are two secrets, and either is sufficient.
 #[tokio::test]
-async fn two_secrets_while_they_rotate() {
+async fn either_of_two_secrets_is_accepted() {
     const OLD: &str = "whsec_old_1";
     const NEW: &str = "whsec_new_2";
     let (world, _) = knowing("rotation", &[OLD, NEW]).await;

@@ -1,5 +1,5 @@
-//! What the runtime sends through the SDK is, byte for byte of its JSON, what the golden vectors say:
-//! the vectors that are executed on the engine are the requests that AWS would get.
+//! The runtime's requests through the SDK equal the golden vectors, byte for byte of their JSON: what is executed on
+//! the engine is what AWS would get.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 const CONFIG: &str = "CONFIG";
 
-/// The vector's configuration, by which its transaction is placed; one without a migration if it has none.
+/// Stores the vector's configuration, by which its transaction is placed; one without a migration if it has none.
 #[expect(clippy::disallowed_methods, reason = "what stands in the table is the test's own")]
 async fn configure(client: &Client, vector: &Vector) {
     let state = vector.given.state.iter().map(wire::item_from_json);
@@ -41,7 +41,7 @@ fn sdk(value: Value) -> AttributeValue {
 }
 
 #[tokio::test]
-async fn every_vector_goes_over_the_wire_as_it_stands() {
+async fn every_golden_transaction_is_sent_unchanged() {
     let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
     let (url, tap) = (engine.url(), Tap::default());
     let own = table::client(&url).await;
@@ -53,9 +53,9 @@ async fn every_vector_goes_over_the_wire_as_it_stands() {
         let vector = Vector::read(&id, &text);
         let Built::Transaction(transaction, ..) = build(&vector.given) else { continue };
         configure(&own, &vector).await;
-        // A store of its own for each, for what it has read it believes for a minute.
+        // A new store for each vector, since a configuration is cached for a minute.
         let dynamo = Dynamo::from_client(client.clone(), wire::TABLE, Entropy::system());
-        // Nothing is done; what was asked for is all that counts here.
+        // The request fails; only what was sent is compared.
         tap.next_writes([Some(Fault::Error(400, "ValidationException"))]);
         let refused = gate::as_test(dynamo.write(&transaction)).await;
         assert_eq!(refused, Err(WriteError::Determinate("ValidationException".to_owned())), "{id}");

@@ -1,5 +1,5 @@
-//! The functions' binaries behind a Lambda Runtime API, through the runtime's real loop: an event of each family,
-//! what is no event, and SIGTERM, idle and in the midst of a request.
+//! The functions' binaries behind a Lambda Runtime API, through the runtime's real loop: each kind of event, malformed
+//! ones, and SIGTERM while idle and during a request.
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::migration::Model;
 use ledger_local::demo::Demo;
@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// A signal has arrived by then.
+/// Long enough for a signal to arrive.
 const A_MOMENT: Duration = Duration::from_millis(300);
-/// Lambda waits half a second between SIGTERM and SIGKILL; a machine that tests on all its cores is slower.
+/// Lambda waits half a second between SIGTERM and SIGKILL; a test machine with all cores busy is slower.
 const GRACE: Duration = Duration::from_secs(2);
 
 async fn http(function: &Function, event: &Value) -> Answer {
     function.invoke(event).await.http()
 }
 
-/// What the demo customer has, by the customer's own function.
+/// The demo customer's balance, by the customer function.
 async fn balance(rig: &Rig, customer: &Function, asset: &str) -> String {
     let event = events::at(rig.event("customer-history"), "GET", "/v1/me/balances");
     let balances = http(customer, &event).await.good().json();
@@ -31,7 +31,7 @@ async fn balance(rig: &Rig, customer: &Function, asset: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_payment_is_made_once_and_stands_in_the_history() {
+async fn payment_event_is_applied_once_and_listed_in_history() {
     let rig = Rig::new().await;
     let customer = rig.function("customer").await;
     let payment = rig.event("customer-payment");
@@ -41,7 +41,7 @@ async fn a_payment_is_made_once_and_stands_in_the_history() {
     assert_eq!(paid.header("location"), Some(location.as_str()));
     let again = http(&customer, &payment).await;
     assert_eq!((again.stored(), again.replayed()), (paid.stored(), true));
-    // The same request of another key, whose body API Gateway has put into base64.
+    // The same request under another key, with the body in base64 as API Gateway may send it.
     let encoded = http(&customer, &rig.fresh(events::in_base64(payment))).await;
     assert_eq!((encoded.status, encoded.replayed()), (201, false), "{encoded:?}");
 
@@ -53,7 +53,7 @@ async fn a_payment_is_made_once_and_stands_in_the_history() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_top_up_is_credited_by_stripes_event() {
+async fn topup_is_credited_by_the_stripe_event() {
     let rig = Rig::new().await;
     let (customer, webhook) = (rig.function("customer").await, rig.function("stripe-webhook").await);
     let topup = http(&customer, &rig.event("customer-topup")).await;
@@ -77,7 +77,7 @@ async fn a_top_up_is_credited_by_stripes_event() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_merchant_charges_a_customers_code() {
+async fn merchant_charges_a_customers_code() {
     let rig = Rig::new().await;
     let (customer, merchant) = (rig.function("customer").await, rig.function("merchant").await);
     let ask = events::at(rig.event("customer-payment"), "POST", "/v1/me/payment-code");
@@ -87,13 +87,13 @@ async fn a_merchant_charges_a_customers_code() {
     assert_eq!(charged.status, 201, "{charged:?}");
     let payments = http(&merchant, &rig.event("merchant-payments")).await.good().json();
     assert_eq!(payments["items"][0]["payment_id"], charged.text("/payment_id"), "{payments}");
-    // As it stands in its file it has a code that nobody was given.
+    // The sample event has a code that was never issued.
     let _ = http(&merchant, &rig.event("merchant-charge")).await.problem(404, "not_found");
     let _ = rig.world.check_books().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_operator_opens_a_customer() {
+async fn operator_opens_a_customer() {
     let rig = Rig::new().await;
     let admin = rig.function("admin").await;
     let opened = http(&admin, &rig.event("admin-customer")).await;
@@ -108,7 +108,7 @@ async fn an_operator_opens_a_customer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_terminal_is_known_by_its_signature() {
+async fn terminal_is_authenticated_by_its_signature() {
     let rig = Rig::new().await;
     let terminal = rig.function("terminal").await;
     let unsigned = http(&terminal, &events::kept("terminal-topup")).await;
@@ -124,7 +124,7 @@ async fn a_terminal_is_known_by_its_signature() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_workers_do_what_a_schedule_asks_for() {
+async fn workers_process_schedule_events() {
     let rig = Rig::new().await;
     let demo = Demo::fixed();
     let grant = json!({"customer_ids": demo.customers, "asset": "POINT", "amount": "10", "reason": "spring campaign"});
@@ -156,7 +156,7 @@ async fn the_workers_do_what_a_schedule_asks_for() {
         let did = crediting.invoke(&rig.event("crediting-schedule")).await.response();
         assert_eq!(did, json!({"records": records, "left": 0}));
     }
-    // Nobody has a God Record, so all customers have been looked at by the end of the first run.
+    // No customer has a God Record, so the first run finishes the pass.
     rig.world.stand_at(last(Model::GodRecord)).await;
     let _ = rig.world.operator("/v1/admin/migration/verify", &json!({})).await;
     let migrate = rig.function("migrate").await;
@@ -174,13 +174,13 @@ async fn the_workers_do_what_a_schedule_asks_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_workers_take_what_queues_and_streams_bring() {
+async fn workers_process_queue_and_stream_events() {
     let rig = Rig::new().await;
     let _ = http(&rig.function("customer").await, &rig.event("customer-payment")).await.good();
     for (name, mut event) in events::all() {
         let function = function_of_event(&name).expect("an event is some function's");
         if name == "crediting-stream" {
-            // A record that there is, as the stream has it.
+            // The stream record of an existing payment.
             let books = rig.world.books().await;
             let (pk, sk, payment) = books.under("PAYMENT").next().expect("a payment");
             let told = &mut event["Records"][0]["dynamodb"];
@@ -197,7 +197,7 @@ async fn the_workers_take_what_queues_and_streams_bring() {
     assert_eq!(books.under("PAYMENT").filter(|(_, _, payment)| payment.contains_key("credited_at")).count(), 1);
 }
 
-/// A value as the stream has it.
+/// A value in the form of a stream record.
 fn in_stream(value: &AttributeValue) -> Value {
     match value {
         AttributeValue::S(text) => json!({"S": text}),
@@ -210,7 +210,7 @@ fn in_stream(value: &AttributeValue) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_state_machine_is_told_what_follows_and_what_another_try_can_mend() {
+async fn settlement_tasks_return_outcomes_and_broken_errors() {
     let rig = Rig::new().await;
     let settlement = rig.function("settlement").await;
     let task = |name: &str| {
@@ -229,9 +229,9 @@ async fn a_state_machine_is_told_what_follows_and_what_another_try_can_mend() {
     }
 }
 
-/// An export with one balance that nothing was posted to, through all tasks, over the wire of S3.
+/// An export with one balance that has no posting, through all tasks, over S3's HTTP API.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_export_is_reconciled_task_by_task() {
+async fn export_is_reconciled_task_by_task() {
     let rig = Rig::new().await;
     let function = rig.function("reconcile-export").await;
     let facts = rig.event("reconcile-export-facts");
@@ -241,7 +241,7 @@ async fn an_export_is_reconciled_task_by_task() {
         event.as_object_mut().expect("an object").extend(changes.as_object().expect("an object").clone());
         event
     };
-    // What is to be folded must be there.
+    // The facts to fold must exist.
     let (kind, _) = function.invoke(&task(json!({"task": "fold", "part": 0}))).await.error();
     assert_eq!(kind, "Export.Broken");
     assert_eq!(function.invoke(&facts).await.response(), json!({"items": 1}));
@@ -266,7 +266,7 @@ async fn an_export_is_reconciled_task_by_task() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cognito_is_told_who_somebody_is() {
+async fn cognito_trigger_adds_the_token_claims() {
     let rig = Rig::new().await;
     let trigger = rig.function("token-claims").await;
     let said = trigger.invoke(&rig.event("token-claims-cognito")).await.response();
@@ -277,7 +277,7 @@ async fn cognito_is_told_who_somebody_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_there_is_a_problem_document() {
+async fn unknown_path_or_method_is_a_problem_document() {
     let rig = Rig::new().await;
     for function in FUNCTIONS.into_iter().filter(|function| function.kind == Kind::Http) {
         let started = rig.function(function.name).await;
@@ -290,7 +290,7 @@ async fn what_is_not_there_is_a_problem_document() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_event_is_an_error_and_the_next_one_is_served() {
+async fn malformed_event_is_an_error_and_the_next_is_served() {
     let rig = Rig::new().await;
     for function in FUNCTIONS {
         let started = rig.function(function.name).await;
@@ -305,7 +305,7 @@ async fn what_is_no_event_is_an_error_and_the_next_one_is_served() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_it_writes_is_json_and_tells_of_nobody() {
+async fn log_lines_are_json_without_personal_data() {
     let rig = Rig::new().await;
     let customer = rig.function("customer").await;
     let event = rig.event("customer-payment");
@@ -328,7 +328,7 @@ async fn what_it_writes_is_json_and_tells_of_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_its_tables_name_a_function_says_so_and_ends() {
+async fn function_without_table_name_reports_it_and_ends() {
     let rig = Rig::new().await;
     let stores = |kind: Kind| !matches!(kind, Kind::Trigger | Kind::Objects);
     for function in FUNCTIONS.into_iter().filter(|function| stores(function.kind)) {
@@ -340,7 +340,7 @@ async fn without_its_tables_name_a_function_says_so_and_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_idle_function_ends_when_it_is_told() {
+async fn idle_function_ends_on_sigterm() {
     let rig = Rig::new().await;
     for function in FUNCTIONS {
         let started = rig.function(function.name).await;
@@ -353,8 +353,7 @@ async fn an_idle_function_ends_when_it_is_told() {
     }
 }
 
-/// Starts an event, holds what the store says, tells the function to end, and lets the store speak again: the
-/// reply must still come, and then the end.
+/// Starts an event, holds the store's responses, sends SIGTERM, and releases them: the function must reply, then end.
 async fn ends_after_its_request(rig: &Rig, name: &str, event: &Value) -> Value {
     let gate = Gate::to(rig.store()).await;
     let mut function = rig.function_over(name, gate.url()).await;
@@ -374,12 +373,12 @@ async fn ends_after_its_request(rig: &Rig, name: &str, event: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_in_the_midst_is_finished_before_the_end() {
+async fn running_request_is_finished_before_the_end() {
     let rig = Rig::new().await;
     let payment = rig.event("customer-payment");
     let paid = ends_after_its_request(&rig, "customer", &payment).await;
     assert_eq!(paid["statusCode"], 201, "{paid}");
-    // What was answered has been done.
+    // The reply's effect has happened.
     let again = http(&rig.function("customer").await, &payment).await;
     assert_eq!((again.body.as_str(), again.replayed()), (paid["body"].as_str().expect("a body"), true));
     let did = ends_after_its_request(&rig, "jobs", &rig.event("jobs-schedule")).await;
@@ -388,7 +387,7 @@ async fn a_request_in_the_midst_is_finished_before_the_end() {
 }
 
 #[test]
-fn a_size_that_grows_is_bad_and_one_that_shrinks_is_good() {
+fn grown_size_is_reported_as_bad_and_shrunk_as_good() {
     let sizes = |bytes| Sizes::from([("ci x86_64-linux customer zip".to_owned(), bytes)]);
     let compared = |bytes| {
         let compared = kept::compare(&sizes(1_000_000), &sizes(bytes));
@@ -399,7 +398,7 @@ fn a_size_that_grows_is_bad_and_one_that_shrinks_is_good() {
 }
 
 #[test]
-fn every_functions_size_is_kept() {
+fn size_of_every_function_is_recorded() {
     let kept = kept::read();
     // Profile and target.
     let build = |name: &String| name.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ");

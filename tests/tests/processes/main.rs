@@ -1,4 +1,4 @@
-//! Processes of the operating system: `kill -9`, and the functions' binaries behind a Lambda Runtime API.
+//! Operating system processes: `kill -9`, and the functions' binaries behind a Lambda Runtime API.
 
 mod lambda;
 mod payments_kill;

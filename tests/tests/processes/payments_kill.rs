@@ -1,5 +1,5 @@
-//! The real binary on its data file: killed in the midst of payments and started again, interrupted and
-//! started again. Clients repeat what was not answered, with its key; the totals are exact.
+//! The real binary on its data file: killed during payments and restarted, interrupted and restarted.
+//! Clients retry unanswered requests under their keys, and the totals are exact.
 use futures::future::join_all;
 use ledger_core::keys::attr;
 use ledger_local::audit_command::{self, VerifyCommand};
@@ -15,9 +15,9 @@ const CLIENTS: usize = 6;
 const PAYMENTS_EACH: usize = 40;
 const YEN: usize = 7;
 const OPENING: usize = 10_000;
-/// How many payments are answered before each `kill -9`.
+/// The number of answered payments before each `kill -9`.
 const KILLS_AFTER: [usize; 2] = [50, 130];
-/// A client repeats a request for so long.
+/// How long a client retries a request.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -31,7 +31,7 @@ impl Folder {
         Self(path)
     }
 
-    /// The arguments of a stack on a data file here, on these ports.
+    /// The arguments of a stack on a data file in this folder, on these ports.
     fn arguments(&self, port: &str, dynamodb_port: &str) -> Vec<String> {
         let data = self.0.join("ledger.db").display().to_string();
         ["--data", &data, "--port", port, "--dynamodb-port", dynamodb_port].map(str::to_owned).to_vec()
@@ -53,7 +53,7 @@ fn port(url: &str) -> &str {
     url.rsplit(':').next().expect("a port")
 }
 
-/// A client that does not give up: whatever is no answer is sent again with its key.
+/// Sends a request until it is answered with anything but a 503.
 async fn insist(world: &World, call: &Call) -> Answer {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
@@ -66,7 +66,7 @@ async fn insist(world: &World, call: &Call) -> Answer {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_in_the_midst_of_payments() {
+async fn payments_survive_kill_and_restart() {
     let folder = Folder::new("kill");
     let mut process = start(&folder.arguments("0", "0"));
     let again = folder.arguments(port(&process.url), port(&process.dynamodb_url));
@@ -110,7 +110,7 @@ async fn killed_in_the_midst_of_payments() {
     process.kill();
 }
 
-/// The books once the stack's own workers have nothing left to do and have let go of what they had.
+/// The books once the stack's own workers have no work left and have released their leases.
 async fn at_rest(world: &World) -> Books {
     let is_credited = |books: &Books| {
         let marks = books.rows.values().filter_map(|row| opt_text(row, attr::DUE_PK));
@@ -129,7 +129,7 @@ async fn at_rest(world: &World) -> Books {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn interrupted_and_started_again() {
+async fn interrupted_stack_keeps_everything_after_restart() {
     let folder = Folder::new("interrupt");
     let process = start(&folder.arguments("0", "0"));
     let again = folder.arguments(port(&process.url), port(&process.dynamodb_url));
@@ -149,7 +149,7 @@ async fn interrupted_and_started_again() {
 
     let process = tokio::task::block_in_place(|| start(&again));
     at_rest(&world).await.unchanged_since(&before, "a restart changed something");
-    // Tokens, the terminal's key and the stored answers are still good.
+    // Tokens, the terminal's key and the stored responses are still valid.
     for (call, first) in calls.iter().zip(&first) {
         let replay = world.api.settle(call).await;
         assert_eq!((replay.stored(), replay.replayed()), (first.stored(), true));
@@ -160,7 +160,7 @@ async fn interrupted_and_started_again() {
     );
     let ended = tokio::task::block_in_place(|| process.interrupt());
     assert_eq!(ended.code(), Some(0), "{ended:?}");
-    // What was sealed by then is verified in the table.
+    // The sealed trail is verified in the data file.
     let place = process::place(&folder.0.join("ledger.db"));
     let verify = VerifyCommand { slug: world.tenant.clone(), from: None, to: None, head: None, place };
     let (said, is_whole) = audit_command::run(&verify).await.expect("a trail");

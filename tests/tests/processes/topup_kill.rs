@@ -1,5 +1,5 @@
-//! The real binary, killed while Stripe is at work for it: Stripe's side lives on in this process, and
-//! so do the claim and what is reserved. Its events complete what the dead process began.
+//! The real binary, killed while it calls Stripe: the simulator lives on in this process, and the claim and reservation
+//! remain. Stripe's events complete what the killed process began.
 use ledger_local::stack::{Stack, StackConfig};
 use ledger_tests::http::process::{self, Process};
 use ledger_tests::http::world::new_key;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use stripe_simulator::{API_KEY_DEFAULT, Fault, FaultKind, Simulator, WEBHOOK_SECRET_DEFAULT};
 
 const YEN: &str = "1000";
-/// Far below what Stripe or a lease would take.
+/// Far less than Stripe or a lease would take.
 const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(20);
 const INTENTS: &str = "/v1/payment_intents";
@@ -34,7 +34,7 @@ impl Drop for Folder {
     }
 }
 
-/// The ledger as a process of its own, and Stripe in this one.
+/// The ledger in a separate process, and the Stripe simulator in this one.
 struct Rig {
     folder: Folder,
     stripe: Stack,
@@ -45,7 +45,7 @@ struct Rig {
 impl Rig {
     async fn new(name: &str) -> Self {
         let folder = Folder::new(name);
-        // A stack of its own, of which nothing but the simulator is used.
+        // A second stack, of which only the simulator is used.
         let stripe = Stack::start(StackConfig::in_memory()).await.expect("a simulator");
         let process = start(&folder, &stripe, ["0", "0"]);
         let world = World::remote(&process.url, (&process.dynamodb_url, &process.table)).await;
@@ -59,8 +59,8 @@ impl Rig {
         self.stripe.simulator().expect("the simulator")
     }
 
-    /// `kill -9` while a request is at Stripe, after its effect: the first answer is lost and the
-    /// second sending is held, so that the process is waiting when it dies.
+    /// Kills the process while it calls Stripe, after the effect: the first answer is lost and the retry is held, so
+    /// that the process is waiting when it is killed.
     async fn killed_after_the_effect(&mut self, call: &Call, path: &str) {
         let simulator = self.simulator().clone();
         simulator.inject(Fault::once(FaultKind::ConnectionLostAfter).on("POST", path));
@@ -77,7 +77,7 @@ impl Rig {
         self.process = Some(start(&self.folder, &self.stripe, ports.each_ref().map(String::as_str)));
     }
 
-    /// What happened meanwhile is delivered.
+    /// Delivers the events of what happened meanwhile.
     async fn delivered(&self) {
         self.simulator().resume_deliveries();
         let idle = tokio::time::timeout(PATIENCE, self.simulator().idle()).await;
@@ -85,7 +85,7 @@ impl Rig {
         self.simulator().pause_deliveries();
     }
 
-    /// A client that does not give up.
+    /// Sends a request until it is answered with anything but a 409 or 503.
     async fn insist(&self, call: &Call) -> Answer {
         let insisting = async {
             loop {
@@ -116,7 +116,7 @@ fn start(folder: &Folder, stripe: &Stack, [api, dynamodb]: [&str; 2]) -> Process
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_while_stripe_makes_a_payment_intent_and_a_refund() {
+async fn topup_and_refund_survive_kill_during_stripe_call() {
     let mut rig = Rig::new("topup-kill").await;
     let customer = rig.world.customer().await;
     let call = Call::post("/v1/me/topups", &customer.who, &json!({"amount": YEN})).key(new_key());

@@ -1,5 +1,4 @@
-//! The audit trail: every act, attempt and answer is on record; what is recorded is sealed once, whoever dies
-//! where; and whatever is changed or taken away afterwards is found and named.
+//! The audit trail records every act, attempt and answer, and each record is sealed once, through crashes too.
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::{join, join_all};
 use ledger_core::ids::Tenant;
@@ -21,7 +20,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// What makes up the trail.
 const RECORDS: [&str; 3] = ["TXN#", "AUDIT#", "TRAIL#"];
 
 async fn seal(actor: &Actor, tenant: &str) -> Result<Sealed, Problem> {
@@ -29,7 +27,7 @@ async fn seal(actor: &Actor, tenant: &str) -> Result<Sealed, Problem> {
     gate::as_function("jobs", jobs::seal_trail(&actor.app, &tenant)).await
 }
 
-/// Verifies a tenant's whole trail, so long from here.
+/// Verifies the tenant's whole trail as of `later` from now.
 async fn verified_in(world: &World, later: Duration, head: Option<&str>) -> Verified {
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let shards = gate::as_test(world.app.terms(&tenant)).await.expect("terms").due_shards;
@@ -42,13 +40,13 @@ async fn verified(world: &World) -> Verified {
     verified_in(world, Duration::ZERO, None).await
 }
 
-/// Every record of the trail.
+/// Keys of all records of the trail.
 fn records(books: &Books) -> Vec<(String, String)> {
     let under = RECORDS.into_iter().flat_map(|prefix| books.under(prefix));
     under.map(|(pk, sk, _)| (pk.to_owned(), sk.to_owned())).collect()
 }
 
-/// Payments, acts and a top-up, all published.
+/// A world with payments, acts and a top-up, all published.
 async fn busy(rig: &Rig, name: &str) -> World {
     let scene = rig.scene(name).await;
     let (merchant, customer) = join(scene.world.merchant(), scene.world.customer_with("1000")).await;
@@ -60,7 +58,7 @@ async fn busy(rig: &Rig, name: &str) -> World {
     scene.world
 }
 
-/// All that is recorded is sealed, each record once, and nothing is wrong with it.
+/// Asserts that every record is sealed once, its due index entry is removed, and verification finds nothing.
 async fn all_is_sealed(world: &World, name: &str) {
     let found = verified_in(world, OVERDUE_AFTER * 2, None).await;
     assert_eq!(found.findings, [], "{name}");
@@ -74,7 +72,7 @@ async fn all_is_sealed(world: &World, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_act_of_the_staff_is_on_record() {
+async fn every_staff_act_is_on_record() {
     let stage = Stage::set(World::with_terms(Host::fresh(), "acts", |_| {}).await).await;
     let acts = async || stage.world.books().await.under("AUDIT#").count();
     let mut looked_at = 0;
@@ -87,7 +85,7 @@ async fn every_act_of_the_staff_is_on_record() {
         looked_at += usize::from(is_act);
     }
     assert!(looked_at > 10, "{looked_at}");
-    // And it says who, what, when and why, by day.
+    // Each act names its actor and reason, and is listed by day.
     let staff = &stage.world.operator;
     let today = stage.world.app.now().utc_day();
     let page = stage.world.api.send(&Call::get(&format!("/v1/admin/audit?day={today}&limit=100"), &staff.who)).await;
@@ -97,20 +95,20 @@ async fn every_act_of_the_staff_is_on_record() {
     assert!(acts.iter().any(|act| act["reason"].is_string()), "{page}");
     let long_ago = Call::get("/v1/admin/audit?day=2020-01-01", &staff.who);
     assert_eq!(stage.world.api.send(&long_ago).await.good().json()["items"], json!([]));
-    // Whatever it is, it is kept.
+    // No record of the trail expires.
     let books = stage.world.books().await;
     for (pk, sk) in records(&books) {
         assert!(!books.row(&pk, &sk).expect("a row").contains_key("ttl"), "{pk} {sk} would be deleted");
     }
 }
 
-/// The records of a top-up, as the operator is shown them.
+/// The trail records of a top-up, as the operator API lists them.
 async fn trail_of(world: &World, resource: &str) -> Vec<Value> {
     let call = Call::get(&format!("/v1/admin/audit?resource={resource}"), &world.operator.who);
     world.api.send(&call).await.good().json()["items"].as_array().expect("items").clone()
 }
 
-/// What was done, and what was heard, in words.
+/// One step as a line: action, attempt, outcomes, states.
 fn told(step: &Value) -> String {
     let heard = step["heard"].as_array().cloned().unwrap_or_default();
     let heard: Vec<&str> = heard.iter().filter_map(|heard| heard["outcome"].as_str()).collect();
@@ -121,7 +119,7 @@ fn told(step: &Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_attempt_and_each_answer_of_a_topup_is_on_record() {
+async fn every_topup_attempt_and_answer_is_on_record() {
     let rig = Rig::new().await;
     let (scene, client, worker) = (rig.scene("attempts").await, rig.actor().await, rig.actor().await);
     client.psp.next_sends([Some(Mishap::LostBefore), Some(Mishap::LostAfter)]);
@@ -150,7 +148,7 @@ async fn each_attempt_and_each_answer_of_a_topup_is_on_record() {
     assert_eq!(trail[3]["reason"], "lease_over");
     let times: Vec<&str> = trail.iter().map(|step| step["created_at"].as_str().expect("a time")).collect();
     assert!(times.is_sorted(), "{times:?}");
-    // Nothing of a person, and no secret, is in it.
+    // The trail holds no personal data and no secret.
     let text = json!(trail).to_string();
     assert!(!text.contains("_secret_") && !text.contains('@'), "{text}");
     let unknown = Call::get("/v1/admin/audit?resource=wallet:1", &scene.world.operator.who);
@@ -158,7 +156,7 @@ async fn each_attempt_and_each_answer_of_a_topup_is_on_record() {
     let _ = scene.world.check_books().await;
 }
 
-/// A sealing worker dies at one of its writes; another takes the trail over in time.
+/// A sealing worker crashes at one of its writes; another worker finishes once the lease is over.
 async fn cell(rig: &Rig, write: usize, fault: Fault) {
     let name = format!("seal-{write}-{}", if matches!(fault, Fault::Held) { "before" } else { "after" });
     let (world, victim, rescuer) = (busy(rig, &name).await, rig.victim().await, rig.actor().await);
@@ -177,7 +175,7 @@ async fn cell(rig: &Rig, write: usize, fault: Fault) {
         until("the write is done", done).await;
     }
     running.abort();
-    // Whatever there is by now holds together.
+    // Verification passes between the crash and the recovery.
     assert_eq!(verified(&world).await.findings, [], "{name}");
     rescuer.clock.ahead(LEASE_OVER);
     let _ = seal(&rescuer, &world.tenant).await.expect("a whole run");
@@ -187,21 +185,21 @@ async fn cell(rig: &Rig, write: usize, fault: Fault) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_dies_at_any_write_the_chain_holds_together() {
+async fn chain_verifies_after_crash_at_any_sealing_write() {
     let rig = Rig::new().await;
     let cells = (0..3).flat_map(|write| [(write, Fault::Held), (write, Fault::AnswerLost)]);
     let _ = join_all(cells.map(|(write, fault)| cell(&rig, write, fault))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_who_seal_at_once_seal_each_record_once() {
+async fn concurrent_sealing_seals_each_record_once() {
     let rig = Rig::new().await;
     let (world, one, two) = (busy(&rig, "two-seal").await, rig.actor().await, rig.actor().await);
     let (by_one, by_two) = join(seal(&one, &world.tenant), seal(&two, &world.tenant)).await;
     let sealed = by_one.expect("a whole run").records + by_two.expect("a whole run").records;
     assert_eq!(sealed, records(&world.books().await).len());
     all_is_sealed(&world, "two at once").await;
-    // A publication that was late puts its mark back; the next run takes it off.
+    // A late publication restores the due index entry; the next run removes it.
     let books = world.books().await;
     let (_, sk, row) = books.under("TXN#").next().expect("an entry");
     let mark = AttributeValue::S(format!("{}#due#seal#0", world.tenant));
@@ -212,13 +210,13 @@ async fn two_who_seal_at_once_seal_each_record_once() {
     all_is_sealed(&world, "a late mark").await;
 }
 
-/// What is found wrong, in words.
+/// The faults found, each with the sort key of its record.
 async fn wrong(world: &World) -> BTreeSet<(&'static str, String)> {
     verified(world).await.findings.iter().map(|found| (found.fault.name(), found.key.sk().to_owned())).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn planted_edits_and_gaps_are_found_and_named() {
+async fn planted_edits_and_deletions_are_found() {
     let rig = Rig::new().await;
     let (world, worker) = (busy(&rig, "planted").await, rig.actor().await);
     let overdue = verified_in(&world, OVERDUE_AFTER * 2, None).await.findings;
@@ -266,7 +264,7 @@ fn with(row: &Row, attribute: &str, value: AttributeValue) -> Row {
     row
 }
 
-/// Takes a row away, past the ledger.
+/// Deletes a row past the ledger.
 #[expect(clippy::disallowed_methods, reason = "what the ledger never does must be done past it")]
 async fn remove(world: &World, row: &Row) {
     let delete = world.table().delete_item().table_name(world.table_name());
@@ -275,7 +273,7 @@ async fn remove(world: &World, row: &Row) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_command_says_what_the_endpoint_shows() {
+async fn verify_command_reports_the_head_of_the_seals_endpoint() {
     let host = Host::fresh();
     let (url, table) = (host.stack().dynamodb_url().to_owned(), host.stack().table().to_owned());
     let world = World::with_terms(host, "commanded", |_| {}).await;

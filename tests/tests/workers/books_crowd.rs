@@ -1,6 +1,5 @@
-//! Ten thousand payments and refunds to three merchants by concurrent clients, while whoever credits and whoever
-//! publishes crashes after any number of steps: merchants' balances are what the journal says, and every entry
-//! is told, none that was not committed, each account's in order.
+//! Ten thousand concurrent payments and refunds to three merchants, while crediting and publishing workers crash.
+//! Merchants' balances equal the journal, and exactly the committed entries are published, each account's in order.
 use futures::future::join_all;
 use ledger_runtime::worker::Due;
 use ledger_tests::chance::{Dice, killed_after};
@@ -15,14 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const CLIENTS: usize = 16;
-/// Of each client; every third one is given back, a part of it or all.
+/// Payments of each client; every third one is refunded, in part or in whole.
 const PAYMENTS: usize = 470;
 const MERCHANTS: usize = 3;
-/// How far a worker gets at most before it dies, in steps between which it waits for somebody.
+/// A worker crashes after at most this many steps; a step ends where the worker waits for I/O.
 const STEPS_MAX: u64 = 40;
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// What a client did: what each merchant is owed by it.
+/// Pays and refunds as one client; returns what each merchant is owed by it.
 async fn shops(teller: Actor, customer: Customer, merchants: Arc<Vec<Merchant>>, client: usize) -> Vec<i64> {
     let mut owed = vec![0; merchants.len()];
     for number in 0..PAYMENTS {
@@ -40,18 +39,18 @@ async fn shops(teller: Actor, customer: Customer, merchants: Arc<Vec<Merchant>>,
     owed
 }
 
-/// Who credits and publishes until the clients are done, and dies all the time.
+/// Runs a worker that credits and publishes until the clients are done, and crashes it each time.
 async fn dies(scene: Arc<Scene>, tap: EventTap, seed: u64, over: Arc<AtomicBool>) -> [u32; 2] {
     let (worker, mut dice, mut crashes) = (scene.rig.actor().await, Dice::new(seed), [0, 0]);
     for life in 1.. {
         if over.load(Ordering::SeqCst) {
             break;
         }
-        // Past the lease of whoever died before.
+        // Past the lease of the worker that crashed before.
         worker.clock.ahead(LEASE_OVER * life);
         let ended = killed_after(1 + dice.below(STEPS_MAX), credit(&worker, &scene)).await;
         crashes[0] += u32::from(!ended);
-        // Reads every account that has something to tell from its beginning on: not each time.
+        // A publishing run reads every account with due entries from the beginning: too slow for each round.
         if dice.below(4) == 0 {
             let ended = killed_after(1 + dice.below(STEPS_MAX), scene.world.publish(&tap, Vec::new())).await;
             crashes[1] += u32::from(!ended);
@@ -67,7 +66,7 @@ async fn credit(worker: &Actor, scene: &Scene) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_payments_and_refunds_while_workers_die() {
+async fn balances_equal_journal_after_ten_thousand_payments_with_worker_crashes() {
     let rig = Rig::new().await;
     let (scene, teller, tap) = (Arc::new(rig.scene("crowd").await), rig.actor().await, EventTap::default());
     let customers = join_all((0..CLIENTS).map(|_| scene.world.customer_with("10000"))).await;

@@ -1,4 +1,4 @@
-//! The worker that credits merchants in Lambda.
+//! The worker that credits merchants, in Lambda.
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {

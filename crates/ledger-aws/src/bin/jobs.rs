@@ -1,4 +1,4 @@
-//! The worker of bulk grants, holds, settlements to start and the audit trail in Lambda.
+//! The worker for bulk grants, holds, settlements to start and the audit trail, in Lambda.
 
 use ledger_runtime::app::App;
 use ledger_runtime::settlement::Started;
@@ -9,7 +9,7 @@ async fn main() -> std::process::ExitCode {
     ledger_aws::work(|environment| {
         let sagas = environment.state_machine();
         Ok(async move |app: &App, due: &Due| {
-            // Each is done even if the one before fails.
+            // Each step runs even if the one before fails.
             let started = match &sagas {
                 Some(sagas) => jobs::start_settlements(app, sagas, &due.tenant).await,
                 None => Ok(Started::default()),

@@ -1,4 +1,4 @@
-//! The worker of migrations in Lambda.
+//! The worker for migrations, in Lambda.
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {

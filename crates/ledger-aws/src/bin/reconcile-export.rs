@@ -1,4 +1,4 @@
-//! The tasks of reconciling an export in Lambda.
+//! The tasks of reconciling an export, in Lambda.
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {

@@ -1,4 +1,4 @@
-//! The worker that reconciles in Lambda.
+//! The worker that runs reconciliations, in Lambda.
 
 use ledger_runtime::app::App;
 use ledger_runtime::worker::Due;

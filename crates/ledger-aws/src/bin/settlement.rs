@@ -1,4 +1,4 @@
-//! The tasks of settlements in Lambda.
+//! The tasks of settlements, in Lambda.
 
 use ledger_core::ops::settlement::Task;
 use ledger_runtime::app::App;

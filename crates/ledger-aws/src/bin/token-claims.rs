@@ -1,4 +1,4 @@
-//! Cognito's trigger in Lambda.
+//! The trigger that Cognito calls before it issues a token, in Lambda.
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {

@@ -17,7 +17,7 @@ fn answer(failed: u32, entries: Value) -> Reply {
 }
 
 #[tokio::test]
-async fn an_event_names_its_bus_its_source_and_what_it_is_about() {
+async fn event_has_bus_source_detail_type_and_detail() {
     let (said, server) = told(answer(0, json!([{"EventId": "e"}]))).await;
     assert_eq!(said, Ok(()));
     let [request] = &server.requests()[..] else { panic!("one request") };
@@ -28,9 +28,9 @@ async fn an_event_names_its_bus_its_source_and_what_it_is_about() {
     assert_eq!(request.asked(), ("AWSEvents.PutEvents", json!({"Entries": [entry]})));
 }
 
-/// The bus answers a call with 200 whose event it did not take.
+/// The bus may answer 200 for an event that it did not accept.
 #[tokio::test]
-async fn an_event_that_is_not_known_to_be_taken_has_failed() {
+async fn event_not_confirmed_as_accepted_is_failed() {
     for (reply, code) in [
         (answer(1, json!([{"ErrorCode": "ThrottlingException", "ErrorMessage": "x"}])), "ThrottlingException"),
         (answer(1, json!([{"EventId": "e"}])), NO_ANSWER),

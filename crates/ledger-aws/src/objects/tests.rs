@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 type Asked = (String, String, Vec<u8>);
 
-/// S3 as its wire has it: one answer, and what it was asked. Without a status the connection breaks.
+/// A stand-in for S3 with one response, which records requests. Without a status the connection fails.
 #[derive(Clone, Debug)]
 struct Service {
     status: Option<u16>,
@@ -62,7 +62,7 @@ impl HttpConnector for Service {
 }
 
 #[tokio::test]
-async fn an_object_is_got_and_put_by_its_name() {
+async fn object_is_read_and_written_by_name() {
     let service = Service::answering(200, "facts");
     assert_eq!(service.get().await.unwrap(), b"facts");
     service.put().await.unwrap();
@@ -76,7 +76,7 @@ async fn an_object_is_got_and_put_by_its_name() {
 }
 
 #[tokio::test]
-async fn what_is_missing_or_refused_is_told_from_what_may_pass() {
+async fn missing_and_refused_are_distinguished_from_unavailable() {
     let name = || "runs/r/facts/0000/a.json.gz".to_owned();
     let refused = |why: &str| ObjectError::Refused { name: name(), why: why.to_owned() };
     let unavailable = |why: &str| ObjectError::Unavailable { name: name(), why: why.to_owned() };

@@ -1,7 +1,7 @@
 use super::*;
 use crate::server::{Reply, Server};
 
-/// Half-width kana: no UTF-8.
+/// Half-width kana in Shift_JIS, which are not valid UTF-8.
 const BYTES: [u8; 3] = [0x31, 0xb6, 0x29];
 
 fn file() -> BankFile {
@@ -27,7 +27,7 @@ fn unknown(stored: Stored) -> bool {
 }
 
 #[tokio::test]
-async fn a_file_is_put_byte_for_byte_if_none_stands_there() {
+async fn file_is_put_byte_for_byte_if_none_exists() {
     let (stored, server) = put([Reply::of(200, "", "")]).await;
     assert_eq!(stored, Stored::New);
     let [request] = &server.requests()[..] else { panic!("one request") };
@@ -36,7 +36,7 @@ async fn a_file_is_put_byte_for_byte_if_none_stands_there() {
     for (name, value) in [
         ("if-none-match", "*"),
         ("content-type", "text/plain; charset=Shift_JIS"),
-        // What arrives otherwise than it left is refused.
+        // S3 rejects a body whose checksum differs.
         ("x-amz-checksum-crc32", "KsXH5w=="),
     ] {
         assert_eq!(request.header(name), Some(value));
@@ -44,7 +44,7 @@ async fn a_file_is_put_byte_for_byte_if_none_stands_there() {
 }
 
 #[tokio::test]
-async fn what_stands_there_is_compared_and_left() {
+async fn existing_file_is_compared_and_kept() {
     for (stored, want) in [(BYTES.to_vec(), Stored::Same), (b"another".to_vec(), Stored::Other)] {
         let (found, server) = put([stands(), Reply::of(200, "", stored)]).await;
         assert_eq!(found, want);
@@ -55,7 +55,7 @@ async fn what_stands_there_is_compared_and_left() {
 }
 
 #[tokio::test]
-async fn everything_else_is_not_known() {
+async fn other_responses_are_unknown() {
     for reply in [
         error(403, "AccessDenied"),
         error(409, "ConditionalRequestConflict"),

@@ -11,7 +11,7 @@ async fn put(reply: Reply) -> (Result<(), String>, Server) {
 }
 
 #[tokio::test]
-async fn a_report_is_put_over_what_stands_there() {
+async fn report_replaces_an_existing_one() {
     let (stored, server) = put(Reply::of(200, "", "")).await;
     assert_eq!(stored, Ok(()));
     let [request] = &server.requests()[..] else { panic!("one request") };
@@ -23,7 +23,7 @@ async fn a_report_is_put_over_what_stands_there() {
 }
 
 #[tokio::test]
-async fn whatever_is_no_success_says_why() {
+async fn failed_put_returns_the_error_code() {
     let error = |status, code| {
         Reply::of(status, "content-type: application/xml\r\n", format!("<Error><Code>{code}</Code></Error>"))
     };

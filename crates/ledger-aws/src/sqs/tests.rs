@@ -9,7 +9,7 @@ const EVENTS: &str = "https://sqs.ap-northeast-1.amazonaws.com/123456789012/ecop
 const DEAD_LETTERS: &str = "https://sqs.ap-northeast-1.amazonaws.com/123456789012/ecopay-put-aside";
 const IDS: [&str; 2] = ["019aa000-0000-7000-8000-000000000071", "019aa000-0000-7000-8000-000000000072"];
 
-/// SQS as its wire has it: it answers so each time.
+/// A stand-in for SQS that answers each of two requests in the same way.
 async fn answering(status: u16, answer: Value) -> (Server, SqsSink) {
     let server = Server::script([(); 2].map(|()| Reply::json(status, &answer))).await;
     let queues = EventQueues { events: EVENTS.to_owned(), dead_letters: DEAD_LETTERS.to_owned() };
@@ -22,7 +22,7 @@ async fn sent(status: u16, answer: Value) -> Vec<Sent> {
     sink.send(&events()).await
 }
 
-/// The one request that came.
+/// The only request that was made.
 fn asked(server: &Server) -> (String, Value) {
     let [request] = &server.requests()[..] else { panic!("one request") };
     let (target, body) = request.asked();
@@ -52,7 +52,7 @@ fn later(code: &str) -> Sent {
 }
 
 #[tokio::test]
-async fn a_batch_names_groups_and_ids() {
+async fn batch_has_group_and_deduplication_ids() {
     let taken = json!({"Successful": [taken("1"), taken("0")], "Failed": []});
     let (server, sink) = answering(200, taken).await;
     assert_eq!(sink.send(&events()).await, [Sent::Taken, Sent::Taken]);
@@ -67,24 +67,24 @@ async fn a_batch_names_groups_and_ids() {
 }
 
 #[tokio::test]
-async fn of_a_batch_each_message_has_its_own_fate() {
+async fn messages_of_a_batch_have_separate_results() {
     for (code, sender_fault, fate) in [
         ("InvalidMessageContents", true, Sent::Never("InvalidMessageContents".to_owned())),
         ("InternalError", false, later("InternalError")),
-        // Whoever may not send has no bad message; nor has whoever is told of a fault of the queue's.
+        // A missing permission and a fault of the queue do not make the message invalid.
         ("AccessDenied", true, later("AccessDenied")),
         ("InvalidMessageContents", false, later("InvalidMessageContents")),
     ] {
         let answer = json!({"Successful": [taken("1")], "Failed": [failed("0", code, sender_fault)]});
         assert_eq!(sent(200, answer).await, [fate, Sent::Taken], "{code}");
     }
-    // What is not spoken of is not known to be taken.
+    // A message that the response does not mention counts as not accepted.
     let silent = json!({"Successful": [taken("1")], "Failed": []});
     assert_eq!(sent(200, silent).await, [later(NO_ANSWER), Sent::Taken]);
 }
 
 #[tokio::test]
-async fn a_queue_that_does_not_answer_refuses_nothing_for_good() {
+async fn failed_call_leaves_messages_to_be_sent_later() {
     for (status, code) in [(400, "QueueDoesNotExist"), (403, "AccessDeniedException"), (500, "InternalFailure")] {
         let answer = json!({"__type": format!("com.amazonaws.sqs#{code}"), "message": "x"});
         let (_server, sink) = answering(status, answer).await;
@@ -98,7 +98,7 @@ async fn a_queue_that_does_not_answer_refuses_nothing_for_good() {
 }
 
 #[tokio::test]
-async fn a_dead_letter_goes_to_its_own_queue() {
+async fn dead_letter_is_sent_to_its_own_queue() {
     let (server, sink) = answering(200, json!({"MessageId": "m", "MD5OfMessageBody": "x"})).await;
     assert_eq!(sink.keep(&letter()).await, Ok(()));
     let message = json!({"QueueUrl": DEAD_LETTERS, "MessageBody": letter().text()});

@@ -23,7 +23,7 @@ fn error(status: u16, code: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn an_execution_is_named_after_its_settlement_and_run() {
+async fn execution_is_named_after_settlement_and_run() {
     let execution = json!({"executionArn": format!("{ARN}:x"), "startDate": 1_795_264_147.0});
     let (said, server) = started(3, Reply::json(200, &execution)).await;
     assert_eq!(said, Ok(()));
@@ -36,7 +36,7 @@ async fn an_execution_is_named_after_its_settlement_and_run() {
 }
 
 #[tokio::test]
-async fn a_run_that_was_started_before_is_started_and_nothing_else_is() {
+async fn run_started_before_is_success_and_other_errors_are_returned() {
     for (reply, said) in [
         (error(400, "ExecutionAlreadyExists"), Ok(())),
         (error(400, "StateMachineDoesNotExist"), Err("StateMachineDoesNotExist")),

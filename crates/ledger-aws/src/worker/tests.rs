@@ -3,7 +3,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::keys::Key;
 use serde_json::{Value, json};
 
-/// As Lambda sends what a queue holds.
+/// The event that Lambda sends for messages of a queue.
 fn queue(bodies: &[&str]) -> Value {
     let message = |(at, body): (usize, &&str)| {
         json!({
@@ -20,7 +20,7 @@ fn queue(bodies: &[&str]) -> Value {
     json!({"Records": bodies.iter().enumerate().map(message).collect::<Vec<_>>()})
 }
 
-/// As Lambda sends what a table's stream holds.
+/// The event that Lambda sends for records of a table's stream.
 fn stream(pks: &[&str]) -> Value {
     let record = |(at, pk): (usize, &&str)| {
         let keys = json!({"uuid": {"S": pk}, "type": {"S": "JOB#019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e"}});
@@ -39,7 +39,7 @@ fn stream(pks: &[&str]) -> Value {
 }
 
 #[test]
-fn a_changed_item_comes_as_it_was_written_or_not_at_all() {
+fn stream_item_is_converted_or_left_out() {
     let read = |image: Value| {
         let mut event = stream(&["one#tenant#root"]);
         event["Records"][0]["dynamodb"]["NewImage"] = image;
@@ -56,7 +56,7 @@ fn a_changed_item_comes_as_it_was_written_or_not_at_all() {
 }
 
 #[test]
-fn a_dead_letter_is_a_message_that_names_its_item() {
+fn dead_letter_is_read_as_a_message_that_names_its_item() {
     use ledger_core::events::DeadLetter;
     let tenant = Tenant::parse("one").unwrap();
     let key = Key::stored(&tenant, "one#customer#x", "TXN#y").unwrap();
@@ -71,7 +71,7 @@ fn a_dead_letter_is_a_message_that_names_its_item() {
 }
 
 #[test]
-fn what_is_none_of_these_is_refused() {
+fn unknown_event_is_refused() {
     for other in [json!({}), json!({"tenant": "a", "and": 1}), json!([]), json!({"Records": [{}]}), json!("demo")] {
         let event = serde_json::from_value::<Event>(other.clone());
         // A record without an id cannot be reported: it fails the whole batch.
@@ -85,7 +85,7 @@ fn what_is_none_of_these_is_refused() {
 }
 
 #[test]
-fn answer_of_a_batch_names_the_records_that_come_again() {
+fn batch_response_names_records_to_deliver_again() {
     let mut batch = SqsBatchResponse::default();
     batch.set_failures(["m2", "m1"]);
     let answer = serde_json::to_value(Answer::<()>::Batch(batch)).unwrap();

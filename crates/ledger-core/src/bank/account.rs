@@ -1,10 +1,10 @@
-//! A bank account, and who pays from one: each part checked, none of it printed.
+//! A bank account and the sender of a transfer. Each part is validated; `Debug` prints neither number nor holder.
 
 use super::{Kana, KanaError};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::personal::Masked;
 
-/// What kind of account it is.
+/// The kind of a bank account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountKind {
     /// 普通
@@ -15,7 +15,7 @@ pub enum AccountKind {
     Savings,
 }
 
-/// A bank account. Its number and its holder do not print.
+/// A bank account. `Debug` masks its number and its holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BankAccount {
     pub(super) bank: String,
@@ -27,7 +27,7 @@ pub struct BankAccount {
     pub(super) holder: Kana,
 }
 
-/// The parts of an account as somebody wrote them.
+/// The parts of a bank account, not validated yet.
 #[derive(Clone, Copy, Debug)]
 pub struct BankParts<'a> {
     /// Four digits.
@@ -38,7 +38,7 @@ pub struct BankParts<'a> {
     pub branch_code: &'a str,
     /// The branch's name in kana.
     pub branch_name: Option<&'a str>,
-    /// What kind.
+    /// The kind of account.
     pub kind: AccountKind,
     /// Seven digits.
     pub number: &'a str,
@@ -46,14 +46,14 @@ pub struct BankParts<'a> {
     pub holder: &'a str,
 }
 
-/// Who pays: a client of a bank, under the code that the bank gave it.
+/// The client of a bank that pays, with the code that the bank assigned to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sender {
     pub(super) code: String,
     pub(super) account: BankAccount,
 }
 
-/// The parts of a sender as somebody wrote them; the holder is the sender's name, of up to 40 characters.
+/// The parts of a sender, not validated yet. The holder is the sender's name, of at most 40 characters.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderParts<'a> {
     /// Ten digits.
@@ -62,21 +62,21 @@ pub struct SenderParts<'a> {
     pub account: BankParts<'a>,
 }
 
-/// An account that cannot be.
+/// Why the parts of an account or sender are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BankError {
-    /// Not so many digits.
+    /// Not the required number of digits.
     #[error("{field} must be {digits} digits")]
     Digits {
-        /// Which part.
+        /// The name of the part.
         field: &'static str,
-        /// How many.
+        /// The required number of digits.
         digits: usize,
     },
-    /// Not a bank's characters.
+    /// Text that a bank's systems do not accept.
     #[error("{field} {why}")]
     Kana {
-        /// Which part.
+        /// The name of the part.
         field: &'static str,
         /// What is wrong.
         why: KanaError,
@@ -90,7 +90,7 @@ const NAME: usize = 15;
 impl AccountKind {
     const ALL: [Self; 3] = [Self::Ordinary, Self::Checking, Self::Savings];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -100,13 +100,13 @@ impl AccountKind {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Its digit in a file.
+    /// The account kind's digit in the bank file.
     pub(super) fn digit(self) -> u8 {
         match self {
             Self::Ordinary => b'1',
@@ -117,10 +117,10 @@ impl AccountKind {
 }
 
 impl BankAccount {
-    /// An account of its parts.
+    /// Validates the parts of an account.
     ///
     /// # Errors
-    /// [`BankError`] names the part.
+    /// [`BankError`] names the first invalid part.
     pub fn new(parts: &BankParts<'_>) -> Result<Self, BankError> {
         Self::held_by(parts, HOLDER)
     }
@@ -141,7 +141,7 @@ impl BankAccount {
     /// Reads a stored account.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as [`BankAccount::item`] writes it.
+    /// [`ItemError`] if an attribute is missing or was not written by [`BankAccount::item`].
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Self::read_held_by(item, HOLDER)
     }
@@ -159,7 +159,7 @@ impl BankAccount {
         Self::held_by(&parts, longest).map_err(|_| ItemError::invalid("account"))
     }
 
-    /// Its attributes.
+    /// The attributes that are stored.
     #[must_use]
     pub fn item(&self) -> Item {
         let mut item = Item::from([
@@ -177,7 +177,7 @@ impl BankAccount {
         item
     }
 
-    /// The account as it may be shown: bank, branch, and the last three digits of its number.
+    /// The account in a masked form: bank, branch, and the last three digits of the number.
     #[must_use]
     pub fn shown(&self) -> String {
         let last: String = self.number.expose().chars().skip(4).collect();
@@ -186,10 +186,10 @@ impl BankAccount {
 }
 
 impl Sender {
-    /// A sender of its parts.
+    /// Validates the parts of a sender.
     ///
     /// # Errors
-    /// [`BankError`] names the part.
+    /// [`BankError`] names the first invalid part.
     pub fn new(parts: &SenderParts<'_>) -> Result<Self, BankError> {
         Ok(Self {
             code: digits("sender_code", parts.code, 10)?,
@@ -200,7 +200,7 @@ impl Sender {
     /// Reads a stored sender.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as [`Sender::item`] writes it.
+    /// [`ItemError`] if an attribute is missing or was not written by [`Sender::item`].
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             code: item.parsed("sender_code", |code| digits("sender_code", code, 10))?,
@@ -208,7 +208,7 @@ impl Sender {
         })
     }
 
-    /// Its attributes.
+    /// The attributes that are stored.
     #[must_use]
     pub fn item(&self) -> Item {
         let mut item = self.account.item();

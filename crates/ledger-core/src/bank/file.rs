@@ -1,44 +1,46 @@
-//! A transfer request (総合振込) in the format of the Japanese Bankers Association: records of 120 bytes, each
-//! ended by CR LF. A bank does not notice a file that it gets twice, so nothing but the settlement decides on
-//! its name and its bytes: whoever makes it again makes the same.
+//! A transfer request (総合振込) in the format of the Japanese Bankers Association: records of 120 bytes, each ended by
+//! CR LF. A bank does not detect a file that it receives twice. So the name and the bytes depend on the settlement
+//! alone: a file that is made again is identical.
 //!
-//! | record | fields (bytes) |
-//! |---|---|
-//! | header | `1`, kind `21`, code `0`, sender's code (10) and name (40), day `MMDD`, bank (4, 15), branch (3, 15), kind of account (1), number (7), blank (17) |
-//! | data | `2`, bank (4, 15), branch (3, 15), clearing house (4, blank), kind of account (1), number (7), holder (30), amount (10), new `0`, reference (20), by wire `7`, reference is ours `Y`, blank (7) |
-//! | trailer | `8`, count (6), sum (12), blank (101) |
-//! | end | `9`, blank (119) |
+//! The fields of each record, with their widths in bytes:
+//!
+//! - header: `1`, kind `21`, code `0`, sender's code (10) and name (40), day `MMDD`, bank (4, 15), branch (3, 15),
+//!   kind of account (1), number (7), blank (17)
+//! - data: `2`, bank (4, 15), branch (3, 15), clearing house (4, blank), kind of account (1), number (7), holder
+//!   (30), amount (10), new `0`, reference (20), by wire `7`, reference is ours `Y`, blank (7)
+//! - trailer: `8`, count (6), sum (12), blank (101)
+//! - end: `9`, blank (119)
 
 use super::account::{BankAccount, Sender};
 use crate::ids::SettlementId;
 use crate::money::{Amount, Asset};
 use crate::time::BusinessDate;
 
-/// A transfer request to be.
+/// The content of a transfer request.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer<'a> {
-    /// What it pays.
+    /// The settlement that is paid out.
     pub settlement: SettlementId,
-    /// Who pays.
+    /// The sender.
     pub from: &'a Sender,
-    /// Who is paid.
+    /// The receiving account.
     pub to: &'a BankAccount,
-    /// How much, in yen.
+    /// The amount, in yen.
     pub amount: &'a Amount,
-    /// On which day.
+    /// The day of the transfer.
     pub on: BusinessDate,
 }
 
-/// A file for the bank.
+/// A transfer request as a file.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BankFile {
-    /// Its name.
+    /// The file name.
     pub name: String,
-    /// Its content.
+    /// The content.
     pub bytes: Vec<u8>,
 }
 
-/// A transfer that no file can ask for.
+/// Why a transfer cannot be written as a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// The amount is not in yen, or has more than ten digits.
@@ -52,10 +54,10 @@ pub enum FileError {
 const RECORD: usize = 120;
 
 impl BankFile {
-    /// The file that asks for one transfer.
+    /// Writes the file for one transfer.
     ///
     /// # Errors
-    /// [`FileError`] if it cannot be asked for.
+    /// [`FileError`] if the amount or a part does not fit its field.
     pub fn new(transfer: &Transfer<'_>) -> Result<Self, FileError> {
         let Transfer { settlement, from, to, amount, on } = transfer;
         let yen = amount.text();
@@ -102,7 +104,7 @@ impl std::fmt::Debug for BankFile {
     }
 }
 
-/// A record as it is written.
+/// The bytes of one record so far.
 struct Record(Vec<u8>);
 
 impl Record {
@@ -115,7 +117,7 @@ impl Record {
         Ok(self)
     }
 
-    /// Text: from the left, blanks after it.
+    /// Appends text, left-aligned and padded with blanks.
     fn left(mut self, text: &[u8], width: usize) -> Result<Self, FileError> {
         let blank = width.checked_sub(text.len()).ok_or(FileError::Field)?;
         self.0.extend_from_slice(text);
@@ -123,7 +125,7 @@ impl Record {
         Ok(self)
     }
 
-    /// A number: from the right, zeros before it.
+    /// Appends a number, right-aligned and padded with zeros.
     fn right(mut self, digits: &str, width: usize) -> Result<Self, FileError> {
         let zeros = width.checked_sub(digits.len()).ok_or(FileError::Field)?;
         self.0.extend(std::iter::repeat_n(b'0', zeros));
@@ -131,7 +133,7 @@ impl Record {
         Ok(self)
     }
 
-    /// Bank and branch, with their names if they are known.
+    /// Appends bank and branch, with their names where they are known.
     fn bank(self, account: &BankAccount) -> Result<Self, FileError> {
         let name = |kana: &Option<super::Kana>| kana.as_ref().map(|kana| kana.bytes().to_vec()).unwrap_or_default();
         self.exactly(account.bank.as_bytes())?
@@ -194,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_has_ten_digits_at_most() {
+    fn amount_above_ten_digits_is_refused() {
         assert!(file("9999999999").is_ok());
         assert_eq!(file("10000000000"), Err(FileError::Amount));
     }
 
     #[test]
-    fn parts_of_an_account_are_checked_one_by_one() {
+    fn each_invalid_account_part_is_named() {
         let wrong = |change: fn(&mut BankParts<'_>)| {
             let mut parts = parts("1234567", "ｶ");
             change(&mut parts);

@@ -1,31 +1,32 @@
-//! The characters of a bank's systems: half-width katakana, capital letters, digits and a few signs, one
-//! byte each in JIS X 0201, which is what Shift_JIS makes of them too.
+//! The characters of banks' systems: half-width katakana, capital letters, digits and a few signs. Each is one byte
+//! of JIS X 0201, as in Shift_JIS.
 
 use std::fmt;
 
-/// A text in a bank's characters. It prints as `***`: holders of accounts are people.
+/// A text in a bank's characters. `Debug` prints `***`, because account holders are people.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Kana(Vec<u8>);
 
-/// A text that a bank's systems do not take.
+/// Why a bank's systems do not accept a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KanaError {
-    /// Nothing but spaces.
+    /// Empty, or spaces only.
     #[error("must not be empty")]
     Empty,
-    /// Too long: a voiced kana counts as two.
+    /// Too long: a voiced kana counts as two characters.
     #[error("must have at most {max} half-width characters, where a voiced kana counts as two")]
     TooLong {
-        /// How many characters are allowed.
+        /// The most half-width characters allowed.
         max: usize,
     },
-    /// A character that banks do not know.
+    /// A character that banks do not accept.
     #[error("must be katakana, letters, digits, spaces and ( ) - . only")]
     Character,
 }
 
-/// Full-width katakana from `ァ` (U+30A1) to `ヴ` (U+30F4) in JIS X 0201: small ones are written large, and
-/// voiced ones take a mark of their own. `ヮ`, `ヰ` and `ヱ` have no half-width form but their relatives'.
+/// Full-width katakana from `ァ` (U+30A1) to `ヴ` (U+30F4) in JIS X 0201. Small kana become large ones, and a voiced
+/// kana is followed by a voicing mark. `ヮ`, `ヰ` and `ヱ` have no half-width form: they are written as `ワ`, `イ` and
+/// `エ`.
 const WIDE: [&[u8]; 84] = [
     b"\xb1",
     b"\xb1",
@@ -114,12 +115,11 @@ const WIDE: [&[u8]; 84] = [
 ];
 
 impl Kana {
-    /// Reads a text of at most `max` half-width characters: half-width or full-width katakana, letters,
-    /// digits and signs. What banks write in one way only is written so: capital letters, large kana, and
-    /// a hyphen for the long vowel.
+    /// Reads a text of at most `max` half-width characters: half-width or full-width katakana, letters, digits and
+    /// signs. Normalizes as banks do: to capital letters, large kana, and a hyphen for the long vowel.
     ///
     /// # Errors
-    /// [`KanaError`] says what is wrong.
+    /// [`KanaError`] if it is empty, too long, or has another character.
     pub fn parse(text: &str, max: usize) -> Result<Self, KanaError> {
         let mut bytes = Vec::new();
         for character in text.trim().chars() {
@@ -134,13 +134,13 @@ impl Kana {
         Ok(Self(bytes))
     }
 
-    /// The bytes, one a character.
+    /// The JIS X 0201 bytes, one per character.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The half-width text, for storing it or answering its owner.
+    /// The half-width text, for storage or for a response to the account's owner.
     #[must_use]
     pub fn expose(&self) -> String {
         self.0.iter().map(|byte| shown(*byte)).collect()
@@ -167,7 +167,7 @@ fn half_width(character: char) -> Option<Vec<u8>> {
         '）' => Some(vec![b')']),
         '．' => Some(vec![b'.']),
         'ー' | 'ｰ' | '－' | '‐' => Some(vec![b'-']),
-        // Small kana are written large.
+        // Small kana become large ones.
         'ｧ'..='ｫ' => Some(vec![byte(0xff67, 0xb1)?]),
         'ｬ'..='ｮ' => Some(vec![byte(0xff6c, 0xd4)?]),
         'ｯ' => Some(vec![0xc2]),
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_a_name_as_banks_do() {
+    fn name_is_normalized_as_banks_write_it() {
         let cases = [
             ("ｶ)ﾐﾄﾞﾘｼﾖｳﾃﾝ", "ｶ)ﾐﾄﾞﾘｼﾖｳﾃﾝ"),
             ("カ）ミドリショウテン", "ｶ)ﾐﾄﾞﾘｼﾖｳﾃﾝ"),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_full_width_kana_is_what_its_half_width_form_says() {
+    fn every_full_width_kana_equals_its_half_width_form() {
         let wide = "アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワンガギグゲゴザジズゼゾダヂヅデドバビブベボパピプペポヴ";
         let half = "ｱｲｳｴｵｶｷｸｹｺｻｼｽｾｿﾀﾁﾂﾃﾄﾅﾆﾇﾈﾉﾊﾋﾌﾍﾎﾏﾐﾑﾒﾓﾔﾕﾖﾗﾘﾙﾚﾛﾜﾝｶﾞｷﾞｸﾞｹﾞｺﾞｻﾞｼﾞｽﾞｾﾞｿﾞﾀﾞﾁﾞﾂﾞﾃﾞﾄﾞﾊﾞﾋﾞﾌﾞﾍﾞﾎﾞﾊﾟﾋﾟﾌﾟﾍﾟﾎﾟｳﾞ";
         assert_eq!(Kana::parse(wide, 200).unwrap().expose(), half);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_banks_do_not_know() {
+    fn characters_unknown_to_banks_are_refused() {
         for (given, want) in [
             ("", KanaError::Empty),
             ("  ", KanaError::Empty),

@@ -1,4 +1,4 @@
-//! Bank accounts as Japanese banks write them, and the file that asks a bank to pay into one.
+//! Bank accounts in the form that Japanese banks use, and the file that instructs a bank to pay into one.
 
 mod account;
 mod file;

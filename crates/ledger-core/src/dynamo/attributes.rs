@@ -5,7 +5,7 @@ use crate::money::{Amount, Asset, Balance, Delta, Rate};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
-/// Typed reads of an item's attributes. Each tells an absent attribute from a wrong one:
+/// Typed reads of an item's attributes. Each distinguishes an absent attribute from a wrong one:
 ///
 /// | the attribute | a read gives | its optional form `opt_` gives |
 /// |---|---|---|
@@ -27,7 +27,7 @@ pub trait Attributes {
         required(name, self.opt_text(name)?)
     }
 
-    /// A string, if the attribute is there.
+    /// A string; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -43,7 +43,7 @@ pub trait Attributes {
         self.text(name).map(str::to_owned)
     }
 
-    /// An owned string, if the attribute is there.
+    /// An owned string; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -51,13 +51,14 @@ pub trait Attributes {
         Ok(self.opt_text(name)?.map(str::to_owned))
     }
 
-    /// A key of the table or of an index, if the item has it. DynamoDB lets keys be strings only: there is no other type
-    /// to tell from absence.
+    /// A key attribute of the table or of an index; `None` if it is absent.
+    ///
+    /// DynamoDB keys are strings here, so no other type has to be distinguished from absence.
     fn key_text(&self, name: &str) -> Option<&str> {
         self.item().get(name).and_then(as_text)
     }
 
-    /// A string that `parse` reads; one that it refuses is not valid.
+    /// A string that `parse` reads; a string that it rejects is not valid.
     ///
     /// # Errors
     /// [`ItemError`] if it is absent or wrong.
@@ -65,7 +66,7 @@ pub trait Attributes {
         required(name, self.opt_parsed(name, parse)?)
     }
 
-    /// A string that `parse` reads, if the attribute is there.
+    /// A string that `parse` reads; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -81,7 +82,7 @@ pub trait Attributes {
         required(name, self.opt_named(name, parse)?)
     }
 
-    /// A string that is the name of one of several values, if the attribute is there.
+    /// A string that is the name of one of several values; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -89,7 +90,7 @@ pub trait Attributes {
         valid(name, self.opt_text(name)?, parse)
     }
 
-    /// An instant, as its text.
+    /// An instant, stored as text.
     ///
     /// # Errors
     /// [`ItemError`] if it is absent or wrong.
@@ -97,7 +98,7 @@ pub trait Attributes {
         self.parsed(name, Timestamp::parse)
     }
 
-    /// An instant, if the attribute is there.
+    /// An instant; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -113,7 +114,7 @@ pub trait Attributes {
         required(name, self.opt_number(name)?)
     }
 
-    /// A number's decimal text, if the attribute is there.
+    /// A number's decimal text; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -121,7 +122,7 @@ pub trait Attributes {
         typed(self.item().get(name), name, AttributeKind::Number, as_number)
     }
 
-    /// A number whose decimal text `parse` reads; one that it refuses is not valid.
+    /// A number whose decimal text `parse` reads; one that it rejects is not valid.
     ///
     /// # Errors
     /// [`ItemError`] if it is absent or wrong.
@@ -129,7 +130,7 @@ pub trait Attributes {
         required(name, self.opt_parsed_number(name, parse)?)
     }
 
-    /// A number whose decimal text `parse` reads, if the attribute is there.
+    /// A number whose decimal text `parse` reads; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -141,7 +142,8 @@ pub trait Attributes {
         valid(name, self.opt_number(name)?, |number| parse(number).ok())
     }
 
-    /// A whole number: of another type if it has decimals or needs more than 64 bits, not valid if `T` cannot hold it.
+    /// A whole number. It has another type if it has decimals or needs more than 64 bits, and is not valid if `T`
+    /// cannot hold it.
     ///
     /// # Errors
     /// [`ItemError`] if it is absent or wrong.
@@ -149,7 +151,7 @@ pub trait Attributes {
         required(name, self.opt_int(name)?)
     }
 
-    /// A whole number, if the attribute is there.
+    /// A whole number; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -157,7 +159,7 @@ pub trait Attributes {
         self.opt_checked_int(name, Some)
     }
 
-    /// A whole number that `check` takes; one that it refuses is not valid.
+    /// A whole number that `check` accepts; one that it rejects is not valid.
     ///
     /// # Errors
     /// [`ItemError`] if it is absent or wrong.
@@ -165,7 +167,7 @@ pub trait Attributes {
         required(name, self.opt_checked_int(name, check)?)
     }
 
-    /// A whole number that `check` takes, if the attribute is there.
+    /// A whole number that `check` accepts; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -179,7 +181,7 @@ pub trait Attributes {
         valid(name, number, |number| check(N::try_from(number).ok()?))
     }
 
-    /// A quantity of an asset that is more than zero.
+    /// A quantity of an asset, greater than zero.
     ///
     /// # Errors
     /// [`ItemError`] if it is absent or wrong.
@@ -187,7 +189,7 @@ pub trait Attributes {
         required(name, self.opt_amount(name, asset)?)
     }
 
-    /// A quantity of an asset that is more than zero, if the attribute is there.
+    /// A quantity of an asset, greater than zero; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -204,7 +206,7 @@ pub trait Attributes {
         required(name, self.opt_balance(name, asset)?)
     }
 
-    /// A quantity of an asset, of any sign, if the attribute is there.
+    /// A quantity of an asset, of any sign; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -221,7 +223,7 @@ pub trait Attributes {
         Balance::from_stored(asset, stored.unwrap_or("0")).map_err(|_| ItemError::invalid(name))
     }
 
-    /// A change of an asset, which is not zero.
+    /// A change of an asset, never zero.
     ///
     /// # Errors
     /// [`ItemError`] if it is absent or wrong.
@@ -229,7 +231,7 @@ pub trait Attributes {
         required(name, self.opt_delta(name, asset)?)
     }
 
-    /// A change of an asset, which is not zero, if the attribute is there.
+    /// A change of an asset, never zero; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -261,7 +263,7 @@ pub trait Attributes {
         required(name, self.opt_map(name)?)
     }
 
-    /// A map, if the attribute is there.
+    /// A map; `None` if it is absent.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -269,11 +271,12 @@ pub trait Attributes {
         typed(self.item().get(name), name, AttributeKind::Map, as_map)
     }
 
-    /// A map of numbers, of which `read` makes each entry: its name and its number's decimal text. Empty if the
-    /// attribute is absent; an entry of another type makes the whole attribute not valid.
+    /// A map of numbers. `read` gets the name and the decimal text of each.
+    ///
+    /// Empty if the attribute is absent. An entry of another type makes the whole attribute not valid.
     ///
     /// # Errors
-    /// [`ItemError`] if it is wrong, and what `read` gives.
+    /// [`ItemError`] if it is wrong, and errors of `read`.
     fn numbers<T, C: FromIterator<T>>(
         &self,
         name: &str,
@@ -291,8 +294,9 @@ pub trait Attributes {
         Ok(typed(self.item().get(name), name, AttributeKind::List, as_list)?.unwrap_or_default())
     }
 
-    /// A list of strings that `parse` reads, empty if the attribute is absent. An element of another type, or one that
-    /// `parse` refuses, makes the whole attribute not valid.
+    /// A list of strings that `parse` reads; empty if the attribute is absent.
+    ///
+    /// An element of another type, or one that `parse` rejects, makes the whole attribute not valid.
     ///
     /// # Errors
     /// [`ItemError`] if it is wrong.
@@ -301,20 +305,21 @@ pub trait Attributes {
         parsed.collect::<Option<_>>().ok_or_else(|| ItemError::invalid(name))
     }
 
-    /// A list of maps that `read` reads, empty if the attribute is absent. An element of another type makes the whole
-    /// attribute not valid.
+    /// A list of maps that `read` reads; empty if the attribute is absent.
+    ///
+    /// An element of another type makes the whole attribute not valid.
     ///
     /// # Errors
-    /// [`ItemError`] if it is wrong, and what `read` gives.
+    /// [`ItemError`] if it is wrong, and errors of `read`.
     fn maps<T>(&self, name: &str, read: impl Fn(&Item) -> Result<T, ItemError>) -> Result<Vec<T>, ItemError> {
         let elements = self.list(name)?.iter();
         elements.map(|value| read(as_map(value).ok_or_else(|| ItemError::invalid(name))?)).collect()
     }
 
-    /// The attributes whose names are `prefix` and an asset, each read by `read`.
+    /// The attributes whose names are `prefix` and an asset's suffix, each read by `read`.
     ///
     /// # Errors
-    /// [`ItemError`] if a name does not end in an asset, and what `read` gives.
+    /// [`ItemError`] if a name does not end in an asset, and errors of `read`.
     fn by_asset<T>(
         &self,
         prefix: &str,
@@ -336,7 +341,7 @@ impl Attributes for Item {
     }
 }
 
-/// The value through `read`, which gives `None` for a value of another type.
+/// Converts a value with `read`, which returns `None` for a value of another type.
 fn typed<'a, T>(
     value: Option<&'a Value>,
     name: &str,
@@ -346,7 +351,7 @@ fn typed<'a, T>(
     value.map(|value| read(value).ok_or_else(|| ItemError::wrong_type(name, expected))).transpose()
 }
 
-/// A found value through `check`, which gives `None` for one that is not valid.
+/// Converts a value with `check`, which returns `None` for one that is not valid.
 fn valid<V, T>(name: &str, found: Option<V>, check: impl FnOnce(V) -> Option<T>) -> Result<Option<T>, ItemError> {
     found.map(|value| check(value).ok_or_else(|| ItemError::invalid(name))).transpose()
 }

@@ -1,4 +1,4 @@
-//! Conditions as data: rendered for DynamoDB, and evaluated on an `ALL_OLD` item to tell which part failed.
+//! Conditions as data: rendered for DynamoDB, and evaluated on an `ALL_OLD` item to find the part that failed.
 
 use super::{Item, STEP, Value};
 use crate::money::stored_decimal;
@@ -24,8 +24,8 @@ impl Operand {
     }
 }
 
-/// How two values compare. There is no "not equal": DynamoDB answers it with true for a missing
-/// attribute, which no guard here means.
+/// A comparison of two values. There is no "not equal": in DynamoDB it is true for a missing attribute, which no guard
+/// here intends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cmp {
     /// `=`
@@ -53,7 +53,7 @@ pub enum Condition {
     Compare(Cow<'static, str>, Cmp, Operand),
     /// `NOT #a = :v`, true for a missing attribute.
     IsNot(Cow<'static, str>, Operand),
-    /// One of two.
+    /// At least one of the two holds.
     Either(Box<Condition>, Box<Condition>),
 }
 
@@ -62,17 +62,17 @@ pub enum Condition {
 pub(crate) struct Names {
     pub(crate) names: BTreeMap<String, String>,
     pub(crate) values: BTreeMap<String, Value>,
-    /// Two different attributes or values claimed one placeholder.
+    /// Whether two different attributes or values used one placeholder.
     pub(crate) clash: bool,
 }
 
 impl Names {
-    /// `#name` for an attribute, `#map.#name` for one in a map.
+    /// Adds `#name` for an attribute, or `#map.#name` for one in a map.
     pub(crate) fn name(&mut self, path: &str) -> String {
         path.split(STEP).map(|step| self.step(step)).collect::<Vec<_>>().join(".")
     }
 
-    /// Keys may hold `-`, which a placeholder may not.
+    /// The placeholder of one step. Keys may contain `-`, which a placeholder may not.
     fn step(&mut self, attribute: &str) -> String {
         let placeholder = format!("#{}", attribute.replace('-', "_"));
         let before = self.names.insert(placeholder.clone(), attribute.to_owned());
@@ -80,7 +80,7 @@ impl Names {
         placeholder
     }
 
-    /// `:name` for a value.
+    /// Adds `:name` for a value.
     pub(crate) fn value(&mut self, operand: &Operand) -> String {
         let placeholder = format!(":{}", operand.name.replace('-', "_"));
         let before = self.values.insert(placeholder.clone(), operand.value.clone());
@@ -90,17 +90,17 @@ impl Names {
 }
 
 impl Condition {
-    /// An attribute is there.
+    /// The attribute exists.
     pub fn exists(attribute: impl Into<Cow<'static, str>>) -> Self {
         Self::Exists(attribute.into())
     }
 
-    /// An attribute is not there.
+    /// The attribute does not exist.
     pub fn absent(attribute: impl Into<Cow<'static, str>>) -> Self {
         Self::Absent(attribute.into())
     }
 
-    /// An attribute is DynamoDB's null, which is another thing than not being there.
+    /// The attribute has DynamoDB's `NULL` type, which differs from being absent.
     pub fn null(attribute: impl Into<Cow<'static, str>>) -> Self {
         Self::Null(attribute.into())
     }
@@ -115,18 +115,18 @@ impl Condition {
         Self::Compare(attribute.into(), cmp, Operand::new(name, value))
     }
 
-    /// Not equal, or not there.
+    /// The attribute differs from the value, or does not exist.
     pub fn is_not(attribute: impl Into<Cow<'static, str>>, name: impl Into<Cow<'static, str>>, value: Value) -> Self {
         Self::IsNot(attribute.into(), Operand::new(name, value))
     }
 
-    /// One of two.
+    /// At least one of the two holds.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self::Either(Box::new(self), Box::new(other))
     }
 
-    /// The number that `attribute >= :number` asks for.
+    /// The number in `attribute >= :number`; `None` of any other condition.
     #[must_use]
     pub fn at_least(&self, attribute: &str) -> Option<&str> {
         match self {
@@ -142,8 +142,8 @@ impl Condition {
         }
     }
 
-    /// The same condition on attributes that have other names, under placeholders of its own; `Err` names an
-    /// attribute that has none.
+    /// This condition with other attribute names and with prefixed placeholders; `Err` names an attribute for which
+    /// `name` has no name.
     pub(crate) fn renamed(&self, name: &impl Fn(&str) -> Option<String>, prefix: &str) -> Result<Self, String> {
         let to = |attribute: &Cow<'static, str>| name(attribute).map(Cow::Owned).ok_or_else(|| attribute.to_string());
         Ok(match self {
@@ -181,14 +181,14 @@ impl Condition {
         }
     }
 
-    /// What DynamoDB would say of this condition on `item` (`None`: the item does not exist).
+    /// Evaluates this condition on `item` as DynamoDB would (`None`: the item does not exist).
     #[must_use]
     pub fn holds(&self, item: Option<&Item>) -> bool {
         let at = |path: &str| item.and_then(|item| super::at(item, path));
         match self {
             Self::Exists(attribute) => at(attribute).is_some(),
             Self::Absent(attribute) => at(attribute).is_none(),
-            // What is null cannot be read, and is not there in what was.
+            // A null cannot be read, so it is absent from `item`.
             Self::Null(_) => false,
             Self::Compare(attribute, cmp, operand) => at(attribute).is_some_and(|stored| {
                 let order = || ordering(stored, &operand.value);
@@ -206,7 +206,7 @@ impl Condition {
     }
 }
 
-/// Strings, numbers and bytes are ordered, other types and mixed ones are not.
+/// The order of two values. Strings, numbers and bytes have one; other types and mixed ones have none.
 fn ordering(stored: &Value, given: &Value) -> Option<Ordering> {
     if let (Value::S(a), Value::S(b)) = (stored, given) {
         return Some(a.as_bytes().cmp(b.as_bytes()));
@@ -220,7 +220,7 @@ fn ordering(stored: &Value, given: &Value) -> Option<Ordering> {
     None
 }
 
-/// Equal as DynamoDB sees it: numbers by their value, however deep they stand.
+/// Equality as in DynamoDB: numbers compare by value, also within lists and maps.
 fn same(stored: &Value, given: &Value) -> bool {
     match (stored, given) {
         (Value::L(a), Value::L(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),

@@ -1,4 +1,4 @@
-//! DynamoDB's values and expressions as plain data: nothing here knows the SDK.
+//! DynamoDB's values and expressions as plain data, without the AWS SDK.
 
 mod attributes;
 mod condition;

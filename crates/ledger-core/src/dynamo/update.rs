@@ -3,8 +3,9 @@
 use super::{Names, Operand, STEP, Value};
 use std::borrow::Cow;
 
-/// `ADD`, `SET` and `REMOVE` clauses of one update, rendered in that order. An attribute's name may be a path
-/// into a map, whose steps are divided by [`STEP`](super::STEP).
+/// The `ADD`, `SET` and `REMOVE` clauses of one update, rendered in that order.
+///
+/// The name of an attribute may be a path into a map, with [`STEP`](super::STEP) between its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
     add: Vec<(Cow<'static, str>, Operand)>,
@@ -13,18 +14,19 @@ pub struct Update {
     remove: Vec<Cow<'static, str>>,
 }
 
-/// The zero that a number in a map begins with.
+/// The placeholder of the initial value of a number in a map.
 const ZERO: &str = "zero";
 
 impl Update {
-    /// An update that does nothing yet.
+    /// An update without clauses.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// `ADD #attribute :name`; in a map, where DynamoDB has no ADD,
-    /// `SET #map.#attribute = if_not_exists(#map.#attribute, :zero) + :name`.
+    /// `ADD #attribute :name`.
+    ///
+    /// In a map, where DynamoDB has no `ADD`: `SET #map.#attribute = if_not_exists(#map.#attribute, :zero) + :name`.
     #[must_use]
     pub fn add(
         mut self,
@@ -48,7 +50,7 @@ impl Update {
         self
     }
 
-    /// `SET #attribute = if_not_exists(#attribute, :name)`: protects what stands.
+    /// `SET #attribute = if_not_exists(#attribute, :name)`: keeps an existing value.
     #[must_use]
     pub fn set_if_absent(
         mut self,
@@ -67,18 +69,18 @@ impl Update {
         self
     }
 
-    /// Every attribute that it writes.
+    /// The names of the attributes that it writes.
     pub(crate) fn attributes(&self) -> impl Iterator<Item = &str> {
         let written = self.add.iter().chain(&self.set).chain(&self.set_if_absent).map(|(name, _)| name);
         written.chain(&self.remove).map(AsRef::as_ref)
     }
 
-    /// What it sets an attribute to.
+    /// The value that it sets an attribute to.
     pub(crate) fn set_to(&self, attribute: &str) -> Option<&Value> {
         self.set.iter().find(|(name, _)| name == attribute).map(|(_, operand)| &operand.value)
     }
 
-    /// What it adds to an attribute, and whether it writes it in any other way.
+    /// The value that it adds to an attribute, and whether it writes the attribute in another way too.
     pub(crate) fn added(&self, attribute: &str) -> (Option<&Value>, bool) {
         let added = self.add.iter().find(|(name, _)| name == attribute).map(|(_, operand)| &operand.value);
         let otherwise = self.set.iter().chain(&self.set_if_absent).map(|(name, _)| name).chain(&self.remove);
@@ -90,8 +92,8 @@ impl Update {
         self.attributes().next().is_none()
     }
 
-    /// The same update of attributes that have other names, under placeholders of its own; `Err` names an
-    /// attribute that has none.
+    /// This update with other attribute names and with prefixed placeholders; `Err` names an attribute for which `name`
+    /// has no name.
     pub(crate) fn renamed(&self, name: impl Fn(&str) -> Option<String>, prefix: &str) -> Result<Self, String> {
         let to = |attribute: &Cow<'static, str>| name(attribute).map(Cow::Owned).ok_or_else(|| attribute.to_string());
         let all = |changes: &[(Cow<'static, str>, Operand)]| {
@@ -106,7 +108,7 @@ impl Update {
         })
     }
 
-    /// Both updates as one. What both set to one value is set once; `None` if they write one attribute in two ways.
+    /// Merges two updates. Equal assignments become one; `None` if they write one attribute differently.
     pub(crate) fn and(mut self, other: Self) -> Option<Self> {
         let same = |ours: &[(Cow<'static, str>, Operand)], (attribute, operand): &(Cow<'static, str>, Operand)| {
             ours.iter().any(|(name, value)| name == attribute && value.value == operand.value)

@@ -1,8 +1,8 @@
-//! Attribute values and items, and what is wrong with an item that cannot be read.
+//! Attribute values and items, and the errors of items that cannot be read.
 
 use std::collections::BTreeMap;
 
-/// An attribute value.
+/// A DynamoDB attribute value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A string.
@@ -22,10 +22,10 @@ pub enum Value {
 /// An item's attributes by name.
 pub type Item = BTreeMap<String, Value>;
 
-/// Divides the steps of a path into a map: `regional.aoba`. No attribute of ours has it in its name.
+/// The separator between the steps of a path into a map: `regional.aoba`. No attribute name of the ledger contains it.
 pub const STEP: char = '.';
 
-/// The value at a path. Nothing is below what is not a map.
+/// The value at a path; `None` if a step before the last is not a map.
 #[must_use]
 pub fn at<'a>(item: &'a Item, path: &str) -> Option<&'a Value> {
     let Some((map, rest)) = path.split_once(STEP) else { return item.get(path) };
@@ -35,7 +35,7 @@ pub fn at<'a>(item: &'a Item, path: &str) -> Option<&'a Value> {
     }
 }
 
-/// Puts a value at a path; maps on the way are made.
+/// Puts a value at a path. Missing maps on the way are created.
 pub(crate) fn put_at(item: &mut Item, path: &str, value: Value) {
     let Some((map, rest)) = path.split_once(STEP) else {
         item.insert(path.to_owned(), value);
@@ -49,11 +49,11 @@ pub(crate) fn put_at(item: &mut Item, path: &str, value: Value) {
     item.insert(map.to_owned(), Value::M(inner));
 }
 
-/// An item that does not look as we write it.
+/// An item that does not have the expected format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a stored item's `{attribute}` {fault}")]
 pub struct ItemError {
-    /// Which attribute.
+    /// The name of the attribute.
     pub attribute: String,
     /// What is wrong with it.
     pub fault: ItemFault,
@@ -62,7 +62,7 @@ pub struct ItemError {
 /// What is wrong with an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ItemFault {
-    /// The item does not have it.
+    /// The attribute is absent.
     #[error("is missing")]
     Missing,
     /// It has another type than the one expected.
@@ -94,7 +94,7 @@ pub enum AttributeKind {
 }
 
 impl AttributeKind {
-    /// Its name, with the article.
+    /// The name with its article, for error texts.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -146,8 +146,9 @@ impl Value {
         Self::S(text.to_string())
     }
 
-    /// Stands for a value of a type that the ledger does not store: a set, or null. It is there, and every typed read
-    /// refuses it, for no attribute of ours is bytes.
+    /// A placeholder for a value of a type that the ledger does not store: a set, or null.
+    ///
+    /// It exists, and every typed read rejects it, because no attribute of the ledger holds bytes.
     #[must_use]
     pub fn of_unknown_type() -> Self {
         Self::B(Vec::new())

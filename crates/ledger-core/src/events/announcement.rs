@@ -1,29 +1,29 @@
-//! What somebody is to be woken for, as an event of the account's default bus: its schema is under `events/v1`,
-//! beside that of transactions. It names ids, kinds and counts; nothing of a person is in it.
+//! Alerts to staff, as events of the AWS account's default bus. Their schema is under `events/v1`, as is that of
+//! transactions. They hold ids, kinds and counts, and no personal data.
 
 use crate::ids::Tenant;
 use crate::reconcile::run::Run;
 use serde_json::{Map, Value, json};
 
-/// Who tells it, as rules of a bus look for it.
+/// The `source` of the events, which rules of the bus match.
 pub const SOURCE: &str = "ecopay.ledger";
-/// What a reconciliation that found breaks is told as.
+/// The detail type of a reconciliation that found breaks.
 pub const RECONCILIATION_BREAK: &str = "ReconciliationBreak";
-/// Where the schema of that is, which is kept in the repository under `events/v1`.
+/// The schema of [`RECONCILIATION_BREAK`], kept in the repository under `events/v1`.
 pub const RECONCILIATION_BREAK_SCHEMA: &str = "https://ecopay.example/events/v1/reconciliation-break.schema.json";
 
-/// An event of a bus, from [`SOURCE`].
+/// An event for the bus, from [`SOURCE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announcement {
-    /// What it is about.
+    /// The detail type.
     pub detail_type: &'static str,
-    /// The rest, as JSON. It is of some kilobytes at most: names and counts of as many kinds as there are.
+    /// The detail, as JSON. A few kilobytes at most: it has one count for each kind of break.
     pub detail: String,
 }
 
 impl Announcement {
-    /// What a run of the deployment `ledger` found. Whoever tells it again tells the same: it follows from the
-    /// run's record alone, and receivers know a repetition by `run_id`.
+    /// The event of a run that found breaks, in the deployment `ledger`. It depends on the run's record alone, so
+    /// publishing it again sends the same event. Receivers recognize a repetition by `run_id`.
     #[must_use]
     pub fn of_breaks(ledger: &str, tenant: &Tenant, run: &Run) -> Self {
         let tally = &run.tally;
@@ -45,10 +45,10 @@ impl Announcement {
         Self { detail_type: RECONCILIATION_BREAK, detail: detail.to_string() }
     }
 
-    /// As receivers get it, but for what the bus adds.
+    /// The event as receivers get it, without the fields that the bus adds.
     ///
     /// # Errors
-    /// None: the detail is JSON.
+    /// Never: the detail is JSON.
     pub fn envelope(&self) -> Result<Value, serde_json::Error> {
         let detail: Value = serde_json::from_str(&self.detail)?;
         Ok(json!({"source": SOURCE, "detail-type": self.detail_type, "detail": detail}))

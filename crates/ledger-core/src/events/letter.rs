@@ -1,18 +1,18 @@
-//! A reference to an entry that could not be told. Its text is also the message that asks a worker to tell
-//! it after all.
+//! A reference to an entry that could not be published. Its text is also the message that asks a worker to publish
+//! the entry later.
 
 use crate::ids::Tenant;
 use crate::keys::Key;
 use serde_json::json;
 
-/// Which entry, and why: nothing of what stands in it.
+/// Which entry was not published, and why. Holds nothing of the entry's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// Whose.
+    /// The tenant of the entry.
     pub tenant: Tenant,
-    /// Where it stands.
+    /// The entry's key.
     pub key: Key,
-    /// Why it could not be told.
+    /// Why it could not be published.
     pub why: String,
 }
 

@@ -1,5 +1,5 @@
-//! The end of an entry's publication: its mark becomes that of work to be sealed. The entry itself never
-//! changes.
+//! The end of an entry's publication: its due index entry moves to the work of sealing. The journal entry itself
+//! never changes.
 
 use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;
@@ -7,18 +7,18 @@ use crate::ids::Tenant;
 use crate::keys::{self, Key, Shards, Work, attr};
 use crate::transaction::{BuildError, Clause, MAX_ITEMS, Role, TransactItem, Transaction};
 
-/// How many marks one transaction moves at most.
+/// The most due index entries that one transaction moves.
 pub const MARKS_MAX: usize = MAX_ITEMS;
 
-/// Moves the marks of entries that have been sent: from now on they are due to be sealed. What is no entry has
-/// nothing more to wait for, and its mark goes. Whoever does it again changes nothing, or puts a mark back on
-/// an entry that is sealed, which the sealing worker removes.
+/// Moves the due index entries of published entries to the work of sealing. An item that is no journal entry needs no
+/// sealing: its due index entry is removed. Running it again changes nothing, except on an entry that is sealed
+/// already: there it restores the due index entry, which the sealing worker removes.
 ///
 /// # Errors
-/// [`BuildError`] for none, more than [`MARKS_MAX`], or one twice.
+/// [`BuildError`] for no entry, more than [`MARKS_MAX`] entries, or an entry given twice.
 pub fn published(tenant: &Tenant, entries: &[Key], shards: Shards) -> Result<Transaction, BuildError> {
     let moved = |key: &Key| {
-        // Without the guard an entry that is not there would be made, empty.
+        // Without the guard, the update would create an empty item for an entry that does not exist.
         let clause = Clause { condition: Condition::exists(attr::PK), failure: Failure::StalePlan };
         let update = match key.entry() {
             Some((_, id)) => {

@@ -1,5 +1,5 @@
-//! A journal entry as the world hears of it: a CloudEvents 1.0 event in structured JSON, of the schema under
-//! `events/v1`. Nothing of a person is in it: no memo, no actor, no key.
+//! Journal entries as published: CloudEvents 1.0 events in structured JSON, of the schema under `events/v1`. They
+//! hold no personal data: no memo, no actor, no key.
 
 mod announcement;
 mod letter;
@@ -19,50 +19,50 @@ use crate::ops::journal::JournalEntry;
 use crate::time::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// What happened, and the version of how it is told.
+/// The event type, with the version of its schema.
 pub const TYPE: &str = "ecopay.ledger.transaction.v1";
-/// Where the schema of an event is, which is kept in the repository under `events/v1`.
+/// The schema of an event, kept in the repository under `events/v1`.
 pub const SCHEMA: &str = "https://ecopay.example/events/v1/transaction.schema.json";
 
-/// What an entry may belong to, by the names of its attributes: the id of something else each.
+/// The attributes that link an entry to another record. Each holds that record's id.
 const LINKS: [&str; 7] =
     ["adjustment_id", "merchant_id", "payment_id", "refund_id", "reverses", "settlement_id", "topup_id"];
 
 /// An event, ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The transaction's id, by which receivers know a repetition.
+    /// The transaction's id. Receivers recognize a repetition by it.
     pub id: TransactionId,
-    /// Events of one group are sent in order: the account in whose partition the entry stands.
+    /// The ordering group: the account in whose partition the entry is kept. Events of one group are sent in order.
     pub group: String,
-    /// When the transaction was.
+    /// When the transaction took place.
     pub created_at: Timestamp,
     /// The event's JSON.
     pub body: String,
 }
 
-/// Why an entry cannot be told. It repeats nothing of what stands in the entry.
+/// Why an entry cannot be published. Repeats nothing of the entry's content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unpublishable {
-    /// It does not look as we write it.
+    /// An attribute is missing or malformed.
     #[error(transparent)]
     Unreadable(#[from] ItemError),
-    /// It is no journal entry.
+    /// The item is no journal entry.
     #[error("this is no journal entry")]
     NoEntry,
-    /// It holds another id than its key has.
+    /// The item's id differs from that of its key.
     #[error("its id is not its key's")]
     OtherId,
-    /// It creates or destroys value, or moves none.
+    /// The postings do not sum to zero, or there are none.
     #[error("its postings do not sum to zero")]
     Unbalanced,
 }
 
 impl Event {
-    /// The event of the entry that stands under `key`, in the deployment `ledger`.
+    /// Builds the event of the entry under `key`, in the deployment `ledger`.
     ///
     /// # Errors
-    /// [`Unpublishable`] if nothing right can be told of it.
+    /// [`Unpublishable`] if the item is no valid journal entry.
     pub fn of_entry(ledger: &str, tenant: &Tenant, key: &Key, item: &Item) -> Result<Self, Unpublishable> {
         let (home, id) = key.entry().ok_or(Unpublishable::NoEntry)?;
         let entry = JournalEntry::read(item)?;
@@ -89,13 +89,13 @@ impl Event {
     }
 }
 
-/// Who tells it: the deployment by its name, and the tenant.
+/// The event's source: the deployment's name and the tenant.
 fn source(ledger: &str, tenant: &Tenant) -> String {
     let plain: String = form_urlencoded::byte_serialize(ledger.as_bytes()).collect();
     format!("/ledgers/{plain}/tenants/{tenant}")
 }
 
-/// At most 78 characters that a queue takes: a slug, a kind of account and a UUID.
+/// The ordering group. At most 78 characters, all valid in a queue's group id: a slug, a kind of account and a UUID.
 fn group(tenant: &Tenant, home: Account) -> String {
     format!("{tenant}#{home}")
 }

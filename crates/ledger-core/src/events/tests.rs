@@ -23,7 +23,7 @@ fn side(account: &str, delta: &str) -> V {
     V::M(side.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
-/// A payment as it stands in the table, with everything in it that is nobody's business.
+/// A payment as stored, with every attribute that must not be published.
 fn entry() -> Item {
     let postings = vec![side(&format!("customer:{PAYER}"), "-1240"), side(&format!("merchant:{MERCHANT}"), "1240")];
     let texts = [
@@ -53,7 +53,7 @@ fn told(item: &Item) -> Result<Event, Unpublishable> {
 }
 
 #[test]
-fn a_payment_is_told_as_the_example_has_it() {
+fn payment_event_equals_the_example() {
     let event = told(&entry()).unwrap();
     let example = include_str!("../../../../events/v1/transaction.example.json");
     let example: Json = serde_json::from_str(example).unwrap();
@@ -62,7 +62,7 @@ fn a_payment_is_told_as_the_example_has_it() {
 }
 
 #[test]
-fn nothing_of_a_person_or_of_a_key_is_told() {
+fn event_has_no_personal_data_and_no_key() {
     let body = told(&entry()).unwrap().body;
     for secret in ["Hanako", "090", "k-secret", "staff", "000000000051", "000000000052", "pi_123", "due"] {
         assert!(!body.contains(secret), "{secret}: {body}");
@@ -70,21 +70,21 @@ fn nothing_of_a_person_or_of_a_key_is_told() {
 }
 
 #[test]
-fn a_name_that_is_no_path_stays_one_step_of_the_source() {
+fn ledger_name_with_a_slash_stays_one_segment_of_the_source() {
     let event = Event::of_entry("a/b ü", &tenant(), &key(), &entry()).unwrap();
     let body: Json = serde_json::from_str(&event.body).unwrap();
     assert_eq!(body["source"], "/ledgers/a%2Fb+%C3%BC/tenants/demo");
 }
 
 #[test]
-fn a_group_fits_a_queue() {
+fn group_fits_the_queue_limit() {
     let widest = Tenant::parse(&"t".repeat(32)).unwrap();
     let group = group(&widest, Account::Customer(CustomerId::parse(PAYER).unwrap()));
     assert!(group.len() <= 128 && group.bytes().all(|b| b.is_ascii_graphic()), "{group}");
 }
 
 #[test]
-fn what_cannot_be_told_says_why_and_repeats_nothing() {
+fn unpublishable_entry_gives_reason_without_content() {
     let unreadable = |attribute: &str| Unpublishable::Unreadable(ItemError::invalid(attribute));
     let no_text = |name: &str| Unpublishable::Unreadable(ItemError::wrong_type(name, AttributeKind::Text));
     let other = "019aa000-0000-7000-8000-000000000072";
@@ -111,7 +111,7 @@ fn what_cannot_be_told_says_why_and_repeats_nothing() {
 }
 
 #[test]
-fn a_dead_letter_refers_and_does_not_tell() {
+fn dead_letter_has_a_reference_and_no_content() {
     let letter = DeadLetter { tenant: tenant(), key: key(), why: "a \"reason\"".to_owned() };
     let text: Json = serde_json::from_str(&letter.text()).unwrap();
     let entry = json!({"pk": format!("demo#customer#{PAYER}"), "sk": format!("TXN#{ENTRY}")});
@@ -119,7 +119,7 @@ fn a_dead_letter_refers_and_does_not_tell() {
 }
 
 #[test]
-fn marks_move_on_and_nothing_else_does() {
+fn publishing_moves_due_entries_and_changes_nothing_else() {
     let other = Key::stored(&tenant(), "demo#tenant#root", "CONFIG").unwrap();
     let transaction = published(&tenant(), &[key(), other], Shards::ONE).unwrap();
     let updates = transaction.items().iter().map(|item| {

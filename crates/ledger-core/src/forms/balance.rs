@@ -1,4 +1,4 @@
-//! How a balance changes: always an ADD of what is posted, never a read before the write.
+//! Changes of a balance: always an `ADD` of what is posted, never a read before the write.
 
 use crate::account::Account;
 use crate::dynamo::{Cmp, Condition, Value};
@@ -9,7 +9,7 @@ use crate::money::{Amount, Asset, Delta};
 use crate::time::Timestamp;
 use crate::transaction::{BalanceChange, Clause, Role, TransactItem, exists};
 
-/// Where an account keeps its balance of an asset, or `None` for accounts without a balance item.
+/// The key of an account's balance of an asset, or `None` for accounts without a balance item.
 pub(super) fn balance_key(tenant: &Tenant, account: Account, asset: &Asset) -> Option<Key> {
     match account {
         Account::Customer(id) => Some(Partition::customer(tenant, id).balance(asset)),
@@ -18,7 +18,7 @@ pub(super) fn balance_key(tenant: &Tenant, account: Account, asset: &Asset) -> O
     }
 }
 
-/// Deduct: `ADD balance :delta` if the account exists, is not frozen and holds the amount.
+/// Debits: `ADD balance :delta` if the account exists, is not frozen and has the amount.
 #[must_use]
 pub fn debit(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
     let mut clauses = vec![exists()];
@@ -27,15 +27,16 @@ pub fn debit(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now
     change(tenant, role, (account, amount.debit()), now, clauses)
 }
 
-/// Credit: `ADD balance :delta` if the account exists. A freeze does not stop it.
+/// Credits: `ADD balance :delta` if the account exists, even if it is frozen.
 #[must_use]
 pub fn credit(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
     change(tenant, role, (account, amount.credit()), now, vec![exists()])
 }
 
-/// Credit under a cap: `ADD balance :delta` if what counts against the cap is at most
-/// `:max_allowed = cap - charge`; `:delta = charge + bonus`, so the bonus may pass the cap.
-/// `None` as well if the charge alone is above the cap, which the caller refuses before.
+/// Credits under a cap: `ADD balance :delta` if the amount that the cap limits is at most `:max_allowed`.
+///
+/// `:max_allowed = cap - charge` and `:delta = charge + bonus`, so the bonus may exceed the cap. Also `None` if the
+/// charge alone exceeds the cap; the caller refuses that before.
 #[must_use]
 pub fn top_up(
     tenant: &Tenant,
@@ -63,7 +64,7 @@ pub fn top_up(
     change(tenant, role, (account, whole.credit()), now, clauses)
 }
 
-/// What an account may hold at most before `charge` comes; `None` if the charge alone is above the cap.
+/// The most that an account may have before `charge` is added; `None` if the charge alone exceeds the cap.
 pub(super) fn max_allowed(charge: &Amount, cap: &Amount) -> Option<String> {
     match cap.checked_sub(charge).ok()? {
         Some(room) => Some(room.text()),
@@ -79,9 +80,10 @@ pub(super) fn under_cap(counted: &'static str, max_allowed: String) -> Clause {
     }
 }
 
-/// Both ways at once on one item, which may have one action only: `out` leaves and `in_` comes.
-/// Guarded on what leaves; `short` is what it means if the balance does not hold that much, and
-/// `frozen_too` whether a freeze stops it. Where the two cancel out, the guard alone remains.
+/// Debits and credits one item in one action: `out` is subtracted and `in_` is added.
+///
+/// Guarded on `out`: `short` is the failure if the balance is below it, and `frozen_too` says whether a freeze stops
+/// it. If both are equal, only the guard remains.
 #[must_use]
 pub fn settle(
     tenant: &Tenant,
@@ -114,7 +116,7 @@ pub fn settle(
     }
 }
 
-/// Balance mirror: the same delta on another item, unguarded; no change, no item.
+/// Applies the same delta to another item, unguarded; empty if there is no delta.
 #[must_use]
 pub fn mirror(
     tenant: &Tenant,
@@ -126,7 +128,7 @@ pub fn mirror(
     delta.and_then(|delta| change(tenant, role, (account, delta.clone()), now, Vec::new())).into_iter().collect()
 }
 
-/// Looks at a balance without changing it; the caller says what must hold.
+/// Checks a balance without changing it. The caller adds the guards.
 pub(crate) fn look(tenant: &Tenant, role: Role, account: Account, asset: &Asset) -> Option<TransactItem> {
     Some(TransactItem::check(role, balance_key(tenant, account, asset)?, Vec::new()))
 }

@@ -1,21 +1,21 @@
-//! Corrections of a balance: counted on its item, so that what one run saw is corrected once.
+//! Corrections of a balance, counted on its item, so that a break found by a run is corrected once.
 
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{Clause, TransactItem};
 
-/// How many corrections a balance has had.
+/// The number of corrections of a balance.
 pub(crate) const CORRECTIONS: &str = "corrections";
-/// When it was corrected last, by the clock of the function that did.
+/// When the balance was last corrected, by the clock of the function that did it.
 pub(crate) const CORRECTED_AT: &str = "corrected_at";
 
 /// The version of a balance's corrections, as a run read it with the balance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeenCorrections {
-    /// How many there had been.
+    /// The number of corrections.
     pub count: i64,
-    /// What the item said of the last one. Compared for equality only.
+    /// The instant of the last one as stored. Compared for equality only.
     pub last_at: Option<Timestamp>,
 }
 
@@ -23,15 +23,15 @@ impl SeenCorrections {
     /// Reads the version from a balance item.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if the attributes do not have the expected format.
     pub fn of_balance(item: &Item) -> Result<Self, ItemError> {
         Self::read(item, CORRECTIONS, CORRECTED_AT)
     }
 
-    /// Reads a version that a break or an adjustment keeps; `None` of one that was written without.
+    /// Reads the version that a break or an adjustment stores; `None` if it was written without one.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if the attributes do not have the expected format.
     pub fn kept(item: &Item) -> Result<Option<Self>, ItemError> {
         if !item.contains_key("seen_corrections") {
             return Ok(None);
@@ -39,7 +39,7 @@ impl SeenCorrections {
         Self::read(item, "seen_corrections", "seen_corrected_at").map(Some)
     }
 
-    /// The attributes under which a break or an adjustment keeps it.
+    /// The attributes under which a break or an adjustment stores the version.
     #[must_use]
     pub fn attributes(self) -> Vec<(String, Value)> {
         let mut attributes = vec![("seen_corrections".to_owned(), Value::int(self.count))];
@@ -51,8 +51,8 @@ impl SeenCorrections {
         Ok(Self { count: item.opt_int(count)?.unwrap_or_default(), last_at: item.opt_timestamp(last_at)? })
     }
 
-    /// The balance has had no other correction: the count is as it was seen, and so is the instant, which is all that
-    /// a release before this one changes.
+    /// Requires that the balance has had no other correction: count and instant are unchanged. A release before this
+    /// one changes the instant only.
     fn clauses(self) -> [Clause; 2] {
         let counted = Condition::compare(CORRECTIONS, Cmp::Eq, "seen_corrections", Value::int(self.count));
         let counted = if self.count == 0 { Condition::absent(CORRECTIONS).or(counted) } else { counted };
@@ -64,9 +64,10 @@ impl SeenCorrections {
     }
 }
 
-/// Makes a change of a balance a correction of what a run saw, under its guard. A request from a release that kept no
-/// version names only when its run began: it is refused if the balance has had a correction since, or one so shortly
-/// before that clocks may differ by it, or any that was counted.
+/// Makes a change of a balance a correction of what a run read.
+///
+/// A request without a version comes from an earlier release and says only when its run began. It is refused if the
+/// balance has had a counted correction, or one at most [`CLOCK_SKEW`] before the run began, or later.
 pub(crate) fn correction(
     item: TransactItem,
     seen: Option<SeenCorrections>,

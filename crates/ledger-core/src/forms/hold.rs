@@ -1,5 +1,6 @@
-//! Value that is put aside: headroom under a cap for an inflow, and held money for an outflow. Both
-//! are taken before the payment provider hears of it, and given back only on proof.
+//! Amounts that are set aside: headroom under a cap for an inflow, and held money for an outflow.
+//!
+//! Both are taken before the PSP is called, and given back only on proof.
 
 use super::balance::{balance_key, holds, max_allowed, spendable, under_cap};
 use crate::account::Account;
@@ -12,7 +13,8 @@ use crate::time::Timestamp;
 use crate::transaction::{BalanceChange, Clause, Role, TransactItem, exists};
 
 /// Reserves headroom for an inflow: `ADD exposure :x, reserved :x`, under the cap if there is one.
-/// `None` if the charge alone is above the cap, which the caller refuses before.
+///
+/// `None` if the charge alone exceeds the cap; the caller refuses that before.
 #[must_use]
 pub fn reserve(
     tenant: &Tenant,
@@ -29,23 +31,25 @@ pub fn reserve(
     item(tenant, Role::Payee, (account, charge), change, clauses, now)
 }
 
-/// Gives reserved headroom back: the inflow will not come.
+/// Releases reserved headroom of an inflow that will not come.
 #[must_use]
 pub fn release(tenant: &Tenant, account: Account, charge: &Amount, now: Timestamp) -> Option<TransactItem> {
     let change = BalanceChange::of(account).exposure("back").reserved("back", charge.debit());
     item(tenant, Role::Payee, (account, charge), change, vec![exists(), set_aside(attr::RESERVED, charge)], now)
 }
 
-/// The inflow comes into its reserved headroom: `ADD balance :x, reserved :-x`. What counts against
-/// the cap stays as it is. A freeze does not stop it.
+/// Credits an inflow to its reserved headroom: `ADD balance :x, reserved :-x`, even if the account is frozen.
+///
+/// The amount that the cap limits does not change.
 #[must_use]
 pub fn receive(tenant: &Tenant, account: Account, charge: &Amount, now: Timestamp) -> Option<TransactItem> {
     let change = BalanceChange::of(account).available("delta", charge.credit()).reserved("back", charge.debit());
     item(tenant, Role::Payee, (account, charge), change, vec![exists(), set_aside(attr::RESERVED, charge)], now)
 }
 
-/// Another inflow comes than its headroom was reserved for: `ADD balance :received, reserved :-x`. It may pass the cap. A
-/// freeze does not stop it.
+/// Credits an inflow that differs from the reservation: `ADD balance :received, reserved :-x`.
+///
+/// It may exceed the cap. A freeze does not stop it.
 #[must_use]
 pub fn receive_instead(
     tenant: &Tenant,
@@ -61,8 +65,9 @@ pub fn receive_instead(
     item(tenant, Role::Payee, (account, reserved), change, vec![exists(), set_aside(attr::RESERVED, reserved)], now)
 }
 
-/// Holds money: `ADD balance :-x, held :x` if the account holds it. A freeze stops it where `spend`
-/// says that it is the holder's own doing.
+/// Holds money: `ADD balance :-x, held :x` if the account has it.
+///
+/// `spend` is whether the account's owner requests it; only then does a freeze stop it.
 #[must_use]
 pub fn hold(
     tenant: &Tenant,
@@ -81,14 +86,14 @@ pub fn hold(
     item(tenant, role, (account, amount), change, clauses, now)
 }
 
-/// Held money leaves for good: `ADD held :-x, exposure :-x`.
+/// Debits held money: `ADD held :-x, exposure :-x`.
 #[must_use]
 pub fn pay_out(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
     let change = BalanceChange::of(account).held("out", amount.debit()).exposure("out");
     item(tenant, role, (account, amount), change, vec![exists(), set_aside(attr::HELD, amount)], now)
 }
 
-/// Held money comes back: `ADD held :-x, balance :x`. What is `kept` of it pays a debt and leaves.
+/// Releases held money: `ADD held :-x, balance :x`, less `kept`, which pays a debt and leaves the account.
 #[must_use]
 pub fn release_hold(
     tenant: &Tenant,
@@ -101,8 +106,9 @@ pub fn release_hold(
     capture_hold(tenant, role, account, amount, (kept, None), now)
 }
 
-/// Held money is taken: of `amount`, what is `taken` leaves and the rest comes back, together with what
-/// is `earned` in the same asset. One action, since an item may have one only.
+/// Captures held money: of `amount`, `taken` leaves the account and the rest is released.
+///
+/// `earned` in the same asset is added in the same action, because an item may have only one.
 #[must_use]
 pub fn capture_hold(
     tenant: &Tenant,
@@ -139,7 +145,7 @@ fn item(
     TransactItem::balance(role, balance_key(tenant, account, amount.asset())?, change, clauses, now)
 }
 
-/// What was put aside is still there: the record's own transition has made sure of it.
+/// Requires that the amount is still set aside; the transition of its record ensures it.
 fn set_aside(attribute: &'static str, amount: &Amount) -> Clause {
     Clause {
         condition: Condition::compare(attribute, Cmp::Ge, "set_aside", Value::N(amount.text())),

@@ -1,5 +1,5 @@
-//! How a settlement changes a merchant's balance: what may be settled and what is put aside, in the
-//! transaction of the postings. Every other change of it is a projection.
+//! Changes of a merchant's balance by a settlement, in the transaction of its postings. All other changes of it are
+//! projections.
 
 use crate::account::Account;
 use crate::dynamo::{Cmp, Condition, Value};
@@ -10,9 +10,9 @@ use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
 use crate::transaction::{BalanceChange, Clause, Role, TransactItem};
 
-/// `ADD balance :available, held :held`, guarded on what is taken from `held`. What is available has no
-/// guard: refunds that have been credited but not settled yet may have taken it below zero. `None` if
-/// nothing changes.
+/// `ADD balance :available, held :held`, guarded on what is subtracted from `held`; `None` if nothing changes.
+///
+/// The available part has no guard: refunds that are credited and not settled may have made it negative.
 #[must_use]
 pub fn settle_merchant(
     tenant: &Tenant,

@@ -1,4 +1,4 @@
-//! A customer's aggregates. Estimates for people to look at: no money, no guard.
+//! A customer's aggregates: estimates for display, without money and without guards.
 
 use crate::dynamo::{Update, Value};
 use crate::ids::{CustomerId, Tenant};
@@ -7,12 +7,12 @@ use crate::money::{Amount, Co2Kg};
 use crate::time::Timestamp;
 use crate::transaction::{Role, TransactItem};
 
-/// What a payment or a refund adds to the aggregates.
+/// The change that a payment or refund makes to the aggregates.
 #[derive(Clone, Copy, Debug)]
 pub enum MetricsChange<'a> {
-    /// A payment of this much, with its CO2 estimate.
+    /// The amount of a payment, with its CO2 estimate.
     Paid(&'a Amount, Co2Kg),
-    /// A refund of this much; its CO2 is taken off.
+    /// The amount of a refund, with the CO2 estimate to subtract.
     Refunded(&'a Amount, Co2Kg),
 }
 

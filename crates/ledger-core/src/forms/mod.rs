@@ -1,4 +1,4 @@
-//! The seed forms: the few ways in which an item changes. Builders are made of these.
+//! The forms: the ways in which builders change balances, codes, aggregates and fields.
 
 mod approval;
 mod balance;

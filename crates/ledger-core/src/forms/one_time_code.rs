@@ -1,4 +1,4 @@
-//! A slot for a one-time code: overwritten on issue, consumed once. The table holds the code's hash.
+//! The slot of a one-time code: replaced on issue, consumed once. The table stores the code's hash.
 
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
@@ -8,16 +8,16 @@ use crate::transaction::{Clause, Role, TransactItem};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
-/// How long a lapsed slot is kept before DynamoDB may delete it.
+/// How long an expired slot is kept before DynamoDB may delete it.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What the table and a fingerprint hold instead of a code.
+/// The hash that the table and a fingerprint hold instead of a code: SHA-256 in hexadecimal.
 #[must_use]
 pub fn code_hash(code: &str) -> String {
     hex::encode(Sha256::digest(code.as_bytes()))
 }
 
-/// Puts a code into its slot; an earlier one stops to work.
+/// Puts a code into its slot. An earlier code becomes invalid.
 #[must_use]
 pub fn issue_code(slot: Key, hash: String, expires_at: Timestamp, now: Timestamp) -> TransactItem {
     let item = Item::from([
@@ -30,8 +30,9 @@ pub fn issue_code(slot: Key, hash: String, expires_at: Timestamp, now: Timestamp
     TransactItem::put(Role::Code, slot, item, Vec::new())
 }
 
-/// Consumes a code in the transaction that it allows. A code that was never issued and one that a
-/// later code replaced look the same.
+/// Consumes a code in the transaction that it allows.
+///
+/// A code that was never issued and one that was replaced fail in the same way.
 #[must_use]
 pub fn consume_code(slot: Key, hash: String, now: Timestamp) -> TransactItem {
     let clause = |condition, failure| Clause { condition, failure };

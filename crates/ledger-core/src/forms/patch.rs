@@ -1,22 +1,22 @@
-//! Changing a field: "leave it" and "delete it" are different things.
+//! Patches of a field: keeping a field and clearing it are different.
 
 use crate::dynamo::{Update, Value};
 use crate::personal::FreeText;
 
-/// What is to become of a field.
+/// The change of a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Patch<T> {
-    /// It stays as it is.
+    /// Leaves it unchanged.
     #[default]
     Keep,
-    /// It gets a value.
+    /// Sets a value.
     Set(T),
-    /// It is deleted.
+    /// Deletes it.
     Clear,
 }
 
 impl<T> Patch<T> {
-    /// Whether nothing is to change.
+    /// Whether it leaves the field unchanged.
     #[must_use]
     pub fn is_keep(&self) -> bool {
         matches!(self, Self::Keep)

@@ -1,5 +1,5 @@
-//! The marker of an event of the payment provider: the first of two layers that let a fact move money
-//! once. The second is the transition of our own record, which stands in the same transaction.
+//! The marker of a payment provider's event. It is the first of two layers that let a fact move money once. The
+//! second is the state transition of our own record, in the same transaction.
 
 use crate::dynamo::{Cmp, Condition, Item, Value};
 use crate::failure::Failure;
@@ -10,25 +10,25 @@ use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{Clause, JournalLink, Role, TransactItem};
 use std::time::Duration;
 
-/// The provider redelivers for three days and shows events for thirty.
+/// How long the marker is kept. The provider redelivers for three days and lists events for thirty.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// A claim to the effect of one event.
+/// A claim to apply one event.
 #[derive(Clone, Debug)]
 pub struct EventClaim {
-    /// Whose books.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Which event.
+    /// The event's id.
     pub event: EventId,
-    /// What it is called.
+    /// The event's type.
     pub kind: String,
     /// When it is handled.
     pub now: Timestamp,
 }
 
 impl EventClaim {
-    /// The action that takes the event for good. One whose effect failed leaves none, so that the
-    /// provider's next delivery works.
+    /// The action that takes the event for good. An event whose effect failed leaves no marker, so that the
+    /// provider's next delivery applies it.
     pub(crate) fn marker(&self, journal: Option<JournalLink>) -> TransactItem {
         let mut item = Item::from([
             ("event".to_owned(), Value::s(&self.event)),

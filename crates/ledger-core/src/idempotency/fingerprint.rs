@@ -1,34 +1,34 @@
-//! What binds a key to its request: a versioned hash of the *typed* request, so that field order,
-//! white space and the spelling of an amount do not count.
+//! The fingerprint that binds a key to its request: a versioned hash of the *typed* request. Field order, white space
+//! and the spelling of an amount do not matter.
 
 use crate::ids::{Principal, Tenant};
 use crate::money::{Amount, RequestedAmount};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-/// The version that markers are written with.
+/// The version that new markers are written with.
 pub const CURRENT_FINGERPRINT: u32 = 1;
 
-/// The typed fields of a request. Values are text, lists or maps; absence is absence, and a
-/// cleared field is different from both.
+/// The typed fields of a request. Values are text, lists or maps. An absent field is left out; a cleared field is
+/// `null`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// No fields.
+    /// An empty set of fields.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A field.
+    /// Adds a field.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.0.insert(name.to_owned(), Value::String(value.to_string()));
         self
     }
 
-    /// A field that may be absent.
+    /// Adds a field if it has a value.
     #[must_use]
     pub fn with_some(self, name: &str, value: Option<impl ToString>) -> Self {
         match value {
@@ -37,21 +37,21 @@ impl Fields {
         }
     }
 
-    /// An amount with its asset, canonical by value.
+    /// Adds an amount with its asset. Equal amounts have one text.
     #[must_use]
     pub fn with_amount(mut self, name: &str, amount: &Amount) -> Self {
         self.0.insert(name.to_owned(), json!({"asset": amount.asset().to_string(), "amount": amount.text()}));
         self
     }
 
-    /// The same of an amount whose asset's terms have not been read.
+    /// Adds an amount whose asset's terms have not been read.
     #[must_use]
     pub fn with_requested(mut self, name: &str, amount: &RequestedAmount) -> Self {
         self.0.insert(name.to_owned(), json!({"asset": amount.asset().to_string(), "amount": amount.text()}));
         self
     }
 
-    /// Amounts by asset.
+    /// Adds amounts, by asset.
     #[must_use]
     pub fn with_amounts<'a>(mut self, name: &str, amounts: impl IntoIterator<Item = &'a RequestedAmount>) -> Self {
         let amounts = amounts.into_iter().map(|amount| (amount.asset().to_string(), Value::String(amount.text())));
@@ -59,14 +59,14 @@ impl Fields {
         self
     }
 
-    /// A field that is to be cleared.
+    /// Adds a field that the request clears.
     #[must_use]
     pub fn with_cleared(mut self, name: &str) -> Self {
         self.0.insert(name.to_owned(), Value::Null);
         self
     }
 
-    /// A list; its order counts.
+    /// Adds a list. Its order matters.
     #[must_use]
     pub fn with_list(mut self, name: &str, values: impl IntoIterator<Item = impl ToString>) -> Self {
         let values = values.into_iter().map(|value| Value::String(value.to_string())).collect();
@@ -80,7 +80,7 @@ impl Fields {
 pub struct CanonicalRequest {
     /// The HTTP method.
     pub method: &'static str,
-    /// The path, made from typed ids rather than from what was sent.
+    /// The path, built from typed ids and not from the text that was sent.
     pub path: String,
     /// The typed body.
     pub fields: Fields,
@@ -89,18 +89,17 @@ pub struct CanonicalRequest {
 /// A request's fingerprint and the version of its encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Which encoding.
+    /// The version of the encoding.
     pub version: u32,
     /// SHA-256 in lower-case hexadecimal.
     pub digest: String,
 }
 
 impl CanonicalRequest {
-    /// The fingerprint under an encoding, or `None` for a version that there is not.
+    /// Computes the fingerprint of an encoding's version; `None` for an unknown version.
     ///
-    /// Version 1 is the SHA-256 of the RFC 8785 canonical JSON of method, path, tenant, principal
-    /// and fields. A version never changes: a retry is compared with the encoder of the version
-    /// that its marker was written with.
+    /// Version 1 is the SHA-256 of the RFC 8785 canonical JSON of method, path, tenant, principal and fields. A
+    /// version never changes: a retry is compared with the encoding that its marker was written with.
     #[must_use]
     pub fn fingerprint(&self, version: u32, tenant: &Tenant, principal: Principal) -> Option<Fingerprint> {
         let digest = match version {
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_count_by_value_and_clearing_is_not_absence() {
+    fn equal_amounts_match_and_cleared_differs_from_absent() {
         let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).unwrap();
         let of = |text| request(Fields::new().with_amount("amount", &yen(text)));
         assert_eq!(of("100"), of("100.0"));
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_stands() {
+    fn version_1_digest_never_changes() {
         // Computed once with an independent encoder (Python's json.dumps with sorted keys and hashlib).
         let got = request(Fields::new().with("merchant_id", "m")).unwrap();
         assert_eq!(got.digest, "7d535e0be503d4e3f257b2f75370a27cec6f41bc955393c4e3ee57052a94106d");

@@ -1,5 +1,5 @@
-//! A key whose operation calls the payment provider: claimed, held under a lease, and ended by an answer. Each
-//! transition is pure and comes with the conditional write that makes it.
+//! A key whose operation calls the payment provider: claimed, held under a lease, and completed with a response. Each
+//! transition is pure and returns the conditional write that makes it.
 
 mod stored;
 
@@ -17,37 +17,37 @@ use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// A claim's lease.
+/// The lease of one holder, renewed by heartbeats.
 pub const LEASE: Duration = Duration::from_secs(30);
-/// How long one holder may go on at all, whatever it says.
+/// The longest time that one holder may go on, even if it renews its lease.
 const CEILING: Duration = Duration::from_secs(180);
-/// How often the provider may refuse before a person must look.
+/// After so many refusals by the provider the operation is parked and needs review.
 pub const MAX_ATTEMPTS: u32 = 5;
-/// The provider forgets keys after 24 hours: past this age of the first sending nothing is sent again.
+/// How long after the first sending the request may be sent again. The provider forgets keys after 24 hours.
 pub const RESEND_WITHIN: Duration = Duration::from_secs(23 * 60 * 60);
-/// How long after the last sending may have begun the provider's lists have what it made, by the clocks of two of our
-/// machines.
+/// How long after the last sending the provider's lists are sure to show what it made. Includes the clock skew
+/// between two of our machines.
 pub const PSP_ABSENCE_CONFIRMED_AFTER: Duration = CLOCK_SKEW.saturating_add(Duration::from_secs(10 * 60));
-/// The pause before the first retry; it doubles.
+/// The pause before the first retry. It doubles with each retry.
 const RETRY_PAUSE: Duration = Duration::from_secs(30);
-/// The longest pause.
+/// The longest pause before a retry.
 const RETRY_PAUSE_MAX: Duration = Duration::from_secs(15 * 60);
 
-/// Where an operation without an answer stands.
+/// The phase of an operation that has no response yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Somebody holds it, or held it last.
+    /// A worker or request holds it, or was the last to hold it.
     InFlight,
-    /// The provider refused for a reason that may go away: it is tried again.
+    /// The provider refused for a temporary reason. It is retried.
     FailedRetry,
-    /// Nobody tries it again: a person must look.
+    /// Needs review: not retried until an operator decides.
     Parked,
 }
 
 /// Why an operation was parked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parked {
-    /// Refused as often as it may be.
+    /// The provider refused [`MAX_ATTEMPTS`] times.
     Attempts,
     /// Too old to be sent again, and not found at the provider.
     NotFound,
@@ -55,34 +55,34 @@ pub enum Parked {
     Contradiction,
 }
 
-/// An operation in flight, as its marker says.
+/// An operation in flight, as read from its marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flight {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Whose key.
+    /// The principal that the key belongs to.
     pub principal: Principal,
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// The key.
+    /// The idempotency key.
     pub key: IdempotencyKey,
-    /// What the key is bound to.
+    /// The fingerprint that the key is bound to.
     pub fingerprint: Fingerprint,
-    /// What it makes: the id of a top-up or of a refund.
+    /// The id of what it creates: a top-up or a refund.
     pub resource: Uuid,
-    /// Which top-up it is about.
+    /// The top-up that it belongs to.
     pub topup: TopupId,
-    /// What the provider is asked.
+    /// The request to the provider.
     pub request: PspRequest,
-    /// Where it stands.
+    /// The phase.
     pub phase: Phase,
-    /// The fencing token: one more with each holder.
+    /// The fencing token. It grows by one with each holder.
     pub fence: u32,
-    /// Until when its holder is taken to be alive; before then nobody else may take it.
+    /// The end of the lease. Before it no other holder may take the operation.
     pub lease_until: Timestamp,
-    /// When its holder took it.
+    /// When the present holder took it.
     pub taken_at: Timestamp,
-    /// Part of the provider's idempotency key.
+    /// The epoch of the PSP key.
     pub epoch: u32,
     /// When the request was first sent in this epoch, at the earliest.
     pub first_sent_at: Timestamp,
@@ -90,7 +90,7 @@ pub struct Flight {
     pub attempts: u32,
     /// When the key was claimed.
     pub claimed_at: Timestamp,
-    /// Why a person must look at it.
+    /// Why it needs review, if it is parked.
     pub parked: Option<Parked>,
     shards: Shards,
 }
@@ -103,7 +103,7 @@ impl Leasable for Flight {
 impl Phase {
     const ALL: [Self; 3] = [Self::InFlight, Self::FailedRetry, Self::Parked];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -113,7 +113,7 @@ impl Phase {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|phase| phase.name() == name)
@@ -123,7 +123,7 @@ impl Phase {
 impl Parked {
     const ALL: [Self; 3] = [Self::Attempts, Self::NotFound, Self::Contradiction];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -135,10 +135,10 @@ impl Parked {
 }
 
 impl Flight {
-    /// `none -> IN_FLIGHT(1)`: the claim, with everything that is minted once.
+    /// Claims the key: `none -> IN_FLIGHT(1)`. The claim stores everything that is generated once.
     ///
     /// # Errors
-    /// [`BuildError`] if the request has no fingerprint, which it always has.
+    /// [`BuildError`] if the request has no fingerprint, which does not happen.
     pub fn begin(claim: &Claim, call: &PlannedCall) -> Result<Leased<Self>, BuildError> {
         let fingerprint = claim.request.fingerprint(CURRENT_FINGERPRINT, &claim.tenant, claim.principal);
         let flight = Self {
@@ -165,7 +165,7 @@ impl Flight {
         Ok(Leased::begun(flight, key))
     }
 
-    /// Over how many shards its work is spread.
+    /// The number of shards of its due index entry.
     pub(crate) fn shards(&self) -> Shards {
         self.shards
     }
@@ -176,42 +176,42 @@ impl Flight {
         keys::marker(&self.tenant, self.principal, self.operation, self.key.as_str())
     }
 
-    /// The provider's idempotency key: from the operation, the step and the epoch alone.
+    /// The provider's idempotency key. It depends on the resource, the step and the epoch alone.
     #[must_use]
     pub fn psp_key(&self) -> PspKey {
         PspKey::new(self.resource, self.request.step, self.epoch)
     }
 
-    /// Whether the request may be sent once more. After that it is only looked for.
+    /// Whether the request may be sent again. After that, the worker only looks its object up.
     #[must_use]
     pub fn may_send(&self, now: Timestamp) -> bool {
         now < self.first_sent_at.plus(RESEND_WITHIN) && now.plus(RESEND_WITHIN) > self.first_sent_at
     }
 
-    /// Whether an object of this epoch that the provider does not show was never made.
+    /// Whether an object of this epoch that the provider does not list was never created.
     #[must_use]
     pub fn is_absence_confirmed(&self, now: Timestamp) -> bool {
         now >= self.first_sent_at.plus(PSP_ABSENCE_CONFIRMED_AFTER)
     }
 
-    /// Whether no holder can have a sending under way whose object the provider does not show yet.
+    /// Whether no earlier sending can still create an object that the provider does not list yet.
     #[must_use]
     pub fn is_settled(&self, now: Timestamp) -> bool {
         now >= self.taken_at.plus(PSP_ABSENCE_CONFIRMED_AFTER)
     }
 
-    /// Whether its holder has time left. Whoever slept through it must not send anything: others have
-    /// had the claim since, and a person may have decided on it.
+    /// Whether the holder is below its time limit. A holder that was suspended past it must not send: another holder
+    /// may have had the claim since, or an operator may have decided on it.
     #[must_use]
     pub fn may_hold(&self, now: Timestamp) -> bool {
         now < self.taken_at.plus(CEILING)
     }
 
-    /// `IN_FLIGHT(n) -> IN_FLIGHT(n+1)` once the lease is over, or `FAILED_RETRY -> IN_FLIGHT(n+1)` once
-    /// its pause is. `None` before that, or when only a person may.
+    /// Takes the operation over for the next holder; `None` if it may not be taken yet, or is parked.
+    /// `IN_FLIGHT(n) -> IN_FLIGHT(n+1)` after the lease, or `FAILED_RETRY -> IN_FLIGHT(n+1)` after the pause.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn take_over(&self, now: Timestamp) -> Result<Option<(Leased<Self>, Transaction)>, BuildError> {
         if self.phase == Phase::Parked {
             return Ok(None);
@@ -230,8 +230,8 @@ impl Flight {
         })
     }
 
-    /// `PARKED -> FAILED_RETRY`, by a person, after the effect was proven absent: due at once, under
-    /// the next epoch and with all attempts before it.
+    /// An operator resumes it: `PARKED -> FAILED_RETRY`, after the effect was proven absent. Due at once, under the
+    /// next epoch and with the attempts reset.
     pub(crate) fn unpark(&self, now: Timestamp) -> TransactItem {
         let next = Self {
             phase: Phase::FailedRetry,
@@ -246,8 +246,8 @@ impl Flight {
         TransactItem::update(Role::Flight, self.marker_key(), update, self.seen_clauses())
     }
 
-    /// `... -> COMPLETED` by whoever learnt the outcome otherwise: an event, a look at the object, a
-    /// person. It needs no token, for the outcome is the same for all; it needs that none has landed.
+    /// Completes the operation with an outcome learned otherwise: from an event, a lookup, or an operator's decision.
+    /// Needs no fencing token, because the outcome is the same for every writer. Requires that no response is stored.
     #[must_use]
     pub fn land_from_outside(&self, answer: &Answer, refused: bool, now: Timestamp) -> TransactItem {
         let open = vec![Clause { condition: Condition::exists("lease_until"), failure: Failure::StalePlan }];
@@ -279,7 +279,7 @@ impl Flight {
         TransactItem::update(role, self.marker_key(), update, clauses)
     }
 
-    /// Everything that can change, as it stands in `self`.
+    /// Sets all attributes that can change to the values of `self`.
     fn written(&self, update: Update) -> Update {
         update
             .set("state", "to", Value::s(self.phase.name()))
@@ -311,7 +311,7 @@ impl Flight {
         Holder { fence: self.fence.into(), lease_until: self.lease_until }
     }
 
-    /// It is as it was seen: the same token, in the same phase, and its lease not renewed.
+    /// The marker is unchanged since it was read: same token, same phase, same end of the lease.
     fn seen_clauses(&self) -> Vec<Clause> {
         let [fence, lease] = self.holder().as_seen();
         vec![fence, in_phase(self.phase, Failure::StalePlan), lease]
@@ -319,10 +319,10 @@ impl Flight {
 }
 
 impl Leased<Flight> {
-    /// Renews the lease. `None` once it has had all the time that one holder gets.
+    /// Renews the lease. `None` once the holder has reached its time limit.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn heartbeat(&self, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
         if !self.may_hold(now) {
             return Ok(None);
@@ -333,11 +333,11 @@ impl Leased<Flight> {
         Ok(Some((self.with(next), transaction)))
     }
 
-    /// The holder gives up for a while without an answer: anybody may take over at once, a worker
-    /// will after a pause that grows with each holder.
+    /// The holder gives up for now, without a response. Any request may take over at once. A worker does after a
+    /// pause that grows with each holder.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn let_go(&self, now: Timestamp) -> Result<(Flight, Transaction), BuildError> {
         let next = Flight { lease_until: now, ..(**self).clone() };
         let again = now.plus(pause((**self).fence));
@@ -345,12 +345,12 @@ impl Leased<Flight> {
         self.step(next, update)
     }
 
-    /// `IN_FLIGHT(n) -> FAILED_RETRY`, or `PARKED` after the last attempt. `burnt` says that the
-    /// provider keeps the refusal under the key, or that the key's effect is proven absent: only then
-    /// may the epoch advance.
+    /// Records a temporary refusal: `IN_FLIGHT(n) -> FAILED_RETRY`, or `PARKED` after the last attempt. `burnt` means
+    /// that the provider keeps the refusal under its key, or that the key's effect is proven absent: only then does
+    /// the epoch advance.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn fail_retryably(&self, burnt: bool, now: Timestamp) -> Result<(Flight, Transaction), BuildError> {
         let attempts = self.attempts.saturating_add(1);
         if attempts >= MAX_ATTEMPTS {
@@ -364,16 +364,16 @@ impl Leased<Flight> {
         self.step(next, update)
     }
 
-    /// `IN_FLIGHT(n) -> PARKED`.
+    /// Parks the operation: `IN_FLIGHT(n) -> PARKED`.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn park(&self, why: Parked, now: Timestamp) -> Result<(Flight, Transaction), BuildError> {
         self.parked((**self).clone(), why, now)
     }
 
-    /// `IN_FLIGHT(n) -> COMPLETED`, or `FAILED_TERMINAL` for a refusal, by the holder of the token.
-    /// The marker's condition tells whoever lost the token what stands.
+    /// Stores the response: `IN_FLIGHT(n) -> COMPLETED`, or `FAILED_TERMINAL` for a refusal. Only the holder of the
+    /// token can. For a holder that lost the token the failed condition returns the stored marker.
     #[must_use]
     pub fn land(&self, answer: &Answer, refused: bool, now: Timestamp) -> TransactItem {
         let mine = vec![self.held(Failure::AlreadyExists), in_phase(Phase::InFlight, Failure::AlreadyExists)];
@@ -390,7 +390,7 @@ impl Leased<Flight> {
         self.step(next, update)
     }
 
-    /// A transition of a claim that is still held, and that no answer has ended.
+    /// A transition of a claim that this holder still holds and that has no response.
     fn step(&self, next: Flight, update: Update) -> Result<(Flight, Transaction), BuildError> {
         let item = self.change_if(update, vec![in_phase(Phase::InFlight, Failure::StalePlan)]);
         Ok((next, Transaction::unkeyed(vec![item])?))
@@ -401,7 +401,7 @@ fn in_phase(phase: Phase, failure: Failure) -> Clause {
     Clause { condition: Condition::compare("state", Cmp::Eq, "phase", Value::s(phase.name())), failure }
 }
 
-/// `30 s x 2^(times - 1)`, at most a quarter of an hour.
+/// The pause after `times` failures: `30 s x 2^(times - 1)`, at most 15 minutes.
 fn pause(times: u32) -> Duration {
     let doublings = times.saturating_sub(1).min(10);
     RETRY_PAUSE.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(1)).min(RETRY_PAUSE_MAX)

@@ -1,4 +1,4 @@
-//! Reading idempotency keys, and what a key's own text says about its age.
+//! Idempotency keys: reading them, and deciding by a key's own text whether it may be executed.
 
 use super::Window;
 use crate::canonical::parse_canonical;
@@ -7,17 +7,17 @@ use crate::time::{CLOCK_SKEW, Timestamp};
 use std::fmt;
 use std::time::Duration;
 
-/// How far ahead of us a UUIDv7 may be born.
+/// How far ahead of our clock the time of a UUIDv7 key may be.
 const AHEAD: Duration = Duration::from_secs(10 * 60);
 
 /// A key: 1 to 255 visible ASCII characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
-/// A key that is none.
+/// Why a key is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// Neither header nor body field.
+    /// Neither the header nor the body field is present.
     #[error("send an Idempotency-Key header, for example a UUID made for this one request")]
     Missing,
     /// Empty, too long, or with other than visible ASCII characters.
@@ -29,10 +29,10 @@ pub enum KeyError {
     /// Header and body field differ.
     #[error("the Idempotency-Key header and the body's idempotencyKey differ")]
     Differ,
-    /// A UUIDv7 from the future.
+    /// A UUIDv7 whose time is too far ahead of our clock.
     #[error("this UUIDv7 was born in the future; the server's time is {now}")]
     FromTheFuture {
-        /// Our time.
+        /// The server's time.
         now: Timestamp,
     },
     /// A terminal's key that does not name the terminal, its epoch and a sequence.
@@ -45,20 +45,21 @@ pub enum KeyError {
 pub enum Admission {
     /// It may be executed.
     Execute,
-    /// It is too old to be executed ever again: an unexpired answer is replayed, else 410.
+    /// Too old to be executed: a stored response is replayed, any other request gets 410.
     LookUpOnly,
-    /// It was born more than ten minutes ahead of our clock: an answer is replayed, else 400.
+    /// Its time is more than ten minutes ahead of our clock: a stored response is replayed, any other request gets
+    /// 400.
     TooEarly {
-        /// Our time.
+        /// The server's time.
         now: Timestamp,
     },
 }
 
 impl IdempotencyKey {
-    /// Reads the text of a key, as it stands in a body or a path.
+    /// Reads a key's text from a body or a path.
     ///
     /// # Errors
-    /// [`KeyError::Malformed`].
+    /// [`KeyError::Malformed`] unless it has 1 to 255 visible ASCII characters.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         let fits = (1..=255).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
         if fits { Ok(Self(text.to_owned())) } else { Err(KeyError::Malformed) }
@@ -90,7 +91,7 @@ impl IdempotencyKey {
         }
     }
 
-    /// The one key of a request, from its headers and its body field.
+    /// Reads the one key of a request, from its headers and its body field.
     ///
     /// # Errors
     /// [`KeyError`] if there is none, more than one, or one is malformed.
@@ -114,23 +115,23 @@ impl IdempotencyKey {
         &self.0
     }
 
-    /// Whether the key can be read from a path: API Gateway decodes a path more than once and cuts it at an encoded
-    /// `?`, so that a text of any form may be what is left of another key. A UUID or a terminal's key is none.
+    /// Whether the key is safe in a path: true for a UUID or a terminal's key. API Gateway decodes a path more than
+    /// once and cuts it at an encoded `?`, so any other text may be a part of a different key.
     #[must_use]
     pub fn is_safe_in_path(&self) -> bool {
         ids::parse_uuid(&self.0).is_ok() || TerminalKey::parse(self).is_ok()
     }
 
-    /// When the key was born, if it is a UUIDv7 in any spelling that has hyphens.
+    /// The time in the key, if it is a UUIDv7 in any spelling with hyphens.
     #[must_use]
     pub fn born(&self) -> Option<Timestamp> {
         ids::spelled_birth(&self.0)
     }
 
-    /// Whether the key's age allows to execute it.
+    /// Decides by the key's age whether it may be executed.
     ///
     /// # Errors
-    /// None today; the signature is that of every caller's admission.
+    /// Never, at present; the signature is that of every caller's admission.
     pub fn admit(&self, now: Timestamp, window: &Window) -> Result<Admission, KeyError> {
         match self.born() {
             Some(born) if born > now.plus(AHEAD) => Ok(Admission::TooEarly { now }),
@@ -143,20 +144,20 @@ impl IdempotencyKey {
 /// A terminal's key: `terminalId-epoch-sequence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalKey {
-    /// Which terminal.
+    /// The terminal.
     pub terminal: TerminalId,
-    /// In which enrolment.
+    /// The enrolment's epoch.
     pub epoch: u32,
-    /// Which operation of that enrolment.
+    /// The number of the operation within the enrolment.
     pub sequence: u64,
 }
 
 impl TerminalKey {
-    /// Reads a key from its canonical text, which is the only one: a payment and the reversal that must find it
-    /// are under the same text.
+    /// Reads a key from its canonical text. No other spelling is accepted, because a payment and the reversal that
+    /// must find it use the same text.
     ///
     /// # Errors
-    /// [`KeyError::NotThisTerminals`] if it is not of that form.
+    /// [`KeyError::NotThisTerminals`] if it does not have that form.
     pub fn parse(key: &IdempotencyKey) -> Result<Self, KeyError> {
         let wrong = KeyError::NotThisTerminals;
         let (terminal, rest) = key.as_str().split_at_checked(36).ok_or(wrong)?;
@@ -168,11 +169,11 @@ impl TerminalKey {
         })
     }
 
-    /// Whether a terminal in its enrolment `epoch` may execute the key. One of an earlier enrolment
-    /// is only looked up, so that its tombstones need not outlive the enrolment.
+    /// Decides whether a terminal in its enrolment `epoch` may execute the key. A key of an earlier enrolment is only
+    /// looked up, so tombstones need not outlive the enrolment.
     ///
     /// # Errors
-    /// [`KeyError::NotThisTerminals`] if it names another terminal or an enrolment to come.
+    /// [`KeyError::NotThisTerminals`] if it names another terminal or a later enrolment.
     pub fn admit(key: &IdempotencyKey, terminal: TerminalId, epoch: u32) -> Result<Admission, KeyError> {
         let parsed = Self::parse(key)?;
         if parsed.terminal != terminal || parsed.epoch > epoch {
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uuidv7_carries_its_birth() {
+    fn uuidv7_key_has_the_age_of_its_timestamp() {
         let now = Timestamp::parse("2026-11-21T00:00:00Z").unwrap();
         let day = Duration::from_secs(86_400);
         let key = |at: Timestamp| IdempotencyKey::parse(&ids::least_born_at(at).to_string()).unwrap();
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminals_key_names_its_terminal_and_enrolment() {
+    fn terminal_key_must_name_its_terminal_and_enrolment() {
         let id = TerminalId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
         let admit = |text: String| TerminalKey::admit(&IdempotencyKey::parse(&text).unwrap(), id, 3);
         assert_eq!(admit(format!("{id}-3-17")), Ok(Admission::Execute));

@@ -1,4 +1,4 @@
-//! The marker: what stands under a key, how it is claimed, and what a later request with the key gets.
+//! The marker: what is stored under a key, how a request claims the key, and what a later request gets.
 
 use super::{CURRENT_FINGERPRINT, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, Phase, Window};
 use crate::account::Account;
@@ -10,7 +10,7 @@ use crate::operation::Operation;
 use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{Clause, JournalLink, Role, TransactItem};
 
-/// A stored answer: replayed byte for byte.
+/// A stored response, replayed byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status.
@@ -26,77 +26,77 @@ pub struct Answer {
 /// A request's claim on its key.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Whose key.
+    /// The principal that the key belongs to.
     pub principal: Principal,
-    /// Who acts.
+    /// The actor.
     pub actor: Actor,
-    /// On what.
+    /// The operation.
     pub operation: Operation,
-    /// The key.
+    /// The idempotency key.
     pub key: IdempotencyKey,
-    /// What the key is bound to.
+    /// The request that the key is bound to.
     pub request: CanonicalRequest,
-    /// For how long the answer is kept.
+    /// How long the response is replayed, then the key refused.
     pub window: Window,
-    /// When the request came.
+    /// When the request arrived.
     pub now: Timestamp,
 }
 
-/// What stands under a key.
+/// A marker as read from the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
-    /// What it says.
+    /// Its state.
     pub state: MarkerState,
-    /// When it became so.
+    /// When the state was written.
     pub processed_at: Timestamp,
-    /// After this, in epoch seconds, it is as good as deleted; `None`: never.
+    /// The end of its life, in epoch seconds: after it the marker counts as deleted. `None`: never.
     pub ttl: Option<i64>,
-    /// For how long it is replayed.
+    /// How long the response is replayed.
     window: Window,
 }
 
-/// What a marker says.
+/// The state of a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkerState {
-    /// The operation has its answer.
+    /// The response is stored.
     Completed {
-        /// What the key is bound to.
+        /// The fingerprint that the key is bound to.
         fingerprint: Fingerprint,
-        /// The answer.
+        /// The stored response.
         answer: Answer,
         /// The journal entry, if value moved.
         journal: Option<JournalLink>,
     },
-    /// The operation was taken back, or was forbidden before it came.
+    /// The operation was reversed, or was forbidden before it arrived.
     Reversed,
-    /// The operation has called the payment provider, or is about to, and has no answer yet.
+    /// The operation has called the payment provider, or is about to, and has no response yet.
     InFlight(Box<Flight>),
 }
 
-/// What a request gets whose key has been used.
+/// What a request gets if its key has a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyVerdict {
     /// The key was reversed: the request will never be executed.
     Reversed,
-    /// Too old to be replayed.
+    /// The stored response is too old to be replayed.
     Expired {
-        /// When the key's request was answered.
+        /// When the first request with the key was completed.
         original_request_at: Timestamp,
     },
     /// The key is bound to another request.
     Reused,
-    /// The stored answer.
+    /// The stored response.
     Replay(Answer),
-    /// There is no answer yet.
+    /// The operation has no response yet.
     InFlight(Box<Flight>),
     /// The marker has lapsed: the key is free.
     Free,
 }
 
 pub(super) const COMPLETED: &str = "COMPLETED";
-/// Completed, too: the payment provider refused for good, and the answer says so.
+/// Also completed: the payment provider refused for good, and the stored response says so.
 pub(super) const FAILED_TERMINAL: &str = "FAILED_TERMINAL";
 const REVERSED: &str = "REVERSED";
 
@@ -114,7 +114,7 @@ pub enum StoredState {
 }
 
 impl StoredState {
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name {
@@ -133,7 +133,7 @@ impl Claim {
         keys::marker(&self.tenant, self.principal, self.operation, self.key.as_str())
     }
 
-    /// The action that takes the key for good and stores its answer.
+    /// The action that takes the key for good and stores the response.
     pub(crate) fn marker(&self, answer: &Answer, journal: Option<JournalLink>) -> TransactItem {
         let mut item = self.base(COMPLETED);
         let fingerprint = self.request.fingerprint(CURRENT_FINGERPRINT, &self.tenant, self.principal);
@@ -157,8 +157,8 @@ impl Claim {
         TransactItem::put(Role::Marker, self.marker_key(), item, vec![self.free_clause(Failure::AlreadyExists)])
     }
 
-    /// When the marker lapses, in epoch seconds. `None`, never, for a terminal's: it must be found by a reversal
-    /// however late that comes, because only its absence says that the operation has not been executed.
+    /// When the marker lapses, in epoch seconds. `None`, never, for a terminal's: only the absence of a marker proves
+    /// to a late reversal that the operation was not executed.
     fn ttl(&self) -> Option<i64> {
         match self.principal {
             Principal::Terminal(_) => None,
@@ -168,18 +168,18 @@ impl Claim {
         }
     }
 
-    /// The action that forbids the key of an operation that has not been seen. It has no `ttl`: it
-    /// outlives any retry. It never replaces a marker, not even one that has lapsed.
+    /// The tombstone: forbids the key of an operation that has not arrived. It has no `ttl`, so that it outlives any
+    /// retry. It never replaces a marker, not even a lapsed one.
     pub(crate) fn tombstone(&self) -> TransactItem {
         let item = self.base(REVERSED);
         let clause = Clause { condition: Condition::absent(attr::PK), failure: Failure::StalePlan };
         TransactItem::put(Role::OriginalMarker, self.marker_key(), item, vec![clause])
     }
 
-    /// What a marker that stands means for this request.
+    /// Decides what an existing marker means for this request.
     ///
     /// # Errors
-    /// [`ItemError`] if it cannot be read, a fingerprint of an unknown version among it.
+    /// [`ItemError`] if the fingerprint's version is unknown.
     pub fn verdict(&self, marker: &Marker) -> Result<KeyVerdict, ItemError> {
         if marker.lapsed(self.now) {
             return Ok(KeyVerdict::Free);
@@ -199,8 +199,8 @@ impl Claim {
         Ok(if ours == *fingerprint { verdict } else { KeyVerdict::Reused })
     }
 
-    /// Absent, or lapsed for longer than clocks may differ: a marker that DynamoDB has not yet
-    /// deleted behaves exactly as a deleted one. Only a marker with a `ttl` can lapse.
+    /// The marker is absent, or lapsed by more than the clock skew. A lapsed marker that DynamoDB has not deleted yet
+    /// counts as deleted. Only a marker with a `ttl` can lapse.
     pub(super) fn free_clause(&self, failure: Failure) -> Clause {
         let lapsed = Value::int(self.now.minus(CLOCK_SKEW).seconds());
         let condition =
@@ -222,7 +222,7 @@ impl Marker {
     /// Reads a stored marker.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let state = match item.text("state")? {
             COMPLETED | FAILED_TERMINAL => MarkerState::Completed {
@@ -252,19 +252,19 @@ impl Marker {
         })
     }
 
-    /// Whether it is as good as deleted.
+    /// Whether the marker has lapsed by more than the clock skew, and counts as deleted.
     #[must_use]
     pub fn lapsed(&self, now: Timestamp) -> bool {
         self.ttl.is_some_and(|ttl| ttl < now.minus(CLOCK_SKEW).seconds())
     }
 
-    /// The actions' pieces that turn a completed marker into a reversed one.
+    /// The attribute, its completed value and its reversed value, for reversing a completed marker.
     pub(crate) fn reversed_state() -> (&'static str, Value, Value) {
         ("state", Value::s(COMPLETED), Value::s(REVERSED))
     }
 }
 
-/// What binds a stored marker to its request.
+/// The fingerprint of a stored marker.
 pub(super) fn read_fingerprint(item: &Item) -> Result<Fingerprint, ItemError> {
     Ok(Fingerprint { version: u32::try_from(item.int::<i64>("fp_v")?).unwrap_or(0), digest: item.string("fp")? })
 }

@@ -6,17 +6,17 @@ use crate::psp::PspRequest;
 use crate::transaction::Draft;
 use uuid::Uuid;
 
-/// What a claim does, and what the provider is asked for under it.
+/// A claim's writes, and the request to the provider that is sent under it.
 #[derive(Clone, Debug)]
 pub struct PlannedCall {
     /// The reservation and our record.
     pub draft: Draft,
-    /// The id of what is made.
+    /// The id of what is created.
     pub resource: Uuid,
-    /// Which top-up it is about.
+    /// The top-up that it belongs to.
     pub topup: TopupId,
-    /// What the provider is asked.
+    /// The request to the provider.
     pub request: PspRequest,
-    /// Over how many shards the work of recovery is spread.
+    /// The number of shards of the due index entry for recovery.
     pub shards: Shards,
 }

@@ -1,4 +1,4 @@
-//! For how long a key is replayed, then refused. Two windows, one type.
+//! How long a key is replayed, then refused.
 
 use crate::operation::Operation;
 use crate::time::{CLOCK_SKEW, Timestamp};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long an answer is replayed, and how long its key is refused after that. Counted from the
-/// write that made the marker terminal.
+/// How long a response is replayed, and how long its key is refused after that. Counted from the write that completed
+/// the marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The stored answer is replayed for this long.
+    /// For this long the stored response is replayed.
     pub replay: Duration,
-    /// Then the key is refused with 410 for this long.
+    /// For this long after that the key is refused with 410.
     pub gone: Duration,
 }
 
@@ -29,7 +29,7 @@ impl Window {
         if Operation::CALLING_PSP.contains(&operation) { Self::PSP } else { Self::WALLET }
     }
 
-    /// The marker's `ttl`, in epoch seconds: for a key born in our future, counted from its birth.
+    /// The marker's `ttl`, in epoch seconds. For a key whose time is ahead of our clock, counted from the key's time.
     #[must_use]
     pub fn ttl(&self, processed_at: Timestamp, born: Option<Timestamp>) -> i64 {
         let from = born.map_or(processed_at, |born| born.max(processed_at));

@@ -1,4 +1,4 @@
-//! Ids of steps, and the names of principals as the journal keeps them.
+//! Ids of steps, and the stored form of principals.
 
 mod canonical;
 
@@ -9,18 +9,18 @@ fn of(text: &str) -> Uuid {
     Uuid::parse_str(text).unwrap()
 }
 
-/// 2025-11-20T08:16:08.576Z, as the ids' first twelve digits say.
+/// 2025-11-20T08:16:08.576Z, from the first twelve digits of the ids.
 fn at() -> Timestamp {
     born_at(of("019aa000-0000-7000-8000-000000000081")).unwrap()
 }
 
 #[test]
-fn a_step_has_one_id_whoever_takes_it() {
+fn step_always_has_the_same_id() {
     let topup = of("019aa000-0000-7000-8000-000000000081");
     let credit = TransactionId::of_step(topup, "credit", at());
     assert_eq!(credit, TransactionId::of_step(topup, "credit", at()));
-    // It stands for good: an entry under another id could be written beside one that stands.
-    // SHA-256 of "019aa000-0000-7000-8000-000000000081/credit", computed with Python's hashlib.
+    // INVARIANT: the id never changes; with another id, a second entry could be written beside a stored one. SHA-256 of
+    // "019aa000-0000-7000-8000-000000000081/credit", computed with Python's hashlib.
     assert_eq!(credit.to_string(), "019aa000-0000-7ec1-8337-9b9a3843f817");
     assert_eq!(credit.uuid().get_version_num(), 7);
     assert_eq!(credit.uuid().get_variant(), uuid::Variant::RFC4122);
@@ -29,7 +29,7 @@ fn a_step_has_one_id_whoever_takes_it() {
 }
 
 #[test]
-fn each_step_has_an_id_of_its_own() {
+fn different_steps_have_different_ids() {
     let resources = [of("019aa000-0000-7000-8000-000000000081"), of("019aa000-0000-7000-8000-000000000082")];
     let steps = ["credit", "hold", "paid", "returned", "dp_1/taken", "dp_1/returned", "dp_2/taken", "re_1/taken"];
     let ids: BTreeSet<TransactionId> =
@@ -39,7 +39,7 @@ fn each_step_has_an_id_of_its_own() {
 }
 
 #[test]
-fn principals_are_read_as_they_are_written() {
+fn principals_are_parsed_as_they_are_written() {
     let id = of("019aa000-0000-7000-8000-000000000081");
     let all = [
         Principal::Customer(CustomerId::new(id)),

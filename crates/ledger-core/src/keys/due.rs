@@ -1,37 +1,37 @@
-//! The keys of the index `due`: work that somebody has to do, by its kind and shard.
+//! The keys of the index `due`: work still to be done, by kind and shard.
 
 use crate::canonical::parse_canonical;
 use crate::ids::{MerchantId, Tenant};
 use crate::time::Timestamp;
 
-/// Work that stands in the index `due`.
+/// A kind of work in the index `due`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// A journal entry to publish.
     Publish,
     /// A record to add to its merchant's balance.
     Credit(MerchantId),
-    /// A bulk grant to carry on.
+    /// A bulk grant to continue.
     Job,
-    /// An operation in flight whose holder may be gone, from the instant in its sort key on.
+    /// An operation in flight whose lease may have ended, from the instant in its sort key on.
     Flight,
-    /// A top-up or a refund to be looked at with the payment provider, from that instant on.
+    /// A top-up or refund to look up at the PSP, from the instant in its sort key on.
     PspCheck,
-    /// An operation or an event that a person must look at.
+    /// An operation or event that needs review.
     Attention,
-    /// A credited record to be taken into its merchant's next settlement.
+    /// A credited record to take into its merchant's next settlement.
     Settle(MerchantId),
-    /// Held money that its merchant may not capture any more, from the instant in its sort key on.
+    /// A hold to expire, from the instant in its sort key on.
     Hold,
-    /// A settlement whose saga is to be started, or started again.
+    /// A settlement whose saga is to be started or restarted.
     Settlement,
     /// A record of the audit trail to be sealed.
     Seal,
-    /// A reconciliation to be run, or run again.
+    /// A reconciliation to run, again if it failed.
     Reconciliation,
 }
 
-/// The `due` index's partition of some work on one shard: `<tenant>#due#publish#3`.
+/// The partition of the index `due` for a kind of work and a shard: `<tenant>#due#publish#3`.
 #[must_use]
 pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
     match work {
@@ -57,13 +57,13 @@ pub fn credit_mark(tenant: &Tenant, due_partition: &str) -> Option<(MerchantId, 
     Some((MerchantId::parse(merchant).ok()?, parse_canonical(shard)?))
 }
 
-/// The sort key of work that is due from an instant on: instants sort as their texts do.
+/// The sort key of work that is due from an instant on. Texts of instants sort by time.
 #[must_use]
 pub fn due_from(at: Timestamp, id: impl std::fmt::Display) -> String {
     format!("{at}#{id}")
 }
 
-/// What sorts after all work that is due at `now`.
+/// An upper bound of the sort keys of work that is due at `now`.
 #[must_use]
 pub fn due_until(now: Timestamp) -> String {
     format!("{now}#~")

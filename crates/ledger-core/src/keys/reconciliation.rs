@@ -4,7 +4,7 @@ use super::{Key, Partition, sk};
 use crate::ids::{FindingId, RunId, SettlementId, Tenant};
 use crate::operation::Operation;
 
-/// A run.
+/// A reconciliation run.
 #[must_use]
 pub fn reconciliation(tenant: &Tenant, id: RunId) -> Key {
     Partition::tenant(tenant).item(format!("{}{id}", sk::RECONCILIATION))
@@ -16,19 +16,19 @@ pub fn found_break(tenant: &Tenant, run: RunId, id: FindingId) -> Key {
     Partition::tenant(tenant).item(format!("{}{id}", break_prefix(run)))
 }
 
-/// What the sort keys of a run's breaks begin with.
+/// The prefix of the sort keys of a run's breaks.
 #[must_use]
 pub fn break_prefix(run: RunId) -> String {
     format!("BREAK#{run}#")
 }
 
-/// What the sort keys of a customer's markers of top-ups begin with.
+/// The prefix of the sort keys of a customer's top-up markers.
 #[must_use]
 pub fn topup_markers() -> String {
     format!("card_op_idem#{}#", Operation::Topup)
 }
 
-/// What the sort keys of the lists of a settlement's records begin with.
+/// The prefix of the sort keys of the lists of a settlement's records.
 #[must_use]
 pub fn settled_prefix(id: SettlementId) -> String {
     format!("SETTLED#{id}#")

@@ -9,13 +9,13 @@ pub fn settlement(tenant: &Tenant, merchant: MerchantId, id: SettlementId) -> Ke
     Partition::merchant(tenant, merchant).item(format!("{}{id}", sk::SETTLEMENT))
 }
 
-/// Which settlement of a merchant is open, and what the last one left to the next.
+/// The merchant's open settlement, and what the last one carried over to the next.
 #[must_use]
 pub fn settling(tenant: &Tenant, merchant: MerchantId) -> Key {
     Partition::merchant(tenant, merchant).item("SETTLING")
 }
 
-/// The records that one transaction took into a settlement, by its number from 1 on.
+/// The list of the records that one transaction took into a settlement; `batch` counts from 1.
 #[must_use]
 pub fn settled(tenant: &Tenant, merchant: MerchantId, id: SettlementId, batch: u32) -> Key {
     Partition::merchant(tenant, merchant).item(format!("SETTLED#{id}#{batch:06}"))
@@ -33,7 +33,7 @@ pub fn payout_return(tenant: &Tenant, merchant: MerchantId, id: PayoutRequestId)
     Partition::merchant(tenant, merchant).item(format!("RETURN#{id}"))
 }
 
-/// What came back of a settlement that was paid: the merchant's next one takes it.
+/// Money of a paid settlement that was returned; the merchant's next settlement takes it.
 #[must_use]
 pub fn returned(tenant: &Tenant, merchant: MerchantId, id: SettlementId) -> Key {
     Partition::merchant(tenant, merchant).item(format!("{}{id}", sk::RETURNED))

@@ -1,34 +1,34 @@
-//! Keys as the table itself hands them over, taken for no more than what they are: those of one tenant.
+//! Keys that the table returns, checked to be of one tenant.
 
 use super::{Key, Partition, sk, tenant_of};
 use crate::account::Account;
 use crate::ids::{CardId, CustomerId, MerchantId, Tenant, TransactionId};
 use uuid::Uuid;
 
-/// Sorts after the text of every id.
+/// Sorts after every character of an id.
 const LAST: char = '~';
 
 impl Key {
-    /// The key of an item that stands in the table; `None` if it is another tenant's.
+    /// The key of a stored item; `None` if it is another tenant's.
     #[must_use]
     pub fn stored(tenant: &Tenant, pk: &str, sk: &str) -> Option<Self> {
         (tenant_of(pk).as_ref() == Some(tenant)).then(|| Self { pk: pk.to_owned(), sk: sk.to_owned() })
     }
 
-    /// The partition in which the item stands.
+    /// The partition of the item.
     #[must_use]
     pub fn partition(&self) -> Partition {
         Partition(self.pk.clone())
     }
 
-    /// Whose partition it stands in, if it is a customer's.
+    /// The customer whose partition it is in; `None` if it is another kind of partition.
     #[must_use]
     pub fn customer(&self) -> Option<CustomerId> {
         let (kind, id) = self.pk.split_once('#')?.1.split_once('#')?;
         if kind == "customer" { CustomerId::parse(id).ok() } else { None }
     }
 
-    /// Of which account this is which journal entry; `None` if it is the key of something else.
+    /// The account and id of the journal entry under this key; `None` if it is another kind of item.
     #[must_use]
     pub fn entry(&self) -> Option<(Account, TransactionId)> {
         let tenant = tenant_of(&self.pk)?;
@@ -40,14 +40,14 @@ impl Key {
             _ => return None,
         };
         let id = TransactionId::parse(self.sk.strip_prefix(sk::TXN)?).ok()?;
-        // Written as we write it: what merely reads the same is another item.
+        // Accept the canonical form only: a key that merely parses the same is another item.
         let same = Partition::account(&tenant, account)?.entry(id);
         (same == *self).then_some((account, id))
     }
 }
 
 impl Partition {
-    /// The least and the greatest sort key that a journal entry with this id or a later one has.
+    /// The smallest and the largest sort key of a journal entry with this id or a later one.
     #[must_use]
     pub fn entries_from(id: Uuid) -> (String, String) {
         (format!("{}{id}", sk::TXN), format!("{}{LAST}", sk::TXN))
@@ -61,7 +61,7 @@ mod tests {
     const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 
     #[test]
-    fn a_stored_key_is_its_own_tenants() {
+    fn stored_key_of_another_tenant_is_refused() {
         let demo = Tenant::parse("demo").unwrap();
         let pk = format!("demo#customer#{ID}");
         assert!(Key::stored(&demo, &pk, "TXN#x").is_some());
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_known_by_its_key_exactly() {
+    fn entry_key_is_recognized_in_canonical_form_only() {
         let demo = Tenant::parse("demo").unwrap();
         let entry = |pk: &str, sk: &str| Key::stored(&demo, pk, sk).unwrap().entry();
         let id = TransactionId::parse(ID).unwrap();

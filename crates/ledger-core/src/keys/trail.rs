@@ -1,4 +1,4 @@
-//! The keys of the audit trail: the records of steps that go outside, and the chain that seals all records.
+//! The keys of the audit trail: records of steps that call outside, and the chain that seals all records.
 
 use super::{Key, Partition, due_partition, sk};
 use crate::canonical::parse_canonical;
@@ -7,20 +7,20 @@ use crate::keys::Work;
 use crate::time::{Timestamp, UtcDay};
 use uuid::Uuid;
 
-/// A record of what was done for `resource` at `at`, in the resource's partition: in the order of time, and of
-/// `place` where the time is the same.
+/// A trail record of `resource` at `at`, in the resource's partition. Records sort by time, and by `place` within an
+/// instant.
 #[must_use]
 pub fn trail(partition: &Partition, resource: Uuid, at: Timestamp, place: &str) -> Key {
     partition.item(format!("{}{resource}#{at}#{place}", sk::TRAIL))
 }
 
-/// Who seals a tenant's audit trail, and how far its chain goes.
+/// The lease of sealing a tenant's audit trail, with the head of its chain.
 #[must_use]
 pub fn sealing(tenant: &Tenant) -> Key {
     Partition::tenant(tenant).item("SEALING")
 }
 
-/// A day's segment, by its number from 1 on.
+/// A segment of a day; `number` counts from 1.
 #[must_use]
 pub fn seal(tenant: &Tenant, day: UtcDay, number: u32) -> Key {
     Partition::tenant(tenant).item(format!("{}{day}#{number:08}", sk::SEAL))
@@ -32,7 +32,7 @@ pub fn sealed_day(tenant: &Tenant, day: UtcDay) -> Key {
     Partition::tenant(tenant).item(format!("{}{day}", sk::SEALED))
 }
 
-/// Whether this is the mark of an entry that is to be published.
+/// Whether a due index partition is that of entries to publish.
 #[must_use]
 pub fn publish_mark(tenant: &Tenant, mark: &str) -> bool {
     let every = due_partition(tenant, Work::Publish, 0);
@@ -40,19 +40,19 @@ pub fn publish_mark(tenant: &Tenant, mark: &str) -> bool {
     mark.strip_prefix(every).is_some_and(|shard| parse_canonical::<u32>(shard).is_some())
 }
 
-/// The kinds of records that make up the audit trail.
+/// The kinds of records of the audit trail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// A journal entry: an operation's claim, effect and answer are one transaction, and this is it.
+    /// A journal entry: claim, effect and response of an operation in one transaction.
     Entry,
     /// An act of the operator's staff.
     Act,
-    /// A step of an operation that asks somebody outside.
+    /// A trail record: a step of an operation that calls outside.
     Step,
 }
 
 impl Key {
-    /// Which kind of record of the audit trail stands under it; `None` for anything else.
+    /// The kind of audit record under this key; `None` for any other item.
     #[must_use]
     pub fn recorded(&self) -> Option<Recorded> {
         if self.entry().is_some() {
@@ -65,7 +65,7 @@ impl Key {
         }
     }
 
-    /// When the id in the key of an entry or of an act was born.
+    /// The instant of the id in the key of an entry or an act; `None` for any other key.
     #[must_use]
     pub fn born(&self) -> Option<Timestamp> {
         let id = self.sk.strip_prefix(sk::TXN).or_else(|| self.sk.strip_prefix(sk::AUDIT))?;
@@ -74,25 +74,25 @@ impl Key {
 }
 
 impl Partition {
-    /// The least and the greatest sort key of an audit record whose id is born at `from` or later.
+    /// The smallest and the largest sort key of an audit record whose id is of `from` or later.
     #[must_use]
     pub fn audits_from(from: Timestamp) -> (String, String) {
         (format!("{}{}", sk::AUDIT, crate::ids::least_born_at(from)), format!("{}~", sk::AUDIT))
     }
 
-    /// The least and the greatest sort key of the segments of these days, both included.
+    /// The smallest and the largest sort key of the segments of these days, inclusive.
     #[must_use]
     pub fn seals_between(from: UtcDay, to: UtcDay) -> (String, String) {
         (format!("{}{from}#", sk::SEAL), format!("{}{to}#~", sk::SEAL))
     }
 
-    /// The least and the greatest sort key of how far these days are sealed, both included.
+    /// The smallest and the largest sort key of the seals' progress on these days, inclusive.
     #[must_use]
     pub fn sealed_between(from: UtcDay, to: UtcDay) -> (String, String) {
         (format!("{}{from}", sk::SEALED), format!("{}{to}", sk::SEALED))
     }
 
-    /// The prefix of the records of what was done for a resource.
+    /// The prefix of the trail records of a resource.
     #[must_use]
     pub fn trail_of(resource: Uuid) -> String {
         format!("{}{resource}#", sk::TRAIL)
@@ -108,7 +108,7 @@ mod tests {
     const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 
     #[test]
-    fn records_are_known_by_their_keys() {
+    fn audit_records_are_recognized_by_their_keys() {
         let tenant = Tenant::parse("demo").unwrap();
         let wallet = Partition::customer(&tenant, CustomerId::parse(ID).unwrap());
         let entry = wallet.entry(TransactionId::parse(ID).unwrap());
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_of_one_kind_of_work() {
+    fn publish_partition_is_recognized_in_canonical_form_only() {
         let tenant = Tenant::parse("demo").unwrap();
         assert!(publish_mark(&tenant, &due_partition(&tenant, Work::Publish, 63)));
         let other = Tenant::parse("demo2").unwrap();

@@ -1,5 +1,6 @@
-//! The ledger takes a customer over from the legacy model: what the God Record holds becomes an opening balance of the
-//! books, and what guards need stands beside it from then on.
+//! Adopting a customer of the legacy model: the God Record's balances become opening balances of the books.
+//!
+//! The attributes that guards need are added beside them.
 
 use super::counterpart::{Counterpart, is_map};
 use super::history;
@@ -20,34 +21,36 @@ use crate::operation::Operation;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Entry, Provenance, Role, TransactItem};
 
-/// What a look at a customer calls for.
+/// What adopting one customer needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Adoption {
-    /// Nothing: the ledger has the customer.
+    /// Nothing: the customer is adopted.
     Adopted,
-    /// There is no such customer.
+    /// Nothing: there is no such customer.
     Missing,
-    /// This.
+    /// Write these actions.
     Change(Change),
 }
 
-/// The legacy model's timestamps.
+/// The timestamps of the legacy model.
 const TIMES: [&str; 2] = [attr::CREATED_AT, attr::UPDATED_AT];
 const UNWRITTEN: &str = "gives no opening entry that the books can take";
 const OURS: &str = "has a name under which the ledger keeps a value of its own";
 const UNKNOWN: &str = "is a balance in an asset that the tenant's terms do not name";
 
-/// Whose sums stand in one legacy item.
+/// The update of one legacy item.
 struct Part {
     update: Update,
     clauses: Vec<Clause>,
 }
 
-/// Takes a customer over as they were read. Guarded on every sum that was read, on every text that is taken away and on
-/// the fence's absence, under a marker and with a journal entry that posts each balance against `opening_balances`.
+/// Plans adopting a customer as read.
+///
+/// Guarded on every sum that was read, on every text that is removed and on the absence of the fence. If there is a
+/// balance, it is written under a marker and with a journal entry that posts each balance against `opening_balances`.
 ///
 /// # Errors
-/// [`Unadoptable`] names what the ledger could not keep as it stands.
+/// [`Unadoptable`] names an attribute that the ledger could not keep unchanged.
 pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timestamp) -> Result<Adoption, Unadoptable> {
     let Some(god) = read.record(whose) else {
         let known = read.get(&whose.partition().profile()).is_some();
@@ -95,7 +98,7 @@ pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timesta
     actions.map(|actions| Adoption::Change(Change(actions))).ok_or_else(|| wrong(attr::PK, UNWRITTEN))
 }
 
-/// Everything that is written; `None` if the books could not be.
+/// All actions; `None` if the opening entry cannot be built.
 fn actions(
     migration: &Migration,
     whose: &Whose,
@@ -130,12 +133,13 @@ fn actions(
     Some(items)
 }
 
-/// A balance opens before whatever is under way by then: the request that meets the customer first has begun already.
+/// The instant of the opening entry: before any operation in progress, because the request that adopts the customer
+/// began earlier.
 fn before(now: Timestamp) -> Timestamp {
     now.minus(SETTLES)
 }
 
-/// The books' side of it happens under a key like everything else: once for each customer.
+/// The claim of the opening entry: one for each customer.
 fn claim(whose: &Whose, now: Timestamp) -> Option<Claim> {
     Some(Claim {
         tenant: whose.tenant.clone(),
@@ -158,13 +162,13 @@ fn answer() -> Answer {
     Answer { status: 200, content_type: "application/json".to_owned(), location: None, body }
 }
 
-/// Who is kept in split records already gets a God Record that says so.
+/// Creates the God Record of a customer whom only split records hold.
 fn born_split(migration: &Migration, whose: &Whose) -> Change {
     let item = record::made(migration, |_| Truth::Split);
     Change(vec![TransactItem::put_new(Role::GodRecord, whose.record(), item, Failure::StalePlan)])
 }
 
-/// What is written into the God Record whatever it holds.
+/// The update of the God Record that does not depend on balances.
 fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Whose, now: Timestamp) -> Part {
     let mut update = Update::new().set(FENCE, "fence", migration.fence.value());
     for concern in Concern::ALL {
@@ -178,7 +182,7 @@ fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Whose
         .set_if_absent("profile_customer_id", "customer_id", Value::s(whose.customer));
     let mut clauses = vec![exists(), new()];
     for name in TIMES {
-        // What says that nothing is there would be protected.
+        // An empty or null timestamp is replaced: `set_if_absent` would keep it.
         let says_nothing = match god.get(name) {
             Some(text) if *text == Value::s("") => {
                 Condition::compare(name, Cmp::Eq, format!("{name}_seen"), text.clone())
@@ -192,10 +196,10 @@ fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Whose
         update = update.set(name, "now", Value::s(now));
         clauses.push(record::stale(says_nothing));
     }
-    // What says that nothing is there is taken away, so that nothing has one form: if by then it says nothing still.
+    // Empty and null texts are removed, so that an absent text has one form; guarded on still being empty or null.
     for name in ["email", "phone_number", "name"] {
         let says_nothing = match god.get(name) {
-            // There is always a name, and it may be empty.
+            // The name is required, and may be empty.
             Some(text) if *text == Value::s("") && name != "name" => {
                 Condition::compare(name, Cmp::Eq, format!("{name}_seen"), text.clone())
             }
@@ -209,7 +213,7 @@ fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Whose
 }
 
 impl Part {
-    /// A balance's companions, and its sum where there was none; guarded on the sum that was read.
+    /// Adds a balance's companions, and a zero sum if there was none; guarded on the sum that was read.
     fn take(
         &mut self,
         counterpart: &Counterpart,
@@ -244,7 +248,7 @@ impl Part {
     }
 }
 
-/// What a balance opens with; `None` if that is nothing.
+/// The opening amount of a balance; `None` if it is zero or absent.
 fn opening(counterpart: &Counterpart, spec: &AssetSpec, item: Option<&Item>) -> Result<Option<Amount>, Unadoptable> {
     let name = counterpart.name(attr::BALANCE).unwrap_or_default();
     let number = match item.and_then(|item| at(item, &name)) {
@@ -262,7 +266,7 @@ fn opening(counterpart: &Counterpart, spec: &AssetSpec, item: Option<&Item>) -> 
     Amount::parse(spec, &number).map(Some).map_err(|_| wrong(&name, refused))
 }
 
-/// Nothing is there yet that the ledger would take for its own: what is held, who is frozen, how often somebody paid.
+/// Refuses an item that has attributes under names of the ledger, such as held amounts or a freeze.
 fn nothing_of_ours(
     counterpart: &Counterpart,
     item: Option<&Item>,
@@ -275,10 +279,10 @@ fn nothing_of_ours(
     }
 }
 
-/// Whether what a counterpart has in a legacy item can be adopted: no answer shows what the ledger would not keep.
+/// Refuses a counterpart that [`adopt`] would refuse, so that no response shows what the ledger would not keep.
 ///
 /// # Errors
-/// [`Unadoptable`] as [`adopt`] gives it.
+/// [`Unadoptable`], as from [`adopt`].
 pub(super) fn is_adoptable(
     migration: &Migration,
     counterpart: &Counterpart,
@@ -297,7 +301,7 @@ pub(super) fn is_adoptable(
     }
 }
 
-/// Value that the ledger would not take over must not be there, nor what it could not add to.
+/// Refuses value that the ledger would not adopt, and numbers that it could not add to.
 fn nothing_is_lost(
     migration: &Migration,
     god: &Item,
@@ -305,7 +309,7 @@ fn nothing_is_lost(
     read: &Snapshot,
 ) -> Result<(), Unadoptable> {
     is_readable(god, read)?;
-    // Where the tenant's model has points, J-Credits and aggregates, and where the other one has them.
+    // The item in which the tenant's model has points, J-Credits and aggregates, and the other item.
     let (units, others, totals): (_, _, &[&str]) = match migration.phase.model() {
         Model::GodRecord => (Some(god), metrics, &["co2_total"]),
         Model::HalfWay => (metrics, Some(god), &["co2_total", "payments", "paid_total", "refunds", "refunded_total"]),
@@ -338,13 +342,13 @@ fn nothing_is_lost(
     })
 }
 
-/// What the ledger reads must be of the kind that it reads.
+/// Refuses attributes that the ledger reads if they do not have the type that it reads.
 fn is_readable(god: &Item, read: &Snapshot) -> Result<(), Unadoptable> {
     let known = ["name", "email", "phone_number", "balance", "point", "jcredit", REGIONAL, "co2_total"];
     if let Some(odd) = known.into_iter().chain(TIMES).find(|name| read.odd(name) == Some(Odd::Other)) {
         return Err(wrong(odd, KIND));
     }
-    // Nothing is added to what is null, and no guard takes it for absent.
+    // DynamoDB does not add to a null, and a guard on absence fails on it.
     let sums = ["balance", "point", "jcredit", REGIONAL, "co2_total"];
     if let Some(null) = sums.into_iter().find(|name| read.odd(name) == Some(Odd::Null)) {
         return Err(wrong(null, NULL));

@@ -1,4 +1,4 @@
-//! The end: what the split records have is taken out of the God Record. What the ledger never knew stays there.
+//! Contraction: removing from the God Record what the split records hold. Attributes unknown to the ledger stay.
 
 use super::plan::Concern;
 use super::record::{self, FENCE, REGIONAL, Truth};
@@ -12,27 +12,29 @@ use crate::transaction::{Role, TransactItem};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How long the items of a contracted history still stand.
+/// How long DynamoDB keeps the items of a contracted legacy history.
 pub const HISTORY_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// What a look at a customer calls for.
+/// What contracting one customer needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contraction {
     /// Nothing: there is no God Record, or it is empty.
     Done,
-    /// The split records lack something: it has to be copied first.
+    /// The legacy model alone holds this concern: copy it first.
     NotCopied(Concern),
-    /// Somebody has written under a later setting: read it.
+    /// Another writer has used a later setting: read the setting again.
     Fenced,
-    /// This.
+    /// Write these actions.
     Change(Change),
 }
 
-/// Empties a customer's God Record. Guarded on nothing standing there alone, and stamped with the fence: who plans by
-/// an earlier setting, and would write there, is shut out.
+/// Plans emptying a customer's God Record.
+///
+/// Guarded on no concern being held there alone, and stamped with the fence, so that a writer with an earlier setting
+/// is rejected.
 ///
 /// # Errors
-/// [`ItemError`] if the God Record does not say where a concern stands as we write it.
+/// [`ItemError`] if the God Record does not say where a concern is in the expected format.
 pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Result<Contraction, ItemError> {
     let Some(god) = seen.record(whose) else { return Ok(Contraction::Done) };
     let Some(fence) = god.opt_int::<i64>(FENCE)? else { return Ok(Contraction::NotCopied(Concern::Profile)) };
@@ -48,7 +50,7 @@ pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Result
     let mut gone: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
     for counterpart in migration.counterparts(whose) {
         let key = counterpart.legacy(migration.phase.model());
-        // What has been in a split record from the beginning has no counterpart.
+        // A concern that was in split records from the beginning has nothing to remove.
         if migration.begins_split(counterpart.concern()) {
             continue;
         }
@@ -83,7 +85,7 @@ pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Result
     Ok(Contraction::Change(Change(items)))
 }
 
-/// The map of regional currencies goes as a whole if the ledger knows all of it; else what it knows goes.
+/// Removes the whole map of regional currencies if the tenant's terms have all of them, else only the known ones.
 fn whole_map(migration: &Migration, god: &Item, gone: &mut BTreeSet<String>) -> Option<crate::transaction::Clause> {
     let map = god.get(REGIONAL)?;
     let known = |name: &String| {
@@ -98,7 +100,8 @@ fn whole_map(migration: &Migration, god: &Item, gone: &mut BTreeSet<String>) -> 
     Some(record::stale(Condition::compare(REGIONAL, Cmp::Eq, "regional", map.clone())))
 }
 
-/// Lets legacy history items go, as many as are given: DynamoDB deletes them a week later. Each must still be there.
+/// Sets the TTL of legacy history items to [`HISTORY_KEPT`] from now. Each must still exist. `None` if there is nothing
+/// to set.
 #[must_use]
 pub fn expire_history(items: &[Item], now: Timestamp) -> Option<Change> {
     let ttl = Value::int(now.plus(HISTORY_KEPT).seconds());

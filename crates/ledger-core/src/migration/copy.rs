@@ -1,8 +1,8 @@
-//! One concern of one customer is brought from the model that has it to the other one, whatever traffic interleaves.
+//! Copying one concern of one customer between the models, while requests go on.
 //!
-//! First the God Record is stamped with our fence: from then on nobody writes to the customer who plans by an earlier
-//! setting. Whoever plans by ours adds the same to both models or is shut out, so that the difference between the two
-//! stays as it is however often it is read; it is added once, under a marker.
+//! First the God Record is stamped with our fence, which rejects every writer with an earlier setting. A writer with
+//! our setting adds the same to both models or is rejected, so the difference between the two does not change, however
+//! often it is read. It is added once, under a marker.
 
 use super::counterpart::{Counterpart, Nature};
 use super::plan::{Concern, Stage};
@@ -17,33 +17,33 @@ use crate::operation::Operation;
 use crate::time::Timestamp;
 use crate::transaction::{Role, TransactItem};
 
-/// What a look at a concern calls for.
+/// What copying one concern needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Copying {
-    /// Nothing: it stands where the phase needs it.
+    /// Nothing: the concern is in the models that the phase needs.
     Done,
-    /// The ledger has to take the customer over first.
+    /// The ledger must adopt the customer first.
     NotAdopted,
-    /// Somebody has written under a later setting: read it.
+    /// Another writer has used a later setting: read the setting again.
     Fenced,
-    /// To shut out whoever plans by an earlier setting; then look again.
+    /// Write this to reject writers with an earlier setting, then read the customer again.
     Raise(Change),
-    /// This.
+    /// Write these actions.
     Copy(Change),
 }
 
-/// Which way.
+/// The direction of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     ToSplit,
     ToLegacy,
 }
 
-/// Brings a concern to where the phase needs it.
+/// Plans copying a concern to the models that the phase needs.
 ///
 /// # Errors
-/// [`ItemError`] names what cannot be copied: a sum whose difference cannot be held exactly, or what does not look as we
-/// write it.
+/// [`ItemError`] names an attribute that cannot be copied: a sum whose difference cannot be held exactly, or a value
+/// that does not have the expected format.
 pub fn copy(
     migration: &Migration,
     whose: &Whose,
@@ -86,7 +86,7 @@ pub fn copy(
     Ok(Copying::Copy(Change(items)))
 }
 
-/// Which way a concern has to be brought for a stage, from where it stands.
+/// The direction in which a stage needs a concern copied; `None` if no copy is needed.
 fn needed(stage: Stage, truth: Truth) -> Option<Way> {
     match (stage, truth) {
         (_, Truth::Both) | (Stage::LegacyOnly, Truth::Legacy) | (Stage::NewOnly, Truth::Split) => None,
@@ -97,14 +97,14 @@ fn needed(stage: Stage, truth: Truth) -> Option<Way> {
     }
 }
 
-/// Nobody who plans by an earlier setting writes to the customer from here on.
+/// Raises the fence, so that no writer with an earlier setting writes to the customer.
 fn raised(migration: &Migration, whose: &Whose) -> Change {
     let update = Update::new().set(FENCE, "fence", migration.fence.value());
     let clauses = vec![record::stale(Condition::compare(FENCE, Cmp::Lt, "fence", migration.fence.value()))];
     Change(vec![TransactItem::update(Role::GodRecord, whose.record(), update, clauses)])
 }
 
-/// Once for each concern and setting: within one, a concern is never brought the same way twice.
+/// The marker of a copy, one for each concern and fence: under one setting, a concern is never copied twice.
 fn marker(migration: &Migration, whose: &Whose, concern: Concern, now: Timestamp) -> Option<TransactItem> {
     let (concern, fence) = (concern.name(), migration.fence.number());
     let claim = Claim {
@@ -126,9 +126,11 @@ fn marker(migration: &Migration, whose: &Whose, concern: Concern, now: Timestamp
     Some(claim.marker(&answer, None))
 }
 
-/// The actions that make one model say of a record what the other one says: sums by their difference, unguarded, for
-/// it stays as it is; fields as they were read, guarded on their being so still, so that what is cleared meanwhile does
-/// not come back. What stands when nothing is to change gives no action.
+/// The actions that make the target model of a record equal to the source model.
+///
+/// Sums are changed by their difference, unguarded, because writers do not change the difference. Fields are set as
+/// they were read, guarded on still being so, so that a field cleared meanwhile is not restored. Equal models give no
+/// update.
 fn brought(
     migration: &Migration,
     counterpart: &Counterpart,
@@ -215,7 +217,7 @@ fn number<'a>(attribute: &str, value: Option<&'a Value>) -> Result<&'a str, Item
     }
 }
 
-/// Never given: the parts of a copy write no attribute twice.
+/// The error of a copy whose parts cannot be merged. Not reachable: they write no attribute twice.
 fn unbuilt() -> ItemError {
     ItemError::invalid(FENCE)
 }

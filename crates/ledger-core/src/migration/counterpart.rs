@@ -1,4 +1,4 @@
-//! Where a split record stands in the legacy model, and under which names.
+//! Where the legacy model keeps a split record, and under which attribute names.
 
 use super::legacy::{EpochUnit, KIND, LegacyKind, NO_MAP, NULL, Unadoptable, unadoptable};
 use super::plan::{Concern, Model};
@@ -25,14 +25,14 @@ enum Kind {
     Metrics,
 }
 
-/// What a split record's attribute is.
+/// How an attribute of a split record changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nature {
-    /// A number that is only ever added to.
+    /// A number that is only changed by additions.
     Sum,
-    /// What is set and removed.
+    /// A value that is set and removed.
     Field,
-    /// When something happened to the item itself: no part of what it says.
+    /// When the item itself was changed: not part of its content, so not compared.
     Stamp,
 }
 
@@ -46,7 +46,7 @@ const PROFILE: &[(&str, Nature)] = &[
     ("status", Field),
     ("accounts", Field),
     (attr::FROZEN, Field),
-    // Since when somebody has been a customer. A profile that a patch makes anew has an instant of its own.
+    // When the customer joined. A patch that creates a profile sets a different instant, so it is compared.
     (attr::CREATED_AT, Field),
     (attr::UPDATED_AT, Stamp),
 ];
@@ -74,7 +74,7 @@ const METRICS: &[(&str, Nature)] = &[
 ];
 
 impl Counterpart {
-    /// Of a split record; `None` of whatever has none: journal entries, markers, others' items.
+    /// The counterpart of a split record; `None` of an item that has none, such as a journal entry or a marker.
     #[must_use]
     pub fn of(key: &Key) -> Option<Self> {
         let (partition, customer) = (key.partition(), key.customer()?);
@@ -88,20 +88,20 @@ impl Counterpart {
         Some(Self { customer, partition, kind })
     }
 
-    /// Every one of a customer's, of a tenant that runs these assets.
+    /// All counterparts of a customer, for a tenant with these assets.
     pub(super) fn all(customer: CustomerId, partition: &Partition, assets: &[AssetSpec]) -> Vec<Self> {
         let kinds = [Kind::Profile, Kind::Metrics].into_iter();
         let kinds = kinds.chain(assets.iter().map(|spec| Kind::Balance(spec.asset().clone())));
         kinds.map(|kind| Self { customer, partition: partition.clone(), kind }).collect()
     }
 
-    /// Whose it is.
+    /// The customer that the record belongs to.
     #[must_use]
     pub fn customer(&self) -> CustomerId {
         self.customer
     }
 
-    /// With what it moves.
+    /// The concern with which the record moves.
     #[must_use]
     pub fn concern(&self) -> Concern {
         match &self.kind {
@@ -111,7 +111,7 @@ impl Counterpart {
         }
     }
 
-    /// The asset, of a balance.
+    /// The asset of a balance; `None` of a profile or aggregates.
     #[must_use]
     pub fn asset(&self) -> Option<&Asset> {
         match &self.kind {
@@ -120,7 +120,7 @@ impl Counterpart {
         }
     }
 
-    /// The split record.
+    /// The key of the split record.
     #[must_use]
     pub fn split(&self) -> Key {
         match &self.kind {
@@ -130,7 +130,7 @@ impl Counterpart {
         }
     }
 
-    /// The legacy item in which it stands.
+    /// The key of the legacy item that holds the record.
     #[must_use]
     pub fn legacy(&self, model: Model) -> Key {
         match (model, self.concern()) {
@@ -139,7 +139,7 @@ impl Counterpart {
         }
     }
 
-    /// The attributes of the split record, and what each is.
+    /// The attributes of the split record, and how each changes.
     pub(super) fn attributes(&self) -> &'static [(&'static str, Nature)] {
         match &self.kind {
             Kind::Profile => PROFILE,
@@ -148,7 +148,7 @@ impl Counterpart {
         }
     }
 
-    /// A word for it, which no other counterpart of the customer has.
+    /// A word for the record, unique among the counterparts of the customer.
     pub(super) fn word(&self) -> String {
         match &self.kind {
             Kind::Profile => "profile".to_owned(),
@@ -160,13 +160,15 @@ impl Counterpart {
         }
     }
 
-    /// What an attribute of the split record is called in the legacy item; `None` if it has no name there. What the
-    /// legacy model had keeps its name, the rest is named after the counterpart: `balance_held`.
+    /// The name of a split record's attribute in the legacy item; `None` if it has no name there.
+    ///
+    /// Attributes of the legacy model keep their legacy names. The others are prefixed with the counterpart's word:
+    /// `balance_held`.
     pub(super) fn name(&self, attribute: &str) -> Option<String> {
         let named = || format!("{}_{attribute}", self.word());
         let name = match (&self.kind, attribute) {
             (Kind::Balance(Asset::Regional(key)), attr::PK | attr::BALANCE) => format!("regional.{}", key.as_str()),
-            // A balance is there if its sum is.
+            // A balance exists if its sum exists.
             (Kind::Balance(_), attr::PK | attr::BALANCE) => self.word(),
             (Kind::Profile | Kind::Metrics, attr::PK) => attr::PK.to_owned(),
             (Kind::Profile, "name" | "email" | attr::UPDATED_AT) | (Kind::Metrics, "co2_total") => attribute.to_owned(),
@@ -179,23 +181,26 @@ impl Counterpart {
         Some(name)
     }
 
-    /// The legacy item's attributes that the legacy model did not have: those that are named after the counterpart.
+    /// The attributes of the legacy item that the legacy model did not have: those prefixed with the counterpart's
+    /// word.
     pub(super) fn companions(&self) -> impl Iterator<Item = String> + '_ {
         let named = format!("{}_", self.word());
         let names = self.attributes().iter().filter_map(|(attribute, _)| self.name(attribute));
         names.filter(move |name| name.starts_with(&named))
     }
 
-    /// Whether the legacy item has it. A profile and aggregates it always has, a balance if its sum is there.
+    /// Whether the legacy item holds the record: always for a profile or aggregates, for a balance if its sum exists.
     pub(super) fn stands_in(&self, legacy: &Item) -> bool {
         self.name(attr::PK).is_some_and(|name| at(legacy, &name).is_some())
     }
 
-    /// The split record as the legacy item has it. What the legacy model left out reads as what it meant: a sum of
-    /// nothing, an active account. An empty text is a text that is not there, and a timestamp that is a number is text.
+    /// The split record as the legacy item holds it.
+    ///
+    /// What the legacy model left out gets its default: a sum of zero, an active account. An empty text counts as
+    /// absent, and a numeric timestamp becomes text.
     ///
     /// # Errors
-    /// [`Unadoptable`] if it has an attribute of a type that the ledger does not read there.
+    /// [`Unadoptable`] if an attribute has a type that the ledger does not read there.
     pub(super) fn view(&self, legacy: &Item, odd: impl Fn(&str) -> Option<Odd>) -> Result<Item, Unadoptable> {
         let split = self.split();
         if let Kind::Balance(Asset::Regional(_)) = &self.kind {
@@ -213,7 +218,7 @@ impl Counterpart {
         Ok(view)
     }
 
-    /// The same of an item with what cannot be read of it.
+    /// As [`Self::view`], for an item some of whose attributes cannot be read.
     ///
     /// # Errors
     /// As [`Self::view`].
@@ -222,7 +227,7 @@ impl Counterpart {
         self.view(&legacy.item, odd)
     }
 
-    /// What the legacy system may have stored for an attribute.
+    /// What type the legacy system may have stored for an attribute.
     fn kind_of(&self, attribute: &str) -> LegacyKind {
         match (&self.kind, attribute) {
             (Kind::Balance(_), attr::BALANCE) | (Kind::Metrics, "co2_total") => LegacyKind::Sum,
@@ -232,8 +237,8 @@ impl Counterpart {
         }
     }
 
-    /// A split record's value as the legacy item holds it. A timestamp keeps the type and the unit that it has there:
-    /// the legacy system's readers may still be on.
+    /// A split record's value as the legacy item stores it. A timestamp keeps the type and unit that it has there,
+    /// because readers of the legacy system may still be running.
     pub(super) fn as_stored(&self, attribute: &str, value: &Value, stored: Option<&Value>) -> Value {
         match (self.kind_of(attribute), EpochUnit::of(stored), value) {
             (LegacyKind::Time, Some(unit), Value::S(text)) => match Timestamp::parse(text) {
@@ -264,7 +269,7 @@ impl Counterpart {
         }
     }
 
-    /// Puts a new split record's attributes into a new legacy item; `Err` names one that has no place there.
+    /// Copies a new split record's attributes into a new legacy item; `Err` names one that has no legacy name.
     pub(super) fn put(&self, split: &Item, legacy: &mut Item) -> Result<(), String> {
         for (attribute, value) in split {
             put_at(legacy, &self.name(attribute).ok_or_else(|| attribute.clone())?, value.clone());
@@ -273,7 +278,7 @@ impl Counterpart {
     }
 }
 
-/// A map of regional currencies, or none.
+/// Accepts a map of regional currencies, or an absent attribute.
 pub(super) fn is_map(stored: Option<&Value>, odd: Option<Odd>) -> Result<(), Unadoptable> {
     match (stored, odd) {
         (_, Some(Odd::Other)) => Err(unadoptable(REGIONAL, KIND)),

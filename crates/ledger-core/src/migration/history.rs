@@ -1,5 +1,7 @@
-//! What happened, in both formats: a journal entry or a reference to one, and a legacy item under the instant and the
-//! operation, `history#<epoch ms>#<operation>`.
+//! Journal history in both formats.
+//!
+//! The split format is a journal entry or a reference to one. A legacy item has the sort key
+//! `history#<epoch ms>#<operation>`.
 
 use super::plan::Stage;
 use super::record::REGIONAL;
@@ -14,11 +16,13 @@ use crate::time::Timestamp;
 use crate::transaction::{Action, Role, TransactItem, changes};
 use std::collections::BTreeSet;
 
-/// The attribute of an entry, or of a reference, that names the legacy item of the same fact.
+/// The attribute of an entry or reference that names the legacy item of the same movement.
 pub const LEGACY_SK: &str = "legacy_sk";
 
-/// A journal entry in a customer's partition is written in every stage, for no value moves without one. As long as
-/// the legacy format is written too, it carries the sort key of the legacy item beside it.
+/// Places a journal item for a stage: the item, and the legacy item to write beside it, if any.
+///
+/// The entry or reference is written in every stage, because no value moves without one. While the legacy format is
+/// written too, the entry carries the sort key of the legacy item.
 pub(super) fn in_both(item: &TransactItem, stage: Stage) -> (TransactItem, Option<TransactItem>) {
     let is_entry = matches!(item.role(), Role::Journal | Role::JournalReference);
     match &item.action {
@@ -32,8 +36,8 @@ pub(super) fn in_both(item: &TransactItem, stage: Stage) -> (TransactItem, Optio
     }
 }
 
-/// The legacy item of an entry. Two operations of a kind may happen in one millisecond, so the entry's id follows:
-/// readers of the format go by its beginning.
+/// Builds the legacy item of an entry. Its sort key ends with the entry's id, because two operations of one kind may
+/// happen in the same millisecond; readers of the format use the beginning of the key.
 fn written(key: &Key, entry: &Item) -> Option<TransactItem> {
     let party = Account::Customer(key.customer()?);
     let line = HistoryLine::read(entry, Some(party)).ok()?;
@@ -48,8 +52,10 @@ fn written(key: &Key, entry: &Item) -> Option<TransactItem> {
     Some(TransactItem::put(Role::GodRecord, key.partition().history(&name), legacy, Vec::new()))
 }
 
-/// A legacy item that the ledger has not written, as a reference that stands for it from then on. The same item always
-/// makes the same reference. `None` if it is none: ours, or not under an instant.
+/// Builds the reference that replaces a legacy item which the ledger did not write.
+///
+/// The same item always makes the same reference. `None` if the ledger wrote the item, or if its sort key has no
+/// instant.
 #[must_use]
 pub fn reference(item: &Item) -> Option<(Key, Item)> {
     let key = key_of(item)?;
@@ -81,37 +87,38 @@ pub fn reference(item: &Item) -> Option<(Key, Item)> {
     Some((reference, made))
 }
 
-/// The instant in a legacy item's sort key, in milliseconds; `None` if it has none.
+/// The instant in a legacy item's sort key, in milliseconds since 1970; `None` if it has none.
 pub(super) fn millis_of(legacy_sk: &str) -> Option<i64> {
     legacy_sk.strip_prefix(sk::HISTORY)?.split_once('#')?.0.parse().ok()
 }
 
-/// Whether the ledger has written a legacy item, for an entry: its sort key ends with that entry's id. Others may have
-/// ids of transactions of their own.
+/// Whether the ledger wrote a legacy item: its sort key ends with the id of the item's entry. Items of the legacy
+/// system may carry transaction ids too.
 fn is_ours(item: &Item, legacy_sk: &str) -> bool {
     let id = legacy_text(item, "transaction_id");
     id.is_some_and(|id| TransactionId::parse(id).is_ok() && legacy_sk.ends_with(&format!("#{id}")))
 }
 
-/// Whether a reference stands for a legacy item that the ledger has not written, and so for no entry.
+/// Whether a reference was made from a legacy item that the ledger did not write. It has no journal entry.
 #[must_use]
 pub fn is_of_legacy(reference: &Item) -> bool {
     reference.contains_key("legacy") && reference.contains_key(LEGACY_SK) && !reference.contains_key("home")
 }
 
-/// What a legacy item says that it moved: signed numbers under the names of the God Record.
+/// The amounts that a legacy item moved: signed numbers under the attribute names of the God Record.
 fn moved(item: &Item) -> Vec<Delta> {
     amounts(item).into_iter().filter_map(|(_, delta)| delta?.ok()).collect()
 }
 
-/// The attributes of a legacy history item that should say what it moved and are no amount. A reference keeps them as
-/// they are, and its line is shown without them.
+/// The attributes of a legacy history item that should be amounts but cannot be read as such.
+///
+/// A reference keeps them unchanged, and its line is shown without them.
 #[must_use]
 pub fn unread_amounts(item: &Item) -> Vec<String> {
     amounts(item).into_iter().filter(|(_, delta)| matches!(delta, Some(Err(_)))).map(|(name, _)| name).collect()
 }
 
-/// Each attribute that should be an amount, and the amount; none if it moved nothing of the asset.
+/// Each attribute that should be an amount, with the amount; the amount is `None` if the number is zero.
 fn amounts(item: &Item) -> Vec<(String, Option<Result<Delta, ItemError>>)> {
     let amount = |asset: Asset, name: &str, value: &Value| match value {
         Value::N(number) if crate::money::stored_text(number).as_deref() == Ok("0") => None,
@@ -142,8 +149,8 @@ fn amounts(item: &Item) -> Vec<(String, Option<Result<Delta, ItemError>>)> {
     amounts
 }
 
-/// A text of a legacy item. The legacy system may have given the attribute any type: what is no text is kept in the
-/// reference as it is.
+/// A text attribute of a legacy item; `None` if it has another type. The legacy system may have used any type, and the
+/// reference keeps the value unchanged.
 fn legacy_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     match item.get(name)? {
         Value::S(text) => Some(text),
@@ -151,18 +158,19 @@ fn legacy_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     }
 }
 
-/// The key of a tenant's item.
+/// The key of a tenant's item; `None` if its key attributes are missing or invalid.
 pub(super) fn key_of(item: &Item) -> Option<Key> {
     let (pk, sk) = (item.key_text(attr::PK)?, item.key_text(attr::SK)?);
     Key::stored(&crate::keys::tenant_of(pk)?, pk, sk)
 }
 
-/// Items of a history in both formats, each fact once: an entry or a reference stands for the legacy item that it
-/// names. What only the legacy format has becomes a reference, but for what is under no instant: that has no place in a
-/// history, and the parity of both formats tells of it. In no order.
+/// Merges history items of both formats so that each movement appears once, in no order.
 ///
+/// An entry or reference replaces the legacy item that it names. A legacy item without one becomes a reference. A
+/// legacy item without an instant in its sort key has no place in a history and is left out; the comparison of both
+/// formats reports it.
 /// # Errors
-/// [`ItemError`] if an entry or a reference does not look as we write it.
+/// [`ItemError`] if an entry or a reference does not have the expected format.
 pub fn merged(items: Vec<Item>) -> Result<Vec<Item>, ItemError> {
     let is_legacy = |item: &Item| item.key_text(attr::SK).is_some_and(|sk| sk.starts_with(sk::HISTORY));
     let (legacy, mut merged): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_legacy);
@@ -178,14 +186,15 @@ pub fn merged(items: Vec<Item>) -> Result<Vec<Item>, ItemError> {
     let is_ours = |item: &Item| item.key_text(attr::SK).is_some_and(|name| is_ours(item, name));
     merged.extend(untold.filter_map(|item| match reference(&item) {
         Some((_, reference)) => Some(reference),
-        // One of ours, whose entry has been written since entries were read.
+        // The ledger wrote this item; its entry was written after the entries were read.
         None => is_ours(&item).then_some(item),
     }));
     Ok(merged)
 }
 
-/// Puts references for legacy items that the ledger has not written, as many as are given. The same items always make
-/// the same references, so it may be done again.
+/// Puts references for the legacy items that the ledger did not write; `None` if there are none.
+///
+/// It may be repeated, because the same items always make the same references.
 #[must_use]
 pub fn refer(items: &[Item]) -> Option<Change> {
     let put = |(key, mut reference): (Key, Item)| {
@@ -214,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_legacy_item_makes_one_reference_that_keeps_all_of_it() {
+    fn legacy_item_makes_one_reference_that_keeps_all_attributes() {
         let mut legacy = item(ID, "history#1700000000000#pay#2", &[("memo", "tea"), ("transaction_id", "A-17")]);
         legacy.insert("amount".to_owned(), Value::int(-500));
         let (key, made) = reference(&legacy).unwrap();
@@ -224,7 +233,7 @@ mod tests {
         assert_eq!(line.created_at.millis(), 1_700_000_000_000);
         assert_eq!(line.changes.iter().map(Delta::text).collect::<Vec<_>>(), ["-500"]);
         assert_eq!(key.sk(), format!("TXNREF#{}", line.id));
-        // The legacy system may have had ids of its own, of whatever form.
+        // The legacy system may have ids of any form.
         let kept = made.map("legacy").unwrap();
         assert_eq!(kept["transaction_id"], Value::s("A-17"));
         assert!(is_of_legacy(&made) && told_by(&legacy) == [key] && tells(&made, &legacy));
@@ -233,14 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_ledger_wrote_makes_none() {
+    fn legacy_item_written_by_ledger_makes_no_reference() {
         let ours = item(ID, &format!("history#1700000000000#pay#{OTHER}"), &[("transaction_id", OTHER)]);
         let odd = ["history#pay", "history#soon#pay", "TXN#1", "customer"].map(|name| item(ID, name, &[]));
         assert!(odd.iter().chain([&ours]).all(|item| reference(item).is_none()));
     }
 
     #[test]
-    fn a_fact_in_both_formats_is_one() {
+    fn movement_in_both_formats_is_merged_into_one_line() {
         let legacy_sk = format!("history#1700000000000#pay#{OTHER}");
         let legacy = |customer| item(customer, &legacy_sk, &[("transaction_id", OTHER)]);
         let entry = item(ID, &format!("TXN#{OTHER}"), &[("transaction_id", OTHER), (LEGACY_SK, &legacy_sk)]);
@@ -252,7 +261,7 @@ mod tests {
         let only = |item: &Item| BTreeSet::from([(text(item, attr::PK), text(item, attr::SK))]);
         assert_eq!(of(&[legacy(ID), entry.clone()]), only(&entry));
         assert_eq!(of(&[legacy(ID)]), only(&legacy(ID)), "its entry is not there yet");
-        // Another customer's item of the same name is another's.
+        // Another customer's item with the same sort key is a different item.
         assert_eq!(of(&[legacy(OTHER), entry.clone()]).len(), 2);
         let foreign = item(ID, "history#1700000000000#pay", &[]);
         let (_, made) = reference(&foreign).unwrap();

@@ -1,5 +1,5 @@
-//! The types that the legacy model may give an attribute, and what each of them means. Its timestamps are text, or
-//! numbers since 1970 in seconds or milliseconds.
+//! The types that the legacy model may give an attribute, and their meaning. Its timestamps are text, or numbers of
+//! seconds or milliseconds since 1970.
 
 use super::snapshot::Odd;
 use crate::dynamo::Value;
@@ -7,13 +7,13 @@ use crate::money::stored_decimal;
 use crate::time::Timestamp;
 use rust_decimal::Decimal;
 
-/// A God Record that cannot be taken over as it is. Nothing is done to it; a person has to look.
+/// A God Record that cannot be adopted unchanged. Nothing is written; it needs review.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the God Record's `{attribute}` {why}")]
 pub struct Unadoptable {
-    /// Which attribute.
+    /// The name of the attribute.
     pub attribute: String,
-    /// What is wrong with it.
+    /// What is wrong with it, as the end of a sentence.
     pub why: &'static str,
 }
 
@@ -27,12 +27,12 @@ pub(super) const KIND: &str = "is of a kind that the ledger does not read";
 
 /// 2000-01-01T00:00:00Z, in seconds.
 const SECONDS_MIN: i64 = 946_684_800;
-/// 2100-01-01T00:00:00Z, in seconds: the first that is not believed.
+/// 2100-01-01T00:00:00Z, in seconds: the first instant that is refused.
 const SECONDS_END: i64 = 4_102_444_800;
-/// A second, in milliseconds.
+/// Milliseconds per second.
 const MILLIS: i64 = 1_000;
 
-/// The unit of a timestamp that is a number. The ranges of the two do not meet, so its magnitude tells the unit.
+/// The unit of a numeric timestamp. The ranges of the two units do not overlap, so the magnitude decides the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EpochUnit {
     /// Seconds since 1970, with or without decimals.
@@ -41,22 +41,22 @@ pub(super) enum EpochUnit {
     Millis,
 }
 
-/// What a legacy attribute has to be for the ledger to read it.
+/// What type a legacy attribute must have for the ledger to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LegacyKind {
-    /// A string; null is a text that is not there.
+    /// A string; null means absent.
     Text,
     /// A number that amounts are added to.
     Sum,
-    /// A timestamp; null is one that is not there.
+    /// A timestamp; null means absent.
     Time,
-    /// The ledger's own attribute: the legacy system has none of its name.
+    /// An attribute of the ledger: the legacy system has none of this name.
     Own,
 }
 
 impl EpochUnit {
-    /// The instant that a number means, and its unit; `None` of a number outside of both ranges. What is finer than a
-    /// millisecond is cut off.
+    /// Reads a number as an instant and its unit; `None` if it is outside both ranges. Fractions of a millisecond are
+    /// cut off.
     pub(super) fn read(number: &str) -> Option<(Timestamp, Self)> {
         let number = stored_decimal(number).ok()?;
         let within = |unit: i64| {
@@ -81,7 +81,7 @@ impl EpochUnit {
         }
     }
 
-    /// The unit of a stored timestamp; `None` of one that is text.
+    /// The unit of a stored timestamp; `None` if it is text or absent.
     pub(super) fn of(stored: Option<&Value>) -> Option<Self> {
         match stored? {
             Value::N(number) => Self::read(number).map(|(_, unit)| unit),
@@ -91,11 +91,13 @@ impl EpochUnit {
 }
 
 impl LegacyKind {
-    /// What an attribute means to the ledger, from what is stored there; `None` if that is nothing. `odd` is a type that
-    /// the ledger has no value for. A timestamp that is a number becomes the text of the split records.
+    /// Reads a stored attribute; `None` if it is absent, null or an empty text. A numeric timestamp becomes the text
+    /// that split records hold.
+    ///
+    /// `odd` is set if the attribute has a type that the ledger has no value for.
     ///
     /// # Errors
-    /// [`Unadoptable`] if it has another type, or is no timestamp that is believed.
+    /// [`Unadoptable`] if it has another type, or is a timestamp outside the accepted ranges.
     pub(super) fn read(
         self,
         name: &str,
@@ -109,7 +111,7 @@ impl LegacyKind {
             (Self::Text | Self::Time, Some(Odd::Null)) => return Ok(None),
             (_, None) => {}
         }
-        // An empty text is a text that is not there.
+        // An empty text counts as absent.
         let is_there = |stored: &&Value| **stored != Value::s("") || self == Self::Sum;
         let Some(stored) = stored.filter(is_there) else { return Ok(None) };
         match (self, stored) {
@@ -151,7 +153,7 @@ mod tests {
             let (at, of) = EpochUnit::read(number).unwrap();
             assert_eq!((at.to_string().as_str(), of), (text, unit), "{number}");
         }
-        // Zero, days, a year, microseconds, nanoseconds, and what lies between the two ranges.
+        // Zero, days, a year, microseconds, nanoseconds, and numbers just outside the two ranges.
         for number in [
             "0",
             "-1617235200",

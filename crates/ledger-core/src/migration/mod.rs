@@ -1,6 +1,8 @@
-//! Moving a tenant from the model in which a customer is one item, the God Record, to the split records, concern by
-//! concern, while requests go on. Builders know split records only; here is where a transaction is written in each
-//! phase, where a split record is read, and how one customer is taken over, copied, compared and at last emptied.
+//! Migration of a tenant from the legacy model to split records, concern by concern, while requests go on.
+//!
+//! The legacy model keeps a customer in one item, the God Record. Builders know split records only. This module decides
+//! where a transaction is written and where a split record is read in each phase. It also adopts, copies, compares and
+//! contracts one customer.
 
 mod adopt;
 mod contract;

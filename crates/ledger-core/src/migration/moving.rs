@@ -1,4 +1,4 @@
-//! From one phase to the next, or back: what has to be known before, and the one write that does it.
+//! Changing a tenant's phase: the evidence that it needs, and the transaction that writes it.
 
 use super::plan::{Phase, Stage};
 use super::setting::{ATTRIBUTE, Fence, Migration};
@@ -12,79 +12,79 @@ use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 use std::time::Duration;
 
-/// For how long a setting may still be planned by after it was changed: as long as it is cached, and then as long as
-/// the longest request takes.
+/// How long a setting may still be in use after it was changed: the 60 seconds for which it is cached, and then the
+/// duration of the longest request.
 pub const SETTLES: Duration = Duration::from_secs(60 + 30);
-/// How old a report may be that a phase is entered on.
+/// The maximum age of a pass that serves as evidence for entering a phase.
 pub const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a pass over all customers came to.
+/// The result of a pass over all customers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassResult {
-    /// The fence of the setting by which it was made.
+    /// The fence of the setting under which the pass ran.
     pub fence: i64,
-    /// When it was over; `None` while it is not.
+    /// When the pass finished; `None` while it is not finished.
     pub finished_at: Option<Timestamp>,
-    /// Customers in whom it found, or left, something.
+    /// The number of customers with a finding, or with work left to do.
     pub left: i64,
 }
 
-/// What is known when a phase is to be entered.
+/// The last pass of each kind, as evidence for entering a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// The last backfill.
+    /// The last backfill; `None` if there was none, or if it was superseded.
     pub backfill: Option<PassResult>,
-    /// The last comparison.
+    /// The last verification, likewise.
     pub verify: Option<PassResult>,
-    /// The last contraction.
+    /// The last contraction, likewise.
     pub contract: Option<PassResult>,
 }
 
-/// Why a migration may not move.
+/// Why a migration may not change its phase.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// One phase at a time.
+    /// The phase is not adjacent to the present one.
     #[error("from phase {from} the way leads to the one before or the one after, not to {to}")]
     Skips {
-        /// Where the tenant stands.
+        /// The present phase.
         from: u8,
-        /// Where to.
+        /// The requested phase.
         to: u8,
     },
-    /// Who has read the setting before may still be at work.
+    /// A worker or request may still use the setting before the last change.
     #[error("the phase was changed a moment ago: wait {} s, until every function has seen it", wait.as_secs().saturating_add(1))]
     Unsettled {
-        /// For how much longer.
+        /// The time left to wait.
         wait: Duration,
     },
-    /// Not every customer has both models.
+    /// No valid backfill shows that every customer has both models.
     #[error("enter this phase after a backfill under the present one that left nobody: {why}")]
     NotBackfilled {
-        /// What is missing of it.
+        /// What is wrong with the last backfill.
         why: &'static str,
     },
-    /// Nobody knows that both models say the same.
+    /// No valid verification shows that both models are equal.
     #[error("enter this phase after a comparison under the present one that found nothing: {why}")]
     NotVerified {
-        /// What is missing of it.
+        /// What is wrong with the last verification.
         why: &'static str,
     },
     /// The God Records are being emptied.
     #[error("the God Records are being emptied: there is no way back")]
     Contracting,
-    /// Something is still read from the God Record.
+    /// A concern is still read from the God Record.
     #[error("the God Records can be emptied in the last phase only")]
     NotLast,
-    /// Not every God Record is empty.
+    /// No valid contraction shows that every God Record is empty.
     #[error("the migration is over after a contraction that left nobody: {why}")]
     NotContracted {
-        /// What is missing of it.
+        /// What is wrong with the last contraction.
         why: &'static str,
     },
 }
 
 impl PassResult {
-    /// Whether it says, of the present setting, that nothing is left; else why it does not.
+    /// Checks that the pass is recent, ran under the present setting and left nothing; else says why not.
     fn holds(this: Option<Self>, migration: &Migration, now: Timestamp) -> Result<(), &'static str> {
         let Some(this) = this else { return Err("there has been none") };
         if this.fence != migration.fence.number() {
@@ -100,10 +100,10 @@ impl PassResult {
 }
 
 impl Migration {
-    /// In another phase: the next one, or the one before.
+    /// This migration in the next phase or the one before. Going forward may need evidence; going back needs none.
     ///
     /// # Errors
-    /// [`Refused`] if it may not be entered.
+    /// [`Refused`] if the phase may not be entered.
     pub fn moved(&self, to: Phase, evidence: &Evidence, now: Timestamp) -> Result<Self, Refused> {
         let forward = self.phase.next() == Some(to);
         if !forward && self.phase.back() != Some(to) {
@@ -126,10 +126,10 @@ impl Migration {
         Ok(Self { phase: to, fence: self.fence.next(), since: now, ..self.clone() })
     }
 
-    /// On the way to empty God Records, from which there is no way back.
+    /// This migration with contraction started. It cannot be stopped or reversed.
     ///
     /// # Errors
-    /// [`Refused`] if something is still read there.
+    /// [`Refused`] if the present phase is not the last one, or has not settled.
     pub fn contracting(&self, now: Timestamp) -> Result<Self, Refused> {
         if !self.phase.is_last() {
             return Err(Refused::NotLast);
@@ -138,10 +138,10 @@ impl Migration {
         Ok(Self { contracting: true, fence: self.fence.next(), since: now, ..self.clone() })
     }
 
-    /// Whether it may be over: every God Record is empty.
+    /// Checks that the migration may end: every God Record is empty.
     ///
     /// # Errors
-    /// [`Refused`] if that is not known.
+    /// [`Refused`] if contraction has not started, or if no valid contraction pass shows it.
     pub fn may_end(&self, evidence: &Evidence, now: Timestamp) -> Result<(), Refused> {
         if !self.contracting {
             return Err(Refused::NotLast);
@@ -149,12 +149,12 @@ impl Migration {
         PassResult::holds(evidence.contract, self, now).map_err(|why| Refused::NotContracted { why })
     }
 
-    /// Everybody plans by this setting.
+    /// Checks that every function uses this setting.
     ///
     /// # Errors
-    /// [`Refused::Unsettled`] if somebody may not.
+    /// [`Refused::Unsettled`] until [`SETTLES`] has passed since the last change.
     pub fn has_settled(&self, now: Timestamp) -> Result<(), Refused> {
-        // Before the first change nobody has read another one.
+        // No function can have cached an earlier setting.
         if self.fence == Fence::FIRST {
             return Ok(());
         }
@@ -164,10 +164,10 @@ impl Migration {
         }
     }
 
-    /// Writes this setting in place of the one that was read, and who did it.
+    /// Builds the transaction that replaces the setting that was read, with its audit record.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`]: never for these items.
     pub fn replacing(
         &self,
         read: &Self,
@@ -179,7 +179,7 @@ impl Migration {
         Transaction::unkeyed(vec![self.in_place_of(read, tenant, cx.now), act.record(tenant, cx)])
     }
 
-    /// This setting in place of the one that was read; if it is that one, only a look whether it still stands.
+    /// Puts this setting in place of the one that was read. If they are equal, only checks that it has not changed.
     pub(super) fn in_place_of(&self, read: &Self, tenant: &Tenant, now: Timestamp) -> TransactItem {
         let seen = read.as_seen();
         if self == read {
@@ -188,10 +188,10 @@ impl Migration {
         set(tenant, self.item(), seen, now)
     }
 
-    /// Writes that the migration is over: from then on there are split records only.
+    /// Builds the transaction that ends the migration: from then on there are split records only.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`]: never for these items.
     pub fn ended(&self, tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
         let mut item = self.item();
         item.insert("contracted_at".to_owned(), Value::s(cx.now));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn one_phase_at_a_time_and_not_before_the_last_one_is_known() {
+    fn only_adjacent_settled_phase_can_be_entered() {
         for model in Model::ALL {
             for phase in Phase::all(model) {
                 let (from, now) = (at(model, phase.number()), later(HOUR));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn backwards_needs_nothing_and_forwards_what_the_stage_asks_for() {
+    fn going_back_needs_no_evidence_and_forward_the_evidence_of_its_stage() {
         let now = later(HOUR);
         for model in Model::ALL {
             for to in Phase::all(model).skip(1) {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_says_nothing_if_it_is_of_another_setting_unfinished_old_or_left_somebody() {
+    fn pass_of_other_setting_unfinished_old_or_with_findings_is_no_evidence() {
         let (now, migration) = (later(RECENT + HOUR), at(Model::GodRecord, 2));
         let good = PassResult { fence: 7, finished_at: Some(now), left: 0 };
         assert_eq!(PassResult::holds(Some(good), &migration, now), Ok(()));
@@ -303,20 +303,20 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_has_settled_when_nobody_can_plan_by_the_one_before() {
+    fn setting_has_settled_after_cache_and_request_times() {
         let (migration, ms) = (at(Model::GodRecord, 2), Duration::from_millis(1));
         assert_eq!(migration.has_settled(later(SETTLES)), Ok(()));
         for wait in [SETTLES, SETTLES - ms, ms] {
             assert_eq!(migration.has_settled(later(SETTLES - wait)), Err(Refused::Unsettled { wait }));
         }
-        // By a clock that is behind, no time has passed. Before the first change there is nothing to wait for.
+        // If the clock is behind, no time has passed. Before the first change there is nothing to wait for.
         let early = Migration { since: later(HOUR), ..migration.clone() };
         assert_eq!(early.has_settled(later(ms)), Err(Refused::Unsettled { wait: SETTLES }));
         assert_eq!(Migration { fence: Fence::FIRST, ..migration }.has_settled(later(Duration::ZERO)), Ok(()));
     }
 
     #[test]
-    fn a_refusal_says_what_to_do() {
+    fn refusal_texts_are_as_expected() {
         let (why, wait) = ("it is not over", Duration::from_millis(1_500));
         for (refused, says) in [
             (
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn god_records_are_emptied_last_and_for_good() {
+    fn contraction_starts_in_last_phase_and_cannot_be_reversed() {
         let now = later(HOUR);
         for model in Model::ALL {
             for phase in Phase::all(model) {

@@ -1,8 +1,9 @@
-//! A page of a history that is in both formats: what is read of the legacy one, and when enough of it has been.
+//! One page of a history in both formats: what to read of the legacy format, and when enough has been read.
 //!
-//! Lines are in the order of their ids. A legacy item that the ledger has not written has the id that its reference
-//! would have: of the same instant as its sort key, but in no order within that. So the legacy format is read from
-//! above the last instant of the page before, and on until its instants are all over that the page may need.
+//! Lines are in the order of their ids. A legacy item that the ledger did not write has the id of the reference that it
+//! would make: its instant is that of the sort key, but items of one instant have no order among their sort keys. So
+//! the legacy format is read from just above the last instant of the page before, until every instant that the page may
+//! need has been read.
 
 use super::history::{merged, millis_of};
 use crate::dynamo::{Attributes, Item, ItemError};
@@ -10,25 +11,26 @@ use crate::ids::{TransactionId, born_at, parse_uuid};
 use crate::keys::sk;
 use uuid::Uuid;
 
-/// The least sort key above all legacy items that may come after a line, newest first; `None` if all may.
+/// The smallest sort key above all legacy items that may follow a line, newest first; `None` if all may follow.
 #[must_use]
 pub fn legacy_after(line: Uuid) -> Option<String> {
     born_at(line).map(|at| instant(at.millis().saturating_add(1)))
 }
 
-/// Between which sort keys the legacy item stands that has a line's id; `None` if there is none.
+/// The range of sort keys that contains the legacy item with a line's id; `None` if the id has no instant.
 #[must_use]
 pub fn legacy_of(line: TransactionId) -> Option<(String, String)> {
     let at = born_at(line.uuid())?.millis();
     Some((format!("{}#", instant(at)), instant(at.saturating_add(1))))
 }
 
-/// The newest lines of a history, newest first: `wanted` of them, fewer if there are no more. `items` are in both
-/// formats: of entries and of references as many of the newest as are wanted, of legacy items all down to `read_to`, or
-/// all if there are no more. `None` if what has not been read may be among them.
+/// The newest lines of a history, newest first: `wanted` of them, or fewer if there are no more.
+///
+/// `items` must hold the newest `wanted` entries and the newest `wanted` references, and all legacy items down to
+/// `read_to` (all legacy items if it is `None`). Returns `None` if a line of the page may still be unread.
 ///
 /// # Errors
-/// [`ItemError`] if an entry or a reference does not look as we write it.
+/// [`ItemError`] if an entry or a reference does not have the expected format.
 pub fn newest(
     items: Vec<Item>,
     after: Option<Uuid>,
@@ -45,7 +47,7 @@ pub fn newest(
     let all = match (lines.last(), read_to) {
         (_, None) => true,
         (Some((last, _)), Some(read_to)) if lines.len() == wanted => {
-            // What has not been read is of this instant or of an earlier one.
+            // Unread legacy items are of this instant or of an earlier one.
             millis_of(read_to).is_some_and(|to| born_at(*last).is_some_and(|at| at.millis() > to))
         }
         (_, Some(_)) => wanted == 0,
@@ -53,7 +55,7 @@ pub fn newest(
     Ok(all.then(|| lines.into_iter().map(|(_, item)| item).collect()))
 }
 
-/// A sort key up to its instant: thirteen digits from 2001 to 2286, so that texts are in the order of instants.
+/// A sort key up to its instant. Instants from 2001 to 2286 have thirteen digits, so the texts sort by time.
 fn instant(millis: i64) -> String {
     format!("{}{millis:013}", sk::HISTORY)
 }
@@ -92,12 +94,12 @@ mod tests {
         item
     }
 
-    /// What the legacy system has written.
+    /// Adds an item that the legacy system wrote.
     fn foreign(rows: &mut Rows, millis: i64, operation: &str) -> Item {
         put(rows, &format!("history#{millis}#{operation}"), &[("amount", Value::int(-5))])
     }
 
-    /// What the ledger has written: an entry or a reference, and the legacy item beside it while that is written.
+    /// Adds an entry or reference that the ledger wrote and, if `is_in_both`, its legacy item.
     fn ours(rows: &mut Rows, prefix: &str, (born, at): (i64, i64), number: usize, is_in_both: bool) {
         let id = TransactionId::of_step(uuid::Uuid::nil(), &number.to_string(), Timestamp::from_millis(born));
         let legacy_sk = format!("history#{at}#pay#{id}");
@@ -122,7 +124,7 @@ mod tests {
         rows.insert(key.sk().to_owned(), item);
     }
 
-    /// As many of the newest under a prefix as are wanted, below a sort key.
+    /// The newest `limit` items under a prefix, below a sort key.
     fn query(rows: &Rows, prefix: &str, below: Option<&str>, limit: usize) -> Vec<Item> {
         let of = rows.iter().rev().filter(|(name, _)| name.starts_with(prefix));
         of.filter(|(name, _)| below.is_none_or(|below| name.as_str() < below))
@@ -131,7 +133,7 @@ mod tests {
             .collect()
     }
 
-    /// One page, read like a store's, `step` legacy items at a time.
+    /// One page, with `step` legacy items per query.
     fn page(rows: &Rows, after: Option<Uuid>, wanted: usize, step: usize) -> Vec<Item> {
         let native = |prefix| query(rows, prefix, after.map(|id| format!("{prefix}{id}")).as_deref(), wanted);
         let mut items = [native(sk::TXN), native(sk::TXNREF)].concat();
@@ -171,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Names of legacy items that nothing stands for.
+    /// The sort keys of legacy items that no entry or reference names.
     fn untold(rows: &Rows) -> Vec<String> {
         let legacy = rows.iter().filter(|(name, _)| name.starts_with("history#"));
         let stands =
@@ -179,7 +181,7 @@ mod tests {
         legacy.filter(|(_, row)| !stands(row)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Every line once, by what stands: entries, references, and legacy items of others without one.
+    /// Every expected line once: entries, references, and legacy items that no entry or reference names.
     fn expected(rows: &Rows) -> Vec<Uuid> {
         let native = rows.iter().filter(|(name, _)| name.starts_with("TXN")).map(|(_, row)| id(row));
         let alone = untold(rows);
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_stands_later_than_it_was_written_hides_no_other() {
+    fn line_with_id_later_than_its_instant_hides_no_other_line() {
         let mut rows = Rows::new();
         ours(&mut rows, sk::TXN, (at(5), at(2)), 0, true);
         foreign(&mut rows, at(1), "pay");
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_no_instant_is_left_out_and_told_of() {
+    fn legacy_item_without_instant_is_left_out_and_reported() {
         let mut rows = Rows::new();
         let own = [("transaction_id", Value::s(ID)), ("operation", Value::int(1))];
         put(&mut rows, "history#yesterday#pay", &own);
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_line_is_found_by_its_id() {
+    fn line_of_legacy_system_is_found_by_its_id() {
         let mut rows = Rows::new();
         for operation in ["pay", "pay#again", "grant"] {
             foreign(&mut rows, FIRST, operation);
@@ -246,9 +248,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands in which format, and however much is read at a time: pages give each line once, in order.
+        /// INVARIANT: for any mix of formats and any query size, pages give each line once, in order.
         #[test]
-        fn pages_lose_nothing_and_double_nothing(
+        fn pages_give_each_line_once_in_order(
             theirs in prop::collection::btree_map((0_i64..6, 0_u8..5), any::<bool>(), 0..16),
             own in prop::collection::vec((0_i64..6, -3_i64..4, any::<bool>(), any::<bool>()), 0..12),
             limit in 1_usize..12,
@@ -263,7 +265,7 @@ mod tests {
             }
             for (number, (born, later, is_reference, is_in_both)) in own.into_iter().enumerate() {
                 let prefix = if is_reference { sk::TXNREF } else { sk::TXN };
-                // An entry need not stand in a history at the instant at which it was written.
+                // The instant of an entry in the history need not be the instant in its id.
                 ours(&mut rows, prefix, (at(born), at(born.saturating_add(later))), number, is_in_both);
             }
             prop_assert_eq!(paged(&rows, limit, step), expected(&rows));

@@ -1,4 +1,4 @@
-//! Whether both models say the same of a customer, attribute by attribute, as of one instant.
+//! Comparison of both models of a customer, attribute by attribute, as of one instant.
 
 use super::counterpart::Nature;
 use super::history::{LEGACY_SK, key_of, reference};
@@ -12,38 +12,38 @@ use crate::ids::TransactionId;
 use crate::keys::{Key, Partition, attr};
 use std::collections::BTreeSet;
 
-/// What two models do not say alike. Names only: what they say may be personal.
+/// An attribute that differs between the two models. It holds names only, because values may be personal data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
-    /// Of which concern.
+    /// The concern of the record.
     pub concern: Concern,
-    /// In which split record: its sort key.
+    /// The sort key of the split record.
     pub record: String,
-    /// Which attribute of it.
+    /// The name of the attribute in the split record.
     pub attribute: String,
 }
 
-/// What a look at a customer finds.
+/// The result of comparing one customer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parity {
-    /// Concerns that both models should have, and that have not been copied.
+    /// Concerns that should be in both models and are not copied.
     pub not_copied: BTreeSet<Concern>,
-    /// What differs of those that have.
+    /// The differences in the other concerns.
     pub differences: Vec<Difference>,
 }
 
 impl Parity {
-    /// Whether there is nothing to find.
+    /// Whether nothing was found.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.not_copied.is_empty() && self.differences.is_empty()
     }
 }
 
-/// Compares what the phase has in both models. The history is compared apart ([`told_by`]).
+/// Compares the concerns that the phase keeps in both models. The history is compared apart ([`told_by`]).
 ///
 /// # Errors
-/// [`ItemError`] if the God Record does not say where a concern stands as we write it.
+/// [`ItemError`] if the God Record does not say where a concern is in the expected format.
 pub fn parity(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Result<Parity, ItemError> {
     let mut parity = Parity::default();
     for concern in Concern::ALL {
@@ -68,7 +68,7 @@ fn differences(migration: &Migration, whose: &Whose, concern: Concern, seen: &Sn
         let legacy = seen.get(&counterpart.legacy(migration.phase.model())).unwrap_or(&nothing);
         let view = match counterpart.view(legacy, |name| seen.odd(name)) {
             Ok(view) => view,
-            // No split record has a value like it.
+            // The legacy value is invalid, so no split record can equal it.
             Err(Unadoptable { attribute: named, .. }) => {
                 let mut attributes = counterpart.attributes().iter().map(|(attribute, _)| *attribute);
                 let attribute = attributes.find(|attribute| counterpart.name(attribute).as_deref() == Some(&named));
@@ -94,7 +94,7 @@ fn differences(migration: &Migration, whose: &Whose, concern: Concern, seen: &Sn
     differences
 }
 
-/// A sum as one text, nothing if it is not there; `None` if it is no number, which is like no other sum.
+/// A sum in canonical text, "0" if absent; `None` if it is not a number, which equals no other sum.
 fn sum(value: Option<&Value>) -> Option<String> {
     match value {
         None => Some("0".to_owned()),
@@ -103,8 +103,9 @@ fn sum(value: Option<&Value>) -> Option<String> {
     }
 }
 
-/// Under which keys what stands for a legacy history item is: the entry, or the reference, of which the ledger wrote it
-/// beside, or the reference that follows from it.
+/// The keys under which the entry or reference of a legacy history item may be found.
+///
+/// For an item that the ledger wrote, its entry or its reference; for another item, the reference made from it.
 #[must_use]
 pub fn told_by(item: &Item) -> Vec<Key> {
     if let Some((reference, _)) = reference(item) {
@@ -116,7 +117,7 @@ pub fn told_by(item: &Item) -> Vec<Key> {
     id.zip(partition()).map(both).unwrap_or_default()
 }
 
-/// Whether what was found under one of those keys stands for a legacy history item.
+/// Whether an item found under one of those keys names the legacy history item.
 #[must_use]
 pub fn tells(found: &Item, of: &Item) -> bool {
     match (found.text(LEGACY_SK), of.text(attr::SK)) {

@@ -1,5 +1,6 @@
-//! A pass over all customers of a tenant: to bring them where the phase needs them, to compare both models, or to empty
-//! their God Records. It is done in slices, by one worker at a time, and goes on where the last slice stopped.
+//! A pass over all customers of a tenant: backfill, verify or contract.
+//!
+//! One worker at a time runs a pass, in slices; each slice continues where the last one stopped.
 
 use super::moving::{Evidence, PassResult};
 use super::plan::Concern;
@@ -17,15 +18,15 @@ use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem,
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A pass's lease.
+/// The duration of a pass's lease.
 pub const LEASE: Duration = Duration::from_secs(60);
-/// How many customers a pass names in whom it left or found something.
+/// The maximum number of customers that a pass names as examples.
 pub const EXAMPLES_MAX: usize = 20;
 
 /// What a pass does with each customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PassKind {
-    /// Takes over and copies whatever the phase needs.
+    /// Adopts the customer, and copies the concerns that the phase needs in another model.
     Backfill,
     /// Compares both models.
     Verify,
@@ -33,66 +34,66 @@ pub enum PassKind {
     Contract,
 }
 
-/// Where a pass stands.
+/// The progress of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassState {
-    /// Nobody has begun it.
+    /// No worker has started it.
     Requested,
-    /// It is under way.
+    /// A worker has started it.
     Running,
-    /// Every customer was looked at.
+    /// Every customer has been processed.
     Done,
-    /// The setting was changed before it was over: it says nothing.
+    /// The setting was changed before the pass finished, so its result has no meaning.
     Superseded,
 }
 
-/// A pass.
+/// A pass, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pass {
     /// What it does.
     pub kind: PassKind,
-    /// Where it stands.
+    /// Its progress.
     pub state: PassState,
-    /// The fence of the setting by which it is made.
+    /// The fence of the setting under which it runs.
     pub fence: i64,
-    /// In which phase.
+    /// The number of the phase under which it runs.
     pub phase: u8,
-    /// Who asked for it.
+    /// The staff member who requested it.
     pub requested_by: StaffId,
-    /// When.
+    /// When it was requested.
     pub created_at: Timestamp,
-    /// When every customer had been looked at.
+    /// When every customer had been processed.
     pub finished_at: Option<Timestamp>,
-    /// How many customers a second it may look at.
+    /// The maximum number of customers processed per second.
     pub per_second: u32,
-    /// Who is at it.
+    /// Its lease holder.
     pub holder: Holder,
-    /// After which item of the table it goes on; `None` at the beginning.
+    /// The key of the last table item that was processed; `None` at the beginning.
     pub after: Option<Key>,
-    /// What it has come to so far.
+    /// Its counts so far.
     pub tally: PassTally,
 }
 
-/// What a pass counts.
+/// The counts of a pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassTally {
-    /// Customers that were looked at.
+    /// Customers that were processed.
     pub customers: i64,
-    /// Those for whom something was written.
+    /// Customers for whom something was written.
     pub changed: i64,
-    /// Those in whom something was found, or is left to be done.
+    /// Customers with a finding, or with work left to do.
     pub left: i64,
-    /// How many customers differ in, or lack, a concern.
+    /// For each concern, the number of customers in whom it differs or is missing.
     pub concerns: BTreeMap<Concern, i64>,
-    /// Some of those customers, and what is with them. Names of attributes only.
+    /// Some of those customers, each with what was found: names of attributes, never values.
     pub examples: Vec<(CustomerId, String)>,
 }
 
 impl PassKind {
-    /// All of them.
+    /// Every kind.
     pub const ALL: [Self; 3] = [Self::Backfill, Self::Verify, Self::Contract];
 
-    /// Its name.
+    /// The name as it is stored and used in commands.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -102,13 +103,13 @@ impl PassKind {
         }
     }
 
-    /// Reads a name.
+    /// Parses [`Self::name`].
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Under which operation it is asked for.
+    /// The operation under which it is requested.
     #[must_use]
     pub const fn operation(self) -> Operation {
         match self {
@@ -122,7 +123,7 @@ impl PassKind {
 impl PassState {
     const ALL: [Self; 4] = [Self::Requested, Self::Running, Self::Done, Self::Superseded];
 
-    /// Its name.
+    /// The name as it is stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -137,7 +138,7 @@ impl PassState {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 
-    /// Whether nothing is done any more.
+    /// Whether the pass has ended: done or superseded.
     #[must_use]
     pub const fn is_over(self) -> bool {
         match self {
@@ -148,7 +149,8 @@ impl PassState {
 }
 
 impl PassTally {
-    /// Adds what was found in a customer, who is named if there is room.
+    /// Counts a customer with a finding. The customer is named as an example while there are fewer than
+    /// [`EXAMPLES_MAX`].
     pub fn leave(&mut self, customer: CustomerId, concerns: impl IntoIterator<Item = Concern>, what: String) {
         self.left = self.left.saturating_add(1);
         for concern in concerns {
@@ -161,13 +163,13 @@ impl PassTally {
     }
 }
 
-/// The item of a tenant's last pass of a kind.
+/// The key of a tenant's last pass of a kind.
 #[must_use]
 pub fn pass_key(tenant: &Tenant, kind: PassKind) -> Key {
     keys::migration_pass(tenant, kind.name())
 }
 
-/// What is known of a tenant's customers, from the passes' items.
+/// Makes the evidence for a phase change of the stored passes. Superseded passes do not count.
 #[must_use]
 pub fn evidence(passes: &[Pass]) -> Evidence {
     let of = |kind| {
@@ -177,21 +179,22 @@ pub fn evidence(passes: &[Pass]) -> Evidence {
     Evidence { backfill: of(PassKind::Backfill), verify: of(PassKind::Verify), contract: of(PassKind::Contract) }
 }
 
-/// What staff ask for.
+/// A staff member's request for a pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// Whose customers.
+    /// The tenant whose customers are processed.
     pub tenant: &'a Tenant,
-    /// What is to be done with each of them.
+    /// What to do with each customer.
     pub kind: PassKind,
-    /// How many of them a second.
+    /// The maximum number of customers processed per second.
     pub per_second: u32,
-    /// Who asks.
+    /// The staff member who requests it.
     pub staff: StaffId,
 }
 
-/// A pass under a setting, which takes the place of the one that was read if they differ. A pass that is under way is
-/// not disturbed: asking for it again gives it as it stands.
+/// Plans a pass under `setting`, which replaces the setting `read` if they differ.
+///
+/// If a pass of this kind is running under the same setting, it is returned unchanged.
 ///
 /// # Errors
 /// None today; the signature is that of every builder.
@@ -214,7 +217,7 @@ pub fn plan(
         created_at: cx.now,
         finished_at: None,
         per_second,
-        // Whoever is at one that is given up holds a token that this one does not have.
+        // INVARIANT: the token is above that of a worker that still runs the pass before, so its writes are rejected.
         holder: Holder { fence: before.map_or(0, |pass| pass.holder.fence.saturating_add(1)), lease_until: cx.now },
         after: None,
         tally: PassTally::default(),
@@ -238,7 +241,7 @@ impl Pass {
     /// Reads a stored pass.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if it does not have the expected format.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             kind: item.named("kind", PassKind::parse)?,
@@ -278,10 +281,10 @@ impl Pass {
         item
     }
 
-    /// Takes a pass. `None` while another worker has it, or if it is over.
+    /// Plans taking the lease. `None` while another worker holds it, or if the pass has ended.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`]: never for these items.
     pub fn take(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Leased<Self>, Transaction)>, BuildError> {
         if self.state.is_over() {
             return Ok(None);
@@ -295,18 +298,18 @@ impl Pass {
 }
 
 impl Leased<Pass> {
-    /// Writes how far it has come, and renews the lease.
+    /// Writes the progress, and renews the lease.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`]: never for these items.
     pub fn progress(&self, now: Timestamp) -> Result<Transaction, BuildError> {
         self.written(Self::renewed(now))
     }
 
-    /// Writes how far it has come, and lets it go: any worker may take it at once.
+    /// Writes the progress, and releases the lease: any worker may take it at once.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`]: never for these items.
     pub fn release(&self, now: Timestamp) -> Result<Transaction, BuildError> {
         self.written(Self::released(now))
     }

@@ -1,5 +1,7 @@
-//! A transaction where it is written: each action of it on a split record becomes what the phase asks for, and what
-//! the store says of those actions becomes what it would have said of the transaction itself.
+//! A transaction as its phase writes it.
+//!
+//! Each action on a split record becomes the actions that the phase needs, and the store's reasons for those are
+//! translated back to reasons for the transaction's own actions.
 
 use super::counterpart::Counterpart;
 use super::history;
@@ -11,26 +13,26 @@ use crate::keys::Key;
 use crate::transaction::{Action, BuildError, Clause, MAX_ITEMS, Reason, ReasonCode, Role, TransactItem, Transaction};
 use std::collections::BTreeMap;
 
-/// Actions as they are written, and which actions of the transaction each of them stands for.
-// INVARIANT: every action of the transaction is written under its own guards once: on the split record where that is
-// the truth, else on its counterpart; and a customer's God Record is among the actions, under its own clauses,
-// wherever a customer's split record is.
+/// The actions that are written, each with the transaction's actions that it carries out.
+// INVARIANT: each action of the transaction is written once under its own guards: on the split record where that is the
+// truth, else on its counterpart. Wherever a customer's split record is touched, the customer's God Record is among the
+// actions, under its own clauses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     items: Vec<TransactItem>,
     told: Vec<Told>,
-    /// How many actions the transaction has.
+    /// The number of actions of the transaction.
     of: usize,
 }
 
-/// What an action that is written tells of.
+/// What a written action carries out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Told {
-    /// The transaction's actions whose guards it carries, each with what the item is read as.
+    /// The transaction's actions whose guards it carries, each with how its item is read.
     guards: Vec<Guarded>,
-    /// Those that it only writes for.
+    /// The transaction's actions that it writes without guards.
     writes: Vec<usize>,
-    /// What it asks of the God Record itself.
+    /// The conditions on the God Record that it carries.
     record: Option<GodRecord>,
 }
 
@@ -41,21 +43,21 @@ struct Guarded {
     seen_as: Option<Counterpart>,
 }
 
-/// What the store's reasons mean.
+/// The meaning of the store's reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancelled {
     /// One reason for each of the transaction's actions.
     For(Vec<Reason>),
-    /// A customer does not stand where the layout puts it: nothing was written, and nothing is wrong. With the
-    /// reasons for whoever cannot do anything about it.
+    /// A customer is not where the layout expects it: nothing was written, and the caller may copy or re-plan. The
+    /// reasons are for a caller that cannot.
     Stale(Stale, Vec<Reason>),
 }
 
 impl Transaction {
-    /// Its actions where a layout puts them. A layout of split records leaves them as they are.
+    /// The transaction's actions as a layout writes them. A layout of split records leaves them unchanged.
     ///
     /// # Errors
-    /// [`BuildError`] if they cannot be put there.
+    /// [`BuildError`] if an action has no legacy form, two actions on an item cannot be merged, or there are too many.
     pub fn placed(&self, layout: &Layout) -> Result<Placed, BuildError> {
         let migration = match layout {
             Layout::Split => None,
@@ -70,13 +72,13 @@ impl Transaction {
 }
 
 impl Placed {
-    /// What is written, in the order in which the store reports on it.
+    /// The actions to write, in the order of the store's reasons.
     #[must_use]
     pub fn items(&self) -> &[TransactItem] {
         &self.items
     }
 
-    /// What the store's reasons, one for each action that was written, mean for the transaction.
+    /// Translates the store's reasons, one for each written action, into reasons for the transaction's actions.
     #[must_use]
     pub fn cancelled(&self, reasons: Vec<Reason>) -> Cancelled {
         if reasons.len() != self.items.len() {
@@ -103,7 +105,7 @@ impl Placed {
     }
 }
 
-/// What is said of an action first stands, but for a failed guard, which is said above all.
+/// Sets the reason of an action. The first reason stays, except that a failed condition replaces any other.
 fn say(of: &mut [Reason], position: usize, reason: &Reason) {
     if let Some(said) = of.get_mut(position)
         && (said.code == ReasonCode::None || reason.code == ReasonCode::ConditionalCheckFailed)
@@ -117,7 +119,7 @@ impl Told {
         self.guards.iter().map(|guarded| guarded.position).chain(self.writes.iter().copied())
     }
 
-    /// Its condition does not hold: whose guards do not? Or is it the God Record's own?
+    /// Attributes a failed condition to the guards that do not hold, and returns why the God Record is stale, if it is.
     fn failed(&self, old: Option<Item>, of: &mut [Reason]) -> Option<Stale> {
         let failed = ReasonCode::ConditionalCheckFailed;
         let mut any = false;
@@ -127,7 +129,7 @@ impl Told {
                     let stands = old.as_ref().filter(|old| counterpart.stands_in(old));
                     match stands.map(|old| counterpart.view(old, |_| None)).transpose() {
                         Ok(view) => view,
-                        // What cannot be read explains nothing: whether the God Record is stale is asked below.
+                        // An unreadable item explains nothing. Whether the God Record is stale is checked below.
                         Err(_) => continue,
                     }
                 }
@@ -140,7 +142,7 @@ impl Told {
         }
         let stale = self.record.as_ref().and_then(|record| record.stale(old.as_ref()));
         if stale.is_none() && !any {
-            // Nothing explains it: the classification is to say so.
+            // No guard explains the failure: report it on every action, and the classification decides.
             self.all().for_each(|position| say(of, position, &Reason { code: failed.clone(), item: old.clone() }));
         }
         stale
@@ -170,7 +172,7 @@ impl Placing<'_> {
         self.record(migration, &counterpart, stage, (position, item))?;
         let legacy = || legacy(&counterpart, migration, item);
         match &item.action {
-            // A record that is made is guarded wherever it is: nothing may be there already.
+            // Creating a record is guarded in both models: it must exist in neither.
             Action::Put(_) => {
                 if stage.writes_legacy() {
                     self.guarded(position, legacy()?, Some(counterpart.clone()), item)?;
@@ -197,7 +199,7 @@ impl Placing<'_> {
         Ok(())
     }
 
-    /// The customer's God Record is written, or at least looked at, by whoever touches one of its concerns.
+    /// Adds the action on the customer's God Record: a write, or at least a check.
     fn record(
         &mut self,
         migration: &Migration,
@@ -206,7 +208,7 @@ impl Placing<'_> {
         (position, item): (usize, &TransactItem),
     ) -> Result<(), BuildError> {
         let (own, needs) = record::action(migration, of, stage, item);
-        // Whoever is there already has a God Record, whatever else they have.
+        // A customer who exists has a God Record in any case, so creating one is guarded on its absence.
         match &item.action {
             Action::Put(_) => self.guarded(position, own.clone(), Some(of.clone()), item)?,
             Action::Update(_) | Action::Check => self.written(position, own.clone())?,
@@ -242,7 +244,7 @@ impl Placing<'_> {
         Ok(())
     }
 
-    /// One action an item: what several ask of one becomes one.
+    /// Adds an action. Actions on one item are merged, because a transaction may have only one per item.
     fn put(&mut self, item: TransactItem) -> Result<usize, BuildError> {
         let next = self.actions.len();
         let at = *self.at.entry(item.key().clone()).or_insert(next);
@@ -268,7 +270,7 @@ impl Placing<'_> {
     }
 }
 
-/// An action on a split record as one on its counterpart.
+/// Translates an action on a split record into one on its counterpart.
 fn legacy(counterpart: &Counterpart, migration: &Migration, item: &TransactItem) -> Result<TransactItem, BuildError> {
     let unnamed = |attribute: String| BuildError::Unplaced(item.role(), attribute);
     let (key, word) = (counterpart.legacy(migration.phase.model()), counterpart.word());

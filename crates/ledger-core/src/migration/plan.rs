@@ -1,16 +1,16 @@
-//! The phases, as data: for each legacy model an ordered list of moves, each of one concern by one stage.
+//! The phases of a migration, as data: an ordered list of moves for each legacy model.
 
 use crate::money::Asset;
 use std::fmt;
 
-/// What moves by itself.
+/// A part of a customer that moves independently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Concern {
     /// Name, e-mail address, telephone number, status.
     Profile,
-    /// The list of what happened.
+    /// The journal history.
     History,
-    /// CO2 and counts.
+    /// CO2 estimate, counts and totals.
     Metrics,
     /// Points.
     Points,
@@ -27,49 +27,50 @@ pub enum Concern {
 pub enum Stage {
     /// The God Record is written and read.
     LegacyOnly,
-    /// Both are written; the God Record is read, and guards stand there.
+    /// Both are written; the God Record is read and guarded.
     DualWrite,
-    /// The same, and both say the same of every customer.
+    /// As [`Stage::DualWrite`], and both are equal for every customer.
     Backfilled,
-    /// Both are written; the split records are read, and guards stand there.
+    /// Both are written; the split records are read and guarded.
     ReadNew,
-    /// The split records are written and read.
+    /// The split records alone are written and read.
     NewOnly,
 }
 
-/// What a tenant comes with.
+/// The legacy model of a tenant's customers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Model {
-    /// Everything of a customer in one item, `customer`.
+    /// The God Record, `customer`, holds the whole customer.
     GodRecord,
-    /// Aggregates in `METRICS`, and points and J-Credits among them; the rest in `customer`.
+    /// `METRICS` holds aggregates, points and J-Credits; `customer` holds the rest.
     HalfWay,
 }
 
-/// Where a tenant stands: how many moves of its model's plan have been made.
+/// A tenant's phase: the number of moves of its model's list that have been made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Phase {
     model: Model,
     number: u8,
 }
 
-/// Why there is no such phase.
+/// A phase number is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there are phases from 0 to {last}")]
 pub struct PhaseError {
-    /// The last one.
+    /// The number of the last phase.
     pub last: u8,
 }
 
-/// One concern goes one stage on.
+/// One concern moves by one stage.
 pub type Move = (Concern, Stage);
 
 use Concern::{History, Jcredit, Metrics, Money, Points, Profile, Regional};
 use Stage::{Backfilled, DualWrite, NewOnly, ReadNew};
 
-/// The moves, in their order; a model has those of the concerns that do not begin in split records. What nobody's money
-/// hangs on goes first, money last. No concern leaves the God Record for good before every one is read from the split
-/// records: so the God Record stays whole until the last quarter, and a tenant that stops there has one of the two.
+/// All moves, in order. A model omits those of concerns that begin in split records.
+///
+/// Non-financial concerns migrate first, money last. INVARIANT: no concern reaches [`Stage::NewOnly`] before every
+/// concern is read from split records. So the God Record stays complete until the last quarter of the moves.
 const MOVES: &[Move] = &[
     (Profile, DualWrite),
     (Profile, Backfilled),
@@ -102,10 +103,10 @@ const MOVES: &[Move] = &[
 ];
 
 impl Concern {
-    /// Every concern, in the order in which they move.
+    /// Every concern, in the order in which they first move.
     pub const ALL: [Self; 7] = [Profile, History, Metrics, Points, Jcredit, Regional, Money];
 
-    /// Its name.
+    /// The name as it is stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -119,13 +120,13 @@ impl Concern {
         }
     }
 
-    /// Reads a name.
+    /// Parses [`Self::name`].
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|concern| concern.name() == name)
     }
 
-    /// With which concern balances of an asset move.
+    /// The concern with which balances of an asset move.
     #[must_use]
     pub const fn of(asset: &Asset) -> Self {
         match asset {
@@ -138,10 +139,10 @@ impl Concern {
 }
 
 impl Stage {
-    /// Every stage, in their order.
+    /// Every stage, in order.
     pub const ALL: [Self; 5] = [Self::LegacyOnly, DualWrite, Backfilled, ReadNew, NewOnly];
 
-    /// Its name.
+    /// The name in responses.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -171,7 +172,7 @@ impl Stage {
         }
     }
 
-    /// Whether the split records are the truth: they are read, and guards stand there.
+    /// Whether the split records are the truth: the model that is read and guarded.
     #[must_use]
     pub const fn reads_split(self) -> bool {
         match self {
@@ -182,10 +183,10 @@ impl Stage {
 }
 
 impl Model {
-    /// Both.
+    /// Every model.
     pub const ALL: [Self; 2] = [Self::GodRecord, Self::HalfWay];
 
-    /// Its name.
+    /// The name as it is stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -194,18 +195,18 @@ impl Model {
         }
     }
 
-    /// Reads a name.
+    /// Parses [`Self::name`].
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|model| model.name() == name)
     }
 
-    /// The moves, in their order: phase `n` is what stands after the first `n` of them.
+    /// The moves of this model, in order: phase `n` is the state after the first `n` of them.
     fn moves(self) -> impl Iterator<Item = Move> {
         MOVES.iter().copied().filter(move |(concern, _)| self.begins(*concern) != NewOnly)
     }
 
-    /// Where a concern stands before the first move.
+    /// The stage of a concern before the first move.
     const fn begins(self, concern: Concern) -> Stage {
         match (self, concern) {
             (Self::HalfWay, Metrics) => NewOnly,
@@ -217,58 +218,58 @@ impl Model {
 }
 
 impl Phase {
-    /// Nothing has moved.
+    /// Phase 0: no move has been made.
     #[must_use]
     pub const fn first(model: Model) -> Self {
         Self { model, number: 0 }
     }
 
-    /// By its number.
+    /// The phase with a number.
     ///
     /// # Errors
-    /// [`PhaseError`] if there is none.
+    /// [`PhaseError`] if the number is above that of the last phase.
     pub fn new(model: Model, number: u8) -> Result<Self, PhaseError> {
         let last = u8::try_from(model.moves().count()).unwrap_or(u8::MAX);
         if number <= last { Ok(Self { model, number }) } else { Err(PhaseError { last }) }
     }
 
-    /// Every phase, in their order.
+    /// Every phase of a model, in order.
     pub fn all(model: Model) -> impl Iterator<Item = Self> {
         std::iter::successors(Some(Self::first(model)), |phase| phase.next())
     }
 
-    /// What the tenant came with.
+    /// The legacy model of the tenant.
     #[must_use]
     pub const fn model(self) -> Model {
         self.model
     }
 
-    /// Its number.
+    /// The number of moves that have been made.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.number
     }
 
-    /// How far a concern has moved.
+    /// The stage of a concern in this phase.
     #[must_use]
     pub fn stage(self, concern: Concern) -> Stage {
         let made = self.model.moves().take(self.number.into()).filter(|(moved, _)| *moved == concern);
         made.last().map_or(self.model.begins(concern), |(_, stage)| stage)
     }
 
-    /// The move that leads to it; `None` of the first.
+    /// The move that leads to this phase; `None` of phase 0.
     #[must_use]
     pub fn entered_by(self) -> Option<Move> {
         self.model.moves().nth(self.number.checked_sub(1)?.into())
     }
 
-    /// The next phase.
+    /// The next phase; `None` of the last one.
     #[must_use]
     pub fn next(self) -> Option<Self> {
         Self::new(self.model, self.number.checked_add(1)?).ok()
     }
 
-    /// The phase before.
+    /// The phase before; `None` of phase 0.
     #[must_use]
     pub fn back(self) -> Option<Self> {
         Some(Self { number: self.number.checked_sub(1)?, ..self })
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn it_begins_and_ends_with_one_model() {
+    fn first_phase_is_legacy_and_last_is_split_for_every_concern() {
         for model in Model::ALL {
             let last = Phase::all(model).last().unwrap();
             assert!(last.is_last() && last.number() >= 13, "{last}");
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leaves_the_god_record_before_all_is_read_from_the_split_records() {
+    fn no_concern_is_new_only_before_all_are_read_from_split_records() {
         for model in Model::ALL {
             let moving: Vec<Concern> =
                 Concern::ALL.into_iter().filter(|concern| Phase::first(model).stage(*concern) != NewOnly).collect();
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn the_half_way_model_has_the_same_moves_but_those_of_its_aggregates() {
+    fn half_way_model_has_all_moves_except_metrics() {
         let all: Vec<Move> = Model::GodRecord.moves().collect();
         let rest: Vec<Move> = Model::HalfWay.moves().collect();
         assert_eq!((all.len(), rest.len()), (28, 24));

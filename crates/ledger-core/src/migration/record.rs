@@ -1,4 +1,4 @@
-//! The God Record itself: who may write to it, and where it says that each concern stands.
+//! The God Record itself: who may write to it, and what it says about the location of each concern.
 
 use super::counterpart::Counterpart;
 use super::plan::{Concern, Stage};
@@ -10,49 +10,49 @@ use crate::keys::attr;
 use crate::money::Asset;
 use crate::transaction::{Action, Clause, Role, TransactItem};
 
-/// The fence of whoever wrote last. Its absence says that the ledger has not taken the customer over yet.
+/// The fence of the last writer. The attribute is absent until the ledger adopts the customer.
 pub(super) const FENCE: &str = "fence_phase";
 /// The God Record's map of regional currencies.
 pub(super) const REGIONAL: &str = "regional";
 
-/// Where a concern of one customer stands, as the God Record says.
+/// Which model holds a concern of one customer, according to the God Record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Truth {
-    /// In the God Record: the split records lack something, or are not there.
+    /// The God Record only: the split records are incomplete or absent.
     Legacy,
-    /// In both, and they say the same.
+    /// Both models, with equal content.
     Both,
-    /// In the split records: the God Record lacks something.
+    /// The split records only: the God Record is incomplete.
     Split,
 }
 
-/// Why a customer does not stand where a layout puts it.
+/// Why a customer is not where a layout expects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stale {
-    /// The ledger has not taken the customer over.
+    /// The ledger has not adopted the customer.
     NotAdopted(CustomerId),
-    /// Somebody has written under a later setting than ours.
+    /// Another writer has used a later setting than ours.
     Fenced,
-    /// The concern has to be copied first.
+    /// The concern must be copied first.
     NotCopied(CustomerId, Concern),
-    /// The God Record does not say where the customer stands as we write it.
+    /// The God Record's migration attributes do not have the expected format.
     Unreadable(ItemError),
 }
 
-/// What a transaction asks of a God Record.
+/// The conditions that a transaction puts on a God Record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GodRecord {
     customer: CustomerId,
     fence: Fence,
-    /// Concerns that must not stand there alone.
+    /// For each concern, the value of [`Truth`] that it must not have.
     not: Vec<(Concern, Truth)>,
 }
 
 impl Truth {
-    /// All three.
+    /// Every value.
     pub const ALL: [Self; 3] = [Self::Legacy, Self::Both, Self::Split];
 
-    /// Its name.
+    /// The name as it is stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -62,10 +62,10 @@ impl Truth {
         }
     }
 
-    /// Where a concern stands, as the God Record says; `None` if it does not say.
+    /// Reads which model holds a concern; `None` if the God Record does not say.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not say so as we write it.
+    /// [`ItemError`] if the stored value is not one of [`Self::ALL`].
     pub fn read(record: &Item, concern: Concern) -> Result<Option<Self>, ItemError> {
         record.opt_named(&attribute(concern), |name| Self::ALL.into_iter().find(|truth| truth.name() == name))
     }
@@ -74,7 +74,7 @@ impl Truth {
         Value::s(self.name())
     }
 
-    /// Where a concern stands after a record that was made by this stage.
+    /// Which model holds a concern after a record was created in this stage.
     pub(super) const fn made_by(stage: Stage) -> Self {
         match stage {
             Stage::LegacyOnly => Self::Legacy,
@@ -83,13 +83,13 @@ impl Truth {
         }
     }
 
-    /// Where a concern may not stand for whoever writes by this stage.
+    /// Which model must not hold a concern alone when a writer is in this stage.
     const fn shut_out_by(stage: Stage) -> Self {
         if stage.reads_split() { Self::Legacy } else { Self::Split }
     }
 }
 
-/// The attribute that says where a concern stands.
+/// The attribute of the God Record that says which model holds a concern.
 pub(super) fn attribute(concern: Concern) -> String {
     format!("truth_{}", concern.name())
 }
@@ -100,8 +100,9 @@ impl GodRecord {
         self
     }
 
-    /// Which of its own clauses does not hold on the item as it was. Without an item there may be no such customer, or
-    /// one whom only split records know: a look at both models tells.
+    /// Which of these conditions failed on the item as it was.
+    ///
+    /// `None` for the item means an unknown customer, or one that only split records know: reading both models decides.
     pub(super) fn stale(&self, old: Option<&Item>) -> Option<Stale> {
         self.stale_of(old).unwrap_or_else(|error| Some(Stale::Unreadable(error)))
     }
@@ -122,7 +123,7 @@ impl GodRecord {
     }
 }
 
-/// Nobody has written under a later setting.
+/// Requires that no writer has used a later setting.
 pub(super) fn not_fenced(fence: Fence) -> Clause {
     stale(Condition::compare(FENCE, Cmp::Le, "fence", fence.value()))
 }
@@ -131,8 +132,9 @@ pub(super) fn stale(condition: Condition) -> Clause {
     Clause { condition, failure: Failure::StalePlan }
 }
 
-/// The action on the God Record that belongs to one on a split record: its own clauses, the stamp of the fence, and
-/// where the concern stands after it.
+/// Builds the action on the God Record that accompanies one on a split record, and the conditions it carries.
+///
+/// The action writes the fence and which model holds the concern afterwards.
 pub(super) fn action(
     migration: &Migration,
     of: &Counterpart,
@@ -154,7 +156,7 @@ pub(super) fn action(
             let elsewhere = Condition::is_not(attribute(concern), format!("not_{}", concern.name()), not.value());
             let clauses = vec![not_fenced(fence), stale(elsewhere)];
             match &item.action {
-                // Once the God Records are emptied, nothing is said in them any more.
+                // While God Records are emptied, they get no new attributes.
                 Action::Update(update) if !migration.contracting => {
                     TransactItem::update(Role::GodRecord, key, stamped(update, fence, concern, stage), clauses)
                 }
@@ -167,8 +169,8 @@ pub(super) fn action(
     (own, needs)
 }
 
-/// A God Record that says where each concern stands. The map of regional currencies is there from the beginning:
-/// nothing can be added within a map that is not.
+/// Builds a God Record that says which model holds each concern. It has the map of regional currencies from the
+/// beginning, because DynamoDB cannot add an attribute within an absent map.
 pub(super) fn made(migration: &Migration, stands: impl Fn(Concern) -> Truth) -> Item {
     let mut record = Item::from([(FENCE.to_owned(), migration.fence.value())]);
     for concern in Concern::ALL {

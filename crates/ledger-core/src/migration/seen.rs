@@ -1,4 +1,4 @@
-//! Reading a split record through a layout: what is asked of the store, and what its answer means.
+//! Reading a split record through a layout: which items to read, and how to combine them.
 
 use super::adopt;
 use super::counterpart::Counterpart;
@@ -10,18 +10,18 @@ use super::snapshot::LegacyItem;
 use crate::dynamo::{Item, ItemError, Value};
 use crate::keys::{Key, Partition};
 
-/// Why a customer's record in the legacy model cannot be read.
+/// Why a record in the legacy model cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {
-    /// The ledger could not take the customer over: the legacy system left what it cannot keep.
+    /// The customer is not adopted, and the ledger could not adopt what the legacy system left.
     #[error(transparent)]
     Unadoptable(#[from] Unadoptable),
-    /// It does not look as we write it.
+    /// A stored value does not have the expected format.
     #[error(transparent)]
     Unreadable(#[from] ItemError),
 }
 
-/// How a split record that may stand elsewhere is read.
+/// How to read a split record that the legacy model may hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading<'a> {
     migration: &'a Migration,
@@ -29,7 +29,7 @@ pub struct Reading<'a> {
 }
 
 impl Layout {
-    /// How an item is read; `None` if it stands under its own key and nowhere else.
+    /// How to read an item; `None` if it can only be under its own key.
     #[must_use]
     pub fn reading(&self, key: &Key) -> Option<Reading<'_>> {
         match self {
@@ -38,8 +38,9 @@ impl Layout {
         }
     }
 
-    /// The keys of a customer's balances that may stand elsewhere, in the order in which a query gives them; none if all
-    /// stand under their own keys.
+    /// The keys of a customer's balances that the legacy model may hold, in the order of a query.
+    ///
+    /// Empty if all of them are under their own keys.
     #[must_use]
     pub fn balances(&self, customer: &Partition) -> Vec<Key> {
         match self {
@@ -54,18 +55,20 @@ impl Layout {
 }
 
 impl Reading<'_> {
-    /// What is read, of one instant: the God Record, the legacy item, the split record.
+    /// The keys to read as of one instant: the God Record, the legacy item, the split record.
     #[must_use]
     pub fn keys(&self) -> [Key; 3] {
         let split = self.counterpart.split();
         [split.partition().god_record(), self.counterpart.legacy(self.migration.phase.model()), split]
     }
 
-    /// The split record, from wherever the truth is: for a customer where their own God Record says so, else where the
-    /// phase says. One whom the ledger has not taken over stands in the God Record.
+    /// The split record, from the model that is the truth.
+    ///
+    /// The God Record decides; where it says that both models hold the concern, the phase decides. For a customer who
+    /// is not adopted, the stage of the concern in phase 0 decides. Without a God Record, it is the split record.
     ///
     /// # Errors
-    /// [`Unseen`] if it cannot be read where it stands.
+    /// [`Unseen`] if the record cannot be read in that model.
     pub fn item(&self, legacy: [Option<LegacyItem>; 2], split: Option<Item>) -> Result<Option<Item>, Unseen> {
         let [record, legacy] = legacy;
         let concern = self.counterpart.concern();
@@ -74,7 +77,7 @@ impl Reading<'_> {
             Some(Some(Truth::Legacy)) => false,
             Some(Some(Truth::Split)) | None => true,
             Some(Some(Truth::Both)) => by_phase,
-            // One that says nothing has been left for good, or not been taken over yet.
+            // Without the attribute, the God Record has been emptied (it has a fence) or the customer is not adopted.
             Some(None) if record.as_ref().is_some_and(|record| record.item.contains_key(FENCE)) => true,
             Some(None) => self.migration.begins_split(concern),
         };

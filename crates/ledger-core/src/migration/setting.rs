@@ -1,4 +1,4 @@
-//! Where a tenant's migration stands, as the tenant's configuration keeps it.
+//! The state of a tenant's migration, as the tenant's configuration stores it.
 
 use super::plan::{Concern, Model, Phase};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
@@ -9,45 +9,47 @@ use crate::ops::{TenantTerms, tenant};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Transaction};
 
-/// The attribute of `CONFIG` that keeps it.
+/// The attribute of `CONFIG` that stores the migration.
 pub(super) const ATTRIBUTE: &str = "migration";
 
-/// How often a tenant's phase has been changed, forwards or backwards. Whoever writes to a customer stamps the God
-/// Record with the fence that it has read, and nobody writes there who has read an earlier one.
+/// How often a tenant's phase has been changed, forwards or backwards.
+///
+/// A write to a customer stamps the God Record with the fence that the writer has read. A writer that has read an
+/// earlier fence is rejected there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fence(pub(super) i64);
 
-/// A migration.
+/// The state of a tenant's migration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Migration {
-    /// Which phase.
+    /// The phase.
     pub phase: Phase,
-    /// The fence of whoever writes by this setting.
+    /// The fence of every writer that uses this setting.
     pub fence: Fence,
-    /// Since when it has been set.
+    /// When it was set.
     pub since: Timestamp,
-    /// Whether the God Records are being emptied, from which there is no way back.
+    /// Whether the God Records are being emptied. This cannot be reversed.
     pub contracting: bool,
-    /// The assets that the tenant runs.
+    /// The assets of the tenant's terms.
     pub assets: Vec<AssetSpec>,
-    /// Over how many shards the work of publishing is spread.
+    /// The number of shards of the due index entries of the outbox.
     pub due_shards: Shards,
 }
 
-/// By which records a tenant's customers are kept.
+/// Where a tenant's customers are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Split records, and nothing else.
+    /// In split records only.
     Split,
-    /// On the way there.
+    /// In the models that the migration's phase names.
     Migrating(Migration),
 }
 
 impl Fence {
-    /// Before the first change.
+    /// The fence before the first change of the phase.
     pub const FIRST: Self = Self(0);
 
-    /// The number.
+    /// How often the phase has been changed.
     #[must_use]
     pub const fn number(self) -> i64 {
         self.0
@@ -63,10 +65,10 @@ impl Fence {
 }
 
 impl Layout {
-    /// From the tenant's `CONFIG` item.
+    /// Reads the layout from the tenant's `CONFIG` item.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it: a layout that is not understood must not be guessed.
+    /// [`ItemError`] if it does not have the expected format: a layout must not be guessed.
     pub fn read(config: &Item) -> Result<Self, ItemError> {
         let Some(stored) = config.opt_map(ATTRIBUTE)? else { return Ok(Self::Split) };
         if stored.contains_key("contracted_at") {
@@ -77,7 +79,7 @@ impl Layout {
 }
 
 impl Migration {
-    /// A migration that begins.
+    /// A migration in its first phase.
     #[must_use]
     pub fn first(model: Model, terms: &TenantTerms, now: Timestamp) -> Self {
         Self::of(Phase::first(model), Fence::FIRST, now, terms)
@@ -100,17 +102,17 @@ impl Migration {
         Ok(Self { contracting, ..Self::of(phase, fence, since, terms) })
     }
 
-    /// Whether a concern stands in split records from the beginning.
+    /// Whether a concern is in split records from the beginning.
     pub(super) fn begins_split(&self, concern: Concern) -> bool {
         Phase::first(self.phase.model()).stage(concern).reads_split()
     }
 
-    /// The attribute of `CONFIG` that keeps it.
+    /// The attribute of `CONFIG` that stores the migration, as an item.
     fn config(&self) -> Item {
         Item::from([(ATTRIBUTE.to_owned(), Value::M(self.item()))])
     }
 
-    /// As `CONFIG` keeps it, under `migration`.
+    /// The value that `CONFIG` stores under `migration`.
     #[must_use]
     pub fn item(&self) -> Item {
         let mut item = Item::from([
@@ -126,11 +128,12 @@ impl Migration {
     }
 }
 
-/// Writes a tenant's first configuration, unless there is one. A tenant that comes with customers from a legacy model
-/// begins in that model's first phase.
+/// Builds the transaction that writes a tenant's first configuration; rejected if there is one.
+///
+/// A tenant with customers in a legacy model begins in that model's first phase.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`]: never for these items.
 pub fn open_tenant(
     id: &Tenant,
     terms: &TenantTerms,

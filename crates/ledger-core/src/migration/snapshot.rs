@@ -10,47 +10,47 @@ use crate::keys::{Key, Partition};
 use crate::transaction::TransactItem;
 use std::collections::BTreeMap;
 
-/// Which customer.
+/// A customer of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whose {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Which customer.
+    /// The customer.
     pub customer: CustomerId,
 }
 
-/// What stands of a customer.
+/// The items of a customer in both models.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     items: BTreeMap<Key, Item>,
     odd: Vec<(String, Odd)>,
 }
 
-/// A legacy item, as far as it can be read.
+/// A legacy item, with the attributes that could not be read named apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LegacyItem {
-    /// What can be read.
+    /// The readable attributes.
     pub item: Item,
-    /// The attributes that cannot be.
+    /// The names of the other attributes, with the reason.
     pub odd: Vec<(String, Odd)>,
 }
 
-/// An attribute of the God Record that is of a kind which the ledger does not write.
+/// Why an attribute of the God Record cannot be read: its DynamoDB type is one that the ledger does not write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Odd {
-    /// DynamoDB's null: nothing is there.
+    /// DynamoDB's `NULL` type.
     Null,
-    /// A set, or something else.
+    /// A set, or any other type.
     Other,
 }
 
-/// What is written for one customer's move: no effect of anybody's request.
-// INVARIANT: made in this module only, each kind by one function that says what it keeps.
+/// The actions of one migration step of one customer; not the effect of a request.
+// INVARIANT: made in the `migration` module only, each kind by one function that documents what it preserves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change(pub(super) Vec<TransactItem>);
 
 impl Change {
-    /// The actions.
+    /// The actions, in the order in which they are written.
     #[must_use]
     pub fn items(&self) -> &[TransactItem] {
         &self.0
@@ -68,7 +68,7 @@ impl Whose {
 }
 
 impl Migration {
-    /// What has to be read of a customer, together: the God Record first.
+    /// The keys of a customer to read in one transaction: the God Record first.
     #[must_use]
     pub fn snapshot_keys(&self, whose: &Whose) -> Vec<Key> {
         let split = self.counterparts(whose).into_iter().map(|counterpart| counterpart.split());
@@ -85,7 +85,8 @@ impl Migration {
 }
 
 impl Snapshot {
-    /// From what was read under [`Migration::snapshot_keys`], and what of the God Record could not be.
+    /// Makes a snapshot of the items read under [`Migration::snapshot_keys`]. `odd` lists the unreadable attributes of
+    /// the God Record.
     #[must_use]
     pub fn new(items: impl IntoIterator<Item = (Key, Option<Item>)>, odd: Vec<(String, Odd)>) -> Self {
         Self { items: items.into_iter().filter_map(|(key, item)| Some((key, item?))).collect(), odd }
@@ -99,22 +100,22 @@ impl Snapshot {
         self.odd.iter().find(|(name, _)| name == attribute).map(|(_, odd)| *odd)
     }
 
-    /// The God Record.
+    /// The God Record; `None` if there is none.
     #[must_use]
     pub fn record(&self, whose: &Whose) -> Option<&Item> {
         self.get(&whose.record())
     }
 
-    /// Whether the ledger has taken the customer over.
+    /// Whether the ledger has adopted the customer.
     #[must_use]
     pub fn is_adopted(&self, whose: &Whose) -> bool {
         self.record(whose).is_some_and(|record| record.contains_key(FENCE))
     }
 
-    /// Where a concern stands; `None` of a customer whom the ledger has not taken over, or has left for good.
+    /// Which model holds a concern; `None` if the customer is not adopted, or the God Record has been emptied.
     ///
     /// # Errors
-    /// [`ItemError`] if the God Record does not say so as we write it.
+    /// [`ItemError`] if the stored value does not have the expected format.
     pub fn truth(&self, whose: &Whose, concern: Concern) -> Result<Option<Truth>, ItemError> {
         self.record(whose).map_or(Ok(None), |record| Truth::read(record, concern))
     }

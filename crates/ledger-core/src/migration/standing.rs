@@ -1,5 +1,6 @@
-//! Where a customer's balances stand and what they are, to whoever has one legacy item and knows nothing else: no
-//! setting, and no other item. What the God Record says and what a legacy item holds meet where both are known.
+//! A customer's balances as one legacy item shows them, without the setting and without any other item.
+//!
+//! The caller combines what the God Record says about locations with what the legacy items hold.
 
 use super::counterpart::Counterpart;
 use super::plan::Concern;
@@ -9,22 +10,22 @@ use crate::dynamo::{Attributes, Item, ItemError};
 use crate::keys::{Key, metrics_of};
 use crate::money::Asset;
 
-/// What a legacy item says of its customer's balances.
+/// The balances of a customer that one legacy item shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Whose they are.
+    /// The customer's account.
     pub account: Account,
-    /// Of each asset, whether its balance stands in the legacy model: only the God Record says that.
+    /// For each asset, whether the legacy model alone holds its balance. Empty unless the item is the God Record.
     pub in_legacy: Vec<(Asset, bool)>,
-    /// The balances that it holds, each as the split record would have it. Which of them count is not known here.
+    /// The balances in the item, each in the format of its split record. Whether they are current is not known here.
     pub balances: Vec<(Asset, Item)>,
 }
 
 impl Standing {
-    /// What an item says; `None` of one that is no legacy item, and of a customer whom the ledger has not taken over.
+    /// Reads an item; `None` if it is not a legacy item, or if its customer is not adopted.
     ///
     /// # Errors
-    /// [`ItemError`] if the God Record does not say where a concern stands as we write it.
+    /// [`ItemError`] if the item does not say where a concern is, or hold a balance, in the expected format.
     pub fn read(key: &Key, item: &Item) -> Result<Option<Self>, ItemError> {
         let Some(customer) = key.customer() else { return Ok(None) };
         let account = Account::Customer(customer);
@@ -37,7 +38,7 @@ impl Standing {
             let in_legacy = in_legacy.collect::<Result<_, ItemError>>()?;
             (assets, in_legacy)
         } else if *key == metrics_of(&key.partition()) {
-            // Of the half-way model.
+            // This item holds balances in the half-way model.
             (vec![Asset::Point, Asset::Jcredit], Vec::new())
         } else {
             return Ok(None);
@@ -53,14 +54,14 @@ impl Standing {
     }
 }
 
-/// Assets of which a God Record may hold a balance. One of a regional currency that it does not name it has none of.
+/// The assets of which a God Record may hold a balance: the fixed ones, and the regional currencies that it names.
 fn assets(record: &Item) -> Result<impl Iterator<Item = Asset>, ItemError> {
     let regional = record.opt_map(REGIONAL)?.into_iter().flatten();
     let regional = regional.filter_map(|(name, _)| Asset::parse(&format!("REGIONAL#{name}")).ok());
     Ok([Asset::Ecopay, Asset::Point, Asset::Jcredit].into_iter().chain(regional))
 }
 
-/// A concern of which nothing is said has been left for good.
+/// Whether the legacy model alone holds a concern. Without the attribute, the God Record has been emptied.
 fn is_in_legacy(record: &Item, concern: Concern) -> Result<bool, ItemError> {
     Ok(match Truth::read(record, concern)? {
         Some(Truth::Legacy) => true,
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_god_record_says_what_it_holds_and_whether_that_counts() {
+    fn god_record_shows_balances_and_which_are_in_legacy_model() {
         let key = partition().god_record();
         assert_eq!(Standing::read(&key, &record(&[])), Ok(None), "the ledger has not taken it over");
         let truths =
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregates_hold_points_and_say_nothing_of_where_they_stand() {
+    fn aggregates_show_points_without_their_location() {
         let metrics = Item::from([("point".to_owned(), Value::int(5)), ("balance".to_owned(), Value::int(6))]);
         let standing = Standing::read(&metrics_of(&partition()), &metrics).unwrap().unwrap();
         assert!(standing.in_legacy.is_empty());

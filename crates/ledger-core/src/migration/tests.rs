@@ -1,5 +1,5 @@
-//! One customer's move, action by action. What is written is compared as a text in which names and values stand in
-//! their places: `SET fence_phase = 3 IF attribute_exists(uuid)`.
+//! Migration of one customer, action by action. Actions are compared as text, with names and values in place of
+//! placeholders: `SET fence_phase = 3 IF attribute_exists(uuid)`.
 
 mod adopt;
 mod copy;
@@ -28,7 +28,7 @@ fn partition() -> Partition {
     whose().partition()
 }
 
-/// Of a tenant that runs money, points and the regional currency `aoba`, of two decimals.
+/// A migration of a tenant with money, points and the regional currency `aoba`, which has two decimals.
 fn migration(model: Model, phase: u8, fence: i64) -> Migration {
     let aoba = AssetSpec::regional(RegionalKey::parse("aoba").unwrap(), 2).unwrap();
     Migration {
@@ -70,7 +70,7 @@ fn metrics() -> Key {
     metrics_of(&partition())
 }
 
-/// A God Record that the ledger has taken over: every concern stands in the God Record, but those that are named.
+/// The God Record of an adopted customer. Every concern is in the legacy model unless `truths` says otherwise.
 fn adopted(fence: i64, truths: &[(Concern, &str)], more: &[(&str, Value)]) -> Item {
     let mut record = item(&[(attr::PK, s(god().pk())), (attr::SK, s(god().sk())), ("fence_phase", Value::int(fence))]);
     let all = Concern::ALL.map(|concern| (concern, "legacy"));
@@ -85,7 +85,7 @@ fn seen(items: &[(Key, Item)]) -> Snapshot {
     Snapshot::new(items.iter().map(|(key, item)| (key.clone(), Some(item.clone()))), Vec::new())
 }
 
-/// Every action, as one text.
+/// Every action as text.
 fn told(change: &Change) -> Vec<String> {
     change.items().iter().map(plain).collect()
 }

@@ -1,11 +1,11 @@
-//! `Amount`: a strictly positive quantity of one asset, made from text and by checked arithmetic only.
+//! `Amount`: a strictly positive quantity of one asset, made from text or by checked arithmetic only.
 
 pub use inner::Amount;
 
 use super::{Asset, AssetSpec, Balance, Delta, MoneyError, Rate, exact_product};
 use rust_decimal::Decimal;
 
-/// Why a text is no amount.
+/// Why a text is not an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
     /// Not of the form `123` or `123.45`.
@@ -17,7 +17,7 @@ pub enum AmountError {
     /// More decimals than the asset has.
     #[error("too many decimals: this asset has {allowed}")]
     TooManyDecimals {
-        /// How many decimals the asset has.
+        /// The number of decimals of the asset.
         allowed: u32,
     },
     /// Zero or less.
@@ -28,7 +28,7 @@ pub enum AmountError {
     TooLarge,
 }
 
-/// The only place that can see the field: even this file must go through `checked`.
+/// The only module that can see the fields: even this file must use `checked`.
 mod inner {
     use super::{AmountError, Asset};
     use rust_decimal::Decimal;
@@ -55,13 +55,13 @@ mod inner {
             Ok(Self { asset, value: value.normalize() })
         }
 
-        /// What is counted.
+        /// The asset.
         #[must_use]
         pub fn asset(&self) -> &Asset {
             &self.asset
         }
 
-        /// How much, as an exact decimal greater than zero.
+        /// The quantity, as an exact decimal greater than zero.
         #[must_use]
         pub fn value(&self) -> Decimal {
             self.value
@@ -70,11 +70,12 @@ mod inner {
 }
 
 impl Amount {
-    /// Reads an amount from text: digits, with an optional point and no more decimals than the
-    /// asset has (trailing zeros do not count: `100`, `100.0` are one amount).
+    /// Parses digits with an optional point, and no more decimals than the asset has.
+    ///
+    /// Trailing zeros do not count: `100` and `100.0` are the same amount.
     ///
     /// # Errors
-    /// [`AmountError`] says what is wrong.
+    /// [`AmountError`] if the text is not an amount of the asset.
     pub fn parse(spec: &AssetSpec, text: &str) -> Result<Self, AmountError> {
         let (negative, digits) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -111,7 +112,7 @@ impl Amount {
     /// The canonical form of an amount's text before its asset is known, for a fingerprint.
     ///
     /// # Errors
-    /// [`AmountError`] if it is an amount of no asset at all.
+    /// [`AmountError`] if the text is not an amount of any asset.
     pub fn canonical_text(text: &str) -> Result<String, AmountError> {
         Self::parse(&AssetSpec::FINEST, text).map(|amount| amount.text())
     }
@@ -134,7 +135,7 @@ impl Amount {
         Delta::positive(self)
     }
 
-    /// The change that takes this amount.
+    /// The change that subtracts this amount.
     #[must_use]
     pub fn debit(&self) -> Delta {
         Delta::negative(self)
@@ -150,7 +151,7 @@ impl Amount {
         Self::checked(self.asset().clone(), sum).map_err(|_| MoneyError::TooLarge)
     }
 
-    /// What is left after taking `other`, or `None` if nothing or less than nothing is.
+    /// The difference, or `None` if it is zero or less.
     ///
     /// # Errors
     /// [`MoneyError`] if the assets differ.
@@ -160,7 +161,7 @@ impl Amount {
         Ok(Self::checked(self.asset().clone(), left).ok())
     }
 
-    /// The smaller of this amount and what `limit` holds, or `None` if that is nothing.
+    /// The smaller of this amount and `limit`, or `None` if that is zero or less.
     ///
     /// # Errors
     /// [`MoneyError`] if the assets differ.
@@ -169,20 +170,22 @@ impl Amount {
         Ok(Self::checked(self.asset().clone(), self.value().min(limit.value())).ok())
     }
 
-    /// `amount x rate` in `into`, rounded down to its decimals, or `None` if that is nothing.
+    /// `amount x rate` in `into`, rounded down to its decimals, or `None` if the result is zero.
     ///
     /// # Errors
-    /// [`MoneyError::TooLarge`] if the product does not fit.
+    /// [`MoneyError::TooLarge`] if the product cannot be held exactly.
     pub fn at_rate(&self, rate: &Rate, into: &AssetSpec) -> Result<Option<Self>, MoneyError> {
         let product = exact_product(self.value(), rate.value()).ok_or(MoneyError::TooLarge)?;
         Self::rounded_down(product, into)
     }
 
-    /// `whole x part / total` in the asset of `whole`, rounded down to `spec`'s decimals, or `None`
-    /// if that is nothing.
+    /// `whole x part / total` in the asset of `whole`, rounded down to `spec`'s decimals.
+    ///
+    /// `None` if the result is zero.
     ///
     /// # Errors
-    /// [`MoneyError`] if `part` and `total` differ in asset or the product does not fit.
+    /// [`MoneyError`] if `part` and `total`, or `whole` and `spec`, differ in asset, or the product cannot be held
+    /// exactly.
     pub fn proportion(
         whole: &Self,
         part: &Balance,
@@ -200,8 +203,8 @@ impl Amount {
         Self::rounded_down(share.checked_sub(unit).ok_or(MoneyError::TooLarge)?, spec)
     }
 
-    /// The same quantity counted as another asset at one to one, for example points settled in yen.
-    /// `None` if `into` has too few decimals to hold it.
+    /// The same quantity of another asset at one to one, for example points settled in yen. `None` if `into` has too
+    /// few decimals to hold it.
     #[must_use]
     pub fn one_to_one(&self, into: &AssetSpec) -> Option<Self> {
         (self.value().scale() <= into.scale()).then(|| Self::checked(into.asset().clone(), self.value()).ok()).flatten()
@@ -230,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_is_an_amount_and_names_what_is_not() {
+    fn amounts_are_parsed_and_invalid_texts_have_their_error() {
         let yen = AssetSpec::ECOPAY;
         let kg = AssetSpec::JCREDIT;
         let cases: &[(&AssetSpec, &str, Result<&str, AmountError>)] = &[
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn different_assets_never_mix() {
+    fn arithmetic_on_different_assets_is_refused() {
         let yen = Amount::parse(&AssetSpec::ECOPAY, "1").unwrap();
         let point = Amount::parse(&AssetSpec::POINT, "1").unwrap();
         assert_eq!(yen.checked_add(&point), Err(MoneyError::AssetMismatch));

@@ -1,8 +1,8 @@
-//! Which kinds of value there are, and how finely each can be divided.
+//! The kinds of value, and the number of decimals of each.
 
 use std::fmt;
 
-/// What is counted: yen, points, carbon credits or a regional currency.
+/// A kind of value: yen, points, carbon credits or a regional currency.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Asset {
     /// Prepaid yen.
@@ -11,7 +11,7 @@ pub enum Asset {
     Point,
     /// J-Credits, in kg of CO2.
     Jcredit,
-    /// A regional currency with rules of its own.
+    /// A regional currency, with its own rules in the tenant's terms.
     Regional(RegionalKey),
 }
 
@@ -19,7 +19,7 @@ pub enum Asset {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegionalKey(String);
 
-/// An asset's name that is none.
+/// A text that is not the name of an asset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown asset: use ECOPAY, POINT, JCREDIT or REGIONAL#<key> with a key of a-z, 0-9 and -")]
 pub struct AssetError;
@@ -32,10 +32,10 @@ pub struct AssetSpec {
 }
 
 impl RegionalKey {
-    /// Reads a key.
+    /// Parses a key.
     ///
     /// # Errors
-    /// [`AssetError`] if it is empty, longer than 32 or has other characters.
+    /// [`AssetError`] if it is empty, longer than 32 bytes or has other characters.
     pub fn parse(text: &str) -> Result<Self, AssetError> {
         let fits = (1..=32).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
@@ -50,7 +50,7 @@ impl RegionalKey {
 }
 
 impl Asset {
-    /// Reads the wire form, for example `ECOPAY` or `REGIONAL#aoba`.
+    /// Parses the wire form, for example `ECOPAY` or `REGIONAL#aoba`.
     ///
     /// # Errors
     /// [`AssetError`] for anything else.
@@ -77,7 +77,7 @@ impl Asset {
     /// The inverse of [`Asset::attribute_suffix`].
     ///
     /// # Errors
-    /// [`AssetError`] for a suffix of no asset.
+    /// [`AssetError`] if no asset has this suffix.
     pub fn from_attribute_suffix(suffix: &str) -> Result<Self, AssetError> {
         match suffix {
             "ecopay" => Ok(Self::Ecopay),
@@ -106,9 +106,9 @@ impl AssetSpec {
     pub const POINT: Self = Self { asset: Asset::Point, scale: 0 };
     /// Carbon credits in kg-CO2: three decimals.
     pub const JCREDIT: Self = Self { asset: Asset::Jcredit, scale: 3 };
-    /// The most decimals that a regional currency may have.
+    /// The largest number of decimals of a regional currency.
     pub const MAX_SCALE: u32 = 6;
-    /// As many decimals as any asset may have: for reading a text before its asset is known.
+    /// The largest number of decimals of any asset, for parsing a text before its asset is known.
     pub(super) const FINEST: Self = Self { asset: Asset::Jcredit, scale: Self::MAX_SCALE };
 
     /// A regional currency with the tenant's number of decimals, or `None` above [`AssetSpec::MAX_SCALE`].
@@ -117,7 +117,7 @@ impl AssetSpec {
         (scale <= Self::MAX_SCALE).then_some(Self { asset: Asset::Regional(key), scale })
     }
 
-    /// An asset with the most decimals that any tenant may give it: what can be known of it without terms.
+    /// An asset with the largest number of decimals that any tenant may give it, for use before the terms are read.
     #[must_use]
     pub fn finest(asset: Asset) -> Self {
         let scale = match asset {
@@ -135,7 +135,7 @@ impl AssetSpec {
         &self.asset
     }
 
-    /// How many decimals an amount may have.
+    /// The largest number of decimals of an amount.
     #[must_use]
     pub fn scale(&self) -> u32 {
         self.scale

@@ -1,5 +1,6 @@
 //! Money: assets, strictly positive amounts, balances, signed deltas and rates.
-//! Everything is parsed from text; a float cannot get in, and no operator can overflow unseen.
+//!
+//! Everything is parsed from text. Floats are not accepted, and all arithmetic is checked.
 //!
 //! ```compile_fail
 //! use ledger_core::money::{Amount, AssetSpec};
@@ -24,7 +25,7 @@ pub use requested::RequestedAmount;
 
 use rust_decimal::Decimal;
 
-/// The one canonical decimal string: no exponent, no plus, no trailing zeros, no `-0`.
+/// The canonical decimal string: no exponent, no plus, no trailing zeros, no `-0`.
 pub(crate) fn canonical(value: Decimal) -> String {
     let mut value = value.normalize();
     if value.is_zero() {
@@ -33,18 +34,18 @@ pub(crate) fn canonical(value: Decimal) -> String {
     value.to_string()
 }
 
-/// The product, or `None` if it has more digits than a `Decimal` holds: `checked_mul` alone would
-/// round it.
+/// The product, or `None` if a `Decimal` cannot hold it exactly: `checked_mul` alone would round it.
 pub(crate) fn exact_product(a: Decimal, b: Decimal) -> Option<Decimal> {
     let product = a.checked_mul(b)?;
     let exact = a.is_zero() || b.is_zero() || Some(product.scale()) == a.scale().checked_add(b.scale());
     exact.then_some(product)
 }
 
-/// A number as DynamoDB returns it, which may be written with an exponent. Only what is stored is read
-/// so: input goes through [`Amount::parse`] and [`Rate::parse`].
+/// Parses a number as DynamoDB returns it, possibly with an exponent.
+///
+/// Only for stored numbers: input is parsed by [`Amount::parse`] and [`Rate::parse`].
 pub(crate) fn stored_decimal(number: &str) -> Result<Decimal, MoneyError> {
-    // `from_scientific` alone would round what stands before the exponent.
+    // `from_scientific` alone would round the digits before the exponent.
     let (before, _) = number.split_once(['e', 'E']).unwrap_or((number, ""));
     let exact = Decimal::from_str_exact(before).map_err(|_| MoneyError::Unreadable)?;
     if before.len() == number.len() {
@@ -53,16 +54,16 @@ pub(crate) fn stored_decimal(number: &str) -> Result<Decimal, MoneyError> {
     Decimal::from_scientific(number).map_err(|_| MoneyError::Unreadable)
 }
 
-/// The canonical text of a number as DynamoDB returns it, for showing it.
+/// The canonical text of a number as DynamoDB returns it, for display.
 ///
 /// # Errors
-/// [`MoneyError::Unreadable`] if it is no decimal that can be held exactly.
+/// [`MoneyError::Unreadable`] if it is not a decimal that can be held exactly.
 pub fn stored_text(number: &str) -> Result<String, MoneyError> {
     stored_decimal(number).map(canonical)
 }
 
-/// What one stored number has more than another, as canonical text. More digits than a `Decimal` holds are too many:
-/// `checked_sub` alone would round them.
+/// The first stored number minus the second, as canonical text. Fails if a `Decimal` cannot hold the result exactly,
+/// because `checked_sub` alone would round it.
 pub(crate) fn difference(this: &str, that: &str) -> Result<String, MoneyError> {
     let (this, that) = (stored_decimal(this)?.normalize(), stored_decimal(that)?.normalize());
     let difference = this.checked_sub(that).ok_or(MoneyError::TooLarge)?;

@@ -1,15 +1,15 @@
-//! What a balance holds and by how much a posting changes it.
+//! Balances, and the changes that postings make to them.
 
 use super::{Amount, Asset, canonical};
 use rust_decimal::Decimal;
 
-/// Arithmetic on money that has no answer.
+/// An operation on money without a valid result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MoneyError {
-    /// Two different assets met.
+    /// The operands are of different assets.
     #[error("two different assets cannot be added or compared")]
     AssetMismatch,
-    /// The result does not fit.
+    /// The result is out of range.
     #[error("the amount is too large")]
     TooLarge,
     /// A stored number cannot be read.
@@ -17,8 +17,7 @@ pub enum MoneyError {
     Unreadable,
 }
 
-/// A quantity that stands somewhere: zero or more for wallets; merchants and the tenant's own
-/// accounts may stand below zero.
+/// A quantity of an asset: zero or more for wallets; accounts of merchants and of the tenant may be negative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Balance {
     asset: Asset,
@@ -33,7 +32,7 @@ pub struct Delta {
 }
 
 impl Balance {
-    /// Nothing of an asset.
+    /// Zero of an asset.
     #[must_use]
     pub fn zero(asset: Asset) -> Self {
         Self { asset, value: Decimal::ZERO }
@@ -43,21 +42,21 @@ impl Balance {
         Self { asset: amount.asset().clone(), value: amount.value() }
     }
 
-    /// Reads a number as DynamoDB returns it.
+    /// Parses a number as DynamoDB returns it.
     ///
     /// # Errors
-    /// [`MoneyError::Unreadable`] if it is no decimal that can be held exactly.
+    /// [`MoneyError::Unreadable`] if it is not a decimal that can be held exactly.
     pub fn from_stored(asset: Asset, number: &str) -> Result<Self, MoneyError> {
         Ok(Self { asset, value: super::stored_decimal(number)? })
     }
 
-    /// What is counted.
+    /// The asset.
     #[must_use]
     pub fn asset(&self) -> &Asset {
         &self.asset
     }
 
-    /// How much.
+    /// The quantity.
     #[must_use]
     pub fn value(&self) -> Decimal {
         self.value
@@ -75,28 +74,28 @@ impl Balance {
         Amount::of(self.asset.clone(), self.value)
     }
 
-    /// This quantity with so many decimals, what is finer cut off: towards zero.
+    /// This quantity with at most `scale` decimals, rounded towards zero.
     #[must_use]
     pub fn truncated(&self, scale: u32) -> Self {
         Self { asset: self.asset.clone(), value: self.value.trunc_with_scale(scale) }
     }
 
-    /// The change that makes this quantity of nothing, or `None` if it is nothing.
+    /// This quantity as a change from zero, or `None` if it is zero.
     #[must_use]
     pub fn as_delta(&self) -> Option<Delta> {
         (!self.value.is_zero()).then(|| Delta { asset: self.asset.clone(), value: self.value })
     }
 
-    /// The same quantity counted as another asset at one to one, its sign kept.
+    /// The same quantity of another asset at one to one, with its sign.
     #[must_use]
     pub fn counted_as(&self, asset: Asset) -> Self {
         Self { asset, value: self.value }
     }
 
-    /// The quantity after a change.
+    /// This quantity plus a change.
     ///
     /// # Errors
-    /// [`MoneyError`] if the assets differ or the result does not fit.
+    /// [`MoneyError`] if the assets differ or the result is out of range.
     pub fn checked_apply(&self, delta: &Delta) -> Result<Self, MoneyError> {
         if self.asset != delta.asset {
             return Err(MoneyError::AssetMismatch);
@@ -105,10 +104,10 @@ impl Balance {
         Ok(Self { asset: self.asset.clone(), value })
     }
 
-    /// This and `other` together.
+    /// The sum.
     ///
     /// # Errors
-    /// [`MoneyError`] if the assets differ or the result does not fit.
+    /// [`MoneyError`] if the assets differ or the result is out of range.
     pub fn checked_plus(&self, other: &Self) -> Result<Self, MoneyError> {
         if self.asset != other.asset {
             return Err(MoneyError::AssetMismatch);
@@ -120,7 +119,7 @@ impl Balance {
     /// This minus `other`.
     ///
     /// # Errors
-    /// [`MoneyError`] if the assets differ or the result does not fit.
+    /// [`MoneyError`] if the assets differ or the result is out of range.
     pub fn checked_sub(&self, other: &Self) -> Result<Self, MoneyError> {
         if self.asset != other.asset {
             return Err(MoneyError::AssetMismatch);
@@ -141,10 +140,10 @@ impl Delta {
         Self { asset: amount.asset().clone(), value }
     }
 
-    /// Reads a number as DynamoDB returns it.
+    /// Parses a number as DynamoDB returns it.
     ///
     /// # Errors
-    /// [`MoneyError::Unreadable`] if it is zero or no decimal that can be held exactly.
+    /// [`MoneyError::Unreadable`] if it is zero, or not a decimal that can be held exactly.
     pub fn from_stored(asset: Asset, number: &str) -> Result<Self, MoneyError> {
         let balance = Balance::from_stored(asset, number)?;
         if balance.value.is_zero() {
@@ -153,10 +152,10 @@ impl Delta {
         Ok(Self { asset: balance.asset, value: balance.value })
     }
 
-    /// The change of two together, or `None` if they cancel out.
+    /// The sum of two changes, or `None` if it is zero.
     ///
     /// # Errors
-    /// [`MoneyError`] if the assets differ or the sum does not fit.
+    /// [`MoneyError`] if the assets differ or the sum is out of range.
     pub fn checked_add(&self, other: &Self) -> Result<Option<Self>, MoneyError> {
         let sum = Balance { asset: self.asset.clone(), value: self.value }.checked_apply(other)?;
         Ok((!sum.value.is_zero()).then_some(Self { asset: sum.asset, value: sum.value }))
@@ -170,7 +169,7 @@ impl Delta {
         Self { asset: self.asset.clone(), value }
     }
 
-    /// What is counted.
+    /// The asset.
     #[must_use]
     pub fn asset(&self) -> &Asset {
         &self.asset
@@ -182,19 +181,19 @@ impl Delta {
         self.value
     }
 
-    /// Whether it takes.
+    /// Whether the change is negative.
     #[must_use]
     pub fn is_debit(&self) -> bool {
         self.value.is_sign_negative()
     }
 
-    /// How much changes, whichever way.
+    /// The absolute value of the change; `None` if it is not a valid amount.
     #[must_use]
     pub fn size(&self) -> Option<Amount> {
         Amount::of(self.asset.clone(), self.value.abs())
     }
 
-    /// The canonical decimal string, with a minus when it takes.
+    /// The canonical decimal string, with a minus if the change is negative.
     #[must_use]
     pub fn text(&self) -> String {
         canonical(self.value)

@@ -1,4 +1,4 @@
-//! Rates that a tenant sets (points per yen, kg of CO2 per yen) and the CO2 estimate that one gives.
+//! Rates that a tenant sets (points per yen, kg of CO2 per yen), and CO2 estimates made with them.
 
 use super::{Amount, MoneyError, canonical, exact_product};
 use rust_decimal::Decimal;
@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate(Decimal);
 
-/// A text that is no rate.
+/// A text that is not a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a rate is a decimal from 0 to 100 with at most six decimals, for example 0.01")]
 pub struct RateError;
@@ -17,21 +17,21 @@ pub struct RateError;
 pub struct Co2Kg(Decimal);
 
 impl Rate {
-    /// No effect.
+    /// Zero: no points, no estimate.
     pub const ZERO: Self = Self(Decimal::ZERO);
 
-    /// Reads a rate.
+    /// Parses a rate.
     ///
     /// # Errors
-    /// [`RateError`] if it is no decimal or out of its bounds.
+    /// [`RateError`] if it is not a decimal from 0 to 100 with at most six decimals.
     pub fn parse(text: &str) -> Result<Self, RateError> {
         Self::checked(Decimal::from_str_exact(text).map_err(|_| RateError)?)
     }
 
-    /// Reads a number as DynamoDB returns it.
+    /// Parses a number as DynamoDB returns it.
     ///
     /// # Errors
-    /// [`RateError`] if it is no decimal or out of its bounds.
+    /// [`RateError`] if it is not a decimal from 0 to 100 with at most six decimals.
     pub fn from_stored(number: &str) -> Result<Self, RateError> {
         Self::checked(super::stored_decimal(number).map_err(|_| RateError)?)
     }
@@ -42,7 +42,7 @@ impl Rate {
         if fits { Ok(Self(value)) } else { Err(RateError) }
     }
 
-    /// The rate.
+    /// The rate as a decimal.
     #[must_use]
     pub fn value(&self) -> Decimal {
         self.0
@@ -54,8 +54,9 @@ impl Rate {
         canonical(self.0)
     }
 
-    /// `amount x rate` in kg, exact: a rate has at most six decimals, so nothing is rounded and
-    /// partial refunds take off exactly what the payment added.
+    /// `amount x rate` in kg, exact.
+    ///
+    /// Nothing is rounded, so partial refunds subtract exactly what the payment added.
     ///
     /// # Errors
     /// [`MoneyError::TooLarge`] if the product does not fit exactly.
@@ -65,13 +66,13 @@ impl Rate {
 }
 
 impl Co2Kg {
-    /// None.
+    /// Zero kg.
     pub const ZERO: Self = Self(Decimal::ZERO);
 
-    /// Reads a number as DynamoDB returns it.
+    /// Parses a number as DynamoDB returns it.
     ///
     /// # Errors
-    /// [`MoneyError::Unreadable`] if it is no decimal.
+    /// [`MoneyError::Unreadable`] if it is not a decimal that can be held exactly.
     pub fn from_stored(number: &str) -> Result<Self, MoneyError> {
         super::stored_decimal(number).map(Self)
     }
@@ -79,12 +80,12 @@ impl Co2Kg {
     /// The sum.
     ///
     /// # Errors
-    /// [`MoneyError::TooLarge`] if it does not fit.
+    /// [`MoneyError::TooLarge`] if it is out of range.
     pub fn checked_add(self, other: Self) -> Result<Self, MoneyError> {
         self.0.checked_add(other.0).map(Self).ok_or(MoneyError::TooLarge)
     }
 
-    /// The estimate that undoes this one.
+    /// The negated estimate.
     #[must_use]
     pub fn inverse(self) -> Self {
         Self(Decimal::ZERO.checked_sub(self.0).unwrap_or(Decimal::ZERO))
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stored_number_may_have_an_exponent_and_input_may_not() {
+    fn exponent_is_accepted_in_stored_numbers_and_refused_in_input() {
         assert_eq!(Rate::from_stored("1E-2"), Rate::parse("0.01"));
         assert_eq!(Rate::parse("1E-2"), Err(RateError));
         assert_eq!(Co2Kg::from_stored("1.24E+1").map(|co2| co2.text()), Ok("12.4".to_owned()));

@@ -1,44 +1,46 @@
-//! `RequestedAmount`: an amount as a request names it, before the tenant's terms are read. A retry must be
-//! recognized by its fingerprint when the terms no longer have the asset, so nothing here depends on them.
+//! `RequestedAmount`: an amount of a request, before the tenant's terms are read.
+//!
+//! The fingerprint of a retry must not depend on the terms, which may no longer have the asset. So nothing here does.
 
 use super::{Amount, AmountError, Asset, AssetSpec, Delta};
 
 /// A strictly positive amount of an asset, with at most as many decimals as any tenant may give the asset.
-/// It becomes an [`Amount`] where the tenant's number of decimals is known.
+///
+/// [`Self::in_scale`] makes an [`Amount`] of it when the tenant's number of decimals is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedAmount(Amount);
 
 impl RequestedAmount {
-    /// Reads an amount from text.
+    /// Parses an amount.
     ///
     /// # Errors
-    /// [`AmountError`] if no tenant could take it.
+    /// [`AmountError`] if no tenant could accept it.
     pub fn parse(asset: Asset, text: &str) -> Result<Self, AmountError> {
         Amount::parse(&AssetSpec::finest(asset), text).map(Self)
     }
 
-    /// What is counted.
+    /// The asset.
     #[must_use]
     pub fn asset(&self) -> &Asset {
         self.0.asset()
     }
 
-    /// The canonical decimal string: that of the [`Amount`] that it becomes.
+    /// The canonical decimal string, equal to that of the [`Amount`].
     #[must_use]
     pub fn text(&self) -> String {
         self.0.text()
     }
 
-    /// The canonical text of a change by it: `delta_of` is [`Amount::credit`] or [`Amount::debit`].
+    /// The canonical text of a change by this amount: `delta_of` is [`Amount::credit`] or [`Amount::debit`].
     #[must_use]
     pub fn change_text(&self, delta_of: fn(&Amount) -> Delta) -> String {
         delta_of(&self.0).text()
     }
 
-    /// The amount, if the asset's scale allows its decimals.
+    /// The amount, if the asset of `spec` allows its decimals.
     ///
     /// # Errors
-    /// [`AmountError::TooManyDecimals`] if not.
+    /// [`AmountError::TooManyDecimals`] if it has more decimals than `spec` allows.
     pub fn in_scale(&self, spec: &AssetSpec) -> Result<Amount, AmountError> {
         let allowed = if self.asset() == spec.asset() { spec.scale() } else { 0 };
         if self.0.value().scale() > allowed {
@@ -47,8 +49,7 @@ impl RequestedAmount {
         Ok(self.0.clone())
     }
 
-    /// What is left after taking `other`, or `None` if nothing or less than nothing is; by value, whatever
-    /// is counted.
+    /// The difference by value, whatever the assets are; `None` if it is zero or less.
     pub(crate) fn less(&self, other: &Self) -> Option<Self> {
         let left = self.0.value().checked_sub(other.0.value())?;
         Amount::of(self.asset().clone(), left).map(Self)
@@ -61,7 +62,7 @@ mod tests {
     use crate::money::RegionalKey;
 
     #[test]
-    fn an_amount_is_known_by_value_before_its_scale_is() {
+    fn requested_amounts_are_compared_by_value_before_the_scale_is_known() {
         let aoba = RegionalKey::parse("aoba").unwrap();
         let parse = |text| RequestedAmount::parse(Asset::Regional(aoba.clone()), text);
         assert_eq!(parse("2.50").unwrap(), parse("2.5").unwrap());

@@ -1,4 +1,4 @@
-//! The stored form of an adjustment, and who may be adjusted.
+//! The stored form of an adjustment.
 
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 /// Why books are adjusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReasonCode {
-    /// A mistake of ours or a merchant's.
+    /// A mistake made by us or by a merchant.
     Correction,
     /// Money back for a complaint.
     Goodwill,
@@ -27,7 +27,7 @@ impl ReasonCode {
     /// Every code.
     pub const ALL: [Self; 5] = [Self::Correction, Self::Goodwill, Self::Fraud, Self::Reconciliation, Self::Opening];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl ReasonCode {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.name() == name)
@@ -49,7 +49,7 @@ impl ReasonCode {
 /// The states of an adjustment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdjustmentState {
-    /// It waits for another person's decision.
+    /// Another person has not decided yet.
     Pending,
     /// It was approved and posted.
     Approved,
@@ -61,7 +61,7 @@ impl AdjustmentState {
     /// Every state.
     pub const ALL: [Self; 3] = [Self::Pending, Self::Approved, Self::Rejected];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -71,35 +71,35 @@ impl AdjustmentState {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 
-/// A stored adjustment. Its content never changes, its state does once.
+/// A stored adjustment. Its content never changes; its state changes once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adjustment {
     /// Its id.
     pub id: AdjustmentId,
-    /// Whose balance.
+    /// The account whose balance is adjusted.
     pub account: Account,
-    /// By how much.
+    /// The signed change.
     pub delta: Delta,
-    /// Why.
+    /// The reason.
     pub reason: ReasonCode,
-    /// Who asked.
+    /// The staff member who requested it.
     pub requested_by: StaffId,
     /// The name of an [`AdjustmentState`].
     pub state: String,
-    /// When it was asked for.
+    /// When it was requested.
     pub created_at: Timestamp,
-    /// The break that it answers. It brings a balance back that something moved without an entry.
+    /// The break that it corrects: a balance that changed without a journal entry.
     pub finding: Option<Answered>,
 }
 
-/// Which break an adjustment answers.
+/// The break that an adjustment corrects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// The run that found it.
@@ -124,7 +124,7 @@ impl Answered {
         })
     }
 
-    /// As the entry names it: `<run>/<id>`.
+    /// The name that the journal entry has for it: `<run>/<id>`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}/{}", self.run, self.finding)
@@ -135,7 +135,7 @@ impl Adjustment {
     /// Reads a stored adjustment.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let asset = item.parsed("asset", Asset::parse)?;
         Ok(Self {
@@ -153,7 +153,7 @@ impl Adjustment {
         })
     }
 
-    /// Its attributes when it is asked for.
+    /// The attributes of a new request.
     pub(super) fn item(&self) -> Item {
         let mut item = Item::from([
             ("adjustment_id".to_owned(), Value::s(self.id)),
@@ -167,7 +167,7 @@ impl Adjustment {
         ]);
         if let Some(answered) = &self.finding {
             item.insert("finding".to_owned(), Value::S(answered.name()));
-            // A release before this one reads it.
+            // For the release before this one, which reads this attribute.
             item.insert("compared_at".to_owned(), Value::s(answered.compared_at));
             item.extend(answered.seen.into_iter().flat_map(SeenCorrections::attributes));
         }

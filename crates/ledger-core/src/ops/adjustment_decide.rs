@@ -1,4 +1,4 @@
-//! Another person approves an adjustment, which posts it, or rejects it.
+//! Another person decides on an adjustment: approval posts it, rejection does not.
 
 use super::adjustment::{Adjustment, AdjustmentState};
 use super::audit::Act;
@@ -16,27 +16,27 @@ use crate::transaction::{Draft, Entry, Planned, Role, TransactItem};
 /// A decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It is posted.
+    /// The adjustment is posted.
     Approve,
-    /// It is not.
+    /// The adjustment is not posted.
     Reject,
 }
 
-/// What a response tells of a decision.
+/// What a response says about a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionReceipt {
-    /// What was decided on.
+    /// The adjustment.
     pub adjustment: Adjustment,
-    /// How.
+    /// The decision.
     pub decision: Decision,
     /// The journal entry, if it was posted.
     pub transaction_id: Option<TransactionId>,
-    /// When.
+    /// When it was decided.
     pub decided_at: Timestamp,
 }
 
 impl Decision {
-    /// The state that it leads to.
+    /// The adjustment's state after the decision.
     #[must_use]
     pub fn state(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Decision {
         }
     }
 
-    /// The operation that it is.
+    /// The operation that records the decision.
     #[must_use]
     pub fn operation(self) -> Operation {
         match self {
@@ -55,8 +55,8 @@ impl Decision {
     }
 }
 
-/// The decision as one transaction: the adjustment's state, guarded against its requester and
-/// against a second decision; if approved, the balance and the journal entry; the audit record.
+/// Builds the decision's transaction. It has the adjustment's state, guarded against its requester and a second
+/// decision; if approved, the balance and the journal entry; and the audit record.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the sums do not fit.

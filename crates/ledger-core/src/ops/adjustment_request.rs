@@ -1,4 +1,4 @@
-//! One person asks for an adjustment. Nothing moves until another approves it.
+//! One person requests an adjustment. Nothing moves until another approves it.
 
 use super::adjustment::{Adjustment, AdjustmentState, Answered, ReasonCode};
 use super::audit::Act;
@@ -16,26 +16,26 @@ use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 /// A request for an adjustment.
 #[derive(Clone, Debug)]
 pub struct AdjustmentRequest {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Who asks.
+    /// The staff member who requests it.
     pub staff: StaffId,
-    /// Whose balance: a customer's or a card's.
+    /// The account to be adjusted: a customer's or a card's.
     pub account: Account,
-    /// By how much.
+    /// The signed change.
     pub delta: Delta,
-    /// Why.
+    /// The reason.
     pub reason: ReasonCode,
-    /// Why, in words.
+    /// The reason, as free text.
     pub note: FreeText,
-    /// The break of a run that it answers, where it answers one.
+    /// The break that it corrects, if it corrects one.
     pub finding: Option<Answered>,
 }
 
 /// Stores the request as pending.
 ///
 /// # Errors
-/// [`PlanRefusal::Invalid`] for an account without a balance of its own.
+/// [`PlanRefusal::Invalid`] for an account that has no balance item.
 pub fn plan(command: &AdjustmentRequest, cx: &Context) -> Result<Planned<Adjustment>, PlanRefusal> {
     let AdjustmentRequest { tenant, staff, account, delta, reason, note, finding } = command;
     if !account.has_balance_item() {
@@ -66,7 +66,7 @@ pub fn plan(command: &AdjustmentRequest, cx: &Context) -> Result<Planned<Adjustm
     Ok(Planned { draft: Draft { entry: None, items }, receipt: adjustment })
 }
 
-/// A break is answered by one adjustment: what is rejected is asked for again after the next run.
+/// Links a break to its adjustment. A break has one adjustment: after a rejection the next run must find it anew.
 fn answer_break(tenant: &Tenant, answered: &Answered, by: AdjustmentId) -> TransactItem {
     let once = Clause { condition: Condition::absent("adjustment_id"), failure: Failure::AlreadyExists };
     let update = Update::new().set("adjustment_id", "adjustment", Value::s(by));

@@ -1,4 +1,4 @@
-//! Who did what, when and why: a record beside every change that an operator makes, in its transaction.
+//! Audit records: who did what, when and why. Every change by an operator has one in its transaction.
 
 use super::Context;
 use crate::dynamo::{Item, Value};
@@ -10,42 +10,42 @@ use crate::personal::FreeText;
 use crate::transaction::{Role, TransactItem};
 use std::fmt::Display;
 
-/// What the audit trail keeps of an act. No personal data: subjects are ids.
+/// The content of an audit record. It has no personal data: subjects are ids.
 #[derive(Clone, Debug)]
 pub struct Act<'a> {
-    /// Who.
+    /// The actor.
     pub actor: Actor,
-    /// What, as the operation's name.
+    /// The operation's name.
     pub action: &'a str,
-    /// To whom or what, for example `customer:<id>`.
+    /// What it was done to, for example `customer:<id>`.
     pub subject: String,
-    /// Why, if the operator said so.
+    /// The operator's reason, if one was given.
     pub reason: Option<&'a FreeText>,
-    /// How much, or from what to what.
+    /// Amounts, or values before and after.
     pub details: Item,
 }
 
 impl<'a> Act<'a> {
-    /// An act without reason and details.
+    /// An act without a reason and details.
     pub fn new(actor: Actor, operation: Operation, subject: impl Display) -> Self {
         Self { actor, action: operation.name(), subject: subject.to_string(), reason: None, details: Item::new() }
     }
 
-    /// With the operator's reason.
+    /// Adds the operator's reason.
     #[must_use]
     pub fn because(mut self, reason: Option<&'a FreeText>) -> Self {
         self.reason = reason;
         self
     }
 
-    /// With a detail.
+    /// Adds a detail.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.details.insert(name.to_owned(), Value::s(value));
         self
     }
 
-    /// The record.
+    /// Builds the record's action.
     pub(crate) fn record(self, tenant: &Tenant, cx: &Context) -> TransactItem {
         let mut item = Item::from([
             ("audit_id".to_owned(), Value::s(cx.audit_id)),

@@ -1,5 +1,5 @@
-//! A merchant authorizes the one-time code that a customer shows: the money is held for the merchant,
-//! who captures it later, in whole or in part, or gives it up. What is neither comes back by itself.
+//! A merchant authorizes a customer's one-time code: the money is held for the merchant. The merchant captures it
+//! later, in whole or in part, or voids it. An open hold expires by itself.
 
 use super::payment::{Parts, PaymentReceipt};
 use super::payment_code::PaymentCode;
@@ -20,20 +20,20 @@ use std::collections::BTreeMap;
 /// An authorization.
 #[derive(Clone, Debug)]
 pub struct Authorize {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// For whom.
+    /// The merchant that the money is held for.
     pub merchant: MerchantTerms,
-    /// What the customer shows.
+    /// The customer's one-time code.
     pub code: PaymentCode,
-    /// How much and with what.
+    /// The total, and how it divides into assets.
     pub parts: Parts,
-    /// What the merchant wrote.
+    /// The merchant's memo.
     pub memo: Option<FreeText>,
 }
 
-/// The authorization as one transaction: the code's consumption, the payer's balances, `PAYMENT` and
-/// `HOLD`, the journal entry. Nothing is owed to the merchant yet, so nothing is due for its credit.
+/// Builds the authorization's transaction. It consumes the code, and has the payer's balances, `PAYMENT` and `HOLD`,
+/// and the journal entry. The merchant is owed nothing yet, so nothing is due for its credit.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the merchant takes no payments.

@@ -1,5 +1,5 @@
-//! A grant to many customers: a stored job that a worker carries on, slice by slice. Each child is a
-//! grant of its own under a key derived from the job, so that a slice done twice grants once.
+//! A grant to many customers: a stored job that a worker executes in slices. Each customer's grant has a key derived
+//! from the job, so a slice that runs twice grants once.
 
 use super::audit::Act;
 use super::{Context, PlanRefusal, TenantTerms, grant};
@@ -15,25 +15,25 @@ use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
 use std::collections::BTreeSet;
 
-/// The most customers that one job may have: they stand in one item.
+/// The most customers in one job, because they are stored in one item.
 pub const MAX_CUSTOMERS: usize = 1_500;
 /// The reason of a failure: the tenant's terms no longer have the job's asset.
 pub const ASSET_NOT_RUN: &str = "asset_not_run";
-/// The reason of a failure: the job was older than the markers of its grants are kept.
+/// The reason of a failure: the job is older than the time for which the markers of its grants are kept.
 pub const JOB_EXPIRED: &str = "job_expired";
 
 /// A bulk grant.
 #[derive(Clone, Debug)]
 pub struct BulkGrant {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Who grants.
+    /// Who makes the grant.
     pub staff: StaffId,
-    /// To whom, each once.
+    /// The recipients, each named once.
     pub customers: Vec<CustomerId>,
-    /// How much to each.
+    /// The amount for each.
     pub amount: Amount,
-    /// Why.
+    /// The reason.
     pub reason: FreeText,
 }
 
@@ -42,63 +42,63 @@ pub struct BulkGrant {
 pub struct GrantJob {
     /// Its id.
     pub id: JobId,
-    /// Who asked for it.
+    /// The staff member who requested it.
     pub staff: StaffId,
-    /// To whom.
+    /// The recipients.
     pub customers: Vec<CustomerId>,
-    /// What.
+    /// The asset.
     pub asset: Asset,
-    /// How much to each, as canonical text: its scale is the tenant's.
+    /// The amount for each, as canonical text. Its scale is that of the tenant's asset.
     pub amount: String,
-    /// Why.
+    /// The reason.
     pub reason: FreeText,
-    /// How many customers have been dealt with.
+    /// How many customers have been handled, with success or failure.
     pub done: usize,
-    /// How many of them could not be granted to.
+    /// How many of them could not get the grant.
     pub failed: usize,
-    /// Those of them whose reason was recorded: all but those that a release before this recorded.
+    /// The failures whose reason was recorded. A release before this one recorded none.
     pub failures: Vec<FailedGrant>,
-    /// When it was asked for.
+    /// When it was requested.
     pub created_at: Timestamp,
 }
 
 /// A customer to whom a job could not grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedGrant {
-    /// Who.
+    /// The customer.
     pub customer: CustomerId,
-    /// Why: the stable code of the refusal, [`ASSET_NOT_RUN`] or [`JOB_EXPIRED`].
+    /// The stable code of the refusal, or [`ASSET_NOT_RUN`] or [`JOB_EXPIRED`].
     pub reason: String,
 }
 
-/// What is certain after a slice of a job. Customers of the slice who are in neither list come again.
+/// The certain outcomes of a slice of a job. Customers of the slice in neither list are tried again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SliceOutcome {
-    /// Who has the grant.
+    /// The customers who have the grant.
     pub granted: Vec<CustomerId>,
-    /// Who cannot have it.
+    /// The customers who cannot get it.
     pub failed: Vec<FailedGrant>,
 }
 
-/// How far a job is.
+/// The progress of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobStatus {
-    /// Some customers have not been dealt with.
+    /// Some customers have not been handled.
     Running,
     /// Every customer has the grant.
     Finished,
-    /// Every customer has been dealt with, and some could not be granted to.
+    /// Every customer was handled, and some could not get the grant.
     CompletedWithFailures,
 }
 
-/// What a response tells of a new job.
+/// What a response says about a new job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobReceipt {
     /// The job.
     pub job_id: JobId,
-    /// How many customers.
+    /// The number of customers.
     pub customers: usize,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
@@ -151,7 +151,7 @@ impl GrantJob {
     /// Reads a stored job.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.parsed("job_id", JobId::parse)?,
@@ -167,7 +167,7 @@ impl GrantJob {
         })
     }
 
-    /// How far it is.
+    /// The job's progress.
     #[must_use]
     pub fn status(&self) -> JobStatus {
         match (self.done >= self.customers.len(), self.failed) {
@@ -177,34 +177,34 @@ impl GrantJob {
         }
     }
 
-    /// Whether a marker of one of its grants may have gone, so that executing the grant again would grant twice.
+    /// Whether a marker of one of the job's grants may have lapsed. Executing a grant again could then grant twice.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.created_at.plus(Window::WALLET.replay) <= now.plus(CLOCK_SKEW)
     }
 
-    /// At most `max` customers who have not been dealt with, after the first `passed_over` of those.
+    /// At most `max` customers who have not been handled, after skipping the first `passed_over` of those.
     #[must_use]
     pub fn slice(&self, passed_over: usize, max: usize) -> Vec<CustomerId> {
         self.customers.iter().skip(self.done).skip(passed_over).take(max).copied().collect()
     }
 
-    /// The key of one customer's grant: the same whoever carries the job on.
+    /// The key of one customer's grant. It depends on the job and the customer alone.
     ///
     /// # Errors
-    /// [`KeyError`], which two UUIDs never give.
+    /// [`KeyError`], which two UUIDs never cause.
     pub fn child_key(&self, customer: CustomerId) -> Result<IdempotencyKey, KeyError> {
         IdempotencyKey::parse(&format!("job:{}:{customer}", self.id))
     }
 
-    /// Records progress from what was read: the first `done` of `customers` have been dealt with, so those whom a
-    /// slice passed over move behind them; the work mark is removed at the end. The guard is on `done`, which each
-    /// write increases: of two workers' writes from one read, the later is refused as stale.
+    /// Records progress: the first `done` of `customers` have been handled, so customers whom a slice passed over
+    /// move behind them. The last write removes the due index entry. The guard is on `done`, which each write
+    /// increases: of two workers' writes from one read, the later is refused as stale.
     ///
-    /// `None` if nothing is certain: there is nothing to record.
+    /// `None` if no outcome is certain: there is nothing to record.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn advance(
         &self,
         tenant: &Tenant,
@@ -260,7 +260,7 @@ impl FailedGrant {
 }
 
 impl JobStatus {
-    /// Its name.
+    /// The stable name, in responses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,9 +1,8 @@
-//! A merchant captures what was authorized, in whole or in part: the captured part is the merchant's, the
-//! rest is the payer's again, in one transaction.
+//! A merchant captures an authorization, in whole or in part. The captured part is the merchant's and the rest is the
+//! payer's again, in one transaction.
 //!
-//! Of several assets, points are captured first, then regional currency, then money, so that what is
-//! released is money first, as with a refund. Points are earned and CO2 is estimated as by a payment, on
-//! what is captured.
+//! With several assets, points are captured first, then carbon credits, then regional currency, then money. So money
+//! is released first, as with a refund. Points and CO2 are computed on the captured part, as for a payment.
 
 use super::payment::{self, Rewards};
 use super::payment_record::{
@@ -21,27 +20,27 @@ use crate::money::{Amount, Asset, AssetSpec, Delta};
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
 use std::collections::BTreeMap;
 
-/// A capture of a payment that has been read.
+/// A capture of a payment that was read.
 #[derive(Clone, Debug)]
 pub struct Capture<'a> {
-    /// Whose table.
+    /// The tenant.
     pub tenant: &'a Tenant,
-    /// Whose payment it is. It may have been suspended since: what was authorized can be captured.
+    /// The payment's merchant. It may be suspended: what was authorized can still be captured.
     pub merchant: &'a MerchantTerms,
     /// The payment as it was read.
     pub payment: &'a PaymentRecord,
-    /// The payer's wallet as it was read: of what is released, what it owes is paid first.
+    /// The payer's wallet as it was read. The released part pays its debt first.
     pub wallet: &'a SeenWallet,
     /// How much, in the asset of the payment's total; `None`: all that is held.
     pub amount: Option<&'a Amount>,
 }
 
-/// The capture as one transaction: the payer's balances, `PAYMENT`, which is from now on due for the
-/// merchant's credit, `HOLD`, the journal entry and `METRICS`. A freeze does not stop it. A payment that
-/// has been captured already, and with the same amount where one is named, is answered as it stands.
+/// Builds the capture's transaction. It has the payer's balances, `PAYMENT`, now due for the merchant's credit,
+/// `HOLD`, the journal entry and `METRICS`. A freeze does not stop it. A payment that is captured already is returned
+/// unchanged, if no other amount is given.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the payment cannot be captured, or not so much of it.
+/// [`PlanRefusal`] if the payment cannot be captured, or less than the amount is held.
 pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<PaymentRecord>, PlanRefusal> {
     let payment = command.payment;
     if payment.state.is_captured() && command.amount.is_none_or(|amount| *amount == payment.total) {
@@ -49,7 +48,7 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
     }
     let state = payment.state.moved(Move::Capture)?;
     if let Some(expired_at) = payment.expires_at.filter(|expires_at| *expires_at <= cx.now) {
-        // It is still held, until the worker comes.
+        // The hold has expired, but the worker has not released it yet.
         return Err(PlanRefusal::InState { state: payment.state, expired_at: Some(expired_at) });
     }
     let (total, captured) = divide(command)?;
@@ -86,7 +85,7 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt: after })
 }
 
-/// How much is captured in all, and of which asset how much.
+/// The captured total, and its amount in each asset.
 fn divide(command: &Capture<'_>) -> Result<(Amount, BTreeMap<Asset, Amount>), PlanRefusal> {
     let payment = command.payment;
     let Some(amount) = command.amount else { return Ok((payment.total.clone(), payment.authorized.clone())) };
@@ -98,7 +97,7 @@ fn divide(command: &Capture<'_>) -> Result<(Amount, BTreeMap<Asset, Amount>), Pl
         Asset::Regional(_) => 2,
         Asset::Ecopay => 3,
     });
-    // The terms may have lost the payment's assets: what is held can be captured all the same.
+    // The terms may no longer have the payment's assets, and what is held can still be captured.
     let spec = AssetSpec::finest(payment.total.asset().clone());
     let mut wanted = Some(amount.clone());
     let mut captured = BTreeMap::new();
@@ -115,7 +114,7 @@ fn divide(command: &Capture<'_>) -> Result<(Amount, BTreeMap<Asset, Amount>), Pl
     Ok((amount.clone(), captured))
 }
 
-/// What of a held amount is not captured.
+/// The part of a held amount that is not captured.
 fn released(held: &Amount, captured: Option<&Amount>) -> Result<Option<Amount>, PlanRefusal> {
     match captured {
         Some(captured) => Ok(held.checked_sub(captured)?),
@@ -144,7 +143,7 @@ fn postings(wallet: &SeenWallet, after: &PaymentRecord) -> Result<Vec<Posting>, 
     Ok(postings)
 }
 
-/// The payer's balance items. Points that are earned come with the held ones, where there are such.
+/// The payer's balance items. If points were held, earned points are added in the same update.
 fn balances(command: &Capture<'_>, after: &PaymentRecord, cx: &Context) -> Result<Vec<TransactItem>, PlanRefusal> {
     let (tenant, wallet, payer) = (command.tenant, command.wallet, after.payer);
     let mut items = Vec::new();

@@ -14,7 +14,7 @@ use crate::personal::FreeText;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 
-/// The one state of a card that is stored: it is in use, frozen or not.
+/// The one stored state of a card: in use, frozen or not.
 pub(crate) const CARD_ACTIVE: &str = "active";
 
 /// A stored card.
@@ -22,11 +22,11 @@ pub(crate) const CARD_ACTIVE: &str = "active";
 pub struct CardRecord {
     /// Its id.
     pub id: CardId,
-    /// Whose it is, if it is anyone's.
+    /// The customer who owns it, if one does.
     pub owner: Option<CustomerId>,
-    /// What is on it, in yen.
+    /// The balance, in yen.
     pub balance: Balance,
-    /// `active`.
+    /// Always `active`.
     pub state: String,
     /// Whether its owner or the operator has frozen it.
     pub frozen: bool,
@@ -34,14 +34,14 @@ pub struct CardRecord {
     pub created_at: Timestamp,
 }
 
-/// What a response tells of a card that was issued or changed.
+/// What a response says about a card that was issued or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardReceipt {
     /// The card.
     pub card: CardId,
-    /// Its new status, if that was changed.
+    /// The new status, if it was changed.
     pub status: Option<Status>,
-    /// When.
+    /// When it was issued or changed.
     pub at: Timestamp,
 }
 
@@ -49,7 +49,7 @@ impl CardRecord {
     /// Reads a stored card.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.parsed("card_id", CardId::parse)?,
@@ -61,17 +61,17 @@ impl CardRecord {
         })
     }
 
-    /// `frozen`, or its state.
+    /// `frozen`, or the stored state.
     #[must_use]
     pub fn status(&self) -> &str {
         if self.frozen { Status::Frozen.name() } else { &self.state }
     }
 }
 
-/// Issues a card, to a customer whose wallet exists or to nobody.
+/// Issues a card, with or without an owner. An owner's wallet must exist.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn plan_issue(
     tenant: &Tenant,
     card: Option<CardId>,
@@ -98,10 +98,10 @@ pub fn plan_issue(
     Ok(planned(card, None, items, cx))
 }
 
-/// A customer freezes or unfreezes an own card. What the operator froze, only the operator unfreezes.
+/// A customer freezes or unfreezes their own card. Only the operator can lift the operator's freeze.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn plan_own_status(
     tenant: &Tenant,
     customer: CustomerId,
@@ -122,10 +122,10 @@ pub fn plan_own_status(
     Ok(planned(card, Some(status), items, cx))
 }
 
-/// The operator freezes or unfreezes a card. What its owner froze stays frozen.
+/// The operator freezes or unfreezes a card. The owner's freeze is not changed.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn plan_status(
     tenant: &Tenant,
     card: CardId,

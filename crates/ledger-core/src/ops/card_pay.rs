@@ -11,19 +11,19 @@ use crate::transaction::{Planned, Reference};
 /// A card payment.
 #[derive(Clone, Debug)]
 pub struct CardPay {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Where the card is.
+    /// The terminal.
     pub terminal: TerminalId,
-    /// Who is paid.
+    /// The merchant that is paid.
     pub merchant: MerchantTerms,
-    /// Which card.
+    /// The card.
     pub card: CardId,
-    /// How much, in yen.
+    /// The amount, in yen.
     pub amount: Amount,
 }
 
-/// The payment as one transaction: the card, journal entry, `PAYMENT`, the terminal's reference.
+/// Builds the payment's transaction: the card, journal entry, `PAYMENT`, the terminal's reference.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the merchant takes no payments.

@@ -1,5 +1,5 @@
-//! A terminal takes back an operation of its own whose outcome it does not know. What was done is
-//! undone; what has not come is forbidden by a tombstone, so that a late original is refused.
+//! A terminal reverses one of its own operations whose outcome is unknown. An executed original is undone. An
+//! original that has not arrived is forbidden by a tombstone, so that it is refused when it arrives.
 
 use super::journal::JournalEntry;
 use super::payment_record::{PaymentRecord, merchant_work, refundable_attribute};
@@ -20,13 +20,13 @@ use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, Transac
 /// A reversal.
 #[derive(Clone, Debug)]
 pub struct CardReverse<'a> {
-    /// Whose table.
+    /// The tenant.
     pub tenant: &'a Tenant,
-    /// The terminal's partition, where the references of its operations stand.
+    /// The terminal's partition, which has references to its operations.
     pub terminal: Partition,
     /// The terminal's merchant.
     pub merchant: &'a MerchantTerms,
-    /// The original's claim on its key, as far as its marker is concerned.
+    /// The original's claim on its key.
     pub original: &'a Claim,
     /// What was read under the original's key.
     pub seen: Seen<'a>,
@@ -35,42 +35,43 @@ pub struct CardReverse<'a> {
 /// What was read under the original's key.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
-    /// Nothing. A terminal's marker does not lapse, so the original has not been executed.
+    /// No marker. A terminal's marker does not lapse, so the original has not been executed.
     Nothing,
-    /// A marker, also one from when markers of terminals had a `ttl` that has passed, and the entry and payment that belong to it where there are such.
+    /// A marker, with its entry and payment if it has them. It may be from a release that gave terminals' markers a
+    /// `ttl`, and that `ttl` may have passed.
     Marker(&'a Marker, Option<&'a JournalEntry>, Option<&'a PaymentRecord>),
 }
 
-/// How a reversal ended.
+/// The result of a reversal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reversal {
-    /// The original had not come and never will.
+    /// The original had not arrived; its key is now forbidden.
     Forbidden,
-    /// The original had been refused; there was nothing to undo.
+    /// The original was refused, so there was nothing to undo.
     NothingMoved,
     /// The original was undone.
     Undone,
-    /// It had been reversed before.
+    /// The original had been reversed before.
     AlreadyReversed,
 }
 
-/// What a response tells of a reversal.
+/// What a response says about a reversal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReverseReceipt {
-    /// Which operation.
+    /// The operation that was reversed.
     pub operation: Operation,
-    /// How it ended.
+    /// The result.
     pub reversal: Reversal,
     /// The journal entry that undid the original.
     pub transaction_id: Option<TransactionId>,
     /// The journal entry that was undone.
     pub original_transaction_id: Option<TransactionId>,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
 impl Reversal {
-    /// Its name.
+    /// The stable name, in responses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -82,7 +83,7 @@ impl Reversal {
     }
 }
 
-/// The reversal as one transaction, made from what was read; whatever has changed since is a `StalePlan`.
+/// Builds the reversal's transaction from what was read. Any change since then is a `StalePlan`.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the original can no longer be undone.
@@ -118,7 +119,7 @@ pub fn plan(
     Ok(Planned { draft, receipt: receipt(Reversal::Undone, Some(entry.id)) })
 }
 
-/// A completed marker becomes a reversed one, for good: without `ttl`.
+/// Turns a completed marker into a reversed one. It has no `ttl`, so it never lapses.
 fn reversed_marker(command: &CardReverse<'_>) -> TransactItem {
     let (attribute, completed, reversed) = Marker::reversed_state();
     let update = Update::new().set(attribute, "reversed", reversed).remove(attr::TTL);
@@ -129,7 +130,7 @@ fn reversed_marker(command: &CardReverse<'_>) -> TransactItem {
     TransactItem::update(Role::OriginalMarker, command.original.marker_key(), update, vec![clause])
 }
 
-/// Every posting the other way round, and the payment's record brought back.
+/// Inverts every posting and restores the payment's record.
 fn undo(
     command: &CardReverse<'_>,
     terms: &TenantTerms,
@@ -145,7 +146,7 @@ fn undo(
     let own = postings.iter().filter(|posting| posting.account.has_balance_item());
     for ((account, _), delta) in crate::account::net(own.map(|p| ((p.account, p.delta.asset().clone()), &p.delta)))? {
         let Some(size) = delta.size() else { continue };
-        // A void: a freeze stops it as little as a refund, but what has been spent cannot come back.
+        // A freeze stops this as little as it stops a refund. Money that has been spent cannot be taken back.
         let (out, in_) = if delta.is_debit() { (Some(&size), None) } else { (None, Some(&size)) };
         items.extend(forms::settle(
             command.tenant,
@@ -182,8 +183,8 @@ fn undo(
     Ok(Draft { entry: Some(entry), items })
 }
 
-/// A payment that is taken back is as if it had not been, so nothing of it may have been refunded;
-/// a refund that is taken back can be made again.
+/// Restores the payment's record. A payment can be reversed only if nothing of it was refunded; a reversed refund can
+/// be made again.
 fn payment_items(
     command: &CardReverse<'_>,
     original: &JournalEntry,
@@ -224,7 +225,7 @@ fn payment_items(
     }
     let state = match (refund, whole_again) {
         (false, _) => payment.state.moved(Move::Reverse)?,
-        // A refund that stands has left its mark on the payment, unless both were not read together.
+        // An existing refund has changed the payment's state, unless the two were not read together.
         (true, true) => payment.state.after(Move::RestoreWhole).ok_or(PlanRefusal::Refused(Failure::StalePlan))?,
         (true, false) => payment.state.after(Move::RestorePart).ok_or(PlanRefusal::Refused(Failure::StalePlan))?,
     };

@@ -1,4 +1,4 @@
-//! Cash is loaded onto a card, under the card's cap; the tenant's bonus may pass it.
+//! Loads cash onto a card, under the card's cap. The tenant's bonus may exceed the cap.
 
 use super::{Context, PlanRefusal, TenantTerms};
 use crate::account::{Account, Posting, TenantAccount};
@@ -14,34 +14,34 @@ use crate::transaction::{Draft, Entry, Planned, Reference, Role};
 /// A top-up with cash.
 #[derive(Clone, Debug)]
 pub struct CardTopup {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Where the cash was taken.
+    /// The terminal where the cash was taken.
     pub terminal: TerminalId,
-    /// Whose terminal it is.
+    /// The terminal's merchant.
     pub merchant: MerchantId,
-    /// Which card.
+    /// The card.
     pub card: CardId,
-    /// How much cash.
+    /// The amount of cash.
     pub charge: Amount,
 }
 
-/// What a response tells of a card operation that is no payment.
+/// What a response says about a card operation that is no payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardTopupReceipt {
     /// The journal entry.
     pub transaction_id: TransactionId,
-    /// Which card.
+    /// The card.
     pub card: CardId,
-    /// How much cash.
+    /// The amount of cash.
     pub charge: Amount,
-    /// What the tenant adds.
+    /// The bonus that the tenant adds.
     pub bonus: Option<Amount>,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
-/// The top-up as one transaction: the card, journal entry, the terminal's reference.
+/// Builds the top-up's transaction: the card, journal entry, the terminal's reference.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the charge alone is above the cap.

@@ -1,5 +1,4 @@
-//! A merchant charges the one-time code that a customer shows: the code is consumed in the debit's
-//! own transaction.
+//! A merchant charges a customer's one-time code. The code is consumed in the transaction of the debit.
 
 use super::payment::{Parts, Payment, PaymentReceipt};
 use super::payment_code::PaymentCode;
@@ -13,22 +12,22 @@ use crate::transaction::Planned;
 /// A charge.
 #[derive(Clone, Debug)]
 pub struct Charge {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Who charges.
+    /// The merchant that charges.
     pub merchant: MerchantTerms,
-    /// What the customer shows.
+    /// The customer's one-time code.
     pub code: PaymentCode,
-    /// How much, in an asset that the merchant takes.
+    /// The amount, in an asset that the merchant accepts.
     pub amount: Amount,
-    /// What the merchant wrote.
+    /// The merchant's memo.
     pub memo: Option<FreeText>,
 }
 
-/// The charge as one transaction: the payment, and the code's consumption.
+/// Builds the charge's transaction: the payment, and the code's consumption.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the merchant takes no payments or not this asset.
+/// [`PlanRefusal`] if the merchant takes no payments, or not in this asset.
 pub fn plan(command: &Charge, terms: &TenantTerms, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
     Payment {
         tenant: &command.tenant,

@@ -1,5 +1,5 @@
-//! Crediting a merchant: records of payments and refunds are added to its balances, each exactly once.
-//! One worker at a time does it, by a lease.
+//! Crediting a merchant: payments and refunds are added to its balances, each exactly once. One worker at a time does
+//! it, under a lease.
 
 mod sweep;
 
@@ -16,10 +16,10 @@ use crate::transaction::{BuildError, MAX_ITEMS, ProjectedRecord, Rejection, Role
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// A merchant's lease.
+/// The lease on a merchant.
 pub const LEASE: Duration = Duration::from_secs(30);
 
-/// The attribute that holds what a record changes of its merchant's balances.
+/// The attribute that holds what a record changes in its merchant's balances.
 const DELTA: &str = "merchant_delta";
 
 /// A payment's or refund's record that its merchant has not been credited with.
@@ -35,10 +35,10 @@ pub struct Uncredited {
 }
 
 impl Uncredited {
-    /// Reads a record as an index, the stream or the table has it. `None` if it is not due to be credited.
+    /// Reads a record from an index, the stream or the table. `None` if it is not due to be credited.
     ///
     /// # Errors
-    /// [`ItemError`] if it is due and does not look as we write it.
+    /// [`ItemError`] if it is due and an attribute is missing or malformed.
     pub fn read(tenant: &Tenant, item: &Item) -> Result<Option<Self>, ItemError> {
         let mark = item.opt_text(attr::DUE_PK)?.and_then(|mark| keys::credit_mark(tenant, mark));
         let Some((merchant, shard)) = mark else { return Ok(None) };
@@ -55,7 +55,7 @@ impl Uncredited {
             shard,
             since: item.timestamp(since)?,
         };
-        // What is flagged must be what was read.
+        // The item that is flagged must be the one that was read.
         let key = record.key();
         if item.text(attr::PK)? != key.pk() || item.text(attr::SK)? != key.sk() {
             return Err(ItemError::invalid(attr::PK));
@@ -63,7 +63,7 @@ impl Uncredited {
         Ok(Some(record))
     }
 
-    /// Since when it has been due.
+    /// Since when it is due.
     #[must_use]
     pub fn since(&self) -> Timestamp {
         self.since
@@ -102,12 +102,12 @@ impl ProjectedRecord for Uncredited {
     }
 }
 
-/// What a record changes of its merchant's balances, by asset.
+/// What a record changes in its merchant's balances, by asset.
 ///
 /// # Errors
-/// [`ItemError`] if it does not look as we write it.
+/// [`ItemError`] if an attribute is missing or malformed.
 pub fn merchant_delta(item: &Item) -> Result<Vec<Delta>, ItemError> {
-    // Every record that is credited says what it changes.
+    // Every record that is credited has the attribute.
     item.map(DELTA)?;
     item.numbers(DELTA, |asset, number| {
         let asset = Asset::parse(asset).map_err(|_| ItemError::invalid(DELTA))?;
@@ -115,18 +115,18 @@ pub fn merchant_delta(item: &Item) -> Result<Vec<Delta>, ItemError> {
     })
 }
 
-/// Whether a record's amounts stand in its merchant's balances.
+/// Whether a record's amounts are in its merchant's balances.
 #[must_use]
 pub fn is_credited(item: &Item) -> bool {
     item.contains_key("credited_at")
 }
 
-/// Who credits a merchant, as its item says.
+/// The stored lease on a merchant, and how often it was credited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crediting {
-    /// Who has it.
+    /// The last lease holder.
     pub holder: Holder,
-    /// How often balances have been credited: while it stays, they have not changed by crediting.
+    /// How often balances were credited. While it is unchanged, crediting has not changed them.
     pub version: i64,
 }
 
@@ -134,13 +134,13 @@ impl Crediting {
     /// Reads the stored item.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self { holder: Holder::read(item)?, version: item.int("version")? })
     }
 }
 
-/// The merchant whose records a worker credits.
+/// A merchant whose records a worker credits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreditedMerchant {
     tenant: Tenant,
@@ -153,10 +153,10 @@ impl Leasable for CreditedMerchant {
 }
 
 impl CreditedMerchant {
-    /// Takes a merchant whose item is `seen`, or is not there. `None` while another worker has it.
+    /// Takes a merchant whose item is `seen`, or has none yet. `None` while another worker holds it.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn take(
         tenant: &Tenant,
         merchant: MerchantId,
@@ -176,18 +176,19 @@ impl CreditedMerchant {
 }
 
 impl Leased<CreditedMerchant> {
-    /// Lets the merchant go: any worker may take it at once.
+    /// Releases the merchant: any worker may take it at once.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn release(&self, now: Timestamp) -> Result<Transaction, BuildError> {
         Transaction::unkeyed(vec![self.change(Self::released(now))])
     }
 
-    /// As many of the first records as fit into one transaction; `None` if there are none. It also renews the lease.
+    /// Builds the credit of as many of the first records as fit into one transaction, and renews the lease. `None` if
+    /// there are none.
     ///
     /// # Errors
-    /// [`BuildError`] if a record is another merchant's or there twice.
+    /// [`BuildError`] if a record belongs to another merchant or is given twice.
     pub fn batch(&self, waiting: &[Uncredited], now: Timestamp) -> Result<Option<Batch>, BuildError> {
         let records = fitting(waiting);
         if records.is_empty() {
@@ -199,7 +200,7 @@ impl Leased<CreditedMerchant> {
     }
 }
 
-/// The longest beginning for which one action each, one for each asset and the holder's are not too many.
+/// The longest prefix that fits: one action for each record, one for each asset, and the lease's.
 fn fitting(waiting: &[Uncredited]) -> &[Uncredited] {
     let mut assets = BTreeSet::<&Asset>::new();
     let mut fit = 0_usize;
@@ -220,31 +221,31 @@ pub struct Batch {
     records: usize,
 }
 
-/// Why a batch was not credited. Nothing of it was. Records are named by their position in the batch.
+/// Why a batch was rejected. Nothing of it was written. Records are named by their position in the batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setback {
-    /// Another worker has taken the merchant over: this one stops.
+    /// Another worker has taken the merchant: this one stops.
     LeaseLost,
-    /// There are no such records, which no request explains.
+    /// These records do not exist. No request can cause that.
     Missing(Vec<usize>),
-    /// These have been credited before: without them, the others can be.
+    /// These records have been credited before. The batch can be built again without them.
     Credited(Vec<usize>),
 }
 
 impl Batch {
-    /// What is written.
+    /// The transaction to write.
     #[must_use]
     pub fn transaction(&self) -> &Transaction {
         &self.transaction
     }
 
-    /// How many of the first records it holds.
+    /// The number of records in it.
     #[must_use]
     pub fn records(&self) -> usize {
         self.records
     }
 
-    /// What a failed guard means; `None` for one that no batch has.
+    /// What a failed guard means; `None` for a failure that no batch has.
     #[must_use]
     pub fn setback(&self, rejection: &Rejection) -> Option<Setback> {
         let before = self.transaction.items().len().saturating_sub(self.records);

@@ -1,5 +1,5 @@
-//! The operator opens a customer's wallet: the profile and one balance item per asset, so that a
-//! mistyped id never swallows money.
+//! The operator opens a customer's wallet: the profile and one balance item per asset. Credits require these items,
+//! so money cannot go to a mistyped id.
 
 use super::audit::Act;
 use super::{Context, PlanRefusal, TenantTerms};
@@ -12,14 +12,14 @@ use crate::personal::FreeText;
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Planned, Role, TransactItem};
 
-/// A customer to be.
+/// A customer to be created.
 #[derive(Clone, Debug)]
 pub struct CustomerOpen {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Who opens it.
+    /// Who opens the wallet.
     pub actor: Actor,
-    /// The id, if the identity provider has given one; else the minted one is taken.
+    /// The id that the identity provider gave; `None`: a new one is generated.
     pub customer: Option<CustomerId>,
     /// The customer's name.
     pub name: FreeText,
@@ -29,19 +29,19 @@ pub struct CustomerOpen {
     pub phone: Option<FreeText>,
 }
 
-/// What a response tells of a new customer.
+/// What a response says about a new customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CustomerReceipt {
     /// The customer.
     pub customer: CustomerId,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
-/// The opening as one transaction.
+/// Builds the opening's transaction.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn plan(
     command: &CustomerOpen,
     terms: &TenantTerms,

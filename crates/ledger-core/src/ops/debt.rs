@@ -1,6 +1,6 @@
 //! What a wallet owes: what the provider took by a dispute and the wallet could not give. Value that comes back to
-//! the wallet pays it first: a hold that is released, a payment that is refunded, a card refund that fails, a dispute
-//! that is won. Value that is added (a top-up, a transfer, a grant) does not.
+//! the wallet pays it first: a released hold, a refunded payment, a failed card refund, a won dispute. Value that is
+//! added (a top-up, a transfer, a grant) does not.
 
 use super::PlanRefusal;
 use crate::account::{Account, Posting, TenantAccount};
@@ -17,25 +17,25 @@ use std::collections::BTreeMap;
 /// A balance item as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenBalance {
-    /// What may be spent.
+    /// The available part.
     pub available: Balance,
-    /// What is put aside.
+    /// The held part.
     pub held: Balance,
-    /// What it owes.
+    /// The debt.
     pub owed: Balance,
 }
 
-/// A wallet's balance items as they were read. An asset that was not read is planned as owing nothing: the plan is
-/// guarded on that, so a request that assumed wrongly is planned again from what is read then.
+/// A wallet's balance items as they were read. An asset that was not read is planned as having no debt. The plan is
+/// guarded on that, so a request with a wrong assumption is planned again from what is read then.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeenWallet(BTreeMap<Asset, SeenBalance>);
 
-/// How value that comes back divides.
+/// How value that comes back is divided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ComingBack {
-    /// What pays the debt.
+    /// The part that pays the debt.
     pub(crate) repaid: Option<Amount>,
-    /// What the account has of it.
+    /// The part that the account gets.
     pub(crate) credited: Option<Amount>,
 }
 
@@ -50,10 +50,10 @@ impl SeenBalance {
 }
 
 impl SeenWallet {
-    /// The assets that a wallet may owe: those that come with a top-up.
+    /// The assets in which a wallet may have a debt: those of a top-up.
     const ASSETS: [Asset; 2] = [Asset::Ecopay, Asset::Point];
 
-    /// The items that may hold a debt of a customer's.
+    /// The items that may hold a customer's debt.
     #[must_use]
     pub fn keys(tenant: &Tenant, customer: CustomerId) -> [Key; 2] {
         let partition = Partition::customer(tenant, customer);
@@ -63,7 +63,7 @@ impl SeenWallet {
     /// Reads the items of [`SeenWallet::keys`], in their order.
     ///
     /// # Errors
-    /// [`ItemError`] if one does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(items: impl IntoIterator<Item = Option<Item>>) -> Result<Self, ItemError> {
         let items = Self::ASSETS.into_iter().zip(items);
         let found = items.filter_map(|(asset, item)| item.map(|item| (asset, item)));
@@ -83,7 +83,7 @@ impl SeenWallet {
         self.get(asset).map_or_else(|| Balance::zero(asset.clone()), |seen| seen.owed.clone())
     }
 
-    /// Of what comes back to an account: first what it owes.
+    /// Divides value that comes back to an account: it pays the debt first.
     pub(crate) fn divide(&self, account: Account, amount: &Amount) -> Result<ComingBack, PlanRefusal> {
         let repaid = match may_owe(account, amount.asset()) {
             true => amount.at_most(&self.owed(amount.asset()))?,
@@ -96,7 +96,7 @@ impl SeenWallet {
         Ok(ComingBack { repaid, credited })
     }
 
-    /// The account's item with the debt paid, guarded on the debt that was read.
+    /// Reduces the debt on the account's item, guarded on the debt that was read.
     pub(crate) fn repaying(
         &self,
         item: TransactItem,
@@ -116,7 +116,7 @@ impl SeenWallet {
         item.guarded_also(vec![as_seen(&self.owed(asset))])
     }
 
-    /// Credits what comes back to an account, less what it owes. A freeze does not stop it.
+    /// Credits value that comes back to an account, less its debt. A freeze does not stop it.
     pub(crate) fn come_back(
         &self,
         tenant: &Tenant,
@@ -142,18 +142,18 @@ impl ComingBack {
     }
 }
 
-/// What is paid of a debt stands on the tenant's account `disputes` no longer.
+/// The posting of a repayment: it leaves the tenant's account `disputes`.
 pub(crate) fn repayment(repaid: &Amount) -> Posting {
     Posting::new(Account::Tenant(TenantAccount::Disputes), repaid.credit())
 }
 
-/// The account's item with a further debt, and its posting.
+/// Adds a debt to the account's item, with its posting.
 pub(crate) fn owing(item: TransactItem, owed: &Amount, now: Timestamp) -> (TransactItem, Posting) {
     let item = changed(item, now, |update| update.add(attr::OWED, "owed", Value::N(owed.text())));
     (item, Posting::new(Account::Tenant(TenantAccount::Disputes), owed.debit()))
 }
 
-/// Only customers top up through the provider, and so only they owe.
+/// Only customers top up through the provider, so only they can have a debt.
 fn may_owe(account: Account, asset: &Asset) -> bool {
     matches!(account, Account::Customer(_)) && SeenWallet::ASSETS.contains(asset)
 }

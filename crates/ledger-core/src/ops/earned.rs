@@ -1,33 +1,33 @@
-//! Points that came with money which goes back: they are taken back in proportion, and whoever has
-//! spent them pays with the money or is forgiven, as the tenant has it.
+//! Points that were earned with money that is given back. They are taken back in proportion. Points that the payer
+//! has spent are deducted from the money or forgiven, by the tenant's policy.
 
 use super::{PlanRefusal, SpentPoints};
 use crate::money::{Amount, Asset, AssetSpec, Balance};
 
-/// Points that came with some money.
+/// Points that were earned with some money.
 pub(super) struct Earned<'a> {
-    /// How many.
+    /// The number of points.
     pub(super) points: &'a Amount,
-    /// With how much money.
+    /// The money that earned them.
     pub(super) with: &'a Amount,
-    /// How many have been taken back or forgiven.
+    /// The points that have been taken back or forgiven so far.
     pub(super) taken_back: &'a Balance,
 }
 
-/// Who bears the points of the money that goes back.
+/// How the points of the returned money are settled.
 #[derive(Default)]
 pub(super) struct TakenBack {
-    /// The points that it settles, whether from points, from money or forgiven.
+    /// The points that are settled: from points, from money, or forgiven.
     pub(super) settled: Option<Amount>,
-    /// Of those, from the points that are there.
+    /// The part taken from the available points.
     pub(super) from_points: Option<Amount>,
-    /// Yen kept from the money for those that are not.
+    /// The yen kept from the money for points that are not available.
     pub(super) from_money: Option<Amount>,
 }
 
 impl Earned<'_> {
-    /// Takes back in proportion to the money that has gone back so far, rounded down, so that what
-    /// completes the money takes the rest. `left` is the money that stays after this.
+    /// Computes what is taken back, in proportion to the money returned so far, rounded down. The refund that
+    /// completes the money takes the rest. `left` is the money that stays after this one.
     pub(super) fn take_back(
         &self,
         left: &Balance,
@@ -47,7 +47,7 @@ impl Earned<'_> {
 }
 
 impl TakenBack {
-    /// So many points, as far as they are available; the rest was spent.
+    /// Settles so many points: from the available ones first; the rest was spent.
     pub(super) fn of(
         settled: Amount,
         available: &Balance,

@@ -14,35 +14,35 @@ use crate::transaction::{Draft, Entry, Planned, Role};
 /// A grant.
 #[derive(Clone, Debug)]
 pub struct Grant {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Who grants.
+    /// Who makes the grant.
     pub actor: Actor,
-    /// To whom.
+    /// The recipient.
     pub customer: CustomerId,
-    /// How much.
+    /// The amount.
     pub amount: Amount,
-    /// Why.
+    /// The reason.
     pub reason: FreeText,
 }
 
-/// What a response tells of a grant.
+/// What a response says about a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantReceipt {
     /// The journal entry.
     pub transaction_id: TransactionId,
-    /// To whom.
+    /// The recipient.
     pub customer: CustomerId,
-    /// How much.
+    /// The amount.
     pub amount: Amount,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
-/// Whether an asset can be granted: money and carbon credits are not made from nothing.
+/// Refuses an asset that cannot be granted: money and carbon credits cannot be created.
 ///
 /// # Errors
-/// [`PlanRefusal::Invalid`] if not.
+/// [`PlanRefusal::Invalid`] for any asset but points and regional currency.
 pub fn check_asset(asset: &Asset) -> Result<(), PlanRefusal> {
     match asset {
         Asset::Point | Asset::Regional(_) => Ok(()),
@@ -52,7 +52,7 @@ pub fn check_asset(asset: &Asset) -> Result<(), PlanRefusal> {
     }
 }
 
-/// The grant as one transaction: the balance, journal entry, audit record.
+/// Builds the grant's transaction: the balance, journal entry, audit record.
 ///
 /// # Errors
 /// [`PlanRefusal`] for an asset that cannot be granted.

@@ -1,5 +1,5 @@
-//! What is held for a payment: the `HOLD` item, which is due from the end of its time on, and giving all
-//! of it back. Authorizing, capturing, voiding and expiring share it.
+//! The hold of a payment: the `HOLD` item, due from its expiry on, and its full release. Shared by authorizing,
+//! capturing, voiding and expiring.
 
 use super::payment_record::{EXPIRES_AT, PaymentRecord, refundable_attribute};
 use super::payment_state::Move;
@@ -15,10 +15,10 @@ use crate::personal::FreeText;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
 
-/// Where an entry says what its payment became by it.
+/// The attribute of an entry that holds the payment's state after it.
 pub(crate) const PAYMENT_STATUS: &str = "payment_status";
 
-/// Everything that is held for a payment comes back to the payer, whose debt it pays first.
+/// The full release of a hold to the payer. It pays the payer's debt first.
 pub(super) struct Release<'a> {
     pub(super) tenant: &'a Tenant,
     /// The payment as it was read.
@@ -27,13 +27,13 @@ pub(super) struct Release<'a> {
     pub(super) wallet: &'a SeenWallet,
     /// Void or expiry.
     pub(super) by: Move,
-    /// What must hold beside the payment's state.
+    /// Further conditions on the payment.
     pub(super) guards: Vec<Clause>,
-    /// Why.
+    /// The reason.
     pub(super) reason: Option<&'a FreeText>,
 }
 
-/// The `HOLD` of a payment that has been authorized.
+/// The `HOLD` of an authorized payment.
 pub(super) fn open(tenant: &Tenant, payment: &PaymentRecord, expires_at: Timestamp, shards: Shards) -> TransactItem {
     let shard = keys::shard_of(payment.id.uuid(), shards);
     let mut item = Item::from([
@@ -54,7 +54,7 @@ pub(super) fn open(tenant: &Tenant, payment: &PaymentRecord, expires_at: Timesta
     TransactItem::put_new(Role::Hold, keys::hold(tenant, payment.id), item, Failure::AlreadyExists)
 }
 
-/// The `HOLD` of a payment that is held no longer: nobody is to look at it any more.
+/// Closes the `HOLD` of a payment and removes it from the due index.
 pub(super) fn close(tenant: &Tenant, payment: &PaymentRecord, to: PaymentState, now: Timestamp) -> TransactItem {
     let update = Update::new()
         .set("state", "state", Value::s(to))
@@ -64,7 +64,7 @@ pub(super) fn close(tenant: &Tenant, payment: &PaymentRecord, to: PaymentState, 
     TransactItem::update(Role::Hold, keys::hold(tenant, payment.id), update, vec![still(payment)])
 }
 
-/// The payment is still in the state that was read: of two that would take it further, one does.
+/// Requires the payment's state as it was read: of two transitions at once, one fails.
 pub(super) fn still(payment: &PaymentRecord) -> Clause {
     Clause {
         condition: Condition::compare("state", Cmp::Eq, "seen_state", Value::s(payment.state)),
@@ -72,7 +72,7 @@ pub(super) fn still(payment: &PaymentRecord) -> Clause {
     }
 }
 
-/// What a balance of this asset is in a payment.
+/// The role of a balance of this asset in a payment.
 pub(super) fn role(asset: &Asset) -> Role {
     match asset {
         Asset::Point => Role::Points,
@@ -80,8 +80,8 @@ pub(super) fn role(asset: &Asset) -> Role {
     }
 }
 
-/// Nothing happens, for it has happened: the payment as it stands at the moment of the write, since
-/// everything of it that can still change is guarded.
+/// A plan without effect, for a transition that has taken place already. Returns the payment as it is at the moment
+/// of the write: everything that can still change is guarded.
 pub(super) fn as_it_stands(tenant: &Tenant, payment: &PaymentRecord) -> Planned<PaymentRecord> {
     let mut clauses = vec![exists(), still(payment)];
     for (asset, left) in &payment.refundable {

@@ -1,5 +1,5 @@
-//! What a merchant has not captured in time comes back to the payer. A worker does it, under a key made of
-//! the payment, so that it happens once however many workers come.
+//! A hold that was not captured in time expires and is released to the payer. A worker does it under a key made of
+//! the payment, so it happens once even with several workers.
 
 use super::hold::Release;
 use super::payment_record::EXPIRES_AT;
@@ -16,7 +16,7 @@ use crate::transaction::{Clause, Planned};
 /// The claim under which a payment's hold expires, the same for every worker.
 ///
 /// # Errors
-/// [`KeyError`], which a UUID never gives.
+/// [`KeyError`], which a UUID never causes.
 pub fn claim(tenant: &Tenant, payment: &PaymentRecord, now: Timestamp) -> Result<Claim, KeyError> {
     let operation = Operation::HoldExpire;
     Ok(Claim {
@@ -35,12 +35,12 @@ pub fn claim(tenant: &Tenant, payment: &PaymentRecord, now: Timestamp) -> Result
     })
 }
 
-/// The expiry as one transaction: the payer's balances, `PAYMENT`, `HOLD` and the journal entry. A freeze
-/// does not stop it.
+/// Builds the expiry's transaction: the payer's balances, `PAYMENT`, `HOLD` and the journal entry. A freeze does not
+/// stop it.
 ///
 /// # Errors
-/// [`PlanRefusal`] if nothing is held for the payment, or its time is not over. The latter is never stored
-/// under the key, which must stay free for when it is.
+/// [`PlanRefusal`] if nothing is held for the payment, or if the hold has not expired yet. The latter is never stored
+/// under the key, which must stay free for the expiry.
 pub fn plan(
     tenant: &Tenant,
     (payment, wallet): (&PaymentRecord, &SeenWallet),

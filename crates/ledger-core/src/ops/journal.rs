@@ -1,4 +1,4 @@
-//! Reading journal entries back, whole or as another party sees them.
+//! Reading journal entries: whole, or as one party sees them.
 
 use super::hold::PAYMENT_STATUS;
 use crate::account::{Account, Bucket, Posting};
@@ -15,13 +15,13 @@ pub struct JournalEntry {
     pub id: TransactionId,
     /// The operation's name.
     pub operation: String,
-    /// When.
+    /// When it was written.
     pub created_at: Timestamp,
-    /// Both sides.
+    /// The postings of all accounts.
     pub postings: Vec<Posting>,
     /// The payment that it belongs to.
     pub payment_id: Option<PaymentId>,
-    /// The refund that it made.
+    /// The refund that wrote it.
     pub refund_id: Option<RefundId>,
 }
 
@@ -32,19 +32,19 @@ pub struct HistoryLine {
     pub id: TransactionId,
     /// The operation's name.
     pub operation: String,
-    /// When.
+    /// When the entry was written.
     pub created_at: Timestamp,
-    /// How this party's balances changed.
+    /// How this party's available balances changed.
     pub changes: Vec<Delta>,
-    /// Who was on the other side, as far as this party may know: merchants.
+    /// The merchant on the other side. Other parties are not disclosed.
     pub merchant_id: Option<String>,
     /// The payment that it belongs to.
     pub payment_id: Option<String>,
-    /// What the payment became by it, where something is or was held for it.
+    /// The payment's state after the entry, if the payment has or had a hold.
     pub payment_status: Option<String>,
     /// The top-up that it belongs to.
     pub topup_id: Option<String>,
-    /// What was written with it.
+    /// The memo.
     pub memo: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl JournalEntry {
     /// Reads a stored entry.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.parsed("transaction_id", TransactionId::parse)?,
@@ -69,13 +69,13 @@ impl HistoryLine {
     /// Reads an entry, or a reference to one, as `party` sees it.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item, party: Option<Account>) -> Result<Self, ItemError> {
         let changes = if item.contains_key("changes") {
             item.numbers("changes", change)?
         } else {
             let postings = item.maps("postings", posting)?;
-            // What the party could spend more or less: what is held shows when it is put aside.
+            // Only the available part counts: held money is shown as a change when it is held.
             let own = postings.iter().filter(|p| Some(p.account) == party && p.bucket == Bucket::Available);
             crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))
                 .map_err(|_| ItemError::invalid("postings"))?

@@ -1,4 +1,4 @@
-//! Merchants: registering one and changing it.
+//! Merchants: registering and changing them.
 
 use super::audit::Act;
 use super::{Context, PlanRefusal};
@@ -14,10 +14,10 @@ use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 
 const PAYOUT: &str = "payout";
 
-/// Where a merchant is paid, by its `PROFILE`; `None` if nobody has said.
+/// The payout destination in a merchant's `PROFILE`; `None` if it has none yet.
 ///
 /// # Errors
-/// [`ItemError`] if it does not look as we write it.
+/// [`ItemError`] if an attribute is missing or malformed.
 pub fn destination(profile: &Item) -> Result<Option<Destination>, ItemError> {
     profile.opt_map(PAYOUT)?.map(Destination::read).transpose()
 }
@@ -25,14 +25,14 @@ pub fn destination(profile: &Item) -> Result<Option<Destination>, ItemError> {
 /// Whether a merchant may take payments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MerchantStatus {
-    /// It may.
+    /// It may take payments.
     Active,
-    /// It may not; refunds are still possible.
+    /// It may not take payments; refunds are still possible.
     Suspended,
 }
 
 impl MerchantStatus {
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,39 +41,39 @@ impl MerchantStatus {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Active, Self::Suspended].into_iter().find(|status| status.name() == name)
     }
 }
 
-/// What of a merchant is changed; `None` keeps it.
+/// The changes to a merchant; `None` keeps a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MerchantChange<'a> {
-    /// Its shown name.
+    /// The displayed name.
     pub name: Option<&'a FreeText>,
     /// Whether it may take payments.
     pub status: Option<MerchantStatus>,
-    /// Where it is paid.
+    /// The payout destination.
     pub destination: Option<&'a Destination>,
-    /// Over how many shards its payments are spread: at least as many as now.
+    /// The number of shards of its payments: not below the present number.
     pub shards: Option<Shards>,
 }
 
-/// What a response tells of a merchant that was registered or changed.
+/// What a response says about a merchant that was registered or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MerchantReceipt {
     /// The merchant.
     pub merchant: MerchantId,
-    /// When.
+    /// When it was registered or changed.
     pub at: Timestamp,
 }
 
 /// Registers a merchant whose payments are spread over `shards` index partitions.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn plan_open(
     tenant: &Tenant,
     merchant: Option<MerchantId>,
@@ -101,12 +101,12 @@ pub fn plan_open(
     Ok(planned(merchant, items, cx))
 }
 
-/// Changes a merchant's name, its status, where it is paid, or raises its shards. Caches see it within a minute; an
-/// open settlement pays where it began to, and takes what is on the shards that there were. Fails with `WrongState`
-/// if the merchant has more shards than that.
+/// Changes a merchant's name, status or payout destination, or raises its shards. Caches see it within a minute. An
+/// open settlement keeps the destination and the shards that it was opened with. Fails with `WrongState` if the
+/// merchant has more shards already.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn plan_patch(
     tenant: &Tenant,
     merchant: MerchantId,

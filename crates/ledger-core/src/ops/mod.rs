@@ -1,5 +1,5 @@
-//! The operations: one builder a file. Each takes a command, the terms that apply and a context, and
-//! returns a plan: what happens, and a receipt from which the response is made.
+//! The operations: one builder per file. Each takes a command, the terms that apply and a context, and returns a
+//! plan: the writes, and a receipt from which the response is made.
 
 pub mod adjustment;
 pub mod adjustment_decide;
@@ -54,41 +54,41 @@ use crate::personal::FreeText;
 use crate::time::Timestamp;
 use uuid::Uuid;
 
-/// Time, ids and randomness for one request. They stay the same when its plan is made again.
+/// Time, ids and randomness of one request. A re-plan uses the same values.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
-    /// When the request came.
+    /// When the request arrived.
     pub now: Timestamp,
-    /// The id of the journal entry, if there will be one.
+    /// The id of the journal entry, if one is written.
     pub transaction_id: TransactionId,
     /// The id of what is created: a payment, refund, adjustment, customer...
     pub resource_id: Uuid,
-    /// The id of the audit record, if there will be one.
+    /// The id of the audit record, if one is written.
     pub audit_id: AuditId,
     /// Randomness for a one-time code.
     pub secret: [u8; 16],
 }
 
-/// Why no plan could be made.
+/// Why a request could not be planned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanRefusal {
-    /// Refused as a failed guard would be; terminal ones are stored.
+    /// Refused, as by a failed guard. Terminal refusals are stored under the key.
     #[error("refused: {}", .0.code())]
     Refused(Failure),
     /// The payment's state does not allow it.
     #[error("refused: the payment is {state}")]
     InState {
-        /// Where it stands.
+        /// The present state.
         state: PaymentState,
-        /// Since when it could not be captured any more, where that is why.
+        /// When the hold expired, if the refusal is due to that.
         expired_at: Option<Timestamp>,
     },
-    /// The request makes no sense.
+    /// The request is invalid.
     #[error("{field}: {why}")]
     Invalid {
-        /// Which field of the request.
+        /// The field of the request.
         field: &'static str,
-        /// What is wrong with it.
+        /// The rule that it breaks.
         why: &'static str,
     },
     /// A stored item cannot be read.
@@ -99,7 +99,7 @@ pub enum PlanRefusal {
     Money(#[from] MoneyError),
 }
 
-/// What the journal keeps of a memo.
+/// The journal's details of a memo.
 fn memo_details(memo: Option<&FreeText>) -> Item {
     memo.map(|memo| ("memo".to_owned(), Value::s(memo.expose()))).into_iter().collect()
 }

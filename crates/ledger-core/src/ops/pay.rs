@@ -10,19 +10,19 @@ use crate::transaction::Planned;
 /// A payment that a customer makes.
 #[derive(Clone, Debug)]
 pub struct Pay {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Who pays.
+    /// The payer.
     pub customer: CustomerId,
-    /// Who is paid.
+    /// The merchant that is paid.
     pub merchant: MerchantTerms,
-    /// How much and with what.
+    /// The total, and how it divides into assets.
     pub parts: Parts,
-    /// What the customer wrote.
+    /// The customer's memo.
     pub memo: Option<FreeText>,
 }
 
-/// The payment as one transaction: payer's balances, journal entry, `PAYMENT`, `METRICS`.
+/// Builds the payment's transaction: the payer's balances, journal entry, `PAYMENT`, `METRICS`.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the merchant takes no payments or the sums do not fit.

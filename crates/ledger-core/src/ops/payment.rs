@@ -1,6 +1,5 @@
-//! What every payment does, whoever pays and however: money leaves the payer, the merchant's posting
-//! stands in the journal, and the `PAYMENT` record keeps what may be refunded. It touches no item
-//! that another payer's payment touches.
+//! The part that all payments share. Money leaves the payer, the merchant's posting is in the journal, and the
+//! `PAYMENT` record keeps what may be refunded. It writes no item that another payer's payment writes.
 
 use super::payment_record::{self, PaymentRecord};
 use super::payment_state::Move;
@@ -19,60 +18,60 @@ use std::collections::BTreeMap;
 
 const MORE_THAN_THE_AMOUNT: &str = "the parts are more than the amount";
 
-/// How a total is paid: the parts sum to it, one to one.
+/// How a total divides into assets. The parts sum to it, one to one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
     total: Amount,
     by_asset: BTreeMap<Asset, Amount>,
 }
 
-/// How a request asks for a total to be paid: the same division, by value, before the terms are read.
+/// The division that a request asks for, before the terms are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedParts {
     /// The total.
     pub total: RequestedAmount,
-    /// How much of it in points.
+    /// The part in points.
     pub points: Option<RequestedAmount>,
-    /// How much of it in regional currencies.
+    /// The parts in regional currencies.
     pub regional: Vec<RequestedAmount>,
 }
 
-/// What a response tells of a payment.
+/// What a response says about a payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentReceipt {
     /// The payment.
     pub payment_id: PaymentId,
     /// Its journal entry.
     pub transaction_id: TransactionId,
-    /// Where it stands: captured, or only authorized.
+    /// The state: captured, or only authorized.
     pub state: PaymentState,
-    /// Until when it can be captured, if it is only authorized.
+    /// The end of the hold, if it is only authorized.
     pub expires_at: Option<Timestamp>,
-    /// Who was paid.
+    /// The merchant that was paid.
     pub merchant: MerchantTerms,
-    /// What was paid, or is held, and with what.
+    /// The total that was paid or is held, and how it divides into assets.
     pub parts: Parts,
     /// The points that it earned.
     pub points_earned: Option<Amount>,
     /// The CO2 estimate.
     pub co2: Co2Kg,
-    /// When.
+    /// When it was made.
     pub created_at: Timestamp,
-    /// What was written with it.
+    /// The memo.
     pub memo: Option<FreeText>,
 }
 
-/// What a payment gives the payer beside the goods.
+/// What a payer earns by a payment.
 pub(super) struct Rewards {
-    /// Points earned on the money part.
+    /// Points earned on the part in money.
     pub(super) points: Option<Amount>,
     /// Kg of CO2 per unit.
     pub(super) co2_rate: Rate,
-    /// The estimate on the whole.
+    /// The estimate on the total.
     pub(super) co2: Co2Kg,
 }
 
-/// One payment, whoever makes it.
+/// One payment, by any payer.
 pub(super) struct Payment<'a> {
     pub(super) tenant: &'a Tenant,
     pub(super) terms: &'a TenantTerms,
@@ -80,14 +79,14 @@ pub(super) struct Payment<'a> {
     pub(super) payer: Account,
     pub(super) parts: &'a Parts,
     pub(super) memo: Option<&'a FreeText>,
-    /// Other parties that see the entry.
+    /// Other parties that have a reference to the entry.
     pub(super) references: Vec<Reference>,
-    /// Guards and changes that come with it, such as the one-time code that it consumes.
+    /// Further actions of the transaction, such as consuming the one-time code.
     pub(super) with: Vec<TransactItem>,
 }
 
 impl RequestedParts {
-    /// The amount of each asset, the rest of the total in the total's own.
+    /// The amount of each asset. What the parts leave of the total is in the total's own asset.
     ///
     /// # Errors
     /// [`PlanRefusal::Invalid`] if the parts are more than the total, or one asset is named twice.
@@ -155,14 +154,14 @@ impl Parts {
         Ok(Self { total, by_asset })
     }
 
-    /// All of it in one asset.
+    /// A total in one asset.
     #[must_use]
     pub fn whole(total: Amount) -> Self {
         let by_asset = BTreeMap::from([(total.asset().clone(), total.clone())]);
         Self { total, by_asset }
     }
 
-    /// The sum, in the asset that was asked for.
+    /// The sum, in the asset that the request named.
     #[must_use]
     pub fn total(&self) -> &Amount {
         &self.total
@@ -176,7 +175,7 @@ impl Parts {
 }
 
 impl Rewards {
-    /// Of what is paid. Cards earn neither points nor CO2: there is nobody's account to put them on.
+    /// Computes what a payer earns. A card earns neither points nor CO2, because it may have no owner.
     pub(super) fn of(
         payer: Account,
         paid: &BTreeMap<Asset, Amount>,
@@ -282,7 +281,7 @@ impl Payment<'_> {
     }
 }
 
-/// What the journal keeps of a payment beside its postings.
+/// The journal's details of a payment.
 pub(super) fn details(record: &PaymentRecord, co2_source: &str, co2_version: &str) -> Item {
     let mut details = Item::from([
         ("payment_id".to_owned(), Value::s(record.id)),

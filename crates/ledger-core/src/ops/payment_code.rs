@@ -1,5 +1,5 @@
-//! One-time payment codes: issued to a customer, shown to a merchant, consumed by the charge. There
-//! is one slot per customer, overwritten on issue, and the table holds the code's hash only.
+//! One-time payment codes: issued to a customer, shown to a merchant, consumed by the charge. A customer has one
+//! slot, which the next code overwrites. The table holds only the code's hash.
 
 use super::{Context, PlanRefusal};
 use crate::forms;
@@ -13,7 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long a code can be charged.
+/// How long a code can be used.
 pub const CODE_LIFETIME: Duration = Duration::from_secs(5 * 60);
 
 const PREFIX: &str = "epc_";
@@ -25,12 +25,12 @@ pub struct PaymentCode {
     text: Masked<String>,
 }
 
-/// What a response tells of an issued code.
+/// What a response says about an issued code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeReceipt {
-    /// The code, shown once more only by a replay.
+    /// The code. Only a replay shows it again.
     pub code: PaymentCode,
-    /// When it stops to work.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
@@ -40,7 +40,7 @@ impl PaymentCode {
         Self { customer, text: Masked::new(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes))) }
     }
 
-    /// Reads a code that was shown to a merchant, or `None` if it has not a code's form.
+    /// Reads a code that a merchant was shown; `None` if it does not have a code's form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text.strip_prefix(PREFIX)?).ok()?;
@@ -52,25 +52,25 @@ impl PaymentCode {
         Some(Self { customer, text: Masked::new(text.to_owned()) })
     }
 
-    /// Whose wallet it opens.
+    /// The customer whose wallet it debits.
     #[must_use]
     pub fn customer(&self) -> CustomerId {
         self.customer
     }
 
-    /// The text, for showing it to its owner.
+    /// The text, to be shown to its owner.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.text.expose()
     }
 
-    /// What the table and a fingerprint hold instead of the code.
+    /// The hash that the table and a fingerprint hold instead of the code.
     #[must_use]
     pub fn hash(&self) -> String {
         forms::code_hash(self.text.expose())
     }
 
-    /// The action that consumes the code together with the debit that it allows.
+    /// The action that consumes the code in the transaction of its debit.
     pub(super) fn consume(&self, tenant: &Tenant, now: Timestamp) -> TransactItem {
         forms::consume_code(keys::payment_code(tenant, self.customer), self.hash(), now)
     }
@@ -79,7 +79,7 @@ impl PaymentCode {
 /// Issues a code to a customer whose wallet is open and not frozen.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn plan(tenant: &Tenant, customer: CustomerId, cx: &Context) -> Result<Planned<CodeReceipt>, PlanRefusal> {
     let code = PaymentCode::mint(customer, cx.secret);
     let expires_at = cx.now.plus(CODE_LIFETIME);

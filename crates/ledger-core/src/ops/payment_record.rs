@@ -1,5 +1,4 @@
-//! The `PAYMENT` item: what was authorized and what was captured (both immutable), and what of it may
-//! still be refunded.
+//! The `PAYMENT` item: what was authorized and what was captured, both immutable, and what may still be refunded.
 
 use super::{MerchantTerms, PaymentState, TenantTerms};
 use crate::account::Account;
@@ -12,9 +11,9 @@ use crate::transaction::changes;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// The attribute that says until when what is held can be captured.
+/// The attribute for the end of the hold.
 pub(super) const EXPIRES_AT: &str = "expires_at";
-/// The attribute that says when what was held was captured. Those in `captured_` are amounts.
+/// The attribute for the time of the capture. Attributes that begin with `captured_` are amounts.
 pub(super) const CAPTURED_AT: &str = "taken_at";
 
 /// A payment.
@@ -22,57 +21,57 @@ pub(super) const CAPTURED_AT: &str = "taken_at";
 pub struct PaymentRecord {
     /// Its id.
     pub id: PaymentId,
-    /// The journal entry that moved the money; while nothing is captured, the one that held it.
+    /// The journal entry that moved the money; before the capture, the one that held it.
     pub transaction_id: TransactionId,
-    /// Who paid.
+    /// The payer.
     pub payer: Account,
-    /// Who was paid.
+    /// The merchant.
     pub merchant: MerchantId,
-    /// What was paid in all, in the asset that it was asked in; while nothing is captured, what was held.
+    /// The total that was paid, in the asset that the request named; before the capture, what was held.
     pub total: Amount,
-    /// How many decimals the asset of the total had at the payment; `None` if the record does not say.
+    /// How many decimals the total's asset had at the payment; `None` if the record does not have it.
     pub scale: Option<u32>,
-    /// What was held for it, by asset; empty for a payment that was captured at once.
+    /// The amounts that were held, by asset; empty for a payment that was captured at once.
     pub authorized: BTreeMap<Asset, Amount>,
-    /// Until when what is held can be captured.
+    /// The end of the hold.
     pub expires_at: Option<Timestamp>,
-    /// When what was held was captured.
+    /// When the hold was captured.
     pub captured_at: Option<Timestamp>,
-    /// What was paid, by asset.
+    /// The amounts that were paid, by asset.
     pub captured: BTreeMap<Asset, Amount>,
-    /// What of it may still be refunded, by asset.
+    /// The amounts that may still be refunded, by asset.
     pub refundable: BTreeMap<Asset, Balance>,
     /// The points that the payment earned.
     pub points_earned: Option<Amount>,
-    /// How many of them refunds have taken back.
+    /// How many of these points refunds have taken back.
     pub points_taken_back: Balance,
-    /// Kg of CO2 per unit of the total, as it was at the payment.
+    /// Kg of CO2 per unit of the total, at the time of the payment.
     pub co2_rate: Rate,
-    /// The estimate at the payment.
+    /// The CO2 estimate of the payment.
     pub co2: Co2Kg,
-    /// Where it stands.
+    /// The present state.
     pub state: PaymentState,
-    /// When the money moved, or was held.
+    /// When the money was moved or held.
     pub created_at: Timestamp,
-    /// What was written with it.
+    /// The memo.
     pub memo: Option<String>,
 }
 
-/// The attribute that says how many decimals the asset of the total had.
+/// The attribute for the number of decimals of the total's asset.
 const SCALE: &str = "scale";
 
-/// The attribute that holds what of an asset was captured.
+/// The attribute for the captured amount of an asset.
 pub(super) fn captured_attribute(asset: &Asset) -> String {
     format!("captured_{}", asset.attribute_suffix())
 }
 
-/// The attribute that holds what of an asset may still be refunded.
+/// The attribute for the refundable amount of an asset.
 pub(super) fn refundable_attribute(asset: &Asset) -> String {
     format!("refundable_{}", asset.attribute_suffix())
 }
 
-/// The scale that a new payment's record needs to say: that of a regional currency with decimals. The others
-/// have the scale of their kind, or none.
+/// The scale that a new payment's record stores: that of a regional currency with decimals. `None` for others, whose
+/// scale is fixed or 0.
 pub(super) fn scale_of(total: &Amount, terms: &TenantTerms) -> Option<u32> {
     match total.asset() {
         Asset::Regional(_) => terms.spec(total.asset()).map(AssetSpec::scale).filter(|scale| *scale > 0),
@@ -81,9 +80,9 @@ pub(super) fn scale_of(total: &Amount, terms: &TenantTerms) -> Option<u32> {
 }
 
 impl PaymentRecord {
-    /// The asset of the total and its decimals, for amounts of this payment that a request names. The tenant may
-    /// no longer run the asset. A record without a scale has the present terms' one, and at least as many decimals as
-    /// its own amounts have.
+    /// The asset of the total with its decimals, for amounts that a request names. The tenant's terms may no longer
+    /// have the asset. A record without a scale gets that of the present terms, but at least as many decimals as its
+    /// own amounts have.
     #[must_use]
     pub fn spec(&self, terms: &TenantTerms) -> AssetSpec {
         let asset = self.total.asset();
@@ -99,8 +98,7 @@ impl PaymentRecord {
         AssetSpec::regional(key.clone(), scale).unwrap_or(finest)
     }
 
-    /// The item's attributes; where the merchant is owed something, the work mark for its credit is among
-    /// them.
+    /// The item's attributes. If the merchant is owed something, they include the due index entry for its credit.
     pub(super) fn item(&self, tenant: &Tenant, terms: &MerchantTerms) -> Item {
         let mut item = Item::from([
             ("payment_id".to_owned(), Value::s(self.id)),
@@ -149,7 +147,7 @@ impl PaymentRecord {
     /// Reads a stored payment.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let refundable = item.by_asset("refundable_", Item::balance)?;
         let asset = item.parsed("asset", Asset::parse)?;
@@ -176,7 +174,7 @@ impl PaymentRecord {
     }
 }
 
-/// What makes a record visible to its merchant.
+/// The attributes that list a record under its merchant.
 pub(super) fn owner_mark(tenant: &Tenant, terms: &MerchantTerms, id: Uuid) -> Item {
     let shard = keys::shard_of(id, terms.shards);
     Item::from([
@@ -185,7 +183,7 @@ pub(super) fn owner_mark(tenant: &Tenant, terms: &MerchantTerms, id: Uuid) -> It
     ])
 }
 
-/// What a record owes to its merchant, and the work mark for that.
+/// The attributes for what a record credits to its merchant, with the due index entry for that.
 pub(super) fn credit_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, credited: &[Delta]) -> Item {
     let shard = keys::shard_of(id, terms.shards);
     Item::from([
@@ -195,7 +193,7 @@ pub(super) fn credit_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, cred
     ])
 }
 
-/// What makes a record visible to its merchant and due for its merchant's credit.
+/// The attributes that list a record under its merchant and make it due for the merchant's credit.
 pub(super) fn merchant_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, credited: &[Delta]) -> Item {
     let mut work = owner_mark(tenant, terms, id);
     work.extend(credit_work(tenant, terms, id, credited));

@@ -1,99 +1,98 @@
-//! A payment as a state machine, written out as data: every state, every transition, and what each of
-//! our transactions does of them. Builders take their states from here, and the write is guarded on the
-//! state that was read.
+//! A payment as a state machine, stated as data: every state, every transition, and the transitions of each of our
+//! transactions. Builders take the next state from here, and the write is guarded on the state that was read.
 //!
-//! The states in `-ing` belong to payments whose money is asked for elsewhere. A wallet's money moves in
-//! our own table, so one transaction passes through them and stores only where it ends.
+//! The states in `-ing` are for payments whose money another system moves. A wallet's money moves in our own table,
+//! so one transaction passes through them and stores only the last state.
 
 use super::PlanRefusal;
 use std::fmt;
 
-/// Where a payment stands.
+/// The state of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PaymentState {
-    /// It has been asked for.
+    /// It was requested.
     Created,
-    /// The payer's money is being held.
+    /// The payer's money is about to be held.
     Authorizing,
     /// The payer's money is held for the merchant.
     Authorized,
-    /// What is held is being taken.
+    /// The capture is in progress.
     Capturing,
     /// The money has moved.
     Captured,
-    /// Some of it is going back.
+    /// A refund is in progress.
     Refunding,
-    /// Part of it went back.
+    /// Part of it was refunded.
     PartiallyRefunded,
-    /// All of it went back.
+    /// All of it was refunded.
     Refunded,
-    /// It was called off, and nothing is held for it.
+    /// It was voided or abandoned: nothing is held for it.
     Canceled,
-    /// The money could not be held, or not be taken.
+    /// The authorization or the capture failed.
     Failed,
-    /// The merchant did not take it in time, and nothing is held for it.
+    /// The hold expired before a capture: nothing is held for it.
     Expired,
-    /// Its terminal took it back as if it had not been.
+    /// The terminal reversed it.
     Reversed,
 }
 
 /// A transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The money is asked for.
+    /// Requests that the money be held.
     Authorize,
-    /// It is held.
+    /// The money is held.
     Grant,
-    /// It is not.
+    /// The money cannot be held.
     Deny,
-    /// The payment is called off before anything is asked for.
+    /// The payment ends before it was authorized.
     Abandon,
-    /// What is held is asked for, whole or in part.
+    /// Requests the capture of the hold, in whole or in part.
     Capture,
-    /// It is the merchant's; the rest of what was held is the payer's again.
+    /// The captured part is the merchant's; the rest is the payer's again.
     Take,
-    /// It could not be had.
+    /// The capture fails.
     Fail,
-    /// The merchant gives up what is held.
+    /// The merchant gives up the hold.
     Void,
-    /// The time to take what is held is over.
+    /// The time of the hold is over.
     Expire,
-    /// The merchant gives money back.
+    /// The merchant requests a refund.
     Refund,
-    /// Part of the payment is back.
+    /// Part of the payment is refunded.
     ReturnPart,
-    /// All that was left of it is back.
+    /// All that was left of the payment is refunded.
     ReturnRest,
-    /// The payment's terminal takes it back.
+    /// The terminal reverses the payment.
     Reverse,
-    /// A refund's terminal takes it back, and other refunds stand.
+    /// A refund is reversed, and other refunds remain.
     RestorePart,
-    /// A refund's terminal takes it back, and none stands.
+    /// A refund is reversed, and no other remains.
     RestoreWhole,
 }
 
-/// What one transaction does: the transitions that it passes.
+/// One transaction: a sequence of transitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
-    /// Money held and taken at once.
+    /// Holds and captures at once.
     Pay,
-    /// Money held.
+    /// Holds money.
     Authorize,
-    /// What is held is taken, whole or in part.
+    /// Captures a hold, in whole or in part.
     Capture,
-    /// What is held is given up.
+    /// Gives up a hold.
     Void,
-    /// What is held comes back by itself.
+    /// Releases a hold after its time.
     Expire,
-    /// Part of what was left goes back.
+    /// Refunds part of what is left.
     RefundPart,
-    /// All that was left goes back.
+    /// Refunds all that is left.
     RefundRest,
-    /// A payment is taken back.
+    /// Reverses a payment.
     Reverse,
-    /// A refund is taken back, and others stand.
+    /// Reverses a refund, when others remain.
     RestorePart,
-    /// A refund is taken back, and none stands.
+    /// Reverses a refund, when no other remains.
     RestoreWhole,
 }
 
@@ -114,7 +113,7 @@ impl PaymentState {
         Self::Reversed,
     ];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -133,13 +132,13 @@ impl PaymentState {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 
-    /// Where a transition leads from here, or `None` if there is no such transition.
+    /// The state after a transition; `None` if the transition is not legal here.
     #[must_use]
     pub fn next(self, step: Step) -> Option<Self> {
         use PaymentState as S;
@@ -162,21 +161,21 @@ impl PaymentState {
         }
     }
 
-    /// Where one transaction leads from here, or `None` if a transition on its way is not legal.
+    /// The state after one transaction; `None` if one of its transitions is not legal.
     #[must_use]
     pub fn after(self, one: Move) -> Option<Self> {
         one.steps().iter().try_fold(self, |state, step| state.next(*step))
     }
 
-    /// Where one transaction leads from here.
+    /// The state after one transaction.
     ///
     /// # Errors
-    /// [`PlanRefusal::InState`], which names this state.
+    /// [`PlanRefusal::InState`], with this state.
     pub(super) fn moved(self, one: Move) -> Result<Self, PlanRefusal> {
         self.after(one).ok_or(PlanRefusal::InState { state: self, expired_at: None })
     }
 
-    /// Whether it has been captured, whatever went back since: asking for it again changes nothing.
+    /// Whether it was captured, even if refunded since. Another capture then changes nothing.
     #[must_use]
     pub fn is_captured(self) -> bool {
         match self {
@@ -192,7 +191,7 @@ impl PaymentState {
         }
     }
 
-    /// Whether what was held is the payer's again: asking for that again changes nothing.
+    /// Whether its hold was released. Another release then changes nothing.
     #[must_use]
     pub fn is_released(self) -> bool {
         match self {
@@ -222,7 +221,7 @@ impl fmt::Display for PaymentState {
 }
 
 impl Move {
-    /// Its transitions, in order.
+    /// The transitions, in order.
     #[must_use]
     pub fn steps(self) -> &'static [Step] {
         match self {
@@ -246,7 +245,7 @@ mod tests {
     use PaymentState as S;
     use Step as T;
 
-    /// Every legal transition, as DESIGN draws them; the last five are the terminal's.
+    /// Every legal transition. The last five are those of a terminal.
     const LEGAL: &str = "
         created            authorize     authorizing
         authorizing        grant         authorized
@@ -286,7 +285,7 @@ mod tests {
         (T::RestoreWhole, "restore_whole"),
     ];
 
-    /// What each transaction makes of each state that can be read; what is not listed is refused.
+    /// The result of each transaction in each stored state; what is not listed is refused.
     const MOVES: [(Move, &[(S, S)]); 10] = [
         (Move::Pay, &[(S::Created, S::Captured)]),
         (Move::Authorize, &[(S::Created, S::Authorized)]),
@@ -301,7 +300,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_state_and_transition() {
+    fn every_transition_is_legal_only_where_listed() {
         let legal: Vec<[&str; 3]> = LEGAL
             .lines()
             .filter_map(|line| <[&str; 3]>::try_from(line.split_whitespace().collect::<Vec<_>>()).ok())
@@ -318,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn every_transaction_from_every_state() {
+    fn every_transaction_has_the_listed_result() {
         for (one, legal) in MOVES {
             for state in S::ALL {
                 let to = legal.iter().find(|(from, _)| *from == state).map(|(_, to)| *to);
@@ -330,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn no_transaction_stops_on_its_way() {
+    fn no_transaction_begins_or_ends_in_an_intermediate_state() {
         let on_the_way = [S::Authorizing, S::Capturing, S::Refunding];
         for (one, legal) in MOVES {
             assert!(legal.iter().all(|(from, to)| !on_the_way.contains(from) && !on_the_way.contains(to)), "{one:?}");
@@ -338,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_been_done_cannot_be_done_again() {
+    fn captured_or_released_payment_refuses_a_repetition() {
         for state in S::ALL {
             assert!(!(state.is_captured() && state.is_released()), "{state}");
             assert!(!state.is_captured() || state.after(Move::Capture).is_none(), "{state}");

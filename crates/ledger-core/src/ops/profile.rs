@@ -1,4 +1,4 @@
-//! Changing a customer: the profile's fields, and freezing and unfreezing the whole wallet.
+//! Changing a customer: the profile's fields, and freezing or unfreezing the whole wallet.
 
 use super::audit::Act;
 use super::{Context, PlanRefusal};
@@ -27,32 +27,32 @@ pub struct ProfilePatch {
 /// Whether an account may be debited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It may.
+    /// It may be debited.
     Active,
-    /// It may not; credits still arrive.
+    /// It may not be debited; credits still arrive.
     Frozen,
 }
 
 /// The wallet's accounts as they were read, to be frozen or unfrozen together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalletView {
-    /// How many accounts the profile counts.
+    /// The number of accounts that the profile has.
     pub accounts: i64,
     /// The assets whose balance items were found.
     pub assets: Vec<Asset>,
 }
 
-/// What a response tells of a changed customer.
+/// What a response says about a changed customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProfileReceipt {
     /// The customer.
     pub customer: CustomerId,
-    /// When.
+    /// When it was changed.
     pub updated_at: Timestamp,
 }
 
 impl Status {
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl Status {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Active, Self::Frozen].into_iter().find(|status| status.name() == name)
@@ -69,7 +69,7 @@ impl Status {
 }
 
 impl ProfilePatch {
-    /// Whether nothing is to change.
+    /// Whether the patch changes nothing.
     #[must_use]
     pub fn is_keep(&self) -> bool {
         self.name.is_none() && self.email.is_keep() && self.phone.is_keep()
@@ -90,10 +90,10 @@ impl ProfilePatch {
 }
 
 impl WalletView {
-    /// From the profile and the balance items of one partition.
+    /// Reads the profile and the balance items of one partition.
     ///
     /// # Errors
-    /// [`ItemError`] if they do not look as we write them.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(profile: &Item, balances: &[Item]) -> Result<Self, ItemError> {
         let assets = balances
             .iter()
@@ -102,10 +102,10 @@ impl WalletView {
     }
 }
 
-/// A customer changes their own profile. Nothing to change, no item.
+/// A customer changes their own profile. A patch without changes writes nothing.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn plan_own(
     tenant: &Tenant,
     customer: CustomerId,
@@ -117,10 +117,10 @@ pub fn plan_own(
     Ok(planned(customer, items, cx))
 }
 
-/// The operator changes a customer: fields, and the status of profile and every balance item at once.
+/// The operator changes a customer: fields, and the status of the profile and all balance items at once.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the accounts that were read are not all there are.
+/// [`PlanRefusal`] if not all of the wallet's accounts were read.
 pub fn plan_by_operator(
     tenant: &Tenant,
     customer: CustomerId,
@@ -140,7 +140,7 @@ pub fn plan_by_operator(
         }
         act = act.with("status", status.name());
         update = set_frozen(update, status, actor).set("status", "status", Value::s(status.name()));
-        // An account that is opened meanwhile counts itself on the profile.
+        // Opening an account in between changes the profile's count, and this guard fails.
         guards.push(Clause {
             condition: Condition::compare("accounts", Cmp::Eq, "accounts", Value::int(wallet.accounts)),
             failure: Failure::StalePlan,

@@ -1,8 +1,8 @@
-//! A refund, partial or full: never above what was paid, in the assets that were paid, in the order
-//! money, regional currency, points. It serves the merchant's face and the terminal alike.
+//! A refund, partial or full: never above what was paid. It is made in the assets that were paid, in the order money,
+//! regional currency, carbon credits, points. The merchant API and terminals use it.
 //!
-//! Rounding: earned points are taken back in proportion to the money refunded so far, rounded down,
-//! so that the refund which completes the money takes the rest. CO2 is exact and never rounded.
+//! Rounding: earned points are taken back in proportion to the money refunded so far, rounded down, so the refund
+//! that completes the money takes the rest. CO2 is exact and never rounded.
 
 use super::debt::{self, ComingBack};
 use super::earned::{Earned, TakenBack};
@@ -21,28 +21,28 @@ use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem, exists};
 use std::collections::BTreeMap;
 
-/// A refund of a payment that has been read.
+/// A refund of a payment that was read.
 #[derive(Clone, Debug)]
 pub struct Refund<'a> {
-    /// Whose table.
+    /// The tenant.
     pub tenant: &'a Tenant,
-    /// Whose payment it is.
+    /// The payment's merchant.
     pub merchant: &'a MerchantTerms,
     /// The payment as it was read.
     pub payment: &'a PaymentRecord,
     /// How much, in the asset of the payment's total; `None`: all that is left.
     pub amount: Option<&'a Amount>,
-    /// The payer's points as they were read; needed if the payment earned some.
+    /// The payer's points as they were read. Required if the payment earned points.
     pub points: Option<&'a Balance>,
-    /// The payer's wallet as it was read: what it owes is paid first.
+    /// The payer's wallet as it was read. The refund pays its debt first.
     pub wallet: &'a SeenWallet,
-    /// Why.
+    /// The reason.
     pub reason: Option<&'a FreeText>,
-    /// Other parties that see the entry, given what the payer gets back.
+    /// Another party that gets a reference to the entry, with the payer's changes.
     pub reference: Option<crate::keys::Partition>,
 }
 
-/// What a response tells of a refund.
+/// What a response says about a refund.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefundReceipt {
     /// The refund.
@@ -51,35 +51,35 @@ pub struct RefundReceipt {
     pub payment_id: PaymentId,
     /// The journal entry.
     pub transaction_id: TransactionId,
-    /// How much was refunded in all, in the asset of the payment's total.
+    /// The total refunded by it, in the asset of the payment's total.
     pub amount: Amount,
-    /// What of the payment came back, by asset.
+    /// The refunded amounts, by asset.
     pub parts: BTreeMap<Asset, Amount>,
     /// Earned points taken back from the payer's points.
     pub points_taken_back: Option<Amount>,
-    /// Yen kept from the money for earned points that had been spent.
+    /// Yen kept from the money for earned points that the payer has spent.
     pub deducted: Option<Amount>,
     /// CO2 taken off the estimate.
     pub co2: Co2Kg,
-    /// Where the payment stands after it.
+    /// The payment's state after the refund.
     pub payment_state: PaymentState,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
-/// How a refund divides.
+/// How a refund is divided.
 struct Division {
     amount: Amount,
     parts: BTreeMap<Asset, Amount>,
     left: BTreeMap<Asset, Balance>,
     points: TakenBack,
-    /// Of the points among the parts, what pays a debt and what the payer has.
+    /// How the points among the parts are divided between the payer's debt and the payer.
     returned: Option<ComingBack>,
 }
 
-/// The refund as one transaction: payer's balances, the payment's remainders, the `REFUND` record,
-/// journal entry and `METRICS`. Where an amount depends on what was read, the guard is on exactly
-/// that, and a failure is a `StalePlan`.
+/// Builds the refund's transaction. It has the payer's balances, the payment's remainders, the `REFUND` record, the
+/// journal entry and `METRICS`. If an amount depends on what was read, the guard is on exactly that, and a failure is
+/// a `StalePlan`.
 ///
 /// # Errors
 /// [`PlanRefusal`] if nothing or less than the amount is left to refund.
@@ -131,14 +131,14 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
 }
 
-/// Money first, then regional currency, then points; and who bears the earned points.
+/// Divides the amount: money first, then regional currency, carbon credits, points. Then settles the earned points.
 fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRefusal> {
     let payment = command.payment;
-    // Of a payment that has gone back whole, nothing is left: that is another refusal.
+    // A payment that is refunded in full has nothing left: that is another refusal.
     if payment.state.next(Step::Refund).is_none() && payment.state != PaymentState::Refunded {
         return Err(PlanRefusal::InState { state: payment.state, expired_at: None });
     }
-    // The terms may have lost the payment's assets: what was paid can be refunded all the same.
+    // The terms may no longer have the payment's assets, and what was paid can still be refunded.
     let spec = AssetSpec::finest(payment.total.asset().clone());
     let over = || PlanRefusal::Refused(Failure::OverRefund);
     let mut order: Vec<(&Asset, &Balance)> = payment.refundable.iter().collect();
@@ -185,8 +185,8 @@ fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRef
     Ok(division)
 }
 
-/// Earned points come back in proportion to the money refunded so far; what the payer has spent of
-/// them is taken from the money or forgiven, as the tenant has it.
+/// Takes back earned points in proportion to the money refunded so far. Points that the payer has spent are deducted
+/// from the money or forgiven, by the tenant's policy.
 fn settle_points(command: &Refund<'_>, terms: &TenantTerms, division: &mut Division) -> Result<(), PlanRefusal> {
     let payment = command.payment;
     let (Some(earned), Some(captured), Some(left)) =
@@ -226,7 +226,7 @@ fn postings(command: &Refund<'_>, division: &Division) -> Result<Vec<Posting>, P
 }
 
 impl Division {
-    /// The money that comes back, less what is kept of it for points that were spent.
+    /// The refunded money, less what is kept for spent points.
     fn money(&self) -> Result<Option<Amount>, PlanRefusal> {
         match (self.parts.get(&Asset::Ecopay), &self.points.from_money) {
             (Some(part), Some(kept)) => Ok(part.checked_sub(kept)?),
@@ -234,13 +234,13 @@ impl Division {
         }
     }
 
-    /// What of the money pays a debt.
+    /// How the refunded money is divided between a debt and the payer.
     fn repaid(&self, command: &Refund<'_>) -> Result<Option<ComingBack>, PlanRefusal> {
         self.money()?.map(|money| command.wallet.divide(command.payment.payer, &money)).transpose()
     }
 }
 
-/// The payer's balance items: what comes back, less what is taken back. A freeze stops neither.
+/// The payer's balance items: what is refunded, less what is taken back. A freeze stops neither.
 fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result<Vec<TransactItem>, PlanRefusal> {
     let payer = command.payment.payer;
     let mut items = Vec::new();
@@ -261,8 +261,8 @@ fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result
     Ok(items)
 }
 
-/// The points item. Where the payer's points cover what is taken back, it is enough that they still
-/// do; where they do not, how much was short came from the read, and they must be as they were read.
+/// The points item. If the payer's points cover what is taken back, the guard is that they still do. If not, the
+/// shortfall was computed from the read, and the guard is the exact balance.
 fn points_item(
     command: &Refund<'_>,
     (out, returned): (Option<&Amount>, Option<&ComingBack>),
@@ -310,7 +310,7 @@ fn guard_at_least(needed: Option<&Amount>) -> Vec<Clause> {
     clauses
 }
 
-/// What remains, guarded on exactly what was read: DynamoDB's conditions cannot add.
+/// The payment's remainders, guarded on exactly what was read, because DynamoDB's conditions cannot add.
 fn payment_update(command: &Refund<'_>, division: &Division, state: PaymentState, now: Timestamp) -> TransactItem {
     let payment = command.payment;
     let mut update = Update::new();

@@ -1,13 +1,13 @@
-//! What a record `REFUND#<id>` of a payment is: a refund, or what a terminal took back.
+//! The kind of a payment's record `REFUND#<id>`: a refund or a reversal.
 
-/// The kinds of records that change what of a payment may be refunded.
+/// The kinds of records that change what may be refunded of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReturnKind {
-    /// The merchant gave money back.
+    /// The merchant refunded money.
     Refund,
-    /// A terminal took a refund of its own back.
+    /// A terminal reversed its own refund.
     RefundReversal,
-    /// A terminal took the payment back.
+    /// A terminal reversed the payment.
     PaymentReversal,
 }
 
@@ -15,7 +15,7 @@ impl ReturnKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Refund, Self::RefundReversal, Self::PaymentReversal];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl ReturnKind {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)

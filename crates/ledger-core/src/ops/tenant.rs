@@ -1,4 +1,4 @@
-//! A tenant's configuration: setting it up, and the staged rollout of idempotency keys.
+//! A tenant's configuration: creating it, and the staged rollout of idempotency keys.
 
 use super::audit::Act;
 use super::{Context, KeyPhase, TenantTerms, TopupTerms};
@@ -9,10 +9,10 @@ use crate::keys::{self, Shards, attr};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
-/// Writes a tenant's first configuration, unless there is one.
+/// Writes a tenant's first configuration. Fails with `AlreadyExists` if it has one.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn open(tenant: &Tenant, terms: &TenantTerms, now: Timestamp) -> Result<Transaction, BuildError> {
     first_configuration(tenant, terms.item(), now)
 }
@@ -20,7 +20,7 @@ pub fn open(tenant: &Tenant, terms: &TenantTerms, now: Timestamp) -> Result<Tran
 /// Writes a tenant's first configuration from its attributes.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub(crate) fn first_configuration(tenant: &Tenant, mut item: Item, now: Timestamp) -> Result<Transaction, BuildError> {
     item.insert(attr::CREATED_AT.to_owned(), Value::s(now));
     item.insert("key_phase_since".to_owned(), Value::s(now));
@@ -28,10 +28,10 @@ pub(crate) fn first_configuration(tenant: &Tenant, mut item: Item, now: Timestam
     Transaction::unkeyed(vec![TransactItem::put_new(Role::Config, key, item, Failure::AlreadyExists)])
 }
 
-/// Offers top-ups through the payment provider; terms that stand are not touched.
+/// Offers top-ups through the payment provider. Existing top-up terms are not changed: it fails with `AlreadyExists`.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn offer_topups(tenant: &Tenant, terms: &TopupTerms, now: Timestamp) -> Result<Transaction, BuildError> {
     let update =
         Update::new().set("topup", "topup", Value::M(terms.item())).set(attr::UPDATED_AT, "now", Value::s(now));
@@ -40,10 +40,10 @@ pub fn offer_topups(tenant: &Tenant, terms: &TopupTerms, now: Timestamp) -> Resu
     Transaction::unkeyed(vec![item])
 }
 
-/// Changes the phase from the one that was read. Caches see it within a minute.
+/// Changes the key phase from the one that was read. Caches see it within a minute.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn set_key_phase(
     tenant: &Tenant,
     from: KeyPhase,
@@ -72,14 +72,14 @@ pub fn set_key_phase(
     ])
 }
 
-/// Raises the number of shards over which the tenant's due work is spread, and says so on the audit trail. Caches
-/// see it within a minute. Fails with `WrongState` if it is not higher than the present number.
+/// Raises the number of shards of the tenant's due work, with an audit record. Caches see it within a minute. Fails
+/// with `WrongState` if the number is not above the present one.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn raise_due_shards(tenant: &Tenant, to: Shards, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
     let count = Value::int(to.count().into());
-    // INVARIANT: shards are only ever raised. Marks on a shard above the count would never be found.
+    // INVARIANT: shards are only ever raised. Due index entries on a shard above the count would never be found.
     let lower = Clause {
         condition: Condition::compare("due_shards", Cmp::Lt, "shards", count.clone()),
         failure: Failure::WrongState,

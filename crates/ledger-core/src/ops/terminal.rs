@@ -1,5 +1,5 @@
-//! Storefront terminals: registering one, freezing it, and the enrolment that gives it a key and
-//! begins a new epoch.
+//! Storefront terminals: registering one, freezing it, and enrolment, which stores its public key and begins a new
+//! epoch.
 
 use super::audit::Act;
 use super::profile::Status;
@@ -17,7 +17,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::time::Duration;
 
-/// How long an enrolment code can be answered.
+/// How long an enrolment code is valid.
 pub const ENROLMENT_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A stored terminal.
@@ -25,11 +25,11 @@ pub const ENROLMENT_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct TerminalRecord {
     /// Its id.
     pub id: TerminalId,
-    /// Whose it is.
+    /// The merchant that it belongs to.
     pub merchant: MerchantId,
     /// Whether it may operate.
     pub status: Status,
-    /// Its enrolment; 0 before the first.
+    /// The epoch of its enrolment; 0 before the first.
     pub epoch: u32,
     /// Its public key as PEM, after the first enrolment.
     pub public_key: Option<String>,
@@ -37,31 +37,31 @@ pub struct TerminalRecord {
     pub created_at: Timestamp,
 }
 
-/// What a response tells of a terminal that was registered or changed.
+/// What a response says about a terminal that was registered or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalReceipt {
     /// The terminal.
     pub terminal: TerminalId,
-    /// When.
+    /// When it was registered or changed.
     pub at: Timestamp,
 }
 
 /// A one-time enrolment code: `<tenant>.<terminal id>.<128 random bits>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnrolmentCode {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Which terminal.
+    /// The terminal.
     pub terminal: TerminalId,
     text: Masked<String>,
 }
 
-/// What a response tells of an issued enrolment code.
+/// What a response says about an issued enrolment code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnrolmentReceipt {
     /// The code.
     pub code: EnrolmentCode,
-    /// When it stops to work.
+    /// When the code expires.
     pub expires_at: Timestamp,
 }
 
@@ -69,7 +69,7 @@ impl TerminalRecord {
     /// Reads a stored terminal.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.parsed("terminal_id", TerminalId::parse)?,
@@ -83,7 +83,7 @@ impl TerminalRecord {
 }
 
 impl EnrolmentCode {
-    /// Reads a code, or `None` if it has not a code's form.
+    /// Reads a code; `None` if it does not have a code's form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (tenant, rest) = text.split_once('.')?;
@@ -97,23 +97,23 @@ impl EnrolmentCode {
         .filter(|_| fits)
     }
 
-    /// The text, for whoever sets the terminal up.
+    /// The text, for the staff member who sets the terminal up.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.text.expose()
     }
 
-    /// Where the table keeps the code's slot.
+    /// The key of the code's slot.
     #[must_use]
     pub fn slot(&self) -> Key {
         keys::enrolment(&self.tenant, self.terminal)
     }
 
-    /// Whether this very code has been answered with this very key: then a terminal that lost the
-    /// answer gets it again. The code alone proves nothing more than it did the first time.
+    /// Whether this code was answered with this public key before. Then a terminal that lost the response gets it
+    /// again. The code alone proves no more than it did the first time.
     ///
     /// # Errors
-    /// [`ItemError`] if the slot does not look as we write it.
+    /// [`ItemError`] if an attribute of the slot has the wrong type.
     pub fn was_answered(&self, slot: &Item, record: &TerminalRecord, public_key: &str) -> Result<bool, ItemError> {
         Ok(slot.opt_text("token_hash")? == Some(&self.hash())
             && slot.opt_text("state")? == Some("used")
@@ -125,10 +125,10 @@ impl EnrolmentCode {
     }
 }
 
-/// Registers a terminal of a merchant that exists.
+/// Registers a terminal of an existing merchant.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn plan_open(
     tenant: &Tenant,
     terminal: Option<TerminalId>,
@@ -158,7 +158,7 @@ pub fn plan_open(
 /// Freezes or unfreezes a terminal. Caches see it within a minute.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn plan_status(
     tenant: &Tenant,
     terminal: TerminalId,
@@ -177,10 +177,10 @@ pub fn plan_status(
     Ok(planned(terminal, items, cx))
 }
 
-/// Issues a one-time enrolment code; an earlier one stops to work.
+/// Issues a one-time enrolment code. It replaces an earlier one.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn plan_code(
     tenant: &Tenant,
     terminal: TerminalId,
@@ -199,11 +199,11 @@ pub fn plan_code(
     Ok(Planned { draft: Draft { entry: None, items }, receipt: EnrolmentReceipt { code, expires_at } })
 }
 
-/// A terminal answers its code with its public key: the code is consumed and a new epoch begins.
-/// `seen_epoch` is the epoch that was read; it has no idempotency key, since the code works once.
+/// Enrols a terminal that answers its code with a public key: consumes the code and begins a new epoch. `seen_epoch`
+/// is the epoch that was read. It has no idempotency key, because the code works once.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn enrol(
     code: &EnrolmentCode,
     public_key: &str,

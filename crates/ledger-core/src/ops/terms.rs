@@ -1,4 +1,4 @@
-//! What a tenant and a merchant have agreed: read from their records through a cache.
+//! The terms of tenants and merchants, read from their records through a cache.
 
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::MerchantId;
@@ -17,9 +17,9 @@ const HOLD: &str = "hold_hours";
 pub struct TenantTerms {
     /// Whether requests must carry an idempotency key.
     pub key_phase: KeyPhase,
-    /// The assets that the tenant runs.
+    /// The assets that are enabled for the tenant.
     pub assets: BTreeMap<Asset, AssetTerms>,
-    /// How the CO2 estimate is made.
+    /// How the CO2 estimate is computed.
     pub co2: Co2Terms,
     /// Points per yen of money paid, rounded down per payment.
     pub points_rate: Rate,
@@ -29,19 +29,19 @@ pub struct TenantTerms {
     pub card_bonus_rate: Rate,
     /// What happens to earned points that are spent when their payment is refunded.
     pub spent_points: SpentPoints,
-    /// Over how many shards the tenant's due work is spread.
+    /// The number of shards of the tenant's due work.
     pub due_shards: Shards,
     /// Top-ups through the payment provider; `None` if the tenant offers none.
     pub topup: Option<TopupTerms>,
-    /// How many requests the tenant may make; `None` if the deployment's default applies.
+    /// The limit on the tenant's requests; `None`: the deployment's default.
     pub requests_per_second: Option<RequestRate>,
-    /// For how long a merchant may hold a customer's money; `None`: [`HoldHours::DEFAULT`].
+    /// How long a merchant may hold a customer's money; `None`: [`HoldHours::DEFAULT`].
     pub hold_hours: Option<HoldHours>,
-    /// Settlements of merchants; `None` if nothing was agreed: no fee, and no account to pay from.
+    /// The terms of settlements; `None`: no fee, and no account to pay from.
     pub settlement: Option<SettlementTerms>,
 }
 
-/// For how many hours a merchant may hold a customer's money.
+/// How many hours a merchant may hold a customer's money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HoldHours(u32);
 
@@ -50,23 +50,23 @@ pub struct HoldHours(u32);
 pub struct TopupTerms {
     /// Points per yen topped up, rounded down per top-up.
     pub points_rate: Rate,
-    /// How long a top-up that nobody pays keeps its headroom before its cancellation is asked for.
+    /// How long an unpaid top-up keeps its headroom before its cancellation is requested.
     pub abandoned_after: Duration,
 }
 
 /// The staged rollout of idempotency keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyPhase {
-    /// A request without a key is executed under a key minted for it.
+    /// A request without a key is executed under a generated key.
     Optional,
     /// A request without a key is refused.
     Mandatory,
 }
 
-/// What a refund does about earned points that the customer has spent.
+/// What a refund does with earned points that the customer has spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpentPoints {
-    /// They are deducted from the money refunded, one yen a point.
+    /// They are deducted from the refunded money, one yen per point.
     Deduct,
     /// They are forgiven.
     Forgive,
@@ -77,27 +77,27 @@ pub enum SpentPoints {
 pub struct AssetTerms {
     /// Its name and scale.
     pub spec: AssetSpec,
-    /// The most that a customer may hold.
+    /// The most that a customer may hold; `None`: no cap.
     pub cap: Option<Amount>,
     /// Whether customers may send it to each other.
     pub transferable: bool,
-    /// Whether merchants take it, one to one with the yen.
+    /// Whether merchants accept it, one to one with the yen.
     pub spendable: bool,
 }
 
-/// How the CO2 estimate is made.
+/// How the CO2 estimate is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Co2Terms {
     /// Kg of CO2 per yen.
     pub rate: Rate,
     /// Where the rate comes from.
     pub source: String,
-    /// Which version of that source.
+    /// The version of that source.
     pub version: String,
 }
 
 impl KeyPhase {
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -106,7 +106,7 @@ impl KeyPhase {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Optional, Self::Mandatory].into_iter().find(|phase| phase.name() == name)
@@ -119,19 +119,19 @@ impl HoldHours {
     /// Thirty days: well within the time for which a capture's or a void's key is replayed.
     pub const MAX: Self = Self(30 * 24);
 
-    /// One hour to [`HoldHours::MAX`], else `None`.
+    /// Accepts one hour to [`HoldHours::MAX`]; `None` for any other number.
     #[must_use]
     pub fn new(hours: u32) -> Option<Self> {
         (1..=Self::MAX.0).contains(&hours).then_some(Self(hours))
     }
 
-    /// How many hours.
+    /// The number of hours.
     #[must_use]
     pub fn hours(self) -> u32 {
         self.0
     }
 
-    /// As a time.
+    /// The same as a duration.
     #[must_use]
     pub fn duration(self) -> Duration {
         Duration::from_secs(u64::from(self.0).saturating_mul(60 * 60))
@@ -152,19 +152,19 @@ impl SpentPoints {
 }
 
 impl TenantTerms {
-    /// The terms of an asset, if the tenant runs it.
+    /// The terms of an asset; `None` if it is not enabled for the tenant.
     #[must_use]
     pub fn asset(&self, asset: &Asset) -> Option<&AssetTerms> {
         self.assets.get(asset)
     }
 
-    /// An asset's name and scale, if the tenant runs it.
+    /// An asset's name and scale; `None` if it is not enabled for the tenant.
     #[must_use]
     pub fn spec(&self, asset: &Asset) -> Option<&AssetSpec> {
         self.assets.get(asset).map(|terms| &terms.spec)
     }
 
-    /// For how long a merchant may hold a customer's money.
+    /// How long a merchant may hold a customer's money.
     #[must_use]
     pub fn hold_for(&self) -> Duration {
         self.hold_hours.unwrap_or(HoldHours::DEFAULT).duration()
@@ -173,7 +173,7 @@ impl TenantTerms {
     /// Reads the `CONFIG` item.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as [`TenantTerms::item`] writes it.
+    /// [`ItemError`] if an attribute is missing or was not written by [`TenantTerms::item`].
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let mut assets = BTreeMap::new();
         for (name, terms) in item.map("assets")? {
@@ -279,16 +279,16 @@ impl AssetTerms {
     }
 }
 
-/// What a payment needs to know of its merchant.
+/// A merchant's data that a payment needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MerchantTerms {
-    /// Which merchant.
+    /// The merchant.
     pub id: MerchantId,
-    /// Its shown name.
+    /// The displayed name.
     pub name: String,
     /// Whether it may take payments.
     pub open: bool,
-    /// Over how many shards its payments are listed and credited.
+    /// The number of shards on which its payments are listed and credited.
     pub shards: Shards,
 }
 
@@ -296,7 +296,7 @@ impl MerchantTerms {
     /// Reads a merchant's `PROFILE` item.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.parsed("merchant_id", MerchantId::parse)?,

@@ -1,4 +1,4 @@
-//! A customer sends to another. The recipient must exist and may not pass the cap.
+//! A customer sends value to another. The recipient must exist, and its cap applies.
 
 use super::{Context, PlanRefusal, TenantTerms};
 use crate::account::{Account, Posting};
@@ -14,38 +14,37 @@ use crate::transaction::{Draft, Entry, Planned, Reference, Role};
 /// A transfer.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// Whose table.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Who sends.
+    /// The sender.
     pub from: CustomerId,
-    /// Who receives.
+    /// The recipient.
     pub to: CustomerId,
-    /// How much.
+    /// The amount.
     pub amount: Amount,
-    /// What the sender wrote.
+    /// The sender's memo.
     pub memo: Option<FreeText>,
 }
 
-/// What a response tells of a transfer.
+/// What a response says about a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferReceipt {
     /// The journal entry.
     pub transaction_id: TransactionId,
-    /// Who received.
+    /// The recipient.
     pub to: CustomerId,
-    /// How much.
+    /// The amount.
     pub amount: Amount,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// What the sender wrote.
+    /// The sender's memo.
     pub memo: Option<FreeText>,
 }
 
-/// The transfer as one transaction: both balances, journal entry, the recipient's reference.
+/// Builds the transfer's transaction: both balances, journal entry, the recipient's reference.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the asset cannot be sent, the recipient is the sender, or the amount alone is
-/// above the cap.
+/// [`PlanRefusal`] if the asset cannot be sent, the recipient is the sender, or the amount alone is above the cap.
 pub fn plan(command: &Transfer, terms: &TenantTerms, cx: &Context) -> Result<Planned<TransferReceipt>, PlanRefusal> {
     let invalid = |field, why| PlanRefusal::Invalid { field, why };
     let Transfer { tenant, from, to, amount, memo } = command;

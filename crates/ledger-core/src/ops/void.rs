@@ -1,4 +1,4 @@
-//! A merchant gives up what was authorized: all of it is the payer's again.
+//! A merchant voids an authorization: all of the hold is the payer's again.
 
 use super::hold::{self, Release};
 use super::payment_state::Move;
@@ -7,25 +7,24 @@ use crate::ids::Tenant;
 use crate::personal::FreeText;
 use crate::transaction::Planned;
 
-/// A void of a payment that has been read.
+/// A void of a payment that was read.
 #[derive(Clone, Debug)]
 pub struct Void<'a> {
-    /// Whose table.
+    /// The tenant.
     pub tenant: &'a Tenant,
     /// The payment as it was read.
     pub payment: &'a PaymentRecord,
-    /// The payer's wallet as it was read: what it owes is paid first.
+    /// The payer's wallet as it was read. The released hold pays its debt first.
     pub wallet: &'a SeenWallet,
-    /// Why.
+    /// The reason.
     pub reason: Option<&'a FreeText>,
 }
 
-/// The void as one transaction: the payer's balances, `PAYMENT`, `HOLD` and the journal entry. A freeze
-/// does not stop it, nor does the end of the hold's time before the worker has come. A payment of which
-/// nothing is held any more is answered as it stands.
+/// Builds the void's transaction: the payer's balances, `PAYMENT`, `HOLD` and the journal entry. Neither a freeze nor
+/// an expired hold stops it. A payment whose hold was released already is returned unchanged.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the payment was never authorized, or has been captured.
+/// [`PlanRefusal`] if the payment was never authorized, or was captured.
 pub fn plan(command: &Void<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<PaymentRecord>, PlanRefusal> {
     let Void { tenant, payment, wallet, reason } = *command;
     if payment.state.is_released() {

@@ -1,9 +1,9 @@
-//! What an event of the payment provider says about one of its objects, and nothing besides.
+//! Events of the payment provider, and the facts about its objects in them.
 
 use super::object::{Dispute, IntentStatus, PaymentIntent, Payout, PayoutStatus, PspId, PspRefund, RefundStatus, Tags};
 use std::fmt;
 
-/// An event's id. A look at an object has one as well, made from what was seen.
+/// An event's id. A lookup has one too, made from the object and the state that it found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(PspId);
 
@@ -14,11 +14,11 @@ pub struct Event {
     pub id: EventId,
     /// Its type, such as `payment_intent.succeeded`.
     pub kind: String,
-    /// Whether it is about real money.
+    /// Whether it concerns real money.
     pub livemode: bool,
-    /// The connected account that it happened on, if it is one.
+    /// The connected account that it happened on, if it was one.
     pub account: Option<String>,
-    /// What it is about.
+    /// The object that it is about.
     pub subject: Subject,
 }
 
@@ -37,21 +37,21 @@ pub enum Subject {
     Other,
 }
 
-/// A fact about a top-up that may change our books.
+/// A fact about a top-up that may change the books.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
-    /// A PaymentIntent looked like this.
+    /// The state of a PaymentIntent.
     Intent(PaymentIntent),
-    /// A refund looked like this.
+    /// The state of a refund.
     Refund(PspRefund),
     /// The provider took a dispute's money.
     Withdrawn(Dispute),
-    /// The provider gave it back.
+    /// The provider returned a dispute's money.
     Reinstated(Dispute),
 }
 
 impl EventId {
-    /// Reads an id.
+    /// Parses an id; `None` unless it has the form of a [`PspId`].
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         PspId::parse(text).map(Self)
@@ -71,8 +71,8 @@ impl fmt::Display for EventId {
 }
 
 impl Event {
-    /// The fact about a top-up that it tells, or `None` where none of ours depends on it. Types that we do not
-    /// know tell nothing: the provider adds some.
+    /// The fact about a top-up; `None` if the event concerns none of our records. Unknown event types have no fact,
+    /// since the provider adds new ones.
     #[must_use]
     pub fn fact(&self) -> Option<Fact> {
         match &self.subject {
@@ -89,7 +89,7 @@ impl Event {
         }
     }
 
-    /// The payout as it looked, if it tells of one.
+    /// The payout as it was at the event, if the event is about one.
     #[must_use]
     pub fn payout(&self) -> Option<&Payout> {
         match &self.subject {
@@ -100,7 +100,7 @@ impl Event {
 }
 
 impl Fact {
-    /// Our metadata on the object, if it has some. Disputes have none: their PaymentIntent has.
+    /// Our metadata on the object, if it has any. Disputes have none; their PaymentIntent has it.
     #[must_use]
     pub fn tags(&self) -> Option<&Tags> {
         match self {
@@ -110,7 +110,7 @@ impl Fact {
         }
     }
 
-    /// The object that it is about.
+    /// The id of the provider's object.
     #[must_use]
     pub fn object(&self) -> &PspId {
         match self {
@@ -120,7 +120,7 @@ impl Fact {
         }
     }
 
-    /// The PaymentIntent that it is about.
+    /// The id of the PaymentIntent that it is about.
     #[must_use]
     pub fn intent(&self) -> Option<&PspId> {
         match self {
@@ -130,7 +130,7 @@ impl Fact {
         }
     }
 
-    /// The id under which a look at an object has its effect: one for each thing that can be seen.
+    /// The event id of a lookup with this result. The same object in the same state has the same id.
     #[must_use]
     pub fn seen_as(&self) -> EventId {
         let (id, word) = match self {
@@ -152,7 +152,7 @@ impl Fact {
 }
 
 impl Payout {
-    /// The id under which a look at it has its effect.
+    /// The event id of a lookup with this result.
     #[must_use]
     pub fn seen_as(&self) -> EventId {
         let word = match self.status {

@@ -1,5 +1,5 @@
-//! The payment provider as the core sees it: requests as bytes, objects as they looked at one moment,
-//! and events as facts about them. Nothing here knows HTTP or JSON.
+//! The payment provider: requests as bytes, objects as they were at one moment, and events as facts about them. This
+//! module has no HTTP and no JSON.
 
 mod event;
 mod object;

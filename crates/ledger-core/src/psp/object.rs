@@ -1,11 +1,11 @@
-//! The provider's objects as they looked at one moment: an answer, a look-up, or an event's snapshot.
+//! The provider's objects as they were at one moment: in a response, a lookup, or an event.
 
 use crate::ids::{MerchantId, RefundId, SettlementId, Tenant, TopupId};
 use crate::money::{Amount, AssetSpec};
 use crate::personal::Masked;
 use std::fmt;
 
-/// Names of the metadata by which our objects are known.
+/// The names of our metadata on the provider's objects.
 pub(super) mod tag {
     /// The deployment.
     pub(in crate::psp) const LEDGER: &str = "ecopay_ledger";
@@ -25,37 +25,37 @@ pub(super) mod tag {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PspId(String);
 
-/// What lets a customer's browser pay a PaymentIntent. It prints as `***`.
+/// The secret that lets a customer's browser pay a PaymentIntent. It prints as `***`.
 pub type ClientSecret = Masked<String>;
 
-/// An amount as the provider writes it: a whole number of the currency's smallest unit.
+/// An amount in the provider's form: a whole number of the currency's smallest unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PspMoney {
-    /// How much.
+    /// The number of units.
     pub minor: u64,
-    /// Of what: a lower-case ISO 4217 code.
+    /// The currency: a lower-case ISO 4217 code.
     pub currency: String,
 }
 
-/// What our metadata on a PaymentIntent or a refund says.
+/// Our metadata on a PaymentIntent or a refund.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tags {
-    /// Whose.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Of which top-up.
+    /// The top-up.
     pub topup: TopupId,
-    /// Of which refund, if it is one.
+    /// The refund, on a refund's object.
     pub refund: Option<RefundId>,
 }
 
-/// What our metadata on a payout says.
+/// Our metadata on a payout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PayoutTags {
-    /// Whose.
+    /// The tenant.
     pub tenant: Tenant,
-    /// Who is paid.
+    /// The merchant that is paid.
     pub merchant: MerchantId,
-    /// For which settlement.
+    /// The settlement that it pays.
     pub settlement: SettlementId,
 }
 
@@ -64,33 +64,33 @@ pub struct PayoutTags {
 pub struct PaymentIntent {
     /// Its id.
     pub id: PspId,
-    /// What was asked for.
+    /// The amount that was requested.
     pub amount: PspMoney,
-    /// What was received, in the smallest unit.
+    /// The amount that was received, in the currency's smallest unit.
     pub received: u64,
-    /// Where it stands.
+    /// The present status.
     pub status: IntentStatus,
     /// Whether it is real money.
     pub livemode: bool,
-    /// What lets the customer pay it.
+    /// The secret that lets the customer pay it.
     pub client_secret: Option<ClientSecret>,
     /// Our metadata, if it is ours.
     pub tags: Option<Tags>,
 }
 
-/// Where a PaymentIntent stands, as far as it matters to us.
+/// The status of a PaymentIntent, reduced to what matters to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IntentStatus {
-    /// It waits for the customer, or the provider is at it.
+    /// Not paid yet: the customer has not paid, or the provider is processing it.
     Open,
-    /// It was paid; for good.
+    /// It was paid. Final.
     Succeeded,
-    /// It was canceled; for good.
+    /// It was canceled. Final.
     Canceled,
 }
 
 impl IntentStatus {
-    /// Its name.
+    /// The stable name, in stored decisions.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ impl IntentStatus {
 }
 
 impl RefundStatus {
-    /// Its name.
+    /// The stable name, in stored decisions and findings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -120,51 +120,51 @@ pub struct PspRefund {
     pub id: PspId,
     /// The PaymentIntent that it refunds.
     pub intent: Option<PspId>,
-    /// How much.
+    /// The amount.
     pub amount: PspMoney,
-    /// Where it stands.
+    /// The present status.
     pub status: RefundStatus,
-    /// Our metadata, if we asked for it.
+    /// Our metadata, if the refund is ours.
     pub tags: Option<Tags>,
 }
 
-/// Where a refund stands, as far as it matters to us.
+/// The status of a refund, reduced to what matters to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefundStatus {
-    /// It is on its way.
+    /// In progress.
     Pending,
-    /// It was paid out. It may fail even so.
+    /// It was paid out. It may still fail later.
     Succeeded,
-    /// It was not paid out, or came back: failed or canceled; for good.
+    /// It was not paid out, or was returned: failed or canceled. Final.
     Failed,
 }
 
-/// A payout from the balance at the provider to an account outside.
+/// A payout from the balance at the provider to an external account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payout {
     /// Its id.
     pub id: PspId,
-    /// How much.
+    /// The amount.
     pub amount: PspMoney,
-    /// Where it stands.
+    /// The present status.
     pub status: PayoutStatus,
     /// Whether it is real money.
     pub livemode: bool,
-    /// Our metadata, if we asked for it.
+    /// Our metadata, if the payout is ours.
     pub tags: Option<PayoutTags>,
 }
 
-/// Where a payout stands, as far as it matters to us.
+/// The status of a payout, reduced to what matters to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PayoutStatus {
-    /// It is on its way, or has arrived. It may come back even so.
+    /// It is on its way, or has arrived. It may still be returned.
     Sent,
-    /// It did not arrive, or came back: failed or canceled; for good.
+    /// It did not arrive, or was returned: failed or canceled. Final.
     Failed,
 }
 
 impl PayoutStatus {
-    /// Its name.
+    /// The stable name, in facts' lines.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -181,11 +181,11 @@ pub struct Dispute {
     pub id: PspId,
     /// The disputed PaymentIntent.
     pub intent: Option<PspId>,
-    /// How much.
+    /// The amount.
     pub amount: PspMoney,
     /// Whether it is real money.
     pub livemode: bool,
-    /// How often its money has moved, as it lists it: taken, given back, taken again. 0 where it lists nothing.
+    /// How many movements of its money it lists: taken, returned, taken again. 0 if it lists none.
     pub movements: u32,
 }
 
@@ -203,7 +203,7 @@ impl PspId {
         &self.0
     }
 
-    /// An id of ours that is made from one of the provider's.
+    /// An id made from one of the provider's ids.
     pub(super) fn joined(before: &str, id: &Self, after: &str) -> Self {
         Self(format!("{before}_{id}_{after}"))
     }
@@ -216,7 +216,8 @@ impl fmt::Display for PspId {
 }
 
 impl IntentStatus {
-    /// Reads the provider's word. Whatever is neither of the final two is open: the provider may add some.
+    /// Reads the provider's status. Any other word than the two final ones means open, since the provider may add
+    /// some.
     #[must_use]
     pub fn parse(word: &str) -> Self {
         match word {
@@ -228,7 +229,7 @@ impl IntentStatus {
 }
 
 impl RefundStatus {
-    /// Reads the provider's word. Whatever is not known is on its way.
+    /// Reads the provider's status. An unknown word means in progress.
     #[must_use]
     pub fn parse(word: &str) -> Self {
         match word {
@@ -240,7 +241,7 @@ impl RefundStatus {
 }
 
 impl PayoutStatus {
-    /// Reads the provider's word. Whatever is not known is on its way.
+    /// Reads the provider's status. An unknown word means sent.
     #[must_use]
     pub fn parse(word: &str) -> Self {
         match word {
@@ -251,7 +252,7 @@ impl PayoutStatus {
 }
 
 impl PspMoney {
-    /// The amount in yen, which have no smaller unit. `None` for nothing, or another currency.
+    /// The amount in yen, which have no smaller unit. `None` for zero, or another currency.
     #[must_use]
     pub fn yen(&self) -> Option<Amount> {
         let amount = Amount::parse(&AssetSpec::ECOPAY, &self.minor.to_string()).ok()?;
@@ -260,13 +261,13 @@ impl PspMoney {
 }
 
 impl Tags {
-    /// Whether metadata says that an object is this deployment's, readable or not.
+    /// Whether the metadata names this deployment, even if the rest of it cannot be read.
     #[must_use]
     pub fn are_ours<'a>(ledger: &str, at: impl Fn(&str) -> Option<&'a str>) -> bool {
         at(tag::LEDGER) == Some(ledger)
     }
 
-    /// Reads metadata by name. `None` if it is not ours: another deployment's, or nobody's.
+    /// Reads metadata by name. `None` if it is another deployment's, or no deployment's.
     #[must_use]
     pub fn read<'a>(ledger: &str, at: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         if !Self::are_ours(ledger, &at) {
@@ -284,7 +285,7 @@ impl Tags {
 }
 
 impl PayoutTags {
-    /// Reads metadata by name. `None` if it is not ours, or no payout's.
+    /// Reads metadata by name. `None` if it is not ours, or not a payout's.
     #[must_use]
     pub fn read<'a>(ledger: &str, at: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         if !Tags::are_ours(ledger, &at) {

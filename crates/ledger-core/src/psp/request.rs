@@ -1,5 +1,5 @@
-//! Requests to the payment provider: their exact bytes are minted once, and their keys follow from
-//! what the request is for, never from who sends it or how often.
+//! Requests to the payment provider. Their bytes are built once, and their keys depend on the operation, the step and
+//! the epoch only, not on the sender or the number of sendings.
 
 use super::object::{PspId, tag};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
@@ -8,22 +8,22 @@ use crate::money::Amount;
 use std::fmt;
 use uuid::Uuid;
 
-/// Which ledger asks, and on whose account: the same for all requests of a deployment.
+/// The deployment and the account of its requests: the same for all requests of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PspTerms {
-    /// The deployment's name, so that several can share one account of the provider.
+    /// The deployment's name. Several deployments may share one account of the provider.
     pub ledger: String,
     /// Whether real money moves.
     pub livemode: bool,
-    /// The connected account that is charged, if it is not the provider account's own.
+    /// The connected account that is charged; `None`: the account that the API key belongs to.
     pub account: Option<String>,
 }
 
 impl PspTerms {
-    /// Reads the terms, as they stand in a record that is kept with them.
+    /// Reads the terms from a record that stores them.
     ///
     /// # Errors
-    /// [`ItemError`] if they do not look as [`PspTerms::item`] writes them.
+    /// [`ItemError`] if an attribute is missing or was not written by [`PspTerms::item`].
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             ledger: item.string("ledger")?,
@@ -32,7 +32,7 @@ impl PspTerms {
         })
     }
 
-    /// Their attributes.
+    /// The attributes that are stored.
     #[must_use]
     pub fn item(&self) -> Item {
         let mut item = Item::from([
@@ -44,7 +44,7 @@ impl PspTerms {
     }
 }
 
-/// A step of an operation that asks the payment provider for something.
+/// A step of an operation that sends a request to the payment provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// Create a PaymentIntent.
@@ -57,10 +57,10 @@ pub enum Step {
     CreatePayout,
 }
 
-/// A request that the provider is sent, byte for byte the same each time.
+/// A request to the provider. Its bytes are the same at each sending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PspRequest {
-    /// For what.
+    /// The step.
     pub step: Step,
     /// The path after the provider's base URL.
     pub path: String,
@@ -70,7 +70,7 @@ pub struct PspRequest {
     pub account: Option<String>,
 }
 
-/// The provider's idempotency key of a request: from the operation, the step and the epoch.
+/// The provider's idempotency key of a request, made of the operation, the step and the epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PspKey(String);
 
@@ -78,7 +78,7 @@ impl Step {
     /// Every step.
     pub const ALL: [Self; 4] = [Self::CreateIntent, Self::CancelIntent, Self::CreateRefund, Self::CreatePayout];
 
-    /// Its name in keys and records.
+    /// The name in keys and records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl Step {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|step| step.name() == name)
@@ -97,8 +97,8 @@ impl Step {
 }
 
 impl PspKey {
-    /// The key of a step of the operation on `resource`. The epoch grows only after a refusal that
-    /// the provider keeps under the key, or a proven absence.
+    /// Builds the key of a step of the operation on `resource`. The epoch grows only after a refusal that the
+    /// provider keeps under the key, or a proven absence.
     #[must_use]
     pub fn new(resource: Uuid, step: Step, epoch: u32) -> Self {
         Self(format!("ecopay-{resource}-{}-{epoch}", step.name()))
@@ -118,7 +118,7 @@ impl fmt::Display for PspKey {
 }
 
 impl PspRequest {
-    /// Asks for a PaymentIntent over `charge` yen. Its metadata leads back to our record.
+    /// Requests a PaymentIntent over `charge` yen. Its metadata identifies our record.
     #[must_use]
     pub fn create_intent(tenant: &Tenant, topup: TopupId, charge: &Amount, terms: &PspTerms) -> Self {
         let body = form(&[
@@ -132,14 +132,14 @@ impl PspRequest {
         Self::of(Step::CreateIntent, "/v1/payment_intents".to_owned(), body, terms.account.as_deref())
     }
 
-    /// Asks to cancel a PaymentIntent that nobody paid.
+    /// Requests the cancellation of an unpaid PaymentIntent.
     #[must_use]
     pub fn cancel_intent(intent: &PspId, account: Option<&str>) -> Self {
         let body = form(&[("cancellation_reason", "abandoned")]);
         Self::of(Step::CancelIntent, format!("/v1/payment_intents/{intent}/cancel"), body, account)
     }
 
-    /// Asks to pay `amount` yen of a PaymentIntent back to its card, on the account that it was made on.
+    /// Requests a refund of `amount` yen of a PaymentIntent to its card, on the account that it was created on.
     #[must_use]
     pub fn create_refund(
         tenant: &Tenant,
@@ -160,7 +160,7 @@ impl PspRequest {
         Self::of(Step::CreateRefund, "/v1/refunds".to_owned(), body, account)
     }
 
-    /// Asks to pay `amount` yen of the balance at the provider to an account that is registered there.
+    /// Requests a payout of `amount` yen of the balance at the provider to an account registered there.
     #[must_use]
     pub fn create_payout(
         tenant: &Tenant,

@@ -1,4 +1,4 @@
-//! What the payment provider is sent, byte for byte, and what its objects and events are read as.
+//! The exact bytes of requests to the payment provider, and the reading of its objects and events.
 
 use super::*;
 use crate::ids::{RefundId, Tenant, TopupId};
@@ -29,7 +29,7 @@ fn terms(account: Option<&str>) -> PspTerms {
 }
 
 #[test]
-fn requests_are_minted_byte_for_byte() {
+fn requests_have_the_expected_bytes() {
     let refund = RefundId::parse(REFUND).unwrap();
     let create = PspRequest::create_intent(&tenant(), topup(), &yen("5000"), &terms(None));
     assert_eq!(create.path, "/v1/payment_intents");
@@ -86,14 +86,14 @@ fn ids_are_letters_digits_and_underscores() {
     for fits in ["pi_3QAbc", "x", "evt_1", &"a".repeat(255)] {
         assert_eq!(PspId::parse(fits).map(|id| id.to_string()).as_deref(), Some(fits));
     }
-    // None of them may change a path or a key of ours.
+    // None of these may change our paths or keys.
     for not in ["", "pi/1", "pi#1", "pi 1", "../x", "pi-1", "pi?x=1", "ぴ", &"a".repeat(256)] {
         assert_eq!((PspId::parse(not), EventId::parse(not)), (None, None), "{not}");
     }
 }
 
 #[test]
-fn only_yen_are_yen() {
+fn only_jpy_amounts_are_yen() {
     let money = |minor, currency: &str| PspMoney { minor, currency: currency.to_owned() }.yen();
     assert_eq!(money(5000, "jpy"), Some(yen("5000")));
     for (minor, currency) in
@@ -104,7 +104,7 @@ fn only_yen_are_yen() {
 }
 
 #[test]
-fn tags_are_ours_or_nobodys() {
+fn metadata_must_be_complete_and_of_this_deployment() {
     let read = |pairs: &[(&str, &'static str)]| {
         let at = |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
         Tags::read("eco", at)
@@ -127,7 +127,7 @@ fn tags_are_ours_or_nobodys() {
 }
 
 #[test]
-fn words_that_are_not_known_decide_nothing() {
+fn unknown_status_words_are_not_final() {
     for open in ["requires_payment_method", "requires_action", "processing", "requires_capture", "Succeeded", "", "new"]
     {
         assert_eq!(IntentStatus::parse(open), IntentStatus::Open, "{open}");
@@ -167,9 +167,9 @@ fn dispute() -> Dispute {
     Dispute { id: id("dp_1"), intent: Some(id("pi_1")), amount: intent().amount, livemode: false, movements: 0 }
 }
 
-/// Which fact an event tells, by its type and the object that it carries.
+/// The fact of an event, by its type and the object that it carries.
 #[test]
-fn events_tell_facts_about_the_objects_they_carry() {
+fn event_gives_a_fact_about_the_object_it_carries() {
     let subjects = [
         ("intent", Subject::Intent(intent())),
         ("refund", Subject::Refund(refund())),
@@ -206,7 +206,7 @@ fn events_tell_facts_about_the_objects_they_carry() {
         ("setup_intent.succeeded", "other", None),
         ("a.type.of.tomorrow", "other", None),
         ("", "other", None),
-        // A type with an object that is not its own tells nothing.
+        // An event whose object does not fit its type has no fact.
         ("payment_intent.succeeded", "refund", None),
         ("payment_intent.succeeded", "dispute", None),
         ("payment_intent.succeeded", "other", None),
@@ -237,7 +237,7 @@ fn events_tell_facts_about_the_objects_they_carry() {
 }
 
 #[test]
-fn a_look_has_one_id_for_each_thing_that_can_be_seen() {
+fn lookup_has_one_id_for_each_object_and_state() {
     let intents = [IntentStatus::Open, IntentStatus::Succeeded, IntentStatus::Canceled]
         .map(|status| Fact::Intent(PaymentIntent { status, ..intent() }));
     let refunds = [RefundStatus::Pending, RefundStatus::Succeeded, RefundStatus::Failed]
@@ -246,14 +246,14 @@ fn a_look_has_one_id_for_each_thing_that_can_be_seen() {
     let facts = intents.iter().chain(&refunds).chain(&disputes);
     let mut ids: Vec<String> = facts.clone().map(|fact| fact.seen_as().to_string()).collect();
     assert_eq!(ids[1], "seen_pi_1_succeeded");
-    // The same is seen under the same id, whatever else the object says by then.
+    // The id depends on the object and its state, not on its other fields.
     let later = Fact::Intent(PaymentIntent { received: 5000, status: IntentStatus::Succeeded, ..intent() });
     assert_eq!(later.seen_as(), intents[1].seen_as());
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 8);
     assert!(facts.clone().all(|fact| fact.intent() == Some(&id("pi_1"))));
-    // A dispute has no metadata of its own, and neither has a refund made at the provider.
+    // A dispute has no metadata, nor does a refund that was made at the provider.
     assert_eq!(facts.filter(|fact| fact.tags().is_some()).count(), 3);
 }
 

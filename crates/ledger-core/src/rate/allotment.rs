@@ -1,30 +1,31 @@
-//! What one execution environment may still let pass of one tenant's window: pure state, without a
-//! clock or a store. Whoever holds it asks the store when it says so.
+//! The share of a tenant's window that one execution environment may use: pure state, without clock or store.
+//!
+//! The caller asks the store when [`Step::Lease`] says so.
 
 use super::{RateWindow, RequestRate};
 use crate::time::Timestamp;
 use std::time::Duration;
 
-/// After a lease whose outcome is not known the environment does not ask again for so long, and lets
-/// everything pass: asking a store that is away would only make each request slower.
+/// How long the environment asks for no lease after one with an unknown outcome.
+///
+/// Every request passes meanwhile. Asking a store that does not respond would only make each request slower.
 const BLIND_FOR: Duration = Duration::from_secs(1);
 
-/// What becomes of a request.
+/// What to do with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It passes, and is counted.
+    /// Let it pass; it is counted.
     Pass,
-    /// It passes, because the store is not to be asked for the moment.
+    /// Let it pass uncounted, because the store is not asked at present.
     PassUncounted,
-    /// Nothing is left of this window, for whomever: come again when it is over.
+    /// Refuse it: the budget of this window is used up for every environment. Retry when the window ends.
     Refuse(RateWindow),
-    /// A chunk of this window must be leased first.
+    /// Lease a chunk of this window first.
     Lease(RateWindow),
 }
 
-/// One environment's part of one tenant's window.
-// INVARIANT: of one window it lets at most `free` plus what was granted pass, unless a lease's outcome
-// is not known.
+/// One environment's share of one tenant's window.
+// INVARIANT: in one window at most `free` plus the granted requests pass, unless the outcome of a lease is unknown.
 #[derive(Clone, Debug)]
 pub struct Allotment {
     window: RateWindow,
@@ -33,32 +34,31 @@ pub struct Allotment {
     asking: Asking,
 }
 
-/// Whether the store is asked when nothing is left here.
+/// Whether to ask the store when this share is used up.
 #[derive(Clone, Copy, Debug)]
 enum Asking {
-    /// It is.
+    /// Ask.
     Open,
-    /// It has said that the budget is used up.
+    /// Do not ask: the store has answered that the budget is used up.
     Refused,
-    /// Not before this instant.
+    /// Do not ask before this instant.
     NotBefore(Timestamp),
 }
 
 impl Allotment {
-    /// Nothing has passed yet of the window that `now` is in.
+    /// An unused share of the window that contains `now`.
     #[must_use]
     pub fn new(now: Timestamp) -> Self {
         Self { window: RateWindow::of(now), passed: 0, granted: 0, asking: Asking::Open }
     }
 
-    /// The window that it speaks of.
+    /// The present window.
     #[must_use]
     pub fn window(&self) -> RateWindow {
         self.window
     }
 
-    /// Lets a request pass if it is the first of its window here. Every rate allows that one, so the
-    /// rate need not be known.
+    /// Lets the first request of a window pass. Every rate allows it, so the rate need not be known.
     pub fn pass_first(&mut self, now: Timestamp) -> bool {
         self.turn_to(now);
         let first = self.passed == 0;
@@ -68,7 +68,7 @@ impl Allotment {
         first
     }
 
-    /// What becomes of a request that comes at `now`.
+    /// Decides on a request at `now`.
     pub fn take(&mut self, rate: RequestRate, now: Timestamp) -> Step {
         self.turn_to(now);
         if self.passed < rate.free().saturating_add(self.granted) {
@@ -82,7 +82,7 @@ impl Allotment {
         }
     }
 
-    /// A chunk of `window` was leased. Worth nothing if that window is over.
+    /// Records that a chunk of `window` was leased. No effect if that window is over.
     pub fn grant(&mut self, window: RateWindow, rate: RequestRate) {
         if window == self.window {
             self.granted = self.granted.saturating_add(rate.chunk());
@@ -90,21 +90,21 @@ impl Allotment {
         }
     }
 
-    /// The budget of `window` is used up.
+    /// Records that the budget of `window` is used up.
     pub fn refuse(&mut self, window: RateWindow) {
         if window == self.window {
             self.asking = Asking::Refused;
         }
     }
 
-    /// At `now` the store did not say whether there is a lease.
+    /// Records that the outcome of a lease at `now` is unknown.
     pub fn unknown(&mut self, now: Timestamp) {
         self.asking = Asking::NotBefore(now.plus(BLIND_FOR));
     }
 
     fn turn_to(&mut self, now: Timestamp) {
         if RateWindow::of(now) != self.window {
-            // A store that is away is so in the next window too.
+            // A store that does not respond is still not asked in the next window.
             let asking = match self.asking {
                 Asking::NotBefore(at) if now < at && at <= now.plus(BLIND_FOR) => self.asking,
                 Asking::NotBefore(_) | Asking::Open | Asking::Refused => Asking::Open,

@@ -1,5 +1,6 @@
-//! How many requests a tenant may make: a budget for each window of ten seconds, leased in chunks.
-//! The environments count for themselves in between, so that few requests pay for the counting.
+//! Rate limit of a tenant's requests: a budget for each window of ten seconds, leased in chunks.
+//!
+//! Between leases each environment counts by itself, so that few requests wait for the store.
 
 mod allotment;
 
@@ -15,63 +16,63 @@ use std::time::Duration;
 
 const WINDOW_S: u32 = 10;
 const WINDOW_MS: i64 = 10_000;
-/// A window's budget is leased in at most so many chunks: as many writes on one item in ten seconds
-/// are far from what would make it hot.
+/// The maximum number of chunks in a window's budget: 50 writes on one item in ten seconds do not make it hot.
 const CHUNKS_MAX: u32 = 50;
-/// The part of a window's budget that every environment lets pass without asking. It is half a chunk,
-/// which is also what an environment leaves unused of its last chunk on average: so a tenant gets its
-/// budget on average, over however many environments its requests are spread.
+/// The divisor of the part of a window's budget that every environment may use without a lease.
+///
+/// The part is half a chunk, which is also what an environment leaves unused of its last chunk on average. So a tenant
+/// gets its budget on average, over any number of environments.
 const FREE_PART: u32 = 100;
 /// How long a window's item is kept after its end, in case a clock is behind.
 const KEPT: Duration = Duration::from_secs(3600);
 
-/// How many requests a tenant may make in a second, on average over a window: 1 to 100,000.
+/// The number of requests per second that a tenant may make, averaged over a window: 1 to 100,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestRate(u32);
 
 impl RequestRate {
-    /// What a tenant may make when nobody says otherwise.
+    /// The rate of a tenant whose terms name none.
     pub const DEFAULT: Self = Self(200);
-    /// The highest.
+    /// The highest rate.
     pub const MAX: Self = Self(100_000);
 
-    /// A rate from 1 to 100,000 a second, else `None`.
+    /// A rate from 1 to 100,000 per second, otherwise `None`.
     #[must_use]
     pub fn new(per_second: u32) -> Option<Self> {
         (1..=Self::MAX.0).contains(&per_second).then_some(Self(per_second))
     }
 
-    /// Requests in a second.
+    /// Requests per second.
     #[must_use]
     pub fn per_second(self) -> u32 {
         self.0
     }
 
-    /// How many requests may be leased in a window, by all environments together.
+    /// The number of requests that all environments together may lease in a window.
     #[must_use]
     pub fn budget(self) -> u32 {
         self.0.saturating_mul(WINDOW_S)
     }
 
-    /// How many are leased at a time.
+    /// The number of requests in one lease.
     #[must_use]
     pub fn chunk(self) -> u32 {
         self.budget().div_ceil(CHUNKS_MAX)
     }
 
-    /// How many requests of a window an environment lets pass before it asks for a lease: at least one.
+    /// The number of requests of a window that an environment lets pass without a lease: at least one.
     #[must_use]
     pub fn free(self) -> u32 {
         (self.budget() / FREE_PART).max(1)
     }
 }
 
-/// A window of ten seconds. They lie side by side from the epoch on.
+/// A window of ten seconds. Windows are aligned to the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateWindow(Timestamp);
 
 impl RateWindow {
-    /// The window that an instant is in.
+    /// The window that contains an instant.
     #[must_use]
     pub fn of(now: Timestamp) -> Self {
         let millis = now.millis();
@@ -84,13 +85,13 @@ impl RateWindow {
         self.0
     }
 
-    /// The first instant of the next one.
+    /// The first instant of the next window.
     #[must_use]
     pub fn ends_at(self) -> Timestamp {
         self.0.plus(Duration::from_secs(WINDOW_S.into()))
     }
 
-    /// How long it still lasts at `now`.
+    /// The time until its end at `now`; zero if it is over.
     #[must_use]
     pub fn left(self, now: Timestamp) -> Duration {
         let millis = self.ends_at().millis().saturating_sub(now.millis());
@@ -98,10 +99,10 @@ impl RateWindow {
     }
 }
 
-/// Takes a chunk of a window's budget, if that much of it is left. What is less than a chunk stays.
+/// Leases a chunk of a window's budget if that much is left. A remainder below a chunk is never leased.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`]: never for these items.
 pub fn lease(tenant: &Tenant, window: RateWindow, rate: RequestRate) -> Result<Transaction, BuildError> {
     let chunk = rate.chunk();
     let most = rate.budget().saturating_sub(chunk);

@@ -1,5 +1,4 @@
-//! Windows, what a rate comes to, and that environments that lease from one item never get more than
-//! the budget, whatever the order in which they come.
+//! Windows, the limits of a rate, and the shared budget, which environments never exceed in any order of requests.
 
 use super::*;
 use crate::dynamo::{Attributes, Item};
@@ -14,7 +13,7 @@ fn rate(per_second: u32) -> RequestRate {
 }
 
 #[test]
-fn windows_lie_side_by_side() {
+fn windows_are_adjacent() {
     for (now, starts, left_ms) in [
         ("2026-11-21T09:30:00.000Z", "2026-11-21T09:30:00Z", 10_000),
         ("2026-11-21T09:30:09.999Z", "2026-11-21T09:30:00Z", 1),
@@ -30,7 +29,7 @@ fn windows_lie_side_by_side() {
 }
 
 #[test]
-fn a_rate_is_between_1_and_100_000() {
+fn rate_outside_1_to_100_000_is_refused() {
     assert_eq!((RequestRate::new(0), RequestRate::new(100_001)), (None, None));
     for (per_second, budget, chunk, free) in
         [(1, 10, 1, 1), (2, 20, 1, 1), (11, 110, 3, 1), (200, 2_000, 40, 20), (100_000, 1_000_000, 20_000, 10_000)]
@@ -46,7 +45,7 @@ fn a_rate_is_between_1_and_100_000() {
 }
 
 #[test]
-fn the_first_of_a_window_passes_without_a_rate() {
+fn first_request_of_a_window_passes_without_a_rate() {
     let start = at("2026-11-21T09:30:00Z");
     let mut allotment = Allotment::new(start);
     assert_eq!([(); 2].map(|()| allotment.pass_first(start)), [true, false]);
@@ -55,7 +54,7 @@ fn the_first_of_a_window_passes_without_a_rate() {
 }
 
 #[test]
-fn free_then_granted_then_refused_then_the_next_window() {
+fn requests_use_free_part_then_grants_until_the_next_window() {
     let now = at("2026-11-21T09:30:04Z");
     let (window, rate) = (RateWindow::of(now), rate(10));
     let mut allotment = Allotment::new(now);
@@ -68,14 +67,14 @@ fn free_then_granted_then_refused_then_the_next_window() {
     assert_eq!(allotment.take(rate, window.ends_at().minus(Duration::from_millis(1))), Step::Refuse(window));
     let next = window.ends_at();
     assert_eq!(allotment.take(rate, next), Step::Pass);
-    // What is heard of the old window late says nothing of this one.
+    // Late results of an earlier window have no effect on this one.
     allotment.refuse(window);
     allotment.grant(window, rate);
     assert_eq!(allotment.take(rate, next), Step::Lease(RateWindow::of(next)));
 }
 
 #[test]
-fn after_an_unknown_lease_the_store_has_a_seconds_rest() {
+fn store_is_not_asked_for_one_second_after_unknown_lease() {
     let now = at("2026-11-21T09:30:09.5Z");
     let rate = rate(1);
     let mut allotment = Allotment::new(now);
@@ -83,17 +82,17 @@ fn after_an_unknown_lease_the_store_has_a_seconds_rest() {
     allotment.unknown(now);
     let later = |ms| now.plus(Duration::from_millis(ms));
     assert_eq!(allotment.take(rate, later(499)), Step::PassUncounted);
-    // The next window has an allowance of its own, and the rest goes on.
+    // The next window has its own free requests, and the pause continues.
     assert_eq!([500, 999].map(|ms| allotment.take(rate, later(ms))), [Step::Pass, Step::PassUncounted]);
     assert_eq!(allotment.take(rate, later(1000)), Step::Lease(RateWindow::of(later(1000))));
-    // A clock that is set back does not keep it open for as long.
+    // A clock that is set back does not extend the pause.
     allotment.unknown(later(1000));
     let hour_ago = now.minus(Duration::from_secs(3600));
     assert!(allotment.pass_first(hour_ago));
     assert_eq!(allotment.take(rate, hour_ago), Step::Lease(RateWindow::of(hour_ago)));
 }
 
-/// What the store would do with a lease: `None` if its guard does not hold.
+/// The item after a lease; `None` if its guard does not hold.
 fn leased(item: Option<&Item>, rate: RequestRate, window: RateWindow) -> Option<Item> {
     let tenant = Tenant::parse("demo").unwrap();
     let lease = lease(&tenant, window, rate).unwrap();
@@ -113,10 +112,10 @@ fn key(window: RateWindow) -> Item {
     Item::from([("uuid".to_owned(), Value::s("demo#tenant#root")), ("type".to_owned(), Value::S(sk))])
 }
 
-/// Environments whose requests come in some order, over a shared item: what passes is at most the budget
-/// and each one's free allowance, and all of that where nobody is left holding tokens.
+/// Random requests of environments that share an item: at most the budget and the free part of each environment pass. A
+/// single environment uses all of that.
 #[test]
-fn environments_never_get_more_than_the_budget() {
+fn environments_together_stay_within_the_budget() {
     let now = at("2026-11-21T09:30:00Z");
     let window = RateWindow::of(now);
     let mut seed = 1_u64;
@@ -128,7 +127,7 @@ fn environments_never_get_more_than_the_budget() {
         let rate = rate(u32::try_from(random(60) + 1).unwrap());
         let mut environments = vec![Allotment::new(now); random(8) + 1];
         let (mut item, mut passed, mut leases) = (None, 0_u32, 0_u32);
-        // Two leases at a time may be under way: the store decides in its own order.
+        // Several leases may be under way at a time; they are decided in random order.
         let mut under_way: Vec<usize> = Vec::new();
         for _ in 0..rate.budget() * 9 {
             let which = random(environments.len());

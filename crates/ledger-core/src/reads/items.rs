@@ -1,9 +1,9 @@
-//! Items under keys that are known.
+//! Reads of items whose keys are known.
 
 use super::request::Request;
 use crate::keys::Key;
 
-/// DynamoDB's bound for one `BatchGetItem` or `TransactGetItems`.
+/// DynamoDB's limit of keys per `TransactGetItems`. `BatchGetItem` has the same limit.
 pub const KEYS_MAX: usize = 100;
 
 /// One item.
@@ -12,7 +12,7 @@ pub fn item(key: &Key) -> Request {
     Request::GetItem(key.clone())
 }
 
-/// Items, each once: a request for each 100 of them.
+/// Items, each once, with at most 100 per request.
 #[must_use]
 pub fn items(keys: &[Key]) -> Vec<Request> {
     let mut keys = keys.to_vec();
@@ -21,7 +21,7 @@ pub fn items(keys: &[Key]) -> Vec<Request> {
     keys.chunks(KEYS_MAX).map(|keys| Request::BatchGetItem(keys.to_vec())).collect()
 }
 
-/// Items as of one instant, in the order of the keys; `None` unless they are 1 to 100 distinct ones.
+/// Items as of one instant, in the order of the keys; `None` unless there are 1 to 100 distinct keys.
 #[must_use]
 pub fn snapshot(keys: &[Key]) -> Option<Request> {
     let mut distinct = keys.to_vec();

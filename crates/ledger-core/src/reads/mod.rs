@@ -1,9 +1,9 @@
-//! Requests that read the table, as data: one function for each question, named after it. One place in the runtime
-//! executes them, and each has golden vectors (`golden/reads`).
+//! Requests that read the table, as data: one function per access pattern.
 //!
-//! A single item needs no function here: `keys` is the list of those questions, and [`item`] asks any of them.
+//! One place in the runtime executes them, and each has golden vectors (`golden/reads`). A single item needs no
+//! function of its own: `keys` lists the keys, and [`item`] reads any of them.
 //!
-//! Every read is consistent, but for queries of an index, which DynamoDB does not offer consistently.
+//! Every read is strongly consistent, except queries of an index, which DynamoDB offers eventually consistent only.
 
 mod accounts;
 mod due;

@@ -6,7 +6,7 @@ use crate::dynamo::{Item, Value};
 use crate::keys::{INDEX_BY_OWNER, INDEX_DUE, Partition, attr};
 use std::collections::BTreeMap;
 
-/// Where the partition of a query is.
+/// The table or index that a query reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Table,
@@ -14,8 +14,9 @@ enum Source {
     Due,
 }
 
-/// A query of one partition of the table or of an index: oldest first and to its end, unless it says otherwise.
-/// Only the functions of this module make one.
+/// A query of one partition of the table or of an index, by default oldest first and without a limit.
+///
+/// Only the functions of `reads` make one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     source: Source,
@@ -46,48 +47,51 @@ impl Query {
         Self { source, partition, range, after: None, newest_first: false, limit: None }
     }
 
-    /// Only what comes after this sort key, in the direction of the query. It need not exist.
+    /// Starts after this sort key, in the direction of the query. The key need not exist.
     #[must_use]
     pub fn after(mut self, sort_key: Option<String>) -> Self {
         self.after = sort_key;
         self
     }
 
-    /// From the greatest sort key down.
+    /// Reads from the largest sort key down.
     #[must_use]
     pub fn newest_first(mut self) -> Self {
         self.newest_first = true;
         self
     }
 
-    /// At most this many items.
+    /// Reads at most this many items.
     #[must_use]
     pub fn limit(mut self, items: usize) -> Self {
         self.limit = Some(items);
         self
     }
 
-    /// How many items are asked for at most.
+    /// The limit; `None` if there is none.
     #[must_use]
     pub fn items_max(&self) -> Option<usize> {
         self.limit
     }
 
-    /// The attribute that orders the items: what [`Query::after`] takes.
+    /// The attribute that sorts the items; [`Query::after`] takes a value of it.
     #[must_use]
     pub fn sort_attribute(&self) -> &'static str {
         self.key_attributes().1
     }
 
-    /// Whether an answer's item belongs to the result, by its sort key. A key condition has no range without its
-    /// border, so the answer may contain the item that [`Query::after`] names.
+    /// Whether an item of a response belongs to the result, by its sort key.
+    ///
+    /// A key condition has no range that excludes its bound, so a response may contain the item that [`Query::after`]
+    /// names.
     #[must_use]
     pub fn includes(&self, sort_key: &str) -> bool {
         self.after.as_deref() != Some(sort_key)
     }
 
-    /// The request for the next page, if `found` items of the result have been read and the last page ended at `start`;
-    /// `None` if no item can match.
+    /// The request for the next page; `None` if no item can match.
+    ///
+    /// `found` is the number of items of the result that have been read, and `start` is where the last page ended.
     #[must_use]
     pub fn request(&self, found: usize, start: Option<Item>) -> Option<Request> {
         let range = match (&self.after, self.newest_first) {
@@ -123,7 +127,7 @@ impl Query {
                 "#pk = :pk AND #sk BETWEEN :low AND :high"
             }
         };
-        // One more, for the item that `after` names may be among them. DynamoDB refuses a limit of zero.
+        // One more, because the item that `after` names may be among them. DynamoDB rejects a limit of zero.
         let border = usize::from(self.after.is_some());
         let missing = self.limit.map(|limit| limit.saturating_add(border).saturating_sub(found).max(1));
         Some(Request::Query(QueryRequest {

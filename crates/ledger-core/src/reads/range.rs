@@ -1,14 +1,14 @@
-//! Ranges of sort keys. No value of [`SortRange`] is a range that DynamoDB refuses: no bound is empty, and no lower
-//! bound sorts after its upper one.
+//! Ranges of sort keys. INVARIANT: DynamoDB accepts every [`SortRange`]: no bound is empty, and no lower bound sorts
+//! after its upper one.
 
 /// Sorts after every character of a sort key.
 const LAST: char = '\u{10ffff}';
 
-/// Which sort keys of a partition a query asks for. Bounds are included.
+/// A range of sort keys of a partition. Bounds are inclusive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SortRange(Bounds);
 
-/// The forms that a key condition has.
+/// The forms of a key condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Bounds {
     /// Every sort key.
@@ -21,7 +21,7 @@ pub(super) enum Bounds {
     UpTo(String),
     /// Those between two bounds, of which the first does not sort after the second.
     Between(String, String),
-    /// None at all: there is nothing to ask.
+    /// None: no request is needed.
     Nothing,
 }
 
@@ -41,7 +41,7 @@ impl SortRange {
         Self::of(Some(low.into()), Some(high.into()))
     }
 
-    /// Every sort key sorts after an empty text, and none before it.
+    /// Makes a range of optional bounds. An empty lower bound excludes no sort key, an empty upper bound excludes all.
     fn of(low: Option<String>, high: Option<String>) -> Self {
         let low = low.filter(|low| !low.is_empty());
         Self(match (low, high) {
@@ -54,7 +54,7 @@ impl SortRange {
         })
     }
 
-    /// What of this range sorts from `low` on.
+    /// The part of this range from `low` on.
     pub(super) fn at_least(self, low: &str) -> Self {
         let low = low.to_owned();
         match self.0 {
@@ -70,7 +70,7 @@ impl SortRange {
         }
     }
 
-    /// What of this range sorts up to `high`.
+    /// The part of this range up to `high`.
     pub(super) fn at_most(self, high: &str) -> Self {
         let high = high.to_owned();
         match self.0 {

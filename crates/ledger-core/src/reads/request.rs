@@ -1,4 +1,4 @@
-//! The requests exactly as they are sent, but for the table's name.
+//! Requests as they are sent, without the table's name.
 
 use crate::dynamo::Item;
 use crate::keys::Key;
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 /// A request that reads the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// One item, consistently.
+    /// One item, strongly consistent.
     GetItem(Key),
-    /// Up to 100 distinct items, each consistently; together they may straddle a transaction.
+    /// Up to 100 distinct items, each strongly consistent; not as of one instant.
     BatchGetItem(Vec<Key>),
     /// Up to 100 distinct items as of one instant.
     TransactGetItems(Vec<Key>),
@@ -34,14 +34,14 @@ pub struct QueryRequest {
     pub forward: bool,
     /// `Limit`; `None` for as many items as fit into a page of 1 MB.
     pub limit: Option<i32>,
-    /// `ExclusiveStartKey`, as the page before has given it.
+    /// `ExclusiveStartKey`: where the page before ended.
     pub start: Option<Item>,
 }
 
 /// A `Scan` request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScanRequest {
-    /// `Segment` and `TotalSegments`; `None` for a scan in one.
+    /// `Segment` and `TotalSegments`; `None` for a scan without segments.
     pub segment: Option<(i32, i32)>,
     /// `FilterExpression`.
     pub filter: &'static str,
@@ -51,10 +51,10 @@ pub struct ScanRequest {
     pub names: BTreeMap<String, String>,
     /// `ExpressionAttributeValues`.
     pub values: Item,
-    /// `Limit`: items that are read, before the filter.
+    /// `Limit`: the number of items read, before the filter.
     pub limit: i32,
-    /// `ExclusiveStartKey`, as the page before has given it.
+    /// `ExclusiveStartKey`: where the page before ended.
     pub start: Option<Item>,
-    /// Whether the answer names the capacity that it consumed (`ReturnConsumedCapacity = TOTAL`).
+    /// Whether the response has the consumed capacity (`ReturnConsumedCapacity = TOTAL`).
     pub returns_capacity: bool,
 }

@@ -1,4 +1,4 @@
-//! Scans of the whole table: by the reconciliation, and by a migration that looks for legacy customers.
+//! Scans of the whole table, for reconciliation and for a migration's passes.
 
 use super::request::{Request, ScanRequest};
 use crate::dynamo::{Item, Value};
@@ -6,20 +6,20 @@ use crate::ids::Tenant;
 use crate::keys::{GOD_RECORD, Key, attr};
 use std::collections::BTreeMap;
 
-/// How many items a page reads, before the filter.
+/// The number of items that a page reads, before the filter.
 pub const SCAN_PAGE_ITEMS: i32 = 1000;
 
-/// A segment of the table, and how far it has been read.
+/// A segment of the table, with the position reached in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     number: i32,
     of: i32,
-    /// Where the page before ended.
+    /// Where the page before ended; `None` at the beginning.
     after: Option<Item>,
 }
 
 impl Segment {
-    /// The whole table in this many segments, each from its beginning.
+    /// All segments of the table, each at its beginning. `of` is their number, at least 1.
     #[must_use]
     pub fn all(of: u16) -> Vec<Self> {
         let of = i32::from(of.max(1));
@@ -33,7 +33,7 @@ impl Segment {
     }
 }
 
-/// Which items of a segment are the tenant's?
+/// The tenant's items in a segment.
 #[must_use]
 pub fn table_segment(tenant: &Tenant, segment: &Segment) -> Request {
     Request::Scan(ScanRequest {
@@ -48,8 +48,9 @@ pub fn table_segment(tenant: &Tenant, segment: &Segment) -> Request {
     })
 }
 
-/// Which customers of the tenant have a God Record, from the item after `after` on? An item that exists when its page
-/// is read and existed when the first page was read is in the result.
+/// The God Records of the tenant's customers, from the item after `after` on.
+///
+/// An item that exists when the first page is read, and still when its own page is read, is in the result.
 #[must_use]
 pub fn customers_with_god_record(tenant: &Tenant, after: Option<&Key>) -> Request {
     let names = [("#pk", attr::PK), ("#sk", attr::SK)];

@@ -15,7 +15,7 @@ fn key(number: usize) -> Key {
     Key::stored(&Tenant::parse("demo").unwrap(), partition().as_str(), &format!("TXN#{number:03}")).unwrap()
 }
 
-/// Every range that the constructors make of these bounds, narrowed in both directions.
+/// Every range that the constructors make of these bounds, also narrowed in both directions.
 fn ranges() -> Vec<SortRange> {
     let texts = ["", "A", "B#", "B#1", "B#2", "C", "\u{10ffff}"];
     let mut ranges = vec![SortRange::ALL];
@@ -33,7 +33,7 @@ fn ranges() -> Vec<SortRange> {
 }
 
 #[test]
-fn no_range_has_an_empty_or_an_inverted_bound() {
+fn range_never_has_an_empty_or_inverted_bound() {
     for range in ranges() {
         match range.bounds() {
             Bounds::All | Bounds::Nothing => {}
@@ -43,7 +43,7 @@ fn no_range_has_an_empty_or_an_inverted_bound() {
     }
 }
 
-/// The same by definition: sort keys one at a time.
+/// Whether a range contains a sort key, by the definition of its form.
 fn contains(range: &SortRange, key: &str) -> bool {
     match range.bounds() {
         Bounds::All => true,
@@ -56,7 +56,7 @@ fn contains(range: &SortRange, key: &str) -> bool {
 }
 
 #[test]
-fn narrowed_ranges_hold_what_both_conditions_hold() {
+fn narrowed_range_contains_keys_of_both_conditions() {
     let keys = ["A", "B", "B#", "B#1", "B#1x", "B#2", "B#\u{ffff}", "C", "D"];
     let bounds = ["", "A", "B#", "B#1", "B#2", "C"];
     for range in ranges() {
@@ -71,7 +71,7 @@ fn narrowed_ranges_hold_what_both_conditions_hold() {
 }
 
 #[test]
-fn due_work_has_no_lower_bound() {
+fn due_query_has_no_lower_bound() {
     let query = holds_due(&Tenant::parse("demo").unwrap(), 3, Timestamp::from_millis(0));
     let Some(Request::Query(request)) = query.limit(50).request(0, None) else { panic!() };
     assert_eq!(request.index, Some("due"));
@@ -82,14 +82,14 @@ fn due_work_has_no_lower_bound() {
 }
 
 #[test]
-fn a_range_without_keys_makes_no_request() {
+fn empty_range_makes_no_request() {
     let query = Query::partition(&partition(), SortRange::prefix("TXN#"));
     assert!(query.clone().newest_first().after(Some("BALANCE#".to_owned())).request(0, None).is_none());
     assert!(query.after(Some("ZZZ".to_owned())).request(0, None).is_none());
 }
 
 #[test]
-fn a_limit_counts_what_is_still_missing_and_the_border() {
+fn limit_counts_missing_items_and_the_excluded_bound() {
     let limit = |query: &Query, found| match query.request(found, None) {
         Some(Request::Query(request)) => request.limit,
         other => panic!("{other:?}"),
@@ -105,7 +105,7 @@ fn a_limit_counts_what_is_still_missing_and_the_border() {
 }
 
 #[test]
-fn items_are_asked_for_once_each_and_a_hundred_at_a_time() {
+fn items_are_read_once_each_in_batches_of_100() {
     let keys: Vec<Key> = (0..150).chain(0..150).map(key).collect();
     let sizes: Vec<usize> = items(&keys)
         .iter()
@@ -119,7 +119,7 @@ fn items_are_asked_for_once_each_and_a_hundred_at_a_time() {
 }
 
 #[test]
-fn a_snapshot_has_one_to_a_hundred_distinct_items() {
+fn snapshot_without_1_to_100_distinct_keys_is_refused() {
     let keys: Vec<Key> = (0..100).map(key).collect();
     assert_eq!(snapshot(&keys), Some(Request::TransactGetItems(keys.clone())));
     assert_eq!(snapshot(&[]), None);

@@ -1,4 +1,4 @@
-//! What a reconciliation finds.
+//! Breaks: what a reconciliation finds.
 
 use crate::forms::SeenCorrections;
 use crate::ids::Tenant;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What is wrong. The name stands in reports and metrics, so it never changes.
+        /// The kind of a break. The name is in reports and metrics, so it never changes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum BreakKind { $($(#[$doc])* $variant,)* }
 
@@ -16,7 +16,7 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Its name.
+            /// The stable name, in reports and metrics.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
@@ -26,53 +26,53 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// An item does not look as we write it.
+    /// An item is malformed, or of an unknown kind.
     UnreadableItem = "unreadable_item",
     /// An entry's postings of an asset do not sum to zero.
     UnbalancedEntry = "unbalanced_entry",
-    /// A record, a marker or a reference names an entry that is not there.
+    /// A record, a marker or a reference names an entry that does not exist.
     EntryMissing = "entry_missing",
-    /// An entry stands twice under one id.
+    /// Two entries have one id.
     EntryDoubled = "entry_doubled",
-    /// A reference or record tells otherwise than the entry that it names.
+    /// A reference or record differs from the entry that it names.
     EntryDiffers = "entry_differs",
-    /// Two entries stand under one idempotency key.
+    /// Two entries have one idempotency key.
     DuplicateEffect = "duplicate_effect",
-    /// What may be spent is not the sum of its postings.
+    /// The available part of a balance is not the sum of its postings.
     BalanceDiffers = "balance_differs",
-    /// What is held is not the sum of its postings, or not what holds and refunds say.
+    /// The held part of a balance is not the sum of its postings, or not that of its holds and refunds.
     HeldDiffers = "held_differs",
-    /// What a wallet owes is not the sum of what its entries post to `disputes`.
+    /// A wallet's debt is not the sum of what its entries post to `disputes`.
     OwedDiffers = "owed_differs",
-    /// What is reserved under a cap is not what open top-ups say.
+    /// The reserved headroom is not that of the open top-ups.
     ReservedDiffers = "reserved_differs",
-    /// What the provider moved for a top-up that was decided on is on `suspense`, and has not been written off.
+    /// Money that the provider moved for a top-up is on `suspense` after a decision, and is not written off.
     SuspenseOpen = "suspense_open",
-    /// A balance that must not be is below zero.
+    /// A balance is below zero that must not be.
     NegativeBalance = "negative_balance",
-    /// What counts against a cap is not the sum of its parts.
+    /// The exposure is not the sum of its parts.
     ExposureDiffers = "exposure_differs",
-    /// Something is held for a payment that is not there.
+    /// A hold has no payment.
     HoldWithoutPayment = "hold_without_payment",
-    /// A payment and what is held for it tell two things.
+    /// A payment and its hold differ.
     HoldDiffers = "hold_differs",
-    /// A refund or an entry is of a payment that is not there.
+    /// A refund or an entry names a payment that does not exist.
     PaymentMissing = "payment_missing",
-    /// What of a payment may be refunded, or its state, is not what its refunds leave.
+    /// A payment's refundable amounts or its state do not fit its refunds.
     PaymentDiffers = "payment_differs",
-    /// A record owes its merchant otherwise than its entry posts.
+    /// What a record credits to its merchant differs from its entry's postings.
     CreditDiffers = "credit_differs",
-    /// A refund, a clawback or an entry is of a top-up that is not there.
+    /// A refund, a clawback or an entry names a top-up that does not exist.
     TopupMissing = "topup_missing",
-    /// A top-up's or its refund's state and sums are not what its entries say.
+    /// The state or the sums of a top-up or its refund do not fit its entries.
     TopupDiffers = "topup_differs",
-    /// A settlement is not what its records add up to, or paid otherwise than it says.
+    /// A settlement differs from the sums of its records, or was paid otherwise than its record has it.
     SettlementDiffers = "settlement_differs",
-    /// An operation has been in flight for too long after its lease.
+    /// An operation was in flight for too long after its lease.
     ClaimStuck = "claim_stuck",
-    /// An entry has not been told as an event for too long.
+    /// An entry was not published as an event for too long.
     EventUnsent = "event_unsent",
-    /// A record has not been credited to its merchant for too long.
+    /// A record was not credited to its merchant for too long.
     CreditOutstanding = "credit_outstanding",
     /// The payment provider was paid, and the wallet was not credited.
     ChargeWithoutCredit = "charge_without_credit",
@@ -80,63 +80,62 @@ kinds! {
     CreditWithoutCharge = "credit_without_charge",
     /// The payment provider was paid another amount than was credited.
     ChargeDiffers = "charge_differs",
-    /// The payment provider's refund is not what ours says.
+    /// The payment provider's refund differs from our record.
     ProviderRefundDiffers = "provider_refund_differs",
-    /// The payment provider pays a merchant that no settlement pays, or otherwise than its settlement says.
+    /// The payment provider has a payout that no settlement has, or that differs from its settlement.
     PayoutDiffers = "payout_differs",
-    /// A settlement was paid by the payment provider, who knows nothing of it.
+    /// A settlement was paid by the payment provider, which has no such payout.
     PayoutMissing = "payout_missing",
 }
 
-/// A break. It names what it is about by kinds and ids alone.
+/// A break. It names its subject by kinds and ids only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whose books.
+    /// The tenant.
     pub tenant: Tenant,
-    /// What is wrong.
+    /// The kind of the break.
     pub kind: BreakKind,
-    /// Of what: `customer:<id>`, `payment:<id>`, `transaction:<id>`...
+    /// The subject: `customer:<id>`, `payment:<id>`, `transaction:<id>`...
     pub subject: String,
-    /// In which asset, where it is about one.
+    /// The asset, if the break is about one.
     pub asset: Option<Asset>,
-    /// What should be, in words or a number.
+    /// The expected value, in words or as a number.
     pub expected: String,
-    /// What is.
+    /// The value that was found.
     pub found: String,
-    /// Ids of the items that say so.
+    /// Ids of the items that show the break.
     pub evidence: BTreeSet<String>,
-    /// The subject of the break that explains this one, where there is one.
+    /// The subject of the break that explains this one, if there is one.
     pub follows: Option<String>,
-    /// The adjustment that would bring the balance to what the books say. Nobody makes it but two people.
+    /// The adjustment that would correct the balance. One person may request it and another approve it.
     pub proposal: Option<Proposal>,
-    /// The item by which it was seen, where reading that item again is enough to confirm it.
+    /// The item that shows the break, if reading that item again is enough to confirm it.
     pub seen_at: Option<Key>,
 }
 
-/// An adjustment that a person may ask for.
+/// A proposed adjustment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// What is added to what may be spent.
+    /// The change of the available part.
     pub delta: Delta,
-    /// The version of the balance's corrections that was read with it; a report's line does not keep it.
+    /// The version of the balance's corrections at the read. A report's line does not keep it.
     pub seen: Option<SeenCorrections>,
 }
 
 impl BreakKind {
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// Whether the break is between items that never change, entries and what names them. It needs no second read.
+    /// Whether the break is between items that never change: entries and what names them. It needs no second read.
     #[must_use]
     pub const fn is_of_unchanging_items(self) -> bool {
         matches!(self, Self::DuplicateEffect | Self::EntryDiffers)
     }
 
-    /// Whether, of an account, the items that may hold its balance say it by themselves: what was posted and what
-    /// holds it say nothing more of it.
+    /// Whether the items that may hold a balance show the break by themselves, without postings and holds.
     #[must_use]
     pub const fn is_of_balance_alone(self) -> bool {
         matches!(self, Self::NegativeBalance | Self::ExposureDiffers | Self::UnreadableItem)
@@ -184,7 +183,7 @@ impl Finding {
         self
     }
 
-    /// Whether both are the same break, whatever the numbers were when they were seen.
+    /// Whether both are the same break, even if their numbers differ.
     #[must_use]
     pub fn is_again(&self, other: &Self) -> bool {
         let same = |finding: &Self| (finding.kind, finding.subject.clone(), finding.asset.clone());

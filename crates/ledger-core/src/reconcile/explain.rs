@@ -1,10 +1,10 @@
-//! Which breaks follow from others: an entry that is missing leaves a balance that differs, and whoever looks
-//! must begin with the entry.
+//! Which breaks follow from others. A missing entry, for example, makes a balance differ, and the review must begin
+//! with the entry.
 
 use super::breaks::{BreakKind, Finding};
 use std::collections::BTreeMap;
 
-/// Says of each finding from which other it may follow. What follows has no proposal: the balance may be right,
+/// Sets in each finding the one that may explain it. An explained finding has no proposal: the balance may be right,
 /// and the entry wrong.
 pub fn explain(findings: &mut [Finding]) {
     let mut causes = BTreeMap::<String, (BreakKind, String)>::new();
@@ -30,7 +30,7 @@ pub fn explain(findings: &mut [Finding]) {
     }
 }
 
-/// What comes first explains what comes later. Late work explains nothing, and nothing explains it.
+/// The rank of a break: a lower one may explain a higher one. Late work has none, and explains nothing.
 fn rank(kind: BreakKind) -> Option<u8> {
     Some(match kind {
         BreakKind::UnreadableItem => 0,

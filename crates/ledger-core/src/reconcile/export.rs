@@ -5,8 +5,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json};
 
-/// Reads a line; `None` if it is none. An attribute of a kind that we never write says nothing: whoever needs it
-/// finds it unreadable.
+/// Reads a line; `None` if it is malformed. An attribute of a type that we never write is kept as unknown, and
+/// reading it is an error.
 #[must_use]
 pub fn exported_item(line: &str) -> Option<Item> {
     let line: Map<String, Json> = serde_json::from_str(line).ok()?;
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_that_we_write_is_read() {
+    fn every_type_that_we_write_is_read() {
         let line = r#"{"Item":{"uuid":{"S":"demo#tenant#root"},"n":{"N":"-1.5"},"flag":{"BOOL":true},"bytes":{"B":"AQI="},
             "list":{"L":[{"S":"a"},{"M":{"x":{"N":"1"}}}]},"odd":{"SS":["a"]},"nothing":{"NULL":true}}}"#;
         let read = exported_item(line).unwrap();

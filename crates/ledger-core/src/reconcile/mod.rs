@@ -1,13 +1,13 @@
-//! Reconciliation: whether the records, the journal and the balances agree. Each stored item is read by itself and
-//! gives facts, each of one group: an account and asset, an entry, an idempotency key, a payment, a top-up, a
-//! settlement. Every check needs the facts of one group only. So a table of any size is checked by sorting facts by
-//! their group, and one suspicion is confirmed by reading the items of one group again.
+//! Reconciliation: checks that records, journal and balances agree. Each stored item is read by itself and gives
+//! facts. Each fact belongs to one group: an account and asset, an entry, an idempotency key, a payment, a top-up, or
+//! a settlement. A check needs the facts of one group only. So a table of any size is checked by sorting its facts by
+//! group, and a suspicion is confirmed by reading one group's items again.
 //!
-//! Each kind of group has its own type of facts, and each check matches all of them. An item of an unknown kind, or in
-//! a state that is not known, is a break: no item is left out of the books silently.
+//! Each kind of group has its own type of facts, and each check matches all of them. An item of an unknown kind, or
+//! in an unknown state, is a break: no item is left out silently.
 //!
-//! Nothing here repairs. A break names what was expected and what was found, and nothing personal: no name, no
-//! idempotency key of a client, no free text.
+//! Nothing here repairs. A break has what was expected and what was found, and no personal data: no name, no client's
+//! idempotency key, no free text.
 
 mod breaks;
 mod check;

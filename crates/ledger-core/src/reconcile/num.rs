@@ -1,4 +1,4 @@
-//! Quantities of facts, which may be below zero and of any asset.
+//! The quantities of facts, of any asset and sign.
 
 use crate::ids::IdError;
 use crate::money::Asset;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A quantity, as text on its line.
+/// A quantity. In a fact's line it is text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Num(pub Decimal);
 
@@ -15,23 +15,23 @@ pub struct Num(pub Decimal);
 pub type Nums = BTreeMap<Asset, Num>;
 
 impl Num {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(Decimal::ZERO);
 
-    /// Reads a number as DynamoDB stores it.
+    /// Parses a number as DynamoDB stores it; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         crate::money::stored_decimal(text).ok().map(Self)
     }
 
-    /// The sum. Amounts are below 10^15 and a decimal holds 10^28, so a sum that does not fit is of more
-    /// records than there can be; it stays at the border, where it equals nothing that is stored.
+    /// The sum, saturating. Amounts are below 10^15 and a decimal holds 10^28, so no possible number of records
+    /// reaches the limit. A saturated sum equals no stored value.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// The difference.
+    /// The difference, saturating.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -43,7 +43,7 @@ impl Num {
         self.0 < Decimal::ZERO
     }
 
-    /// Whether it is nothing.
+    /// Whether it is zero.
     #[must_use]
     pub fn is_zero(self) -> bool {
         self.0.is_zero()

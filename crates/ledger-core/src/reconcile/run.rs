@@ -1,5 +1,5 @@
-//! A run of the reconciliation: who asked for it, who is at it, and what it came to. One worker is at a run at
-//! a time, by a lease with a fencing token; a run whose worker is gone is run again from the start.
+//! A run of the reconciliation: who requested it, its lease holder, and its result. One worker has a run at a time,
+//! by a lease with a fencing token. A run whose worker is gone is run again from the start.
 
 mod found;
 
@@ -21,27 +21,27 @@ use std::fmt;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// A run's lease.
+/// The lease of a run.
 pub const LEASE: Duration = Duration::from_secs(120);
-/// The night's run begins at three in the morning, in Japan.
+/// The nightly run begins at three in the morning, in Japan.
 const NIGHT: Duration = Duration::from_secs(3 * 60 * 60);
-/// The most breaks of one transaction.
+/// The most breaks that one transaction stores.
 pub const BREAKS_MAX: usize = 50;
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// Nobody is at it.
+    /// No worker has taken it.
     Requested,
-    /// Somebody is at it.
+    /// A worker has taken it.
     Running,
     /// Everything was read, and there is no break.
     Clean,
     /// There are breaks.
     Breaks,
-    /// There is no break, but something could not be looked at in one moment.
+    /// There is no break, but something could not be read as of one moment.
     Unsettled,
-    /// It cannot be brought to its end.
+    /// It cannot be completed.
     Failed,
 }
 
@@ -50,45 +50,45 @@ pub enum RunState {
 pub struct Run {
     /// Its id.
     pub id: RunId,
-    /// Where it stands.
+    /// The present state.
     pub state: RunState,
-    /// Who asked for it; `None` for a night's.
+    /// The staff member who requested it; `None` for a nightly run.
     pub requested_by: Option<StaffId>,
-    /// When it was asked for.
+    /// When it was requested.
     pub created_at: Timestamp,
-    /// Who is at it: the token says how often it was taken.
+    /// The lease holder. Its token is the number of times that the run was taken.
     pub holder: Holder,
-    /// When that one began.
+    /// When the present holder took it.
     pub began_at: Option<Timestamp>,
-    /// When it was over.
+    /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// What it came to, or has come to so far.
+    /// Its counts, of the whole run or so far.
     pub tally: Tally,
 }
 
-/// What a run counts.
+/// The counts of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Items of the tenant that were read.
+    /// The tenant's items that were read.
     pub items: i64,
-    /// Read units that were used.
+    /// The read capacity units that were used.
     pub units: i64,
-    /// What was suspected at first, and read again.
+    /// The suspicions that were read again.
     pub suspects: i64,
     /// Breaks by kind.
     pub breaks: BTreeMap<BreakKind, i64>,
-    /// Suspicions that could not be looked at in one moment.
+    /// The suspicions that could not be read as of one moment.
     pub unsettled: i64,
-    /// Breaks that are stored one by one.
+    /// The breaks that are stored individually.
     pub stored: i64,
-    /// Whether the payment provider was asked: `listed`, `none` is set up, or `unknown`.
+    /// Whether the payment provider was listed: `listed`, `none` if none is set up, or `unknown`.
     pub provider: String,
-    /// Where the report was put, if it was.
+    /// The location of the report, if it was written.
     pub file: Option<String>,
 }
 
 impl Tally {
-    /// How many breaks there are.
+    /// The number of breaks.
     #[must_use]
     pub fn total(&self) -> i64 {
         self.breaks.values().fold(0, |sum, count| sum.saturating_add(*count))
@@ -98,7 +98,7 @@ impl Tally {
 impl RunState {
     const ALL: [Self; 6] = [Self::Requested, Self::Running, Self::Clean, Self::Breaks, Self::Unsettled, Self::Failed];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -111,13 +111,13 @@ impl RunState {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 
-    /// Whether nothing changes any more.
+    /// Whether the state is final.
     #[must_use]
     pub const fn is_over(self) -> bool {
         match self {
@@ -155,7 +155,7 @@ impl Run {
     /// Reads a stored run.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let breaks = item.numbers("breaks", |kind, number| {
             let kind = BreakKind::parse(kind).ok_or_else(|| ItemError::invalid("breaks"))?;
@@ -200,7 +200,7 @@ impl Run {
     /// Takes a run. `None` while another worker has it, or if it is over.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn take(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Leased<Self>, Transaction)>, BuildError> {
         if self.state.is_over() {
             return Ok(None);
@@ -213,10 +213,10 @@ impl Run {
         })
     }
 
-    /// Somebody has been told of its breaks.
+    /// Records that its breaks were published.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn told(&self, tenant: &Tenant, now: Timestamp) -> Result<Transaction, BuildError> {
         let update = Update::new().set("told_at", "now", Value::s(now)).remove(attr::DUE_PK).remove(attr::DUE_SK);
         let key = keys::reconciliation(tenant, self.id);
@@ -224,7 +224,7 @@ impl Run {
         Transaction::unkeyed(vec![TransactItem::update(Role::Reconciliation, key, update, mine)])
     }
 
-    /// Its breaks' ids: in their order, and the same whoever stores them.
+    /// The id of its break `number`. It is the same in every worker, and ids are in the order of their numbers.
     #[must_use]
     pub fn finding_id(&self, number: usize) -> FindingId {
         let after = Duration::from_millis(u64::try_from(number).unwrap_or(u64::MAX));
@@ -232,7 +232,7 @@ impl Run {
         FindingId::new(step.uuid())
     }
 
-    /// Whether a stored break is what this run came to: one that was begun twice may have left more.
+    /// Whether a stored break belongs to the run's result. A run that was begun twice may have stored more.
     #[must_use]
     pub fn found(&self, id: FindingId) -> bool {
         self.state.is_over() && id < self.finding_id(usize::try_from(self.tally.stored).unwrap_or_default())
@@ -240,19 +240,19 @@ impl Run {
 }
 
 impl Leased<Run> {
-    /// Writes how far it has come, and renews the lease.
+    /// Records the run's progress, and renews the lease.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn progress(&self, tally: &Tally, now: Timestamp) -> Result<Transaction, BuildError> {
         let update = Self::renewed(now).set("items", "items", Value::int(tally.items));
         Transaction::unkeyed(vec![self.change(update.set("units", "units", Value::int(tally.units)))])
     }
 
-    /// Stores some of the breaks, numbered from `first` on, at most [`BREAKS_MAX`].
+    /// Stores at most [`BREAKS_MAX`] of the breaks, numbered from `first` on.
     ///
     /// # Errors
-    /// [`BuildError`] for too many.
+    /// [`BuildError`] for more.
     pub fn store(
         &self,
         tenant: &Tenant,
@@ -273,10 +273,11 @@ impl Leased<Run> {
         Transaction::unkeyed(std::iter::once(self.change(Self::renewed(now))).chain(stored).collect())
     }
 
-    /// The run is over; with what it is by that. One that found breaks stays due until it is [told](Run::told).
+    /// Ends the run, and returns it as it is after the write. A run with breaks stays due until they are
+    /// [published](Run::told).
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn finish(&self, state: RunState, tally: &Tally, now: Timestamp) -> Result<(Run, Transaction), BuildError> {
         let breaks = tally.breaks.iter().map(|(kind, count)| (kind.name().to_owned(), Value::int(*count)));
         let mut update = Update::new()
@@ -300,16 +301,16 @@ impl Leased<Run> {
     }
 }
 
-/// The `due` index's partition of runs: there is one a night, and what people ask for.
+/// The `due` index's partition of runs. One shard is enough for one run a night and those that staff request.
 #[must_use]
 pub fn due_partition(tenant: &Tenant) -> String {
     keys::due_partition(tenant, Work::Reconciliation, 0)
 }
 
-/// A person asks for a run.
+/// A staff member requests a run.
 ///
 /// # Errors
-/// None; the signature is that of every builder.
+/// Never; the signature is that of every builder.
 pub fn plan(tenant: &Tenant, staff: StaffId, cx: &Context) -> Result<Planned<Run>, PlanRefusal> {
     let run = Run::new(RunId::new(cx.resource_id), Some(staff), cx.now);
     let key = keys::reconciliation(tenant, run.id);
@@ -321,10 +322,10 @@ pub fn plan(tenant: &Tenant, staff: StaffId, cx: &Context) -> Result<Planned<Run
     Ok(Planned { draft: Draft { entry: None, items }, receipt: run })
 }
 
-/// The run of the night that has begun: one a day, whoever starts it. `None` before it has.
+/// The nightly run of the present day: one a day, the same in every worker. `None` before its hour.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn of_the_night(tenant: &Tenant, now: Timestamp) -> Result<Option<(Run, Transaction)>, BuildError> {
     let date = now.business_date();
     if now.minus(NIGHT).business_date() != date {
@@ -336,7 +337,7 @@ pub fn of_the_night(tenant: &Tenant, now: Timestamp) -> Result<Option<(Run, Tran
     Ok(Some((run, Transaction::unkeyed(vec![item])?)))
 }
 
-/// One id for one day. It sorts by the day's beginning.
+/// The id of a day's nightly run. It sorts by the beginning of the day.
 fn night_id(date: BusinessDate, now: Timestamp) -> RunId {
     let begin = Timestamp::parse(&format!("{date}T00:00:00+09:00")).unwrap_or(now);
     RunId::new(TransactionId::of_step(Uuid::nil(), &format!("reconciliation/{date}"), begin).uuid())
@@ -353,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_night_has_one_run() {
+    fn each_night_has_one_run() {
         let tenant = Tenant::parse("demo").unwrap();
         let of = |text: &str| of_the_night(&tenant, at(text)).unwrap().map(|(run, _)| run.id);
         assert_eq!(of("2026-11-21T17:59:59Z"), None, "before three in Japan");
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_taken_by_one_and_again_after_its_lease() {
+    fn run_is_taken_by_one_worker_and_again_after_its_lease() {
         let tenant = Tenant::parse("demo").unwrap();
         let now = at("2026-11-21T18:00:00Z");
         let run = Run::new(RunId::parse(ID).unwrap(), None, now);

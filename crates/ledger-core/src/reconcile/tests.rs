@@ -18,7 +18,7 @@ use crate::time::Timestamp;
 const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 const OTHER: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f";
 
-/// A fact of one kind of group, for a test that says the group once.
+/// A fact of one kind of group, so that a test names the group once.
 trait InGroup: Clone {
     fn in_group(self, subject: &Subject) -> GroupFact;
 }
@@ -88,7 +88,7 @@ fn psp_id(text: &str) -> PspId {
     PspId::parse(text).unwrap()
 }
 
-/// An entry's id for each number.
+/// The id of an entry, by number.
 fn transaction(number: u8) -> TransactionId {
     TransactionId::parse(&format!("019389d2-7c1e-7a52-9c3f-{number:012}")).unwrap()
 }
@@ -105,7 +105,7 @@ fn scope() -> Scope {
     Scope { began_at: Timestamp::from_millis(1_000), at_one_moment: false, listed: None }
 }
 
-/// The provider was asked for what was made until 100.
+/// A scope in which the provider's objects that were created until 100 were listed.
 fn asked() -> Scope {
     Scope { listed: Some((Timestamp::from_millis(0), Timestamp::from_millis(100))), ..scope() }
 }
@@ -154,7 +154,7 @@ fn facts_of_several_groups_are_checked_each_in_its_own() {
     let findings = groups.findings(&scope());
     let found: Vec<_> = findings.iter().map(|(group, finding)| (group, finding.kind.name())).collect();
     assert_eq!(found, [(&one, "balance_differs"), (&two, "entry_missing")]);
-    // A group that is opened is checked without any fact, and a fact of another group is not lost in it.
+    // An opened group is checked even without facts, and the other group's facts are checked too.
     assert_eq!(kinds::<PaymentFact>(&group(&format!("payment/{ID}")), &[], &scope()), ["payment_missing"]);
     let both = fold(&two, facts_of(&one, &[posted(false, "10", 1)]), &scope());
     let names: Vec<_> = both.iter().map(|finding| finding.kind.name()).collect();

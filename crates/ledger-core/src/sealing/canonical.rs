@@ -1,23 +1,22 @@
 //! The canonical bytes of a record, and their hash.
 //!
-//! A value is a letter, a length as eight bytes, and its content: `S` text in UTF-8, `N` a number's canonical
-//! decimal text, `B` bytes, `T` and `F` the two truths with nothing behind them; `L` a count and that many
-//! values; `M` a count and that many pairs of a name (a length and UTF-8) and a value, by the bytes of their
-//! names. A record is the `M` of all its attributes, keys included, but for those that change after it was
-//! written. The hash is SHA-256 over the name of this encoding, a zero byte and those bytes.
+//! A value is a letter, a length as eight bytes, and its content. `S` is text in UTF-8, `N` a number's canonical
+//! decimal text, `B` bytes; `T` and `F` are true and false, without content. `L` is a count and that many values. `M`
+//! is a count and that many pairs of a name (a length and UTF-8) and a value, sorted by the bytes of their names. A
+//! record is the `M` of all its attributes, keys included, without those that change after it was written. The hash
+//! is SHA-256 over the name of this encoding, a zero byte and those bytes.
 
 use crate::dynamo::{Item, Value};
 use crate::keys::attr;
 use crate::money::stored_text;
 use sha2::{Digest, Sha256};
 
-/// The name and version of the encoding: a changed one has another, and segments say which they were made with.
+/// The name and version of the encoding. A changed encoding gets another name, and segments record theirs.
 const ENCODING: &[u8] = b"ecopay.ledger.seal.v1";
-/// What may change of a record that never changes: its mark of work to be done, and its stamp.
+/// The attributes of a record that may change: its due index entry and its stamp.
 const CHANGING: [&str; 3] = [attr::DUE_PK, attr::DUE_SK, super::segment::STAMP];
 
-/// The hash of a record as it stands in the table, in hexadecimal. It covers every attribute but the marks of
-/// work and the stamp.
+/// The hash of a stored record, in hexadecimal. It covers every attribute but the due index entry and the stamp.
 #[must_use]
 pub fn digest(item: &Item) -> String {
     without(item, &CHANGING)
@@ -45,7 +44,7 @@ fn map(hash: &mut Sha256, pairs: &[(&String, &Value)]) {
 fn value(hash: &mut Sha256, of: &Value) {
     match of {
         Value::S(text) => content(hash, b'S', text.as_bytes()),
-        // The same number may be written in several ways, and a store writes it in its own.
+        // A number has several spellings, and the store may change the spelling.
         Value::N(number) => {
             content(hash, b'N', stored_text(number).as_deref().unwrap_or(number.as_str()).as_bytes());
         }

@@ -1,4 +1,4 @@
-//! One worker at a time seals a tenant's trail, by a lease.
+//! The lease of a tenant's audit trail: one worker seals it at a time.
 
 use super::segment::{Link, Sealable, SealedDay, Segment};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
@@ -12,25 +12,25 @@ use std::time::Duration;
 
 /// The lease of a trail.
 pub const LEASE: Duration = Duration::from_secs(30);
-/// The holder, the segment, and how far the day is sealed.
+/// The items of a segment's transaction besides its records: the lease, the segment, and the progress of the day.
 const BESIDE: usize = 3;
-/// How many records one segment lists at most.
+/// The most records in one segment.
 pub const RECORDS_MAX: usize = MAX_ITEMS - BESIDE;
 
-/// A tenant's trail as its item has it: its holder, and how far its chain goes.
+/// The stored state of a tenant's trail: its lease holder, and the end of its chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealing {
-    /// The last that sealed it.
+    /// The last lease holder.
     pub holder: Holder,
-    /// How many segments there are.
+    /// The number of segments.
     pub segments: i64,
     /// The last segment of the chain.
     pub last: Option<Link>,
-    /// Every act whose id was born before this is sealed.
+    /// Every act whose id has a time before this is sealed.
     pub acts_until: Timestamp,
 }
 
-/// A tenant's trail, as far as its sealer has brought it.
+/// A tenant's trail and its progress, held by the lease holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trail {
     tenant: Tenant,
@@ -43,7 +43,7 @@ impl Leasable for Trail {
     const ROLE: Role = Role::Sealing;
 }
 
-/// A segment that is to be written.
+/// A segment to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     transaction: Transaction,
@@ -51,12 +51,12 @@ pub struct Batch {
     records: usize,
 }
 
-/// Why a segment was not written. Nothing of it was. Records are named by their position in it.
+/// Why a segment was rejected. Nothing of it was written. Records are named by their position in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setback {
-    /// Another worker has taken the trail over: this one stops.
+    /// Another worker has taken the trail: this one stops.
     LeaseLost,
-    /// There are no such records any more, which nothing of ours removes.
+    /// These records do not exist any more. Our code never removes any.
     Missing(Vec<usize>),
     /// These have been sealed before.
     Sealed(Vec<usize>),
@@ -66,7 +66,7 @@ impl Sealing {
     /// Reads the stored item.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             holder: Holder::read(item)?,
@@ -78,10 +78,10 @@ impl Sealing {
 }
 
 impl Trail {
-    /// Takes a trail whose item is `seen`, or is not there. `None` while another worker has it.
+    /// Takes a trail whose item is `seen`, or has none yet. `None` while another worker holds it.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn take(
         tenant: &Tenant,
         seen: Option<&Sealing>,
@@ -101,7 +101,7 @@ impl Trail {
         Leased::take(key, seen.holder, vec![chain], now, |next| (this, next.taken(Update::new())))
     }
 
-    /// Every act whose id was born before this is sealed.
+    /// Every act whose id has a time before this is sealed.
     #[must_use]
     pub fn acts_until(&self) -> Timestamp {
         self.acts_until
@@ -109,20 +109,21 @@ impl Trail {
 }
 
 impl Leased<Trail> {
-    /// Lets the trail go: any worker may take it at once. Every act whose id was born before `acts_until` is sealed.
+    /// Releases the trail: any worker may take it at once. Every act whose id has a time before `acts_until` is
+    /// sealed.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn release(&self, acts_until: Timestamp, now: Timestamp) -> Result<Transaction, BuildError> {
         let released = Self::released(now).set("acts_until", "acts_until", Value::s(acts_until));
         Transaction::unkeyed(vec![self.change(released)])
     }
 
-    /// As many of the first records as fit into one segment of `day`, of which `sealed` is how far it is; `None`
-    /// if there are none. All of them must be of that day. It also renews the lease.
+    /// Builds a segment of `day` from as many of the first records as fit, and renews the lease. `sealed` is the
+    /// progress of that day. `None` if there are no records. All of them must be of that day.
     ///
     /// # Errors
-    /// [`BuildError`] if a record is there twice.
+    /// [`BuildError`] if a record is given twice.
     pub fn batch(
         &self,
         day: UtcDay,
@@ -148,7 +149,7 @@ impl Leased<Trail> {
 }
 
 impl Trail {
-    /// How far the day is sealed with one segment more, if it is as far as it was seen.
+    /// The progress of the day after one more segment, guarded on the progress that was read.
     fn counted(&self, link: &Link, sealed: Option<&SealedDay>, more: usize) -> TransactItem {
         let more = u32::try_from(more).unwrap_or(u32::MAX);
         let records = sealed.map_or(0, |day| day.records).saturating_add(more);
@@ -164,30 +165,30 @@ impl Trail {
 }
 
 impl Batch {
-    /// What is written.
+    /// The transaction to write.
     #[must_use]
     pub fn transaction(&self) -> &Transaction {
         &self.transaction
     }
 
-    /// How many of the first records it seals.
+    /// The number of records that it seals.
     #[must_use]
     pub fn records(&self) -> usize {
         self.records
     }
 
-    /// The trail once it is written: the chain goes one segment further.
+    /// The trail after the write: its chain is one segment longer.
     #[must_use]
     pub fn into_next(self) -> Leased<Trail> {
         self.next
     }
 
-    /// What a failed guard means; `None` if nothing of ours explains it.
+    /// What a failed guard means; `None` for a failure that no batch has.
     #[must_use]
     pub fn setback(&self, rejection: &Rejection) -> Option<Setback> {
         let records = || rejection.positions.iter().filter_map(|at| at.checked_sub(BESIDE)).collect();
         match rejection.failure {
-            // What else is not as it was read is no other holder's doing.
+            // A stale guard of another item does not mean that the lease was lost.
             Failure::StalePlan => rejection.positions.contains(&0).then_some(Setback::LeaseLost),
             Failure::AccountMissing => Some(Setback::Missing(records())),
             Failure::AlreadyExists => Some(Setback::Sealed(records())),

@@ -1,12 +1,11 @@
-//! The audit trail is sealed: every record's hash is put into a chain, so that an edit or a gap shows.
+//! The sealing of the audit trail: every record's hash is put into a chain, so that an edit or a gap is detected.
 //!
-//! A *segment* lists records with their hashes. Its own hash covers that list and the hash of the segment that
-//! was written before it, whatever the day, so that all segments of a tenant are one chain in the order of
-//! their writing. Segments are numbered by the day of their records, from 1 on without a gap; what comes late
-//! is one more segment of its own day.
+//! A *segment* lists records with their hashes. Its own hash covers that list and the hash of the segment that was
+//! written before it, of any day. So all segments of a tenant are one chain in the order of writing. Segments are
+//! numbered by the day of their records, from 1 on without a gap. Late records get one more segment of their own day.
 //!
-//! A record belongs to the segment that its stamp names, and gets the stamp in the segment's transaction. One
-//! worker seals a tenant's trail at a time, by a lease with a fencing token.
+//! A record belongs to the segment that its stamp names. The segment's transaction writes the stamp. One worker seals
+//! a tenant's trail at a time, by a lease with a fencing token.
 
 mod canonical;
 mod holder;

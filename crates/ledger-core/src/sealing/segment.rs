@@ -9,12 +9,12 @@ use crate::time::{Timestamp, UtcDay};
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 use std::fmt;
 
-/// The attribute that says in which segment a record is: `2026-11-21/3`.
+/// The attribute for the segment of a record: `2026-11-21/3`.
 pub(super) const STAMP: &str = "sealed";
-/// The attribute of a segment that is not part of what it is the hash of.
+/// The attribute for a segment's hash, which the hash itself does not cover.
 const HASH: &str = "hash";
 
-/// Names a segment and says what its hash is.
+/// A reference to a segment, with its hash.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Link {
     /// The day of its records.
@@ -25,7 +25,7 @@ pub struct Link {
     pub hash: String,
 }
 
-/// A record of the audit trail that can be sealed, as it was read.
+/// A record of the audit trail that is not sealed, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealable {
     key: Key,
@@ -36,9 +36,9 @@ pub struct Sealable {
 /// A segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Which one, and its hash as it says.
+    /// Its reference, with the stored hash.
     pub link: Link,
-    /// The segment that was written before it, by the tenant's one chain; none of the first.
+    /// The segment that was written before it in the tenant's chain; `None` for the first.
     pub after: Option<Link>,
     /// When it was written.
     pub sealed_at: Timestamp,
@@ -46,12 +46,12 @@ pub struct Segment {
     pub records: Vec<(Key, String)>,
 }
 
-/// How far a day is sealed.
+/// The progress of sealing a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedDay {
     /// Its last segment.
     pub last: Link,
-    /// How many records its segments list.
+    /// The number of records in its segments.
     pub records: u32,
 }
 
@@ -61,7 +61,7 @@ pub fn is_sealed(item: &Item) -> bool {
     item.contains_key(STAMP)
 }
 
-/// The segment that a record's stamp names: `2026-11-21/3`.
+/// The segment in a record's stamp: `2026-11-21/3`. `None` without a stamp.
 ///
 /// # Errors
 /// [`ItemError`] if the stamp is no string.
@@ -69,10 +69,10 @@ pub fn segment_of(item: &Item) -> Result<Option<&str>, ItemError> {
     item.opt_text(STAMP)
 }
 
-/// Removes the marks of records that have been sealed: a late publication may have put one back.
+/// Removes the due index entries of sealed records. A late publication may have restored one.
 ///
 /// # Errors
-/// [`BuildError`] for none, too many, or one twice.
+/// [`BuildError`] for no record, too many, or one given twice.
 pub fn unmark(records: &[Key]) -> Result<Transaction, BuildError> {
     let unmarked = |key: &Key| {
         let clause = Clause { condition: Condition::exists(STAMP), failure: Failure::StalePlan };
@@ -83,7 +83,7 @@ pub fn unmark(records: &[Key]) -> Result<Transaction, BuildError> {
 }
 
 impl Link {
-    /// As records are stamped with it: `2026-11-21/3`.
+    /// The stamp for the segment's records: `2026-11-21/3`.
     #[must_use]
     pub fn stamp(&self) -> String {
         format!("{}/{}", self.day, self.number)
@@ -109,11 +109,11 @@ impl fmt::Display for Link {
 }
 
 impl Sealable {
-    /// A record as it stands in the table. `None` if it is none, or is sealed. One that does not say when it
-    /// was written is of the day on which its id was born.
+    /// Reads a stored record. `None` if it is no record of the trail, or is sealed. A record without a time of
+    /// writing belongs to the day in its id.
     ///
     /// # Errors
-    /// [`ItemError`] if nobody can tell of which day it is.
+    /// [`ItemError`] if the record has neither a time of writing nor a time in its id.
     pub fn read(tenant: &Tenant, item: &Item) -> Result<Option<Self>, ItemError> {
         let key = Key::stored(tenant, item.text(attr::PK)?, item.text(attr::SK)?);
         let Some(key) = key.filter(|key| key.recorded().is_some()) else { return Ok(None) };
@@ -127,7 +127,7 @@ impl Sealable {
         Ok(Some(Self { key, at, hash: canonical::digest(item) }))
     }
 
-    /// Where it stands.
+    /// The record's key.
     #[must_use]
     pub fn key(&self) -> &Key {
         &self.key
@@ -152,7 +152,7 @@ impl Sealable {
 }
 
 impl Segment {
-    /// A segment of these records, with its hash.
+    /// Builds a segment of these records, with its hash.
     pub(super) fn of(
         tenant: &Tenant,
         (day, number): (UtcDay, u32),
@@ -170,7 +170,7 @@ impl Segment {
     /// Reads a stored segment.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(tenant: &Tenant, item: &Item) -> Result<Self, ItemError> {
         let record = |map: &Item| {
             let key = Key::stored(tenant, map.text("pk")?, map.text("sk")?);
@@ -189,13 +189,13 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The hash of a stored segment, of everything that stands in it but the hash itself.
+    /// The hash of a stored segment, over all its attributes but the hash itself.
     #[must_use]
     pub fn digest(item: &Item) -> String {
         canonical::without(item, &[HASH])
     }
 
-    /// The action that writes it.
+    /// The action that writes the segment.
     pub(super) fn put(&self, tenant: &Tenant) -> TransactItem {
         let key = keys::seal(tenant, self.link.day, self.link.number);
         let mut item = self.whole(tenant);
@@ -203,7 +203,7 @@ impl Segment {
         TransactItem::put_new(Role::Seal, key, item, Failure::StalePlan)
     }
 
-    /// The item as it stands in the table.
+    /// The item with its keys, as stored.
     fn whole(&self, tenant: &Tenant) -> Item {
         let key = keys::seal(tenant, self.link.day, self.link.number);
         let record = |(key, hash): &(Key, String)| {
@@ -225,10 +225,10 @@ impl Segment {
 }
 
 impl SealedDay {
-    /// Reads how far a day is sealed.
+    /// Reads the progress of a day.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self { last: Link::read(item)?, records: item.int("records")? })
     }

@@ -1,4 +1,4 @@
-//! The chain by itself: whatever is changed, taken away or put elsewhere shows, and nothing else does.
+//! The chain by itself: every change, removal and reordering is detected, and nothing else is reported.
 
 use super::segment::STAMP;
 use super::*;
@@ -47,7 +47,7 @@ fn key_of(item: &Item) -> Key {
     Key::stored(&tenant(), text(attr::PK), text(attr::SK)).unwrap()
 }
 
-/// What an accepted transaction leaves; the updates are those that sealing makes.
+/// Applies an accepted transaction to the rows. Its updates are those of sealing.
 fn apply(rows: &mut Rows, transaction: &Transaction, lease_item: impl FnOnce(&mut Item)) {
     for item in transaction.items() {
         match item.render().unwrap().action {
@@ -66,7 +66,7 @@ fn apply(rows: &mut Rows, transaction: &Transaction, lease_item: impl FnOnce(&mu
     lease_item(rows.get_mut(&keys::sealing(&tenant())).unwrap());
 }
 
-/// A table in which these groups of records, each with its day, have been sealed, a segment each.
+/// A table in which these groups of records, each with its day, were sealed, in a segment each.
 fn sealed(groups: &[(u32, u32)]) -> Rows {
     let mut rows = Rows::new();
     let (mut lease, take) = Trail::take(&tenant(), None, now()).unwrap().unwrap();
@@ -96,7 +96,7 @@ fn rows_last(transaction: &Transaction) -> Value {
     transaction.items()[0].render().unwrap().values[":last"].clone()
 }
 
-/// What is found in a table.
+/// The findings in a table.
 fn verify(rows: &Rows, days: (UtcDay, UtcDay), expected: Option<&str>) -> Vec<Finding> {
     let mut chain = Chain::new(&tenant());
     let of =
@@ -130,7 +130,7 @@ fn day(text: &str) -> UtcDay {
     UtcDay::parse(text).unwrap()
 }
 
-/// Three days, one of which got a late record after the next had begun.
+/// Three days. One of them got a late record after the next had begun.
 fn three_days() -> Rows {
     sealed(&[(20, 3), (20, 2), (21, 4), (20, 1), (22, 2)])
 }
@@ -140,39 +140,39 @@ fn kinds(found: &[Finding]) -> BTreeSet<(Fault, Kind)> {
 }
 
 #[test]
-fn a_chain_that_nobody_touched_is_whole() {
+fn unchanged_chain_has_no_finding() {
     let rows = three_days();
     assert_eq!(all(&rows), []);
     for (from, to) in [("2026-11-20", "2026-11-20"), ("2026-11-21", "2026-11-22"), ("2026-11-23", "2026-11-30")] {
         assert_eq!(verify(&rows, (day(from), day(to)), None), [], "{from} {to}");
     }
     let segment = |number| Segment::read(&tenant(), &rows[&keys::seal(&tenant(), day("2026-11-20"), number)]).unwrap();
-    // The late one follows the chain, not its day.
+    // The segment of the late record follows the last one written, not the last one of its day.
     assert_eq!(segment(2).after, Some(segment(1).link));
     assert_eq!(segment(3).after.unwrap().day, day("2026-11-21"));
     assert_eq!(segment(1).after, None);
-    // And a head that was noted down is among them.
+    // And a head that was noted earlier is in the chain.
     assert_eq!(verify(&rows, (UtcDay::MIN, UtcDay::MAX), Some(&segment(2).link.hash)), []);
     let other = verify(&rows, (UtcDay::MIN, UtcDay::MAX), Some(&"0".repeat(64)));
     assert_eq!(kinds(&other), BTreeSet::from([(Fault::OtherHead, Kind::Chain)]));
 }
 
 #[test]
-fn whatever_goes_is_missed_by_name() {
+fn removed_item_is_reported_by_its_key() {
     let rows = three_days();
     for gone in rows.keys() {
         let mut rows = rows.clone();
         rows.remove(gone);
         let found = all(&rows);
         let named = found.iter().any(|finding| finding.fault == Fault::Missing && finding.key == *gone);
-        // A day that is not said to be sealed at all is one that is said to be less far than it is.
+        // A day's item that is missing may be reported as edited, not as missing.
         let is_day = gone.sk().starts_with("SEALED#") && found.iter().any(|finding| finding.key == *gone);
         assert!(named || is_day, "{gone:?}: {found:?}");
     }
 }
 
 #[test]
-fn a_day_that_goes_with_everything_in_it_shows() {
+fn removed_day_is_detected() {
     let whole = three_days();
     let mut rows = whole.clone();
     rows.retain(|key, item| {
@@ -182,17 +182,17 @@ fn a_day_that_goes_with_everything_in_it_shows() {
     assert_eq!(whole.len() - rows.len(), 6);
     let found = all(&rows);
     assert!(kinds(&found).contains(&(Fault::Missing, Kind::Segment)), "{found:?}");
-    // Also to whoever looks at the days behind it only.
+    // Also if only the days before it are read.
     let behind = verify(&rows, (day("2026-11-20"), day("2026-11-20")), None);
     assert!(kinds(&behind).contains(&(Fault::Missing, Kind::Segment)), "{behind:?}");
 }
 
 #[test]
-fn a_chain_that_was_made_again_is_another_one() {
+fn rebuilt_chain_lacks_the_noted_head() {
     let rows = three_days();
     let head = &rows[&keys::sealed_day(&tenant(), day("2026-11-22"))];
     let head = SealedDay::read(head).unwrap().last.hash;
-    // Whoever can write everything makes a chain without a record; a head that was noted down tells.
+    // An attacker with full write access can build a chain without a record, but not with the noted head.
     let forged = sealed(&[(20, 3), (20, 2), (21, 3), (20, 1), (22, 2)]);
     assert_eq!(all(&forged), []);
     let found = verify(&forged, (UtcDay::MIN, UtcDay::MAX), Some(&head));
@@ -200,14 +200,14 @@ fn a_chain_that_was_made_again_is_another_one() {
 }
 
 #[test]
-fn segments_in_another_order_show() {
+fn reordered_segments_are_detected() {
     let rows = three_days();
     let [a, b] = [1, 2].map(|number| keys::seal(&tenant(), day("2026-11-20"), number));
     let mut swapped = rows.clone();
     swapped.insert(a.clone(), rows[&b].clone());
     swapped.insert(b.clone(), rows[&a].clone());
     assert!(kinds(&all(&swapped)).contains(&(Fault::Edited, Kind::Segment)));
-    // With their keys and numbers changed too, so that each is well-formed.
+    // With their keys and numbers changed too, so that each segment is well-formed.
     for (key, number) in [(&a, 1), (&b, 2)] {
         let item = swapped.get_mut(key).unwrap();
         item.insert(attr::SK.to_owned(), Value::s(key.sk()));
@@ -220,14 +220,14 @@ fn segments_in_another_order_show() {
 }
 
 #[test]
-fn marks_come_and_go_and_nothing_else_may() {
+fn digest_ignores_due_entry_and_stamp_only() {
     let mut item = record(3, 20);
     let before = digest(&item);
     item.remove(attr::DUE_PK);
     item.insert(STAMP.to_owned(), Value::s("2026-11-20/1"));
     assert_eq!(digest(&item), before);
     assert_eq!(Sealable::read(&tenant(), &item).unwrap(), None);
-    // One number in two spellings is one number; text is text.
+    // One number in two spellings is equal; text is another type.
     item.insert("n".to_owned(), Value::N("1.50".into()));
     let spelt = digest(&item);
     item.insert("n".to_owned(), Value::N("15e-1".into()));
@@ -237,14 +237,14 @@ fn marks_come_and_go_and_nothing_else_may() {
 }
 
 #[test]
-fn the_encoding_stands() {
+fn encoding_never_changes() {
     // Computed by hand: SHA-256 of the encoding's name, a zero byte, and `M` 1 `a` `S` `b`.
     let item = Item::from([("a".to_owned(), Value::s("b"))]);
     assert_eq!(digest(&item), "4405f5964ce1332fca8538798395ba5c13dab41ccada9138e56eef9f83599805");
 }
 
 #[test]
-fn as_many_as_fit_and_no_more() {
+fn segment_has_as_many_records_as_fit_into_a_transaction() {
     let (lease, _) = Trail::take(&tenant(), None, now()).unwrap().unwrap();
     let waiting: Vec<Sealable> =
         (0..200).map(|number| Sealable::read(&tenant(), &record(number, 20)).unwrap().unwrap()).collect();
@@ -257,7 +257,7 @@ fn as_many_as_fit_and_no_more() {
     assert!(Trail::take(&tenant(), Some(&held), now().plus(LEASE)).unwrap().is_some());
 }
 
-/// Every place of a value at which something can be changed, in any depth.
+/// Every single change of a value, at any depth.
 fn edits(value: &Value) -> Vec<Value> {
     match value {
         Value::S(text) => vec![Value::S(format!("{text} ")), Value::S(String::new()), Value::N("1".into())],
@@ -292,7 +292,7 @@ fn edits(value: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn every_edit_of_every_attribute_shows_by_name() {
+fn every_edit_of_every_attribute_is_reported_by_key() {
     let rows = three_days();
     let sealing = keys::sealing(&tenant());
     let mut looked_at = 0;
@@ -321,7 +321,7 @@ fn every_edit_of_every_attribute_shows_by_name() {
         more.insert("more".to_owned(), Value::s("x"));
         let mut rows = rows.clone();
         rows.insert(key.clone(), more);
-        // How far a day is sealed is a number and a hash; what stands beside them says nothing.
+        // The progress of a day is a number and a hash; its other attributes are not checked.
         assert!(key.sk().starts_with("SEALED#") || all(&rows).iter().any(|finding| finding.key == *key), "{key:?}");
     }
     assert!(looked_at > 200, "{looked_at}");
@@ -331,7 +331,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn any_chain_is_whole_and_any_gap_in_it_shows(
+    fn any_chain_is_whole_and_any_gap_is_detected(
         groups in prop::collection::vec((18_u32..24, 1_u32..5), 1..8),
         at in any::<prop::sample::Index>(),
     ) {

@@ -1,5 +1,5 @@
-//! Whether what was sealed still stands as it was: a fold over segments, the records that they list, and how
-//! far days and chain are said to be. Whoever reads them, reads; here it is only said what is wrong.
+//! Verifies the chain: a fold over segments, the records that they list, and the stored progress of the days and of
+//! the chain. The caller reads the items; this module reports what is wrong.
 
 use super::canonical::digest;
 use super::holder::Sealing;
@@ -11,62 +11,62 @@ use crate::time::UtcDay;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// How many missing segments of a day are named: one that is said to have a billion has not lost so many.
+/// The most missing segments of a day that are named. A forged day could claim a billion.
 const GAPS_MAX: usize = 1000;
 
-/// What is wrong.
+/// The kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// It is not as it was when it was sealed.
+    /// The item is not as it was when it was sealed.
     Edited,
-    /// It was sealed, or must have been there, and is not.
+    /// The item was sealed, or must have existed, and is missing.
     Missing,
-    /// It does not follow what it says that it follows.
+    /// The item does not follow the segment that it names.
     BrokenLink,
-    /// It should have been sealed long since.
+    /// The record should have been sealed long before.
     Unsealed,
-    /// The chain never had the head that is expected of it.
+    /// The chain does not have the expected head.
     OtherHead,
 }
 
-/// Of which kind of item something is wrong.
+/// The kind of item that has the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A record: an entry, an act or a step.
     Record,
     /// A segment.
     Segment,
-    /// How far a day is sealed.
+    /// The progress of a day.
     Day,
-    /// How far the chain goes.
+    /// The end of the chain.
     Chain,
 }
 
-/// Something that is wrong, and where.
+/// A fault, and the item that has it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// What.
+    /// The fault.
     pub fault: Fault,
-    /// Of what.
+    /// The kind of the item.
     pub kind: Kind,
-    /// Which item.
+    /// The item's key.
     pub key: Key,
 }
 
-/// What has been read of a chain, and what is wrong with it.
+/// The parts of a chain that were read so far, with the faults found.
 #[derive(Clone, Debug)]
 pub struct Chain {
     tenant: Tenant,
     found: BTreeSet<Finding>,
-    /// By day and number: the hash of what stands there.
+    /// The hashes of the segments, by day and number.
     hashes: BTreeMap<(UtcDay, u32), String>,
-    /// Which segment says that it follows which; none for the first of all.
+    /// The segment that each segment follows; `None` for the first of all.
     links: Vec<(Key, Option<Link>)>,
-    /// What the segments of a day come to, and how far it is said to be.
+    /// The records of each day's segments, and the stored progress of the day.
     days: BTreeMap<UtcDay, Day>,
-    /// Segments that were named and not read: none if there is no such segment.
+    /// The hashes of segments that were named but not among those read; `None` if there is no such segment.
     outside: BTreeMap<(UtcDay, u32), Option<String>>,
-    /// Segments that no day is said to have.
+    /// The days that have segments beyond their stored progress.
     beyond: BTreeSet<UtcDay>,
     records: u64,
 }
@@ -80,14 +80,14 @@ struct Day {
 /// How a chain was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// Every day there is.
+    /// Whether every day was read.
     pub is_whole: bool,
-    /// Nothing was sealed meanwhile.
+    /// Whether nothing was sealed during the read.
     pub is_still: bool,
 }
 
 impl Fault {
-    /// Its name in reports.
+    /// The stable name, in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ impl Fault {
 }
 
 impl Kind {
-    /// Its name in reports.
+    /// The stable name, in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -120,7 +120,7 @@ impl fmt::Display for Finding {
 }
 
 impl Chain {
-    /// Nothing of a tenant's chain yet.
+    /// The empty state for a tenant's chain.
     #[must_use]
     pub fn new(tenant: &Tenant) -> Self {
         Self {
@@ -135,13 +135,13 @@ impl Chain {
         }
     }
 
-    /// How many segments and records have been looked at.
+    /// The numbers of segments and records that were checked.
     #[must_use]
     pub fn looked_at(&self) -> (usize, u64) {
         (self.hashes.len(), self.records)
     }
 
-    /// Takes how far a day is said to be sealed: before its segments.
+    /// Adds the stored progress of a day. It must be added before the day's segments.
     pub fn day(&mut self, key: &Key, item: &Item) {
         match SealedDay::read(item) {
             Ok(said) if *key == keys::sealed_day(&self.tenant, said.last.day) => {
@@ -151,8 +151,8 @@ impl Chain {
         }
     }
 
-    /// Takes what stands under a segment's key. The segment is given back if its records are to be looked at:
-    /// not if its day is not said to be so far.
+    /// Adds the item under a segment's key. Returns the segment if its records are to be checked; not if it is beyond
+    /// the day's stored progress.
     pub fn segment(&mut self, key: &Key, item: &Item) -> Option<Segment> {
         let read = Segment::read(&self.tenant, item).ok();
         let own = |of: &Segment| *key == keys::seal(&self.tenant, of.link.day, of.link.number);
@@ -175,7 +175,7 @@ impl Chain {
         Some(segment)
     }
 
-    /// Takes what stands under the keys of a segment's records, in their order.
+    /// Checks the items under the keys of a segment's records, given in their order.
     pub fn records(&mut self, segment: &Segment, items: &[Option<Item>]) {
         let stamp = segment.link.stamp();
         for (at, (key, hash)) in segment.records.iter().enumerate() {
@@ -190,12 +190,12 @@ impl Chain {
         }
     }
 
-    /// Takes a record that has been waiting to be sealed for too long.
+    /// Adds a record that was not sealed for too long.
     pub fn unsealed(&mut self, key: Key) {
         self.finds(Fault::Unsealed, Kind::Record, key);
     }
 
-    /// The segments that are named by what has been read, and have not been read themselves.
+    /// The segments that were named by those read, and not read themselves.
     #[must_use]
     pub fn named(&self, sealing: Option<&Sealing>) -> Vec<(Link, Key)> {
         let last = sealing.and_then(|sealing| sealing.last.as_ref());
@@ -205,13 +205,13 @@ impl Chain {
         unread.into_iter().map(|link| (link.clone(), keys::seal(&self.tenant, link.day, link.number))).collect()
     }
 
-    /// Takes what stands under the key of a segment that was named.
+    /// Adds the item under the key of a named segment.
     pub fn outside(&mut self, link: &Link, item: Option<&Item>) {
         self.outside.insert((link.day, link.number), item.map(Segment::digest));
     }
 
-    /// What is wrong, given how far the chain is said to go. `expected` is the hash of a segment that must be
-    /// among those that were read.
+    /// The faults, given the stored end of the chain. `expected` is the hash of a segment that must be among those
+    /// read.
     #[must_use]
     pub fn finish(mut self, sealing: Option<&Sealing>, read: Read, expected: Option<&str>) -> Vec<Finding> {
         for (day, of) in std::mem::take(&mut self.days) {
@@ -230,7 +230,7 @@ impl Chain {
         self.found.into_iter().collect()
     }
 
-    /// A day's segments are numbered without a gap, and it is as far as it is said to be.
+    /// Checks that a day's segments are numbered without a gap, up to its stored progress.
     fn check_day(&mut self, day: UtcDay, of: &Day) {
         let last = &of.said.last;
         let missing = (1..=last.number).filter(|number| !self.hashes.contains_key(&(day, *number)));
@@ -247,7 +247,7 @@ impl Chain {
         }
     }
 
-    /// Each segment follows one that stands, and no two follow the same.
+    /// Checks that each segment follows an existing one, and that no two follow the same.
     fn check_links(&mut self) {
         let mut followed = BTreeSet::<Option<(UtcDay, u32)>>::new();
         for (key, after) in std::mem::take(&mut self.links) {
@@ -260,7 +260,7 @@ impl Chain {
         }
     }
 
-    /// The chain ends where it is said to end.
+    /// Checks the stored end of the chain.
     fn check_end(&mut self, sealing: Option<&Sealing>, is_whole: bool) {
         let key = keys::sealing(&self.tenant);
         let Some(sealing) = sealing else {
@@ -279,7 +279,8 @@ impl Chain {
         }
     }
 
-    /// What a link names stands, and is what it was. `kind` and `key` are whose link it is.
+    /// Checks that the segment of a link exists with its hash. `kind` and `key` are those of the item that has the
+    /// link.
     fn check_link(&mut self, link: &Link, kind: Kind, key: Key) {
         let place = (link.day, link.number);
         let stands = self.hashes.get(&place).or_else(|| self.outside.get(&place).and_then(Option::as_ref));

@@ -31,7 +31,7 @@ fn writing(role: Role, key: Key, update: Update) -> TransactItem {
     TransactItem::update(role, key, update, vec![clause])
 }
 
-/// A transaction that moves a claim and a top-up on.
+/// The actions of a transaction that moves a claim and a top-up on.
 fn moving() -> Vec<TransactItem> {
     let topup = keys::topup(&tenant(), TopupId::parse(ID).unwrap());
     let claim = keys::payment_code(&tenant(), CustomerId::parse(ID).unwrap());
@@ -47,7 +47,7 @@ fn journal() -> TransactItem {
     writing(Role::Journal, key, Update::new().set("x", "x", Value::s("x")))
 }
 
-/// What a transaction says last.
+/// The trail record, which is the last item of a transaction.
 fn last(transaction: &Transaction) -> Item {
     let last = transaction.items().last().unwrap();
     assert_eq!(last.role(), Role::Trail);
@@ -58,7 +58,7 @@ fn last(transaction: &Transaction) -> Item {
 }
 
 #[test]
-fn every_state_that_is_written_is_told() {
+fn record_has_every_state_that_the_transaction_writes() {
     let whole = Transaction::unkeyed(moving()).unwrap();
     let recorded = whole.clone().recorded(record()).unwrap();
     assert_eq!(recorded.items().split_last().unwrap().1, whole.items(), "what was there stays as it was");
@@ -71,7 +71,7 @@ fn every_state_that_is_written_is_told() {
 }
 
 #[test]
-fn beside_an_entry_only_what_it_does_not_say() {
+fn record_beside_an_entry_is_added_only_if_it_holds_more() {
     let mut items = moving();
     items.push(journal());
     let whole = Transaction::unkeyed(items).unwrap();
@@ -84,7 +84,7 @@ fn beside_an_entry_only_what_it_does_not_say() {
 }
 
 #[test]
-fn why_it_turned_back_is_told() {
+fn record_has_the_reason_for_turning_back() {
     let mut items = moving();
     let settlement = keys::audit(&tenant(), crate::ids::AuditId::parse(ID).unwrap());
     items.push(writing(Role::Settlement, settlement, Update::new().set("turned_back", "why", Value::s("kyc_refused"))));
@@ -93,7 +93,7 @@ fn why_it_turned_back_is_told() {
 }
 
 #[test]
-fn a_full_transaction_has_no_room() {
+fn record_does_not_fit_into_a_full_transaction() {
     let full = (0..MAX_ITEMS).map(|at| {
         let id = format!("019a9000-0000-7000-8000-{at:012}");
         let key = keys::topup(&tenant(), TopupId::parse(&id).unwrap());

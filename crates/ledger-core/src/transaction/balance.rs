@@ -1,4 +1,4 @@
-//! How a balance item changes: by postings and by headroom that is reserved, and by nothing else.
+//! Changes of a balance item: postings, and reservations of headroom. Nothing else changes one.
 
 use super::{Clause, Role, TransactItem};
 use crate::account::{Account, Bucket, Posting};
@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 /// The attributes of a balance item that are sums of postings and reservations.
 pub(super) const SUMS: [&str; 4] = [attr::BALANCE, attr::HELD, attr::RESERVED, attr::EXPOSURE];
 
-/// A change of one balance item, in the order in which its expression names the sums. A placeholder is part of the
-/// request that golden vectors fix.
+/// A change of one balance item, with its parts in the order in which the expression names the sums.
+///
+/// The golden vectors fix the order and the placeholders.
 // INVARIANT: what is added to each sum follows from the postings and the reservation: `exposure` of a customer changes
 // by the sum of all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,34 +26,34 @@ pub(crate) struct BalanceChange {
 enum Part {
     Posted(Posting),
     Reserved(Delta),
-    /// Where the expression names `exposure`.
+    /// The place at which the expression names `exposure`.
     Exposure,
 }
 
 impl BalanceChange {
-    /// No change of an account's balance yet.
+    /// An empty change of an account's balance.
     pub(crate) fn of(account: Account) -> Self {
         Self { account, parts: Vec::new() }
     }
 
-    /// Posts to what may be spent.
+    /// Posts to the available part.
     pub(crate) fn available(self, placeholder: &'static str, delta: Delta) -> Self {
         let posting = Posting::new(self.account, delta);
         self.with(Part::Posted(posting), placeholder)
     }
 
-    /// Posts to what is held.
+    /// Posts to the held part.
     pub(crate) fn held(self, placeholder: &'static str, delta: Delta) -> Self {
         let posting = Posting::held(self.account, delta);
         self.with(Part::Posted(posting), placeholder)
     }
 
-    /// Reserves headroom under a cap, or gives it back.
+    /// Reserves headroom under a cap, or releases it.
     pub(crate) fn reserved(self, placeholder: &'static str, delta: Delta) -> Self {
         self.with(Part::Reserved(delta), placeholder)
     }
 
-    /// Names `exposure` here in the expression. Its change follows from the other parts.
+    /// Names `exposure` at this place in the expression. Its change follows from the other parts.
     pub(crate) fn exposure(self, placeholder: &'static str) -> Self {
         self.with(Part::Exposure, placeholder)
     }
@@ -62,7 +63,7 @@ impl BalanceChange {
         self
     }
 
-    /// The postings, in their order.
+    /// The postings, in order.
     pub(super) fn postings(&self) -> impl Iterator<Item = &Posting> {
         self.parts.iter().filter_map(|(part, _)| match part {
             Part::Posted(posting) => Some(posting),
@@ -70,7 +71,7 @@ impl BalanceChange {
         })
     }
 
-    /// What each sum changes by; `None` if `exposure` does not fit.
+    /// The change of each sum; `None` if that of `exposure` is out of range.
     pub(super) fn sums(&self) -> Option<BTreeMap<&'static str, Delta>> {
         let (mut sums, mut exposure) = (BTreeMap::new(), None::<Delta>);
         for (part, _) in &self.parts {
@@ -91,7 +92,7 @@ impl BalanceChange {
         Some(sums)
     }
 
-    /// `ADD` of each sum.
+    /// The update that adds the change of each sum.
     fn update(&self) -> Option<Update> {
         let mut sums = self.sums()?;
         let mut update = Update::new();
@@ -120,7 +121,7 @@ fn sum_of(bucket: Bucket) -> &'static str {
 }
 
 impl TransactItem {
-    /// Changes a balance; `None` if `exposure` does not fit.
+    /// Builds the action that changes a balance; `None` if the change of `exposure` is out of range.
     pub(crate) fn balance(
         role: Role,
         key: Key,

@@ -1,41 +1,41 @@
-//! What a cancelled transaction means: one function, one declared precedence.
+//! Classification of a cancelled transaction, in one declared order of precedence.
 
 use super::{Role, TransactItem, Transaction};
 use crate::dynamo::Item;
 use crate::failure::Failure;
 
-/// One cancellation reason; its position is that of the action it speaks of.
+/// One cancellation reason. Its position in the list is that of its action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// What DynamoDB says.
+    /// DynamoDB's code.
     pub code: ReasonCode,
-    /// The item as it was, if it was there.
+    /// The item as it was; `None` if it did not exist.
     pub item: Option<Item>,
 }
 
 /// The codes of a cancellation reason.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ReasonCode {
-    /// Nothing is wrong with this action.
+    /// The action did not cause the cancellation.
     None,
     /// Its condition does not hold.
     ConditionalCheckFailed,
-    /// Another transaction or write has the item.
+    /// Another request was writing the item.
     TransactionConflict,
     /// The partition is throttled.
     ProvisionedThroughputExceeded,
-    /// The control plane throttles.
+    /// The control plane is throttled.
     ThrottlingError,
     /// An item collection is too large.
     ItemCollectionSizeLimitExceeded,
     /// The action is malformed.
     ValidationError,
-    /// A code that we do not know.
+    /// A code that the ledger does not know.
     Unknown(String),
 }
 
 impl ReasonCode {
-    /// Reads a code; the service may add some.
+    /// Parses a code. Unknown codes are kept, because the service may add some.
     #[must_use]
     pub fn parse(code: &str) -> Self {
         match code {
@@ -70,31 +70,31 @@ enum Class {
     Broken,
 }
 
-/// What a cancelled transaction means. Nothing of it was applied. Highest precedence first.
+/// The meaning of a cancelled transaction, of which nothing was applied. Highest precedence first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The marker stands: the key has been used. The item decides between replay and refusal.
+    /// The marker exists: the key has been used. The item decides between replay and refusal.
     MarkerStands(Item),
     /// A guard does not hold.
     Rejected(Rejection),
-    /// Something that no request explains: an alarm and a 500.
+    /// A cancellation that no request explains: an alarm and a 500.
     Broken(Broken),
-    /// The store asks for a pause. Not retried by us.
+    /// The store is throttled. The ledger does not retry.
     Throttled,
-    /// Other transactions were at the same items: try again.
+    /// Other transactions were writing the same items: retry.
     Conflict,
 }
 
 /// A guard that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
-    /// What it means.
+    /// The meaning of the failed guard.
     pub failure: Failure,
-    /// Which action's guard it was, by its position: two actions may have one role.
+    /// The position of the action whose guard failed: two actions may have one role.
     pub position: usize,
-    /// Every position whose guard fails with the same meaning, that one first.
+    /// Every position whose guard fails with the same meaning; [`Rejection::position`] is the first.
     pub positions: Vec<usize>,
-    /// What that action is for.
+    /// The role of that action.
     pub role: Role,
     /// The item as it was.
     pub old: Option<Item>,
@@ -103,18 +103,18 @@ pub struct Rejection {
 /// Cancellations that no request explains.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// Not one reason per action.
+    /// The number of reasons differs from the number of actions.
     #[error("{reasons} cancellation reasons for {items} actions")]
     WrongCount {
-        /// How many reasons came.
+        /// The number of reasons.
         reasons: usize,
-        /// How many actions there were.
+        /// The number of actions.
         items: usize,
     },
     /// Cancelled, but with every reason `None`.
     #[error("cancelled without a reason")]
     NoReason,
-    /// The marker's condition failed, but its item did not come back.
+    /// The marker's condition failed, but the reason has no item.
     #[error("the marker's condition failed without its item")]
     MarkerWithoutItem,
     /// A condition failed on an item on which it holds.
@@ -125,13 +125,13 @@ pub enum Broken {
     Code {
         /// The code.
         code: ReasonCode,
-        /// Whose action.
+        /// The role of its action.
         role: Role,
     },
 }
 
 impl Transaction {
-    /// What the positional reasons of a cancellation mean.
+    /// Classifies the reasons of a cancellation, one for each action.
     #[must_use]
     pub fn classify(&self, reasons: &[Reason]) -> Verdict {
         if reasons.len() != self.items.len() {
@@ -169,7 +169,7 @@ impl Transaction {
     }
 }
 
-/// The failed guard that takes precedence: the first failure in declared order, then the first item.
+/// The failed guard that takes precedence: the first [`Failure`] in declared order, then the first action.
 fn rejection<'a>(pairs: impl Iterator<Item = (&'a TransactItem, &'a Reason)>) -> Option<Verdict> {
     let mut best: Option<Rejection> = None;
     for (position, (item, reason)) in

@@ -1,4 +1,4 @@
-//! A journal entry: every posting of one transaction, and the references that let other parties see it.
+//! Journal entries: all postings of a transaction, and references for the other parties' histories.
 
 use super::{Role, TransactItem};
 use crate::account::{Account, Bucket, Posting};
@@ -10,61 +10,60 @@ use crate::money::Delta;
 use crate::operation::Operation;
 use crate::time::Timestamp;
 
-/// A journal entry as a builder gives it. Operation, actor and key are added when it is sealed.
+/// A journal entry as a builder makes it. Operation, actor and key are added when the transaction is sealed.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its id.
     pub id: TransactionId,
-    /// In whose partition it stands: the first customer or card concerned, else the merchant.
+    /// The account in whose partition it is kept: the first customer or card concerned, else the merchant.
     pub home: Account,
-    /// Both sides.
+    /// The postings. They sum to zero per asset.
     pub postings: Vec<Posting>,
-    /// Others who see it in their history.
+    /// References for the histories of other parties.
     pub references: Vec<Reference>,
-    /// What else is kept with it: ids of the payment or refund, the memo, rates.
+    /// Further attributes: ids of the payment or refund, the memo, rates.
     pub details: Item,
-    /// Over how many shards the work of publishing is spread.
+    /// The number of shards of the due index entries of the outbox.
     pub due_shards: Shards,
 }
 
-/// Another party's view of an entry. It has no postings of its own.
+/// Another party's view of an entry, without postings.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// The party.
     pub partition: Partition,
-    /// What the entry changed from this party's point of view.
+    /// The changes of this party's balances.
     pub changes: Vec<Delta>,
 }
 
-/// On whose behalf an entry is written: the second line of defence, and what the check for
-/// duplicates reads. One operation under one key moves value once.
+/// The origin of an entry. The check for duplicates reads it: one operation under one key moves value once.
 #[derive(Clone, Debug)]
 pub struct Provenance {
-    /// Whose books.
+    /// The tenant whose books these are.
     pub tenant: Tenant,
-    /// What moved the value.
+    /// The operation that moved the value.
     pub operation: Operation,
-    /// Whose key.
+    /// The principal of the key.
     pub principal: Principal,
-    /// Who acted.
+    /// The actor.
     pub actor: Actor,
-    /// The idempotency key, or the payment provider's name of the fact.
+    /// The idempotency key, or the PSP's id of the fact.
     pub key: String,
-    /// When.
+    /// When it happened.
     pub now: Timestamp,
 }
 
-/// Where the journal entry of a marker's operation stands.
+/// The location of the journal entry of a marker's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalLink {
-    /// In whose partition.
+    /// The account in whose partition it is kept.
     pub home: Account,
-    /// Under which id.
+    /// Its id.
     pub id: TransactionId,
 }
 
 impl Entry {
-    /// Where it stands.
+    /// The location of this entry.
     pub(crate) fn link(&self) -> JournalLink {
         JournalLink { home: self.home, id: self.id }
     }
@@ -78,7 +77,7 @@ impl Entry {
         let shard = keys::shard_of(self.id.uuid(), self.due_shards);
         entry.insert(attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&from.tenant, Work::Publish, shard)));
         entry.insert(attr::DUE_SK.to_owned(), Value::s(self.id));
-        // An id that exists was minted twice; nothing explains that but a fault of ours.
+        // An entry with this id means that the id was generated twice: a fault of the ledger.
         let mut items = vec![TransactItem::put_new(Role::Journal, home.entry(self.id), entry, Failure::AlreadyExists)];
         for reference in &self.references {
             let mut item = self.common(from);

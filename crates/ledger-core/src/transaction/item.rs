@@ -1,4 +1,4 @@
-//! One action of a transaction: what it is for, what it does, and what each part of its condition means.
+//! One action of a transaction: its role, its write, and the failure that each part of its condition means.
 
 use super::balance::{BalanceChange, SUMS};
 use crate::account::Posting;
@@ -21,7 +21,7 @@ pub enum Role {
     Payer,
     /// A balance that is credited.
     Payee,
-    /// A points balance.
+    /// A balance of points.
     Points,
     /// A customer's aggregates.
     Metrics,
@@ -45,52 +45,52 @@ pub enum Role {
     OriginalMarker,
     /// A bulk grant.
     Job,
-    /// A top-up through the payment provider.
+    /// A top-up through the PSP.
     Topup,
-    /// Money that the payment provider took without our asking: a dispute, a refund of its own.
+    /// Money that the PSP took by itself: a dispute, or a refund made at the PSP.
     Clawback,
-    /// A decision about a top-up that the provider contradicts.
+    /// A decision about a top-up whose PSP object contradicts our record.
     Decision,
     /// The marker of an operation that is still in flight.
     Flight,
-    /// An event of the payment provider that a person must look at.
+    /// A kept event of the PSP, which needs review.
     KeptEvent,
-    /// How much of a tenant's requests in a window has been leased.
+    /// The number of a tenant's requests in a window that have been leased.
     Rate,
-    /// Who credits a merchant, or where the next sweep over all merchants begins.
+    /// The lease of crediting a merchant, or the start of the next sweep over all merchants.
     Crediting,
     /// A merchant's balance.
     MerchantBalance,
-    /// What is held for a payment.
+    /// The hold of a payment.
     Hold,
-    /// A settlement, what is open of a merchant's, or which records one has taken.
+    /// A settlement, a merchant's open settlement, or the list of records that one has taken.
     Settlement,
     /// A request to send a bank file again, or to book a transfer as returned.
     Resend,
-    /// A record of a step of an operation that asks somebody outside.
+    /// A trail record: a step of an operation that calls outside.
     Trail,
-    /// Who seals a tenant's audit trail.
+    /// The lease of sealing a tenant's audit trail.
     Sealing,
-    /// A segment of its chain, or how far a day is sealed.
+    /// A segment of the audit chain, or how far a day is sealed.
     Seal,
     /// A record that is sealed.
     Sealed,
-    /// What came back of a settlement that was paid.
+    /// Money of a paid settlement that was returned.
     Returned,
-    /// A run of the reconciliation, or a break that it found.
+    /// A reconciliation run, or a break that it found.
     Reconciliation,
-    /// A customer's legacy item, or one of the legacy history.
+    /// A God Record, or an item of the legacy history.
     GodRecord,
     /// A pass over all customers of a migrating tenant.
     Migration,
 }
 
-/// A part of a condition, with what it means when it does not hold.
+/// A part of a condition, with the failure that it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clause {
     /// What must hold.
     pub condition: Condition,
-    /// What it means if it does not.
+    /// The failure if it does not hold.
     pub failure: Failure,
 }
 
@@ -111,10 +111,10 @@ pub struct TransactItem {
     changes: Vec<BalanceChange>,
 }
 
-/// An action as DynamoDB takes it.
+/// An action in the form that DynamoDB takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
-    /// What is done.
+    /// The kind of action, with its item or key.
     pub action: RenderedAction,
     /// The condition expression.
     pub condition: Option<String>,
@@ -131,33 +131,34 @@ pub enum RenderedAction {
     Put(Item),
     /// A key and an update expression.
     Update(Item, String),
-    /// A key of an item that is only looked at.
+    /// The key of an item that is only checked.
     ConditionCheck(Item),
 }
 
-/// The item is there. Every update of an account or record of ours is guarded by it: DynamoDB would make a new one.
+/// Requires that the item exists. Every update of an account or record has this guard, because DynamoDB would create a
+/// missing item.
 pub(crate) fn exists() -> Clause {
     Clause { condition: Condition::exists(attr::PK), failure: Failure::AccountMissing }
 }
 
 impl TransactItem {
-    /// Writes an item that must not exist; `failure` is what it means if it does.
+    /// Writes an item that must not exist; `failure` is the meaning if it does.
     pub(crate) fn put_new(role: Role, key: Key, item: Item, failure: Failure) -> Self {
         let clause = Clause { condition: Condition::absent(attr::PK), failure };
         Self::put(role, key, item, vec![clause])
     }
 
-    /// Writes an item over what is there.
+    /// Writes an item, replacing an existing one.
     pub(crate) fn put(role: Role, key: Key, item: Item, clauses: Vec<Clause>) -> Self {
         Self { role, key, action: Action::Put(item), clauses, changes: Vec::new() }
     }
 
-    /// Changes an item.
+    /// Updates an item.
     pub(crate) fn update(role: Role, key: Key, update: Update, clauses: Vec<Clause>) -> Self {
         Self { role, key, action: Action::Update(update), clauses, changes: Vec::new() }
     }
 
-    /// Looks at an item.
+    /// Checks an item without writing it.
     pub(crate) fn check(role: Role, key: Key, clauses: Vec<Clause>) -> Self {
         Self { role, key, action: Action::Check, clauses, changes: Vec::new() }
     }
@@ -167,7 +168,7 @@ impl TransactItem {
         self
     }
 
-    /// A further change of the item, under a further guard.
+    /// Adds a guard and, if this is an update, a change.
     pub(crate) fn also(mut self, clause: Clause, change: impl FnOnce(Update) -> Update) -> Self {
         if let Action::Update(update) = &mut self.action {
             *update = change(std::mem::take(update));
@@ -176,7 +177,7 @@ impl TransactItem {
         self
     }
 
-    /// A further change of the item; where it is only looked at, the first.
+    /// Adds a change. A check becomes an update; a put stays as it is.
     pub(crate) fn changing(mut self, change: impl FnOnce(Update) -> Update) -> Self {
         self.action = match self.action {
             Action::Update(update) => Action::Update(change(update)),
@@ -192,7 +193,7 @@ impl TransactItem {
         self
     }
 
-    /// This and another action on the same item as one; `None` if they cannot be one.
+    /// Merges this with another action on the same item; `None` if they conflict.
     pub(crate) fn and(self, other: Self) -> Option<Self> {
         let action = match (self.action, other.action) {
             (Action::Check, action) | (action, Action::Check) => action,
@@ -212,19 +213,19 @@ impl TransactItem {
         self
     }
 
-    /// What it is for.
+    /// Its role in the transaction.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// Which item.
+    /// The key of the item.
     #[must_use]
     pub fn key(&self) -> &Key {
         &self.key
     }
 
-    /// Its guards, in the order in which they are asked what failed.
+    /// Its guards, in the order in which a failure is attributed to them.
     #[must_use]
     pub fn clauses(&self) -> &[Clause] {
         &self.clauses
@@ -240,14 +241,15 @@ impl TransactItem {
         self.postings().next().is_some()
     }
 
-    /// What the failed condition means, given the item as it was: the first clause that does not
-    /// hold on it. `None` if all of them hold, which no failed condition explains.
+    /// The clause that explains a failed condition: the first one that does not hold on the item as it was.
+    ///
+    /// `None` if all of them hold, so that nothing explains the failure.
     #[must_use]
     pub fn failure_on(&self, old: Option<&Item>) -> Option<&Clause> {
         self.clauses.iter().find(|clause| !clause.condition.holds(old))
     }
 
-    /// Whether it writes what counts against a cap: a sum of postings and of reservations.
+    /// Whether it writes what counts against a cap: `exposure` or `reserved`.
     pub(crate) fn touches_exposure(&self) -> bool {
         let is_counted = |name: &str| matches!(name, attr::EXPOSURE | attr::RESERVED);
         match &self.action {
@@ -279,7 +281,7 @@ impl TransactItem {
         }
     }
 
-    /// The text that it writes into an attribute.
+    /// The text that it writes into an attribute; `None` if it writes none.
     pub(crate) fn text_written(&self, attribute: &str) -> Option<&str> {
         let written = match &self.action {
             Action::Put(item) => item.get(attribute),
@@ -292,7 +294,7 @@ impl TransactItem {
         }
     }
 
-    /// The action as DynamoDB takes it, or `None` if two different values claim one placeholder.
+    /// The action in the form that DynamoDB takes; `None` if two different values or attributes use one placeholder.
     #[must_use]
     pub fn render(&self) -> Option<Rendered> {
         let mut names = Names::default();
@@ -314,7 +316,7 @@ impl TransactItem {
     }
 }
 
-/// Two items as one, maps put together; `None` if they differ about an attribute.
+/// Merges two items, including their maps; `None` if an attribute differs.
 fn merged(mut this: Item, that: Item) -> Option<Item> {
     for (name, value) in that {
         let whole = match (this.remove(&name), value) {

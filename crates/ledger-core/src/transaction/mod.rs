@@ -1,5 +1,5 @@
-//! Transactions as data. A `Transaction` can be made in few ways only, and each refuses at build
-//! time what can never be right; nothing else in the workspace can be executed.
+//! Transactions as data. Only the constructors here make a [`Transaction`], and each rejects invalid drafts at build
+//! time. The workspace executes nothing else.
 
 mod balance;
 mod classify;
@@ -21,40 +21,40 @@ use crate::money::{Asset, MoneyError};
 use crate::operation::Operation;
 use std::collections::BTreeSet;
 
-/// The most actions that one TransactWriteItems may hold.
+/// DynamoDB's limit of actions per `TransactWriteItems`.
 pub const MAX_ITEMS: usize = 100;
 
-/// What a builder wants to happen, before it has a marker and an answer.
+/// A builder's actions, before the marker and the response are added.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     /// The journal entry, if value moves.
     pub entry: Option<Entry>,
-    /// Everything but the marker and the entry.
+    /// All other actions, without the marker.
     pub items: Vec<TransactItem>,
 }
 
-/// A builder's result: what happens, and what the response may tell of it.
+/// A builder's result: the actions, and the facts for the response.
 #[derive(Clone, Debug)]
 pub struct Planned<R> {
-    /// What happens.
+    /// The actions.
     pub draft: Draft,
     /// The ids, amounts and times for the response.
     pub receipt: R,
 }
 
 /// An ordered list of actions that is safe to execute.
-// INVARIANT: at most 100 items, one action a key, the marker (where there is one) first, every change
-// of a balance is matched by a posting of an entry that sums to zero per asset, or is the sum of the
-// records that the same transaction flags as credited, and headroom under a cap changes under a marker only.
+// INVARIANT: at most 100 items, one action per key, the marker (if there is one) first. Every change of a balance is
+// matched by a posting of an entry that sums to zero per asset, or is the sum of the records that the same transaction
+// flags as credited. Headroom under a cap changes under a marker only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     items: Vec<TransactItem>,
 }
 
-/// Why a draft can never be right. Each is a fault of a builder, not of a request.
+/// Why a draft is invalid. Each is a fault of a builder, not of a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// Nothing to do.
+    /// No actions.
     #[error("a transaction without actions")]
     Empty,
     /// More than 100 actions.
@@ -69,54 +69,54 @@ pub enum BuildError {
     /// A journal entry without postings.
     #[error("a journal entry without postings")]
     NoPostings,
-    /// An entry in the name of an account without a partition.
+    /// The home of an entry is an account without a partition.
     #[error("a journal entry has no home")]
     NoHome,
-    /// A balance changes without an entry's posting, or by another amount.
+    /// A balance changes without a matching posting of the entry.
     #[error("the balance of {0} changes otherwise than its postings")]
     Unposted(Account),
-    /// A sum of postings is written otherwise than the action's own postings say.
+    /// A sum of postings is written otherwise than by the action's own postings.
     #[error("a balance is written otherwise than by its postings ({0:?})")]
     UnpostedBalance(Role),
-    /// What counts against a cap changes otherwise than its parts, or headroom otherwise than it is reserved.
+    /// `exposure` changes otherwise than its parts, or headroom otherwise than it is reserved.
     #[error("`exposure` changes otherwise than balance, held and reserved together ({0:?})")]
     Exposure(Role),
-    /// Headroom is reserved or released by a transaction that no marker repeats at most once.
+    /// Headroom is reserved or released without a marker, so a retry would do it twice.
     #[error("headroom changes without a marker ({0:?})")]
     UnmarkedExposure(Role),
-    /// Value moves without marker and journal entry.
+    /// Value moves without a marker and a journal entry.
     #[error("an effect without marker and journal entry ({0:?})")]
     EffectWithoutJournal(Role),
-    /// An update that changes nothing, which DynamoDB refuses.
+    /// An update that changes nothing, which DynamoDB rejects.
     #[error("an update without a change ({0:?})")]
     EmptyUpdate(Role),
-    /// Two values claim one placeholder.
+    /// Two values use one placeholder.
     #[error("an expression uses one placeholder twice ({0:?})")]
     Placeholder(Role),
-    /// A merchant is credited by whoever holds no fencing token.
+    /// A merchant is credited without a fencing token.
     #[error("a merchant's balance changes without a fencing token ({0:?})")]
     Unfenced(Role),
-    /// An attribute of a split record has no place in the legacy model.
+    /// An attribute of a split record has no name in the legacy model.
     #[error("`{1}` has no place in the legacy model ({0:?})")]
     Unplaced(Role, String),
-    /// A record is credited to a merchant that it is not of.
+    /// A record of another merchant is credited.
     #[error("a record is another merchant's ({0:?})")]
     Stranger(Role),
-    /// A sum of postings does not fit.
+    /// A sum of postings is out of range.
     #[error(transparent)]
     Money(#[from] MoneyError),
 }
 
 impl Transaction {
-    /// Actions that move no value and answer no keyed request: configuration, enrolment, job progress.
+    /// Makes a transaction without a marker: it moves no value, for example configuration or job progress.
     ///
     /// # Errors
-    /// [`BuildError`] if it can never be right, a moved balance among it.
+    /// [`BuildError`] if the actions are invalid or change a balance.
     pub fn unkeyed(items: Vec<TransactItem>) -> Result<Self, BuildError> {
         Self::without_effect(items)
     }
 
-    /// The same with one action more, which moves nothing.
+    /// Adds one action, which must not post.
     pub(crate) fn and(self, more: TransactItem) -> Result<Self, BuildError> {
         if more.is_posted() {
             return Err(BuildError::EffectWithoutJournal(more.role()));
@@ -132,10 +132,10 @@ impl Transaction {
         &self.items
     }
 
-    /// A marker, the draft's actions, and the journal entry if value moves.
+    /// Makes a transaction of a marker, the draft's actions, and the journal entry if value moves.
     ///
     /// # Errors
-    /// [`BuildError`] if it can never be right.
+    /// [`BuildError`] if the draft is invalid.
     pub(crate) fn marked(marker: TransactItem, draft: &Draft, from: &Provenance) -> Result<Self, BuildError> {
         if marker.role() != Role::Marker {
             return Err(BuildError::EffectWithoutJournal(marker.role()));
@@ -195,7 +195,7 @@ impl Transaction {
     }
 }
 
-/// Postings sum to zero, and balances change by exactly what is posted.
+/// Checks that postings sum to zero, and that balances change by exactly what is posted.
 fn check_books(entry: &Entry, operation: Operation, items: &[TransactItem]) -> Result<(), BuildError> {
     if entry.postings.is_empty() {
         return Err(BuildError::NoPostings);

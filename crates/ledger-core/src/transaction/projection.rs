@@ -1,6 +1,7 @@
-//! A merchant's balance is a projection: it follows from the records of its payments and refunds, whose
-//! postings stand in the journal. Here a transaction is made from the records themselves, so that what a
-//! balance gains and what is flagged as credited cannot differ.
+//! A merchant's balance as a projection of its payments and refunds, whose postings are in the journal.
+//!
+//! The transaction is made from the records themselves, so that the change of a balance equals the sum of the records
+//! that it flags as credited.
 
 use super::{BalanceChange, BuildError, Clause, Role, TransactItem, Transaction, exists};
 use crate::account::{self, Account};
@@ -11,34 +12,36 @@ use crate::keys::{self, Key, Partition, Work, attr};
 use crate::money::Delta;
 use crate::time::Timestamp;
 
-/// A record whose amounts are added to its merchant's balances once.
+/// A record whose amounts are added to its merchant's balances exactly once.
 pub trait ProjectedRecord {
-    /// Whose table.
+    /// The tenant of the record.
     fn tenant(&self) -> &Tenant;
 
-    /// Whose balances.
+    /// The merchant whose balances it changes.
     fn merchant(&self) -> MerchantId;
 
-    /// What it changes, by asset: a refund takes.
+    /// The changes, by asset. Those of a refund are negative.
     fn delta(&self) -> &[Delta];
 
     /// Its key.
     fn key(&self) -> Key;
 
-    /// The shard that its due index entry is on.
+    /// The shard of its due index entry.
     fn shard(&self) -> u32;
 
-    /// Which kind of record it is.
+    /// The role of its item.
     fn role(&self) -> Role;
 }
 
 impl Transaction {
-    /// Adds what `records` owe to their merchant's balances and flags each of them, under the item of
-    /// whoever holds the merchant. A balance may fall below zero by it, for a refund may exceed what is there.
+    /// Adds the changes of `records` to their merchant's balances and flags each record as credited.
+    ///
+    /// `holder` is the action on the item of the merchant's lease; its guard is the fencing token. A balance may become
+    /// negative, because a refund may exceed it.
     ///
     /// # Errors
-    /// [`BuildError`] if nobody's token guards it, if a record is another merchant's or there twice, and
-    /// if there are none or too many.
+    /// [`BuildError`] if `holder` has no guard, if a record is another merchant's or occurs twice, or if there are no
+    /// records or too many.
     pub(crate) fn projected<R: ProjectedRecord>(
         holder: TransactItem,
         (tenant, merchant): (&Tenant, MerchantId),
@@ -69,15 +72,15 @@ impl Transaction {
     }
 }
 
-/// `ADD balance :delta`, unguarded: the first of an asset makes the item.
+/// `ADD balance :delta`, unguarded: the first change of an asset creates the item.
 fn added(tenant: &Tenant, merchant: MerchantId, delta: Delta, now: Timestamp) -> Option<TransactItem> {
     let key = Partition::merchant(tenant, merchant).balance(delta.asset());
     let change = BalanceChange::of(Account::Merchant(merchant)).available("delta", delta);
     TransactItem::balance(Role::MerchantBalance, key, change, Vec::new(), now)
 }
 
-/// A record counts once: its flag is set on condition that it is not. Its work is to be settled from then on,
-/// on the shard that it was on.
+/// Flags a record as credited, on condition that it is not. Its due index entry becomes one to settle, on the same
+/// shard.
 fn flagged(record: &impl ProjectedRecord, now: Timestamp) -> TransactItem {
     let due = keys::due_partition(record.tenant(), Work::Settle(record.merchant()), record.shard());
     let update = Update::new().set("credited_at", "now", Value::s(now)).set(attr::DUE_PK, "due_pk", Value::S(due));

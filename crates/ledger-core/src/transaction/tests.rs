@@ -1,5 +1,5 @@
-//! Every draft that can never be right is refused when it is sealed, each for its own reason.
-//! The drafts are made by hand: no builder makes one.
+//! Invalid drafts are rejected when they are sealed, each with its own error. The drafts are made by hand, because no
+//! builder makes one.
 
 use super::*;
 use crate::account::{Posting, TenantAccount};
@@ -66,7 +66,7 @@ fn entry(postings: Vec<Posting>) -> Entry {
     }
 }
 
-/// 100 yen from customer 1 to the adjustments, as it should be.
+/// A valid entry: 100 yen from customer 1 to the adjustments.
 fn postings() -> Vec<Posting> {
     vec![Posting::new(account(1), yen("100").debit()), Posting::new(ADJUSTMENTS, yen("100").credit())]
 }
@@ -75,7 +75,7 @@ fn debit(amount: &str) -> TransactItem {
     forms::debit(&tenant(), Role::Payer, account(1), &yen(amount), now()).unwrap()
 }
 
-/// The `number`th of actions that only look.
+/// A check without a write; `number` makes its key.
 fn check(number: u128) -> TransactItem {
     let key = keys::audit(&tenant(), AuditId::new(Uuid::from_u128(number)));
     TransactItem::check(Role::Audit, key, vec![exists()])
@@ -86,14 +86,14 @@ fn checks(count: u128) -> Vec<TransactItem> {
 }
 
 #[test]
-fn what_is_right_is_sealed_with_the_marker_first() {
+fn valid_draft_is_sealed_with_the_marker_first() {
     let sealed = seal(Some(entry(postings())), vec![debit("100")]).unwrap();
     let roles: Vec<Role> = sealed.items().iter().map(TransactItem::role).collect();
     assert_eq!(roles, [Role::Marker, Role::Payer, Role::Journal]);
 }
 
 #[test]
-fn at_most_100_actions() {
+fn more_than_100_actions_are_rejected() {
     assert_eq!(seal(None, checks(99)).map(|sealed| sealed.items().len()), Ok(100));
     assert_eq!(seal(None, checks(100)), Err(BuildError::TooManyItems(101)));
     assert_eq!(Transaction::unkeyed(checks(100)).map(|sealed| sealed.items().len()), Ok(100));
@@ -104,13 +104,13 @@ fn at_most_100_actions() {
 }
 
 #[test]
-fn at_least_one_action() {
+fn transaction_without_actions_is_rejected() {
     assert_eq!(Transaction::unkeyed(Vec::new()), Err(BuildError::Empty));
     assert_eq!(seal(None, Vec::new()).map(|sealed| sealed.items().len()), Ok(1));
 }
 
 #[test]
-fn one_action_a_key() {
+fn second_action_on_a_key_is_rejected() {
     assert_eq!(seal(None, vec![check(1), check(2), check(1)]), Err(BuildError::SameKey(Role::Audit)));
     // The marker's and the entry's keys count too.
     let own_marker = TransactItem::check(Role::OriginalMarker, claim().marker_key(), vec![exists()]);
@@ -125,7 +125,7 @@ fn one_action_a_key() {
 }
 
 #[test]
-fn postings_sum_to_zero_per_asset() {
+fn postings_that_do_not_sum_to_zero_per_asset_are_rejected() {
     let mut uneven = postings();
     uneven[1] = Posting::new(ADJUSTMENTS, yen("99").credit());
     assert_eq!(seal(Some(entry(uneven)), vec![debit("100")]), Err(BuildError::Unbalanced(Asset::Ecopay)));
@@ -136,14 +136,14 @@ fn postings_sum_to_zero_per_asset() {
 }
 
 #[test]
-fn an_entry_has_postings_and_a_home() {
+fn entry_without_postings_or_home_is_rejected() {
     assert_eq!(seal(Some(entry(Vec::new())), Vec::new()), Err(BuildError::NoPostings));
     let homeless = Entry { home: ADJUSTMENTS, ..entry(postings()) };
     assert_eq!(seal(Some(homeless), vec![debit("100")]), Err(BuildError::NoHome));
 }
 
 #[test]
-fn balances_change_by_what_is_posted() {
+fn balance_change_that_differs_from_postings_is_rejected() {
     let unposted = Err(BuildError::Unposted(account(1)));
     // Posted, but no balance moves.
     assert_eq!(seal(Some(entry(postings())), Vec::new()), unposted);
@@ -156,7 +156,7 @@ fn balances_change_by_what_is_posted() {
     let points = Amount::parse(&AssetSpec::POINT, "100").unwrap();
     let points = forms::debit(&tenant(), Role::Payer, account(1), &points, now()).unwrap();
     assert_eq!(seal(Some(entry(postings())), vec![points]), unposted);
-    // A balance moves beside it that nothing is posted to.
+    // A second balance changes without a posting.
     let other = forms::credit(&tenant(), Role::Payee, account(2), &yen("5"), now()).unwrap();
     let moved = seal(Some(entry(postings())), vec![debit("100"), other]);
     assert_eq!(moved, Err(BuildError::Unposted(account(2))));
@@ -173,7 +173,7 @@ fn writes(attribute: &'static str) -> [Update; 4] {
 }
 
 #[test]
-fn no_balance_is_written_but_by_a_posting() {
+fn balance_written_without_posting_is_rejected() {
     let balance = || Partition::customer(&tenant(), customer(1)).balance(&Asset::Ecopay);
     let number = || Value::int(100);
     for attribute in [attr::BALANCE, attr::HELD] {
@@ -185,7 +185,7 @@ fn no_balance_is_written_but_by_a_posting() {
         }
         let put = |value| TransactItem::put(Role::Card, balance(), Item::from([(attribute.to_owned(), value)]), vec![]);
         assert_eq!(seal(None, vec![put(number())]), Err(BuildError::UnpostedBalance(Role::Card)));
-        // An account is opened with nothing.
+        // An account is opened with a balance of zero.
         assert!(seal(None, vec![put(Value::int(0))]).is_ok());
     }
 }
@@ -198,7 +198,7 @@ fn headroom_changes_under_a_marker_only() {
             let item = TransactItem::update(Role::Payee, key(), update, Vec::new());
             let refused = Err(BuildError::UnmarkedExposure(Role::Payee));
             assert_eq!(Transaction::unkeyed(vec![check(2), item.clone()]), refused, "{attribute}");
-            // Nor one without the other: what counts against the cap is the sum of its parts.
+            // `exposure` and `reserved` cannot change alone: what counts against the cap is the sum of its parts.
             assert_eq!(seal(None, vec![item]), Err(BuildError::Exposure(Role::Payee)), "{attribute}");
         }
         let put = |value| TransactItem::put(Role::Card, key(), Item::from([(attribute.to_owned(), value)]), vec![]);
@@ -220,13 +220,13 @@ fn held_postings() -> Vec<Posting> {
 }
 
 #[test]
-fn what_is_held_is_posted_as_held() {
+fn hold_change_that_differs_from_held_postings_is_rejected() {
     let hold = |amount| forms::hold(&tenant(), Role::Payer, account(1), &yen(amount), true, now()).unwrap();
     let pay_out = |amount| forms::pay_out(&tenant(), Role::Payer, account(1), &yen(amount), now()).unwrap();
     let release = |amount| forms::release_hold(&tenant(), Role::Payer, account(1), &yen(amount), None, now()).unwrap();
     assert!(seal(Some(entry(held_postings())), vec![hold("100")]).is_ok());
     let unposted = Err(BuildError::Unposted(account(1)));
-    // The part counts: the two cancel out, and yet each must move as it is posted.
+    // The sums of the two parts cancel out, and each part must still change as it is posted.
     assert_eq!(seal(Some(entry(held_postings())), Vec::new()), unposted);
     assert_eq!(seal(Some(entry(held_postings())), vec![hold("99")]), unposted);
     assert_eq!(seal(Some(entry(held_postings())), vec![release("100")]), unposted);
@@ -235,14 +235,14 @@ fn what_is_held_is_posted_as_held() {
         held_postings().into_iter().map(|p| Posting { delta: p.delta.inverse(), ..p }).collect();
     assert!(seal(Some(entry(other_way.clone())), vec![release("100")]).is_ok());
     assert_eq!(seal(Some(entry(other_way)), vec![hold("100")]), unposted);
-    // What is paid out leaves the held part, not what may be spent.
+    // A payout leaves the held part, not the available one.
     let leaves = |posting: Posting| vec![posting, Posting::new(ADJUSTMENTS, yen("100").credit())];
     let (held, available) =
         (Posting::held(account(1), yen("100").debit()), Posting::new(account(1), yen("100").debit()));
     assert!(seal(Some(entry(leaves(held.clone()))), vec![pay_out("100")]).is_ok());
     assert_eq!(seal(Some(entry(leaves(available))), vec![pay_out("100")]), unposted);
     assert_eq!(seal(Some(entry(leaves(held))), vec![debit("100")]), unposted);
-    // Nothing is held without an entry.
+    // A hold needs an entry.
     let refused = Err(BuildError::EffectWithoutJournal(Role::Payer));
     assert_eq!(seal(None, vec![hold("100")]), refused);
     assert_eq!(Transaction::unkeyed(vec![hold("100")]), refused);
@@ -250,7 +250,7 @@ fn what_is_held_is_posted_as_held() {
 }
 
 #[test]
-fn an_inflow_is_posted_when_it_comes() {
+fn received_inflow_without_matching_posting_is_rejected() {
     let receive = |amount| forms::receive(&tenant(), account(1), &yen(amount), now()).unwrap();
     let comes = vec![Posting::new(account(1), yen("100").credit()), Posting::new(ADJUSTMENTS, yen("100").debit())];
     assert!(seal(Some(entry(comes.clone())), vec![receive("100")]).is_ok());
@@ -260,7 +260,7 @@ fn an_inflow_is_posted_when_it_comes() {
 }
 
 #[test]
-fn an_answer_lands_on_a_marker_only() {
+fn response_is_stored_on_a_marker_only() {
     let from = Provenance::from(&claim());
     let draft = Draft { entry: Some(entry(postings())), items: vec![debit("100")] };
     for other in
@@ -275,7 +275,7 @@ fn an_answer_lands_on_a_marker_only() {
     let landed = Transaction::landed(&draft, marker(), &from).unwrap();
     let roles: Vec<Role> = landed.items().iter().map(TransactItem::role).collect();
     assert_eq!(roles, [Role::Marker, Role::Payer, Role::Journal]);
-    // The books are checked as they are under any marker.
+    // The books are checked as under any other marker.
     let unposted = Draft { entry: Some(entry(postings())), items: vec![debit("99")] };
     assert_eq!(Transaction::landed(&unposted, marker(), &from), Err(BuildError::Unposted(account(1))));
     let unbooked = Draft { entry: None, items: vec![debit("100")] };
@@ -283,7 +283,7 @@ fn an_answer_lands_on_a_marker_only() {
 }
 
 #[test]
-fn an_event_takes_its_marker_first() {
+fn event_transaction_has_its_marker_first() {
     let event = EventClaim {
         tenant: tenant(),
         event: crate::psp::EventId::parse("evt_1").unwrap(),
@@ -297,25 +297,25 @@ fn an_event_takes_its_marker_first() {
     assert_eq!(sealed.items()[0].key(), &keys::stripe_event(&tenant(), &event.event));
     let unposted = Draft { entry: Some(entry(postings())), items: Vec::new() };
     assert_eq!(Transaction::of_event(&unposted, &event, &from), Err(BuildError::Unposted(account(1))));
-    // An event that has no effect leaves its marker all the same.
+    // An event without effect has a marker too.
     assert_eq!(Transaction::of_event(&Draft::default(), &event, &from).unwrap().items().len(), 1);
 }
 
 #[test]
-fn value_moves_with_marker_and_entry_only() {
+fn value_moved_without_marker_or_entry_is_rejected() {
     let refused = Err(BuildError::EffectWithoutJournal(Role::Payer));
     assert_eq!(seal(None, vec![debit("100")]), refused);
     assert_eq!(Transaction::unkeyed(vec![check(1), debit("100")]), refused);
 }
 
 #[test]
-fn an_update_changes_something() {
+fn update_without_change_is_rejected() {
     let nothing = TransactItem::update(Role::Job, check(1).key().clone(), Update::new(), Vec::new());
     assert_eq!(seal(None, vec![nothing]), Err(BuildError::EmptyUpdate(Role::Job)));
 }
 
 #[test]
-fn one_value_a_placeholder() {
+fn two_values_for_one_placeholder_are_rejected() {
     let clause = |name: &'static str, value: i64| Clause {
         condition: Condition::compare("n", Cmp::Ge, name, Value::int(value)),
         failure: Failure::WrongState,
@@ -324,7 +324,7 @@ fn one_value_a_placeholder() {
     let clash = seal(None, vec![item(vec![clause("x", 1), clause("x", 2)])]);
     assert_eq!(clash, Err(BuildError::Placeholder(Role::Job)));
     assert!(seal(None, vec![item(vec![clause("x", 1), clause("x", 1)])]).is_ok());
-    // `-` may not stand in a placeholder, so two names can meet in one.
+    // A placeholder may not contain `-`, so two names can become one placeholder.
     let names = ["a-b", "a_b"].map(|name| Clause { condition: Condition::exists(name), failure: Failure::WrongState });
     assert_eq!(seal(None, vec![item(names.to_vec())]), Err(BuildError::Placeholder(Role::Job)));
     let values = vec![clause("a-b", 1), clause("a_b", 2)];

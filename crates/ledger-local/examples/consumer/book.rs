@@ -1,10 +1,10 @@
-//! What a receiver of events keeps: which transactions it has taken, and a balance for each account.
+//! The data that a receiver of events keeps: the transactions that it has taken, and a balance for each account.
 
 use rust_decimal::Decimal;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An event, as far as this receiver needs it. What else is in it, now or later, is ignored.
+/// The fields of an event that this receiver uses. Other fields are ignored, so that new ones can be added.
 #[derive(Debug, Deserialize)]
 struct Event {
     id: String,
@@ -29,8 +29,10 @@ struct Posting {
 /// The account and the asset.
 pub(crate) type Balance = (String, String);
 
-/// Balances as events make them. A real receiver keeps both parts in one database, and writes the balances and
-/// the transaction's id in one transaction: if it crashes before, the event comes again; if after, it is known.
+/// Balances computed from events.
+///
+/// A real receiver keeps both parts in one database and writes them in one transaction: if it crashes before, the event
+/// is delivered again; if after, the transaction's id is known.
 #[derive(Debug, Default)]
 pub(crate) struct Book {
     taken: BTreeSet<(String, String)>,
@@ -38,11 +40,11 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Takes an event, as it comes from the queue. It says whether it was new: events come at least once, and
-    /// one transaction counts once.
+    /// Applies an event from the queue. `false` if it was applied before: events are delivered at least once.
     ///
     /// # Errors
-    /// When it is none of ours. It is left in the queue, whose redrive puts it aside in the end.
+    /// If the event is malformed or of another type. It stays in the queue, whose redrive policy moves it to the dead
+    /// letters.
     pub(crate) fn take(&mut self, event: &str) -> Result<bool, String> {
         let event: Event = serde_json::from_str(event).map_err(|error| error.to_string())?;
         if event.kind != "ecopay.ledger.transaction.v1" {
@@ -50,7 +52,7 @@ impl Book {
         }
         let mut balances = self.balances.clone();
         for Posting { account, asset, delta } in event.data.postings {
-            // No float is ever made of an amount.
+            // Amounts are never converted to floats.
             let delta = Decimal::from_str_exact(&delta).map_err(|error| error.to_string())?;
             let balance = balances.entry((account, asset)).or_default();
             *balance = balance.checked_add(delta).ok_or("a balance that no decimal holds")?;
@@ -62,13 +64,13 @@ impl Book {
         Ok(true)
     }
 
-    /// Every balance that ever changed.
+    /// Every balance that has a posting.
     #[must_use]
     pub(crate) fn balances(&self) -> &BTreeMap<Balance, Decimal> {
         &self.balances
     }
 
-    /// How many transactions have been taken.
+    /// The number of transactions applied.
     #[must_use]
     pub(crate) fn transactions(&self) -> usize {
         self.taken.len()

@@ -1,5 +1,5 @@
-//! A receiver of events, as another team would write it: it keeps a balance for each account from nothing but
-//! events, which come at least once. Beside a running stack (`cargo run`):
+//! A receiver of events, as another team would write it. It computes a balance for each account from events alone,
+//! which are delivered at least once. Run it beside a running stack (`cargo run`):
 //!
 //! ```sh
 //! cargo run -p ledger-local --example consumer

@@ -11,12 +11,12 @@ fn terminal(line: &str) -> TerminalCommand {
 }
 
 #[test]
-fn the_definition_holds_together() {
+fn command_line_definition_is_valid() {
     Cli::command().debug_assert();
 }
 
 #[test]
-fn the_stack_runs_by_default() {
+fn stack_runs_without_a_sub_command() {
     let run = parse("").unwrap().run;
     let config = run.config();
     assert_eq!(config.port, 3000);
@@ -56,7 +56,7 @@ fn stripe_is_the_simulator_unless_both_secrets_are_set() {
 }
 
 #[test]
-fn tenants_are_opened_in_a_table_that_is_named() {
+fn tenant_open_and_shards_require_a_table() {
     let tenant = |line: &str| match parse(line).unwrap().command {
         Some(Command::Tenant(sub)) => sub.command(),
         other => panic!("{other:?}"),
@@ -71,7 +71,7 @@ fn tenants_are_opened_in_a_table_that_is_named() {
 }
 
 #[test]
-fn a_trail_is_verified_in_the_file_or_in_a_table_that_is_named() {
+fn audit_verify_reads_the_data_file_unless_a_table_is_named() {
     let audit = |line: &str| match parse(line).unwrap().command {
         Some(Command::Audit(sub)) => sub.verifying(),
         other => panic!("{other:?}"),
@@ -86,7 +86,7 @@ fn a_trail_is_verified_in_the_file_or_in_a_table_that_is_named() {
 }
 
 #[test]
-fn the_environment_says_how_many_requests_a_tenant_may_make() {
+fn tenant_request_rate_comes_from_the_environment() {
     let given = |text: &str| {
         tenant_requests(|name| (name == "TENANT_REQUESTS_PER_SECOND").then(|| text.to_owned()))
             .map(RequestRate::per_second)

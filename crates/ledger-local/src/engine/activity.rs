@@ -1,4 +1,4 @@
-//! What the embedded engine has been asked: so that the workers rest while there is nothing to do.
+//! Counts the embedded engine's requests, so that workers pause while there is nothing to do.
 
 use dynoxide::{AttributeValue, Item};
 use ledger_core::keys::attr;
@@ -6,10 +6,10 @@ use ledger_core::time::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What waits for an operator's decision: no worker can do anything about it.
+/// The due index partition of what needs review: no worker can process it.
 const ATTENTION: &str = "#due#attention#";
 
-/// Counts of what the engine has been asked. Clones count together.
+/// Counts of the engine's requests. Clones share the counts.
 #[derive(Clone, Debug, Default)]
 pub struct Activity(Arc<Counts>);
 
@@ -20,14 +20,16 @@ struct Counts {
 }
 
 impl Activity {
-    /// How many requests have come.
+    /// The number of requests received.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.0.requests.load(Ordering::SeqCst)
     }
 
-    /// Grows with each write, and with each query that finds work that is due now. While it stays the same, a worker
-    /// that has found nothing to do will find nothing, except what becomes due with time.
+    /// Grows with each write, and with each query that finds work that is due now.
+    ///
+    /// While it does not change, a worker that has found nothing to do finds nothing, except work that becomes due with
+    /// time.
     #[must_use]
     pub fn work(&self) -> u64 {
         self.0.work.load(Ordering::SeqCst)
@@ -37,12 +39,12 @@ impl Activity {
         self.0.requests.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Something was written.
+    /// Counts a write.
     pub(super) fn count_write(&self) {
         self.0.work.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A query of the index `due` found these.
+    /// Counts a query of the index `due` that found these rows.
     pub(super) fn count_due(&self, rows: &[Item], now: Timestamp) {
         if rows.iter().any(|row| is_due(row, now)) {
             self.count_write();
@@ -50,7 +52,7 @@ impl Activity {
     }
 }
 
-/// Whether a row of the index `due` is work for now: its sort key begins with no instant, or with one that has come.
+/// Whether a row of the index `due` is due now: its sort key begins with no time, or with one that has passed.
 fn is_due(row: &Item, now: Timestamp) -> bool {
     if text(row, attr::DUE_PK).contains(ATTENTION) {
         return false;
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_what_is_due_now() {
+    fn only_due_work_and_writes_count_as_work() {
         let now = Timestamp::parse("2026-11-21T09:30:00Z").unwrap();
         let row = |kind: &str, sort_key: &str| {
             let text = |text: &str| AttributeValue::S(text.to_owned());

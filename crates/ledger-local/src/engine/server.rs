@@ -1,6 +1,6 @@
 //! The embedded engine over HTTP: DynamoDB's JSON protocol on the loopback, for the SDK and for tools.
 //!
-//! The engine has a server of its own, which answers under any host's name and lets every site's pages read its answers
+//! The engine's own server is not used: it answers under any host name, and lets pages of every site read its answers
 //! (`Access-Control-Allow-Origin: *`).
 
 use super::Activity;
@@ -20,13 +20,13 @@ use ledger_runtime::clock::Clock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// DynamoDB takes a body of 16 MB at most.
+/// The largest body of a DynamoDB request, in bytes.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 const AMZ_JSON: &str = "application/x-amz-json-1.0";
 const TARGET: &str = "x-amz-target";
 const TARGET_PREFIXES: [&str; 2] = ["DynamoDB_20120810.", "DynamoDBStreams_20120810."];
 const AMZ_DATE: &str = "x-amz-date";
-/// What DynamoDB answers at its root.
+/// DynamoDB's answer at its root.
 const HEALTHY: &str = "healthy: dynamodb.us-east-1.amazonaws.com ";
 const UNKNOWN_OPERATION: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
 const WRITES: [&str; 8] = [
@@ -47,7 +47,7 @@ struct Served {
     clock: Clock,
 }
 
-/// The engine's routes, at a port of the loopback.
+/// The engine's routes, for this port of the loopback.
 pub(super) fn router(database: Database, activity: Activity, port: u16) -> Router {
     Router::new()
         .route("/", get(async || answer(StatusCode::OK, "text/plain", HEALTHY)).post(call))
@@ -93,7 +93,7 @@ async fn call(
     }
 }
 
-/// The type of the answer is that of the request.
+/// Answers with the media type of the request.
 fn as_json(headers: &HeaderMap, status: StatusCode, body: String) -> Response {
     let asked = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut response = answer(status, "application/json", body);
@@ -113,7 +113,7 @@ macro_rules! one_of {
 }
 
 impl Served {
-    /// The answer to an operation; `None` if there is no such operation.
+    /// The answer to an operation; `None` if the operation is unknown.
     fn execute(&self, operation: &str, body: &str) -> Option<Result<String, DynoxideError>> {
         let Self { database, activity, clock } = self;
         if operation == "Query" {
@@ -165,7 +165,7 @@ fn run<Q: DeserializeOwned, A: Serialize>(
     serde_json::to_string(&call(request)?).map_err(|error| DynoxideError::InternalServerError(error.to_string()))
 }
 
-/// The engine's types mark in a message's beginning which of DynamoDB's errors it is.
+/// The engine's types begin a message with a mark that says which of DynamoDB's errors it is.
 fn unreadable(error: &serde_json::Error) -> DynoxideError {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);

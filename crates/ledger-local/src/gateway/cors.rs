@@ -1,4 +1,4 @@
-//! CORS as the HTTP API on AWS answers it: preflights are answered here, and no function sees one.
+//! CORS as the HTTP API on AWS answers it: preflights are answered here and do not reach a function.
 
 use crate::local_only::is_local_origin;
 use axum::body::Body;
@@ -10,16 +10,16 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request};
 pub struct Cors {
     /// The methods.
     pub methods: &'static [&'static str],
-    /// The headers of a request, beside those that need no asking.
+    /// The request headers, in addition to those that CORS always allows.
     pub request_headers: &'static [&'static str],
-    /// The headers of an answer that a page may read, beside those that need no asking.
+    /// The response headers that a page may read, in addition to those that CORS always exposes.
     pub exposed_headers: &'static [&'static str],
-    /// For how many seconds a browser need not ask again.
+    /// The time for which a browser may cache a preflight, in seconds.
     pub max_age_s: u32,
 }
 
-/// The `CorsConfiguration` of template.yaml: a test holds both together. A page signs as a terminal does with the three
-/// headers of RFC 9421 and RFC 9530.
+/// The `CorsConfiguration` of template.yaml; a test compares them. The three headers of RFC 9421 and RFC 9530 let a
+/// page sign as a terminal does.
 pub const CORS: Cors = Cors {
     methods: &["GET", "PATCH", "POST", "PUT"],
     request_headers: &[
@@ -53,12 +53,12 @@ pub(super) fn preflight(parts: &request::Parts) -> Option<Response> {
     Some(response)
 }
 
-/// The origin of a request whose answer its page may read: on this stack, one that this machine serves.
+/// The origin of a request if its page may read the answer: on this stack, only origins of this machine.
 pub(super) fn allowed(headers: &HeaderMap) -> Option<HeaderValue> {
     headers.get(header::ORIGIN).filter(|origin| is_local_origin(origin)).cloned()
 }
 
-/// Lets the page of an allowed origin read an answer.
+/// Adds the headers that let the page of an allowed origin read the answer.
 pub(super) fn share(origin: Option<HeaderValue>, mut response: Response) -> Response {
     if origin.is_some() {
         let headers = response.headers_mut();

@@ -1,5 +1,5 @@
-//! A request's path as an HTTP API and `lambda_http` hand it to a function: decoded twice and cut in between, so
-//! that several paths of a client become one.
+//! A request's path in the form in which an HTTP API and `lambda_http` pass it to a function: decoded twice and cut in
+//! between, so that several paths of a client become the same.
 //!
 //! | sent | `rawPath` of the event |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | `/a%253Fb` | `/a?b` |
 //! | `/a%25b` | 400: the second decoding meets a malformed escape |
 //!
-//! From captures of live events that were published with `hotsock/voker`, `vokerhttp/testdata/ingress-paths.json`.
-//! The query string is handed over as it was sent.
+//! From captures of live events that were published with `hotsock/voker`, `vokerhttp/testdata/ingress-paths.json`. The
+//! query string is passed on as sent.
 
 use crate::problem::api_gateway;
 use axum::extract::{OriginalUri, Request};
@@ -21,10 +21,10 @@ use percent_encoding::percent_decode_str;
 use reqwest::Url;
 
 const OF_FUNCTIONS: &str = "/v1/";
-/// `lambda_http` parses the path as that of a URL.
+/// `lambda_http` parses the path as the path of a URL.
 const ANY_ORIGIN: &str = "http://localhost";
 
-/// Rewrites the path of what goes to a function, before it is matched to a route.
+/// Rewrites the path of a request to a function, before it is matched to a route.
 pub(super) async fn hand_over(mut request: Request, next: Next) -> Response {
     let sent = request.uri();
     if sent.path().starts_with(OF_FUNCTIONS) {
@@ -37,14 +37,14 @@ pub(super) async fn hand_over(mut request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// The event's `rawPath`; `None` for a path that is refused.
+/// The event's `rawPath`; `None` if API Gateway refuses the path.
 fn raw_path(sent: &str) -> Option<String> {
     let once = decoded(sent)?;
     let cut = once.split_once('?').map_or(once.as_str(), |(path, _)| path);
     decoded(cut)
 }
 
-/// What `lambda_http` makes of `rawPath` and the query string.
+/// The URI that `lambda_http` makes of `rawPath` and the query string.
 fn function_uri(raw: &str, query: Option<&str>) -> Option<Uri> {
     let url = Url::parse(&format!("{ANY_ORIGIN}{raw}")).ok()?;
     let mut text = url.as_str().strip_prefix(ANY_ORIGIN)?.to_owned();

@@ -1,4 +1,4 @@
-//! The gateway with faces that show what reached them.
+//! The gateway before functions that answer with what reached them.
 
 use super::*;
 use crate::clock;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 use utoipa::openapi::path::{HttpMethod, Operation};
 
-/// Answers with the context that a function would see.
+/// Answers with the context that a function receives.
 async fn echo(request: Request) -> Response {
     let Some(context) = request.extensions().get::<GatewayContext>() else {
         return crate::problem::json_body(StatusCode::OK, &Value::Null);
@@ -64,7 +64,7 @@ fn token(issuer: &Issuer) -> String {
 }
 
 #[tokio::test]
-async fn a_valid_token_reaches_the_function_as_claims() {
+async fn valid_token_reaches_the_function_as_claims() {
     let (app, issuer) = gateway();
     let bearer = token(&issuer);
     for authorization in [bearer.clone(), bearer.replace("Bearer", "bearer")] {
@@ -77,7 +77,7 @@ async fn a_valid_token_reaches_the_function_as_claims() {
 }
 
 #[tokio::test]
-async fn without_a_valid_token_no_function_is_called() {
+async fn request_without_a_valid_token_reaches_no_function() {
     let (app, issuer) = gateway();
     let bearer = token(&issuer);
     let short = bearer.strip_suffix(bearer.chars().last().unwrap()).unwrap();
@@ -103,7 +103,7 @@ async fn terminals_and_webhooks_have_no_authorizer() {
 }
 
 #[tokio::test]
-async fn unknown_paths_and_methods_are_problems() {
+async fn unknown_path_or_method_is_a_problem_document() {
     let (app, _) = gateway();
     for path in ["/", "/v1/nothing", "/v1/me/things", "/v1/terminal/nothing", "/dev/nothing"] {
         let reply = call(&app, "GET", path, None, Body::empty()).await;
@@ -121,7 +121,7 @@ async fn unknown_paths_and_methods_are_problems() {
 }
 
 #[tokio::test]
-async fn a_body_above_ten_megabytes_is_refused() {
+async fn body_above_ten_megabytes_is_refused() {
     let (app, _) = gateway();
     for (size, status) in [(BODY_BYTES_MAX, 200), (BODY_BYTES_MAX + 1, 413)] {
         let reply = call(&app, "POST", "/v1/webhooks/stripe", None, Body::from(vec![b'x'; size])).await;
@@ -130,7 +130,7 @@ async fn a_body_above_ten_megabytes_is_refused() {
 }
 
 #[tokio::test]
-async fn the_stack_s_own_pages_answer() {
+async fn pages_of_the_stack_answer_and_tokens_are_issued() {
     let (app, issuer) = gateway();
     assert_eq!(call(&app, "GET", "/healthz", None, Body::empty()).await.body, json!({"status": "ok"}));
     let openapi = call(&app, "GET", "/openapi.json", None, Body::empty()).await.body;
@@ -159,7 +159,7 @@ async fn the_stack_s_own_pages_answer() {
     }
 }
 
-/// A request with these headers, and the answer to it.
+/// Sends a request with these headers, and returns the reply.
 async fn with(app: &Router, method: &str, path: &str, headers: &[(&str, &str)]) -> Reply {
     let mut request = Request::builder().method(method).uri(path);
     for (name, value) in headers {
@@ -248,6 +248,6 @@ async fn preflights_are_answered_and_answers_shared_with_pages_of_this_machine()
     let foreign = [("origin", "http://evil.example"), ("authorization", bearer.as_str())];
     let reply = with(&app, "GET", "/v1/me/things/7", &foreign).await;
     assert_eq!((reply.status, reply.headers.get("access-control-allow-origin")), (200, None));
-    // Not a preflight: it asks for nothing.
+    // Not a preflight: it has no `Access-Control-Request-Method`.
     assert_eq!(with(&app, "OPTIONS", "/v1/me/things/7", &[]).await.status, 405);
 }

@@ -1,10 +1,10 @@
-//! What operations share: headers, problem documents, responses, and how callers identify themselves.
+//! Parts that operations share: headers, problem documents, responses, and security schemes.
 
 use ledger_runtime::endpoint::{GATEWAY_MESSAGE, Group, problem_schema};
 use ledger_runtime::problem::Code;
 use serde_json::{Map, Value, json};
 
-/// Adds members to an object.
+/// Adds members to an object; existing ones of the same name are replaced.
 pub(super) fn merge(to: &mut Value, members: Map<String, Value>) {
     if let Some(to) = to.as_object_mut() {
         to.extend(members);
@@ -71,13 +71,13 @@ pub(super) fn security_schemes() -> Value {
     })
 }
 
-/// Each group of refusals as a response.
+/// The responses of the groups of refusals.
 pub(super) fn responses() -> Map<String, Value> {
     let response = |group: &Group| serde_json::to_value(group.response()).unwrap_or_default();
     Group::ALL.iter().map(|group| (group.name().to_owned(), response(group))).collect()
 }
 
-/// The problem document, what API Gateway says, and each group's problem document.
+/// The schemas of problem documents, of API Gateway's errors, and of each group's problem documents.
 pub(super) fn schemas() -> Map<String, Value> {
     let narrowed = |group: &Group| serde_json::to_value(problem_schema(group.codes())).unwrap_or_default();
     let mut schemas: Map<_, _> = Group::ALL.iter().map(|group| (group.schema_name(), narrowed(group))).collect();

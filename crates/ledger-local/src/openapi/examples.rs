@@ -1,11 +1,11 @@
-//! An example of each request's and answer's body, made of what the schemas say of their fields.
+//! Adds examples of request and response bodies, made from the schemas of their fields.
 
 use serde_json::{Map, Value, json};
 
-/// Schemas are nested less deep, and none is in itself.
+/// A limit above the nesting of the schemas; none contains itself.
 const DEPTH_MAX: usize = 32;
 
-/// Adds an example to each body that has none.
+/// Adds an example to each body without one.
 pub(super) fn add(document: &mut Value) {
     let schemas = document.pointer("/components/schemas").cloned().unwrap_or_default();
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
@@ -31,7 +31,7 @@ fn add_to(body: Option<&mut Value>, schemas: &Value) {
     }
 }
 
-/// A value of a schema: its own example if it states one.
+/// A value of a schema: its own example if it has one.
 fn example(schema: &Value, schemas: &Value, depth: usize) -> Value {
     if depth > DEPTH_MAX {
         return Value::Null;
@@ -61,7 +61,7 @@ fn example(schema: &Value, schemas: &Value, depth: usize) -> Value {
     }
 }
 
-/// A text that says what it is about, if nothing else does.
+/// The beginning of the description, or `text`.
 fn text(schema: &Value) -> String {
     let about = schema.get("description").and_then(Value::as_str).unwrap_or("text");
     let first = about.split(['.', '`', '\n']).next().unwrap_or(about).trim();

@@ -1,11 +1,11 @@
-//! What every field of a name has in common, stated once: ids are UUIDs, times RFC 3339, amounts decimal strings.
-//! A field with a format, a pattern or words of its own keeps them.
+//! Formats of fields by their names: ids are UUIDs, times RFC 3339, amounts decimal strings. A field with a format, a
+//! pattern or a list of words keeps it.
 
 use serde_json::{Map, Value, json};
 
-/// An amount as it is answered: canonical, with a minus for what left.
+/// An amount in a response: canonical, negative for a debit.
 const AMOUNT: &str = r"^-?(0|[1-9]\d*)(\.\d+)?$";
-/// As `FreeText::email` accepts it: wider than the format `email`. Spaces around it are dropped.
+/// The addresses that `FreeText::email` accepts: more than the format `email`. Spaces around an address are dropped.
 const EMAIL: &str = r"^\s*[^@\s]+@[^@\s.]+(\.[^@\s.]+)+\s*$";
 const ASSET: &str = "^(ECOPAY|POINT|JCREDIT|REGIONAL#[a-z0-9-]{1,32})$";
 const AMOUNTS: [&str; 30] = [
@@ -42,9 +42,9 @@ const AMOUNTS: [&str; 30] = [
 ];
 /// Maps of amounts by asset.
 const AMOUNTS_BY_ASSET: [&str; 5] = ["authorized", "changes", "paid", "refundable", "refunded"];
-/// Ids that are not ours.
+/// Ids that others assign, which are not UUIDs.
 const FOREIGN: [&str; 4] = ["event_id", "key_id", "object_id", "payment_intent_id"];
-/// What a legacy system's record may say in a form of its own.
+/// Fields that legacy records may have in another format.
 const OF_LEGACY: [(&str, &str); 5] = [
     ("CustomerView", "email"),
     ("CustomerView", "phone"),
@@ -52,10 +52,10 @@ const OF_LEGACY: [(&str, &str); 5] = [
     ("HistoryView", "payment_id"),
     ("HistoryView", "topup_id"),
 ];
-/// Texts of people.
+/// Free texts.
 const NOTES: [&str; 3] = ["memo", "note", "reason"];
 
-/// States the formats of all fields.
+/// Adds the formats of all fields.
 pub(super) fn apply(schemas: &mut Value) {
     let all = schemas.as_object_mut().into_iter().flat_map(Map::iter_mut);
     for (name, schema) in all {
@@ -63,7 +63,7 @@ pub(super) fn apply(schemas: &mut Value) {
     }
 }
 
-/// The fields of an object, and of the objects in it.
+/// Adds the formats of the fields of an object, and of the objects in it.
 fn fields(schema_name: &str, schema: &mut Value) {
     let is_request = schema_name.ends_with("Body");
     for member in ["allOf", "oneOf"] {
@@ -90,7 +90,7 @@ fn fields(schema_name: &str, schema: &mut Value) {
     }
 }
 
-/// Whether it is text of which nothing is stated.
+/// Whether a field is text without a format, a pattern or words.
 fn is_text(field: &Map<String, Value>) -> bool {
     let kind = field.get("type").unwrap_or(&Value::Null);
     let is_text = kind == "string" || *kind == json!(["string", "null"]);

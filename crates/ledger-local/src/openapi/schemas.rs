@@ -1,4 +1,4 @@
-//! Schemas as `utoipa` derives them, put in order: pages refer to their items, and answers have no `null`.
+//! Simplifies the schemas that `utoipa` derives: pages refer to their items, and responses have no `null`.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const PAGE: &str = "Page_";
 const REFERENCE: &str = "#/components/schemas/";
 
-/// Lets pages refer to their items' schemas, and constraints be in the schema that they are about.
+/// Replaces the inline item schemas of pages by references.
 pub(super) fn tidy(schemas: &mut Value) {
     let Some(schemas) = schemas.as_object_mut() else { return };
     let pages: Vec<String> = schemas.keys().filter(|name| name.starts_with(PAGE)).cloned().collect();
@@ -21,7 +21,7 @@ pub(super) fn tidy(schemas: &mut Value) {
     }
 }
 
-/// Takes `null` out of the schemas of answers: a field that is absent is left out.
+/// Removes `null` from the schemas of responses, which leave absent fields out.
 pub(super) fn drop_null_of_answers(document: &mut Value) {
     let of_answers = reachable(document, "responses");
     let of_requests = reachable(document, "requestBody");
@@ -33,7 +33,7 @@ pub(super) fn drop_null_of_answers(document: &mut Value) {
     }
 }
 
-/// The names of the schemas that an operation's member leads to.
+/// The names of the schemas that an operation's member refers to, directly or not.
 fn reachable(document: &Value, member: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let items = document.get("paths").and_then(Value::as_object).into_iter().flat_map(Map::values);

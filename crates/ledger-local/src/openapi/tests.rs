@@ -1,4 +1,4 @@
-//! The document's own make-up; what it says of the functions is held against their answers by the HTTP suite.
+//! Tests the document's structure. The HTTP suite compares its statements with the functions' responses.
 
 use super::*;
 use crate::faces;
@@ -7,7 +7,7 @@ fn document() -> Value {
     serde_json::from_str(&faces::openapi_json()).unwrap()
 }
 
-/// Every `$ref` with where it is.
+/// Every `$ref` with its place.
 fn references(value: &Value, at: &str, found: &mut Vec<(String, String)>) {
     match value {
         Value::Object(members) => {
@@ -22,7 +22,7 @@ fn references(value: &Value, at: &str, found: &mut Vec<(String, String)>) {
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_every_component_is_used() {
+fn every_reference_resolves_and_every_component_is_used() {
     let document = document();
     let mut found = Vec::new();
     references(&document, "", &mut found);
@@ -40,7 +40,7 @@ fn every_reference_leads_somewhere_and_every_component_is_used() {
 }
 
 #[test]
-fn answers_have_no_null() {
+fn response_fields_are_never_null() {
     let document = document();
     let view = &document["components"]["schemas"]["HistoryView"]["properties"];
     assert_eq!(view["memo"]["type"], "string", "{view}");
@@ -53,7 +53,7 @@ fn answers_have_no_null() {
 }
 
 #[test]
-fn fields_of_a_name_have_one_format() {
+fn fields_of_the_same_name_have_the_same_format() {
     let document = document();
     let schemas = &document["components"]["schemas"];
     assert_eq!(schemas["PaymentView"]["properties"]["payment_id"]["format"], "uuid");

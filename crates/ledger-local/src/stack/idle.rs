@@ -1,13 +1,13 @@
-//! A stack without requests asks its store nothing.
+//! Tests that a stack without requests sends its store nothing.
 
 use super::*;
 
-/// How many requests the embedded engine has been sent.
+/// The number of requests that the embedded engine has received.
 fn requests(stack: &Stack) -> u64 {
     stack.engine.as_ref().unwrap().activity().requests()
 }
 
-/// Waits until the store has not been asked anything for longer than any worker's tick.
+/// Waits until the store has received nothing for longer than any worker's tick.
 async fn rested(stack: &Stack) {
     for _ in 0..10 {
         let before = requests(stack);
@@ -20,7 +20,7 @@ async fn rested(stack: &Stack) {
 }
 
 #[tokio::test]
-async fn idle_stack_asks_its_store_nothing_and_publishes_at_once_what_is_written() {
+async fn idle_stack_sends_its_store_nothing_and_publishes_new_entries_at_once() {
     let stack = Stack::start(StackConfig::in_memory()).await.unwrap();
     rested(&stack).await;
     let (url, http) = (stack.url(), reqwest::Client::new());
@@ -51,7 +51,7 @@ async fn idle_stack_asks_its_store_nothing_and_publishes_at_once_what_is_written
     }
     rested(&stack).await;
 
-    // What becomes due later does not keep the workers from resting until then.
+    // Work that becomes due later does not keep the workers from resting until then.
     send("/v1/me/topups", "idle-2", serde_json::json!({"amount": "1000"})).await;
     rested(&stack).await;
     stack.stop().await;

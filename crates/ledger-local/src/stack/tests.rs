@@ -1,11 +1,11 @@
-//! Starting, stopping and refusing to start.
+//! Starts, stops and failed starts.
 
 use super::*;
 use crate::testing::TempDir;
 use std::sync::Mutex;
 
 #[tokio::test]
-async fn starts_serves_and_stops() {
+async fn stack_starts_answers_and_stops() {
     let stack = Stack::start(StackConfig::in_memory()).await.unwrap();
     let url = stack.url();
     assert_eq!(reqwest::get(format!("{url}/healthz")).await.unwrap().status(), 200);
@@ -15,7 +15,7 @@ async fn starts_serves_and_stops() {
 }
 
 #[tokio::test]
-async fn the_simulator_is_served_unless_another_stripe_is_given() {
+async fn simulator_is_served_unless_another_stripe_is_given() {
     let stack = Stack::start(StackConfig::in_memory()).await.unwrap();
     let access = stack.stripe().clone();
     let http = reqwest::Client::new();
@@ -34,7 +34,7 @@ async fn the_simulator_is_served_unless_another_stripe_is_given() {
 }
 
 #[tokio::test]
-async fn data_and_keys_outlive_a_restart() {
+async fn data_and_keys_are_kept_after_a_restart() {
     let dir = TempDir::make();
     let config = || StackConfig {
         store: Store::Embedded(EngineConfig { data: Data::File(dir.path().join("a/ledger.db")), port: None }),
@@ -57,9 +57,9 @@ async fn data_and_keys_outlive_a_restart() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_comes_up_late_is_waited_for_and_the_console_is_informed_once() {
+async fn late_endpoint_is_waited_for_with_one_line_to_the_console() {
     static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
-    // A port that was free a moment ago.
+    // A free port: no server listens on it yet.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{port}");
     let late = std::thread::spawn(move || {
@@ -81,7 +81,7 @@ async fn an_endpoint_that_comes_up_late_is_waited_for_and_the_console_is_informe
 }
 
 #[tokio::test]
-async fn what_is_in_the_way_is_named() {
+async fn cause_of_a_failed_start_is_named() {
     let first = Stack::start(StackConfig::in_memory()).await.unwrap();
     let port = first.address.port();
     let taken = StackConfig { port, ..StackConfig::in_memory() };
@@ -92,7 +92,7 @@ async fn what_is_in_the_way_is_named() {
     let error = Stack::start(StackConfig { store: endpoint, ..StackConfig::in_memory() }).await.unwrap_err();
     assert!(matches!(error, StackError::Table(TableError::Unreachable { .. })), "{error}");
 
-    // What does not answer in time is not waited for any longer.
+    // An endpoint that does not answer in time fails the start.
     let late = StackConfig {
         store: Store::Endpoint("http://127.0.0.1:1".to_owned()),
         endpoint_wait: Duration::from_secs(1),
@@ -101,7 +101,7 @@ async fn what_is_in_the_way_is_named() {
     let error = Stack::start(late).await.unwrap_err().to_string();
     assert!(error.contains("waited 1 s") && error.contains("--endpoint-url"), "{error}");
 
-    // Another stack may share the first one's table.
+    // A second stack may share the first one's table.
     let shared = Store::Endpoint(first.dynamodb_url().to_owned());
     let second = Stack::start(StackConfig { store: shared, ..StackConfig::in_memory() }).await.unwrap();
     second.stop().await;

@@ -1,4 +1,4 @@
-//! Where events of transactions go: two queues, or none in functions that publish nothing.
+//! The queues that events are published to. Functions that publish nothing have none.
 
 use super::ConfigError;
 
@@ -12,15 +12,15 @@ const DEAD_LETTERS_EXAMPLE: &str = "https://sqs.ap-northeast-1.amazonaws.com/123
 pub struct EventQueues {
     /// The FIFO queue of events.
     pub events: String,
-    /// The queue of references to entries that cannot be told.
+    /// The queue of references to entries that can never be published.
     pub dead_letters: String,
 }
 
 impl EventQueues {
-    /// From variables by name; `None` if neither is set.
+    /// Reads the queues from variables by name; `None` if neither is set.
     ///
     /// # Errors
-    /// [`ConfigError`] if one is set without the other, or is no URL.
+    /// [`ConfigError`] if one is set without the other, or is not a URL.
     pub(super) fn from_vars(set: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, ConfigError> {
         let missing = |name, what, example| ConfigError::Missing { name, what, example };
         let queues = match (set(EVENTS), set(DEAD_LETTERS)) {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn both_queues_or_none() {
+    fn queues_are_set_both_or_neither() {
         assert_eq!(queues(&[]), Ok(None));
         let (events, dead_letters) = (EXAMPLE.to_owned(), DEAD_LETTERS_EXAMPLE.to_owned());
         let both = queues(&[(EVENTS, EXAMPLE), (DEAD_LETTERS, DEAD_LETTERS_EXAMPLE)]);

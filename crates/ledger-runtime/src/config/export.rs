@@ -1,20 +1,20 @@
-//! Where exports of the table are reconciled, from the environment.
+//! The buckets of table exports and of their reconciliation reports, from the environment.
 
 use super::{ConfigError, ReconcileAccess};
 
 const EXPORTS: &str = "EXPORT_BUCKET";
 
-/// The buckets of exports, and of the reports on them.
+/// The buckets of exports and of their reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportAccess {
-    /// The bucket that exports are in, and what is made of them on the way.
+    /// The bucket of the exports and of the intermediate files made from them.
     pub exports: String,
     /// The bucket of the reports.
     pub reports: String,
 }
 
 impl ExportAccess {
-    /// From the process's environment.
+    /// Reads the buckets from the process's environment.
     ///
     /// # Errors
     /// [`ConfigError`] says which variable to set to what.
@@ -22,7 +22,7 @@ impl ExportAccess {
         Self::from_vars(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
     }
 
-    /// From variables.
+    /// Reads the buckets from variables by name.
     ///
     /// # Errors
     /// [`ConfigError`] says which variable to set to what.
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_buckets_are_named() {
+    fn each_missing_bucket_is_named_in_the_error() {
         let of = |set: &[&str]| ExportAccess::from_vars(|name| set.contains(&name).then(|| name.to_lowercase()));
         let both = ExportAccess { exports: "export_bucket".to_owned(), reports: "reconciliation_bucket".to_owned() };
         assert_eq!(of(&["EXPORT_BUCKET", "RECONCILIATION_BUCKET"]), Ok(both));

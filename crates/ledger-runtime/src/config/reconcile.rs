@@ -1,4 +1,4 @@
-//! How reconciliations are run, from the environment.
+//! The configuration of reconciliations, from the environment.
 
 use super::ConfigError;
 
@@ -7,14 +7,14 @@ const BUS: &str = "EVENT_BUS";
 const UNITS: &str = "RECONCILIATION_READ_UNITS";
 const UNITS_DEFAULT: u64 = 500;
 
-/// Where reports go, who is told of breaks, and how fast the table may be read.
+/// Where reports and breaks are sent, and how fast the table may be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReconcileAccess {
     /// The bucket of the reports.
     pub bucket: Option<String>,
-    /// The bus that is told of breaks.
+    /// The event bus that breaks are sent to.
     pub bus: Option<String>,
-    /// Read units a second, from 1 to 100,000.
+    /// Read capacity units per second, from 1 to 100,000.
     pub units_per_second: u64,
 }
 
@@ -25,10 +25,10 @@ impl Default for ReconcileAccess {
 }
 
 impl ReconcileAccess {
-    /// From variables.
+    /// Reads the configuration from variables by name.
     ///
     /// # Errors
-    /// [`ConfigError`] if the rate is none.
+    /// [`ConfigError`] if the rate is not a whole number from 1 to 100,000.
     pub fn from_vars(set: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let wrong = ConfigError::Wrong { name: UNITS, why: "is no whole number from 1 to 100000", example: "500" };
         let units = match set(UNITS) {
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_a_whole_number() {
+    fn read_rate_is_a_whole_number_from_1_to_100_000() {
         let of = |units: &str| ReconcileAccess::from_vars(|name| (name == UNITS).then(|| units.to_owned()));
         assert_eq!(of("20").unwrap().units_per_second, 20);
         for wrong in ["0", "x", "1.5", "100001"] {

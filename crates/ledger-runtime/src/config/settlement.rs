@@ -1,4 +1,4 @@
-//! Whoever has to do with settlements, from the environment.
+//! The services that settlements use, from the environment.
 
 use super::ConfigError;
 
@@ -7,31 +7,31 @@ const KYC_SECRET: &str = "KYC_SECRET_ID";
 const BUCKET: &str = "PAYOUT_BUCKET";
 const MACHINE: &str = "SETTLEMENT_STATE_MACHINE";
 
-/// How the service that checks merchants is reached.
+/// The address and the secret of the KYC service, which checks merchants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KycConfig {
-    /// Where it is: `https://`, or `http://` on the loopback.
+    /// The base URL: `https://`, or `http://` on the loopback.
     pub url: String,
-    /// The secret that holds its token.
+    /// The id of the secret that holds the service's token.
     pub secret_id: String,
 }
 
-/// Who is asked, where files go, and who runs sagas.
+/// The services that settlements use; `None` for those that the function does not need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SettlementAccess {
-    /// Who checks merchants.
+    /// The service that checks merchants.
     pub kyc: Option<KycConfig>,
-    /// The bucket of the bank's files.
+    /// The bucket of the bank files.
     pub bucket: Option<String>,
-    /// The state machine of the saga, by its ARN.
+    /// The ARN of the saga's state machine.
     pub state_machine: Option<String>,
 }
 
 impl SettlementAccess {
-    /// From variables.
+    /// Reads the configuration from variables by name.
     ///
     /// # Errors
-    /// [`ConfigError`] if a service is named without the secret that opens it.
+    /// [`ConfigError`] if the KYC service's URL is set without its secret.
     pub fn from_vars(set: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let kyc = match (set(KYC_URL), set(KYC_SECRET)) {
             (Some(url), Some(secret_id)) => Some(KycConfig { url, secret_id }),

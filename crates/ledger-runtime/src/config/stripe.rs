@@ -1,31 +1,30 @@
-//! How Stripe is reached, and where its secrets are: in the environment, or in a kept secret that may
-//! change while functions run.
+//! Stripe's address, and its secrets: in the environment, or in a kept secret that may change while functions run.
 
 use super::ConfigError;
 use ledger_core::personal::Masked;
 use serde::Deserialize;
 
-/// Instead of the two after it.
+/// Set instead of the two variables below.
 const SECRET_ID: &str = "STRIPE_SECRET_ID";
 const SECRET_ID_EXAMPLE: &str = "arn:aws:secretsmanager:ap-northeast-1:123456789012:secret:stripe";
 const KEY: &str = "STRIPE_API_KEY";
-/// Several are separated by commas, while they rotate.
+/// Several secrets are separated by commas, during a rotation.
 const SECRET: &str = "STRIPE_WEBHOOK_SECRET";
 const URL: &str = "STRIPE_BASE_URL";
 const ACCOUNT: &str = "STRIPE_ACCOUNT";
-/// Where Stripe is when nobody says otherwise.
+/// The base URL of Stripe's API if `STRIPE_BASE_URL` is not set.
 pub const STRIPE_URL_DEFAULT: &str = "https://api.stripe.com";
 
-/// How Stripe is reached, and how its events are known.
+/// Stripe's address, the key for its API, and the secrets that verify its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StripeConfig {
-    /// The base URL of its API: HTTPS, unless it is on the loopback.
+    /// The base URL of Stripe's API: HTTPS, unless it is on the loopback.
     pub base_url: String,
     /// The secret API key.
     pub api_key: Masked<String>,
-    /// The secrets that events are signed with: two of them while they rotate.
+    /// The secrets that events are signed with: two during a rotation.
     pub webhook_secrets: Vec<Masked<String>>,
-    /// The connected account that is charged, if it is not the key's own.
+    /// The connected account that is charged; `None` for the key's account.
     pub account: Option<String>,
 }
 
@@ -34,22 +33,22 @@ pub struct StripeConfig {
 pub enum StripeAccess {
     /// In the environment.
     Given(StripeConfig),
-    /// In a secret that is read by its ARN.
+    /// In a kept secret.
     Kept(KeptStripe),
 }
 
-/// How Stripe is reached with what a kept secret says.
+/// Stripe's address, and the kept secret with its key and webhook secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptStripe {
     /// The secret's ARN.
     pub secret_id: String,
     /// The base URL of Stripe's API.
     pub base_url: String,
-    /// The connected account that is charged, if it is not the key's own.
+    /// The connected account that is charged; `None` for the key's account.
     pub account: Option<String>,
 }
 
-/// A kept secret does not have its shape.
+/// The text of a kept secret is not of the expected form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     r#"the secret is not of the form {{"api_key":"sk_...","webhook_secrets":["whsec_..."]}} with both or neither set"#
@@ -64,7 +63,7 @@ struct SecretText {
 }
 
 impl StripeAccess {
-    /// From variables by name; `None` if nothing of Stripe is set.
+    /// Reads the variables by name; `None` if neither a secret's ARN, a key nor webhook secrets are set.
     ///
     /// # Errors
     /// [`ConfigError`] says which variable to set to what.
@@ -90,7 +89,7 @@ impl StripeConfig {
         ["sk_live_", "rk_live_"].iter().any(|prefix| self.api_key.expose().starts_with(prefix))
     }
 
-    /// From variables by name; `None` if neither key nor secret is set.
+    /// Reads the variables by name; `None` if neither key nor webhook secret is set.
     ///
     /// # Errors
     /// [`ConfigError`] says which variable to set to what.
@@ -115,11 +114,10 @@ impl StripeConfig {
 }
 
 impl KeptStripe {
-    /// What a secret's text sets up; `None` if both its parts are empty, so that a deployment can come
-    /// before its Stripe account.
+    /// Parses a secret's text. `None` if both parts are empty, so that a deployment can precede its Stripe account.
     ///
     /// # Errors
-    /// [`SecretShapeError`], which repeats nothing of the text.
+    /// [`SecretShapeError`], which repeats no part of the text.
     pub fn config(&self, text: &Masked<String>) -> Result<Option<StripeConfig>, SecretShapeError> {
         let text: SecretText = serde_json::from_str(text.expose()).map_err(|_| SecretShapeError)?;
         let api_key = trimmed(&text.api_key);
@@ -145,7 +143,7 @@ fn base_url(set: impl Fn(&str) -> Option<String>) -> Result<String, ConfigError>
     Ok(base_url.trim_end_matches('/').to_owned())
 }
 
-/// A secret key must not travel in the clear.
+/// Whether the secret key may be sent to this URL: HTTPS, or HTTP on the loopback.
 fn is_safe(url: &str) -> bool {
     url.parse::<http::Uri>().is_ok_and(|uri| match (uri.scheme_str(), uri.host()) {
         (Some("https"), Some(host)) => !host.is_empty(),
@@ -194,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn there_may_be_two_secrets_and_the_key_travels_in_the_clear_on_the_loopback_only() {
+    fn two_webhook_secrets_and_http_on_the_loopback_are_accepted() {
         let stripe = given(&LIVE);
         assert_eq!((stripe.base_url.as_str(), stripe.livemode()), ("https://api.stripe.com", true));
         let secrets: Vec<&str> = stripe.webhook_secrets.iter().map(|secret| secret.expose().as_str()).collect();
@@ -205,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_secret_sets_up_all_or_nothing() {
+    fn kept_secret_sets_both_parts_or_neither() {
         let vars = [("STRIPE_SECRET_ID", "arn:x"), ("STRIPE_ACCOUNT", "acct_1")];
         let Ok(Some(StripeAccess::Kept(kept))) = access(&vars) else { panic!("kept") };
         let config = |text: &str| kept.config(&Masked::new(text.to_owned()));

@@ -1,9 +1,8 @@
-//! What a merchant is owed, credited and not: right at any moment, though the worker moves from one to the
-//! other meanwhile.
+//! A merchant's credited and uncredited balances, consistent while the worker credits records.
 //!
-//! Which records are not credited is known from an index only, and an index is behind. So it names candidates,
-//! and whether each is credited is read together with the balances, as of one instant. A record that is not yet
-//! in the index and not yet credited is missed, as if it were asked a moment earlier; none counts twice.
+//! Only an index lists the records that are not credited, and the index is behind the table. It therefore names
+//! candidates, and each candidate is read together with the balances in one transaction. A record that is neither in
+//! the index nor credited is missed, as if the request had come earlier. No record counts twice.
 
 use crate::app::App;
 use crate::problem::Problem;
@@ -18,47 +17,47 @@ use ledger_core::reads;
 use ledger_core::transaction::ProjectedRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many records of one shard are asked for at a time.
+/// How many records of one shard one query lists.
 const PAGE: usize = 500;
-/// The most records that are looked at. Where more wait, the worker has not run for long, and an alarm rings.
+/// The most records that are summed. More wait only if the worker has not run for long, which raises an alarm.
 const CANDIDATES_MAX: usize = 10_000;
-/// What DynamoDB reads as of one instant.
+/// The most items that DynamoDB reads in one transaction.
 const TOGETHER_MAX: usize = 100;
-/// How many such reads are made at once.
+/// How many of these reads are made concurrently.
 const AT_ONCE: usize = 8;
-/// How often candidates that need several reads are read again, because the merchant was credited in between.
+/// How often candidates that need several reads are read again because the merchant was credited in between.
 const ROUNDS_MAX: u32 = 20;
 
-/// What a merchant is owed of an asset. A refund may take each part below zero.
+/// A merchant's balance of an asset. Refunds may take each part below zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MerchantBalance {
-    /// What has been added to the balance and has not been paid out, with what a settlement holds.
+    /// Credited and not paid out, with what a settlement holds.
     pub credited: Balance,
-    /// What of it a settlement holds.
+    /// The part of `credited` that a settlement holds.
     pub held: Balance,
-    /// Payments less refunds that have not been added yet.
+    /// Payments less refunds that are not credited yet.
     pub uncredited: Balance,
 }
 
-/// A record that may not be credited, and what it changes.
+/// A record that may be uncredited, and its change of the balances.
 struct Candidate {
     key: Key,
     delta: Vec<Delta>,
 }
 
-/// Balances and candidates as they were at one instant.
+/// Balances and uncredited records, as read in one round.
 struct Snapshot {
     balances: Vec<Item>,
     uncredited: Vec<Candidate>,
-    /// Whether it was one instant: nothing was credited from the first read to the last.
+    /// Whether the round saw one moment: the merchant was not credited between the first read and the last.
     is_one: bool,
 }
 
 impl App {
-    /// What a merchant is owed, by asset.
+    /// Returns a merchant's balances by asset.
     ///
     /// # Errors
-    /// 404 if there is no such merchant, 503 if the store did not tell or more waits than can be looked at.
+    /// 404 if there is no such merchant. 503 if the table did not answer, or too many records wait to be summed.
     pub async fn merchant_balances(
         &self,
         tenant: &Tenant,
@@ -67,7 +66,7 @@ impl App {
         let (terms, run) = (self.merchant_anew(tenant, merchant).await?, self.terms(tenant).await?);
         let partition = Partition::merchant(tenant, merchant);
         let (mut waiting, standing) = try_join(self.uncredited(tenant, &terms), self.balances(&partition)).await?;
-        // Those that stand, and those whose first record may be credited before they are read.
+        // Also the assets without a balance item: their first record may be credited before the read.
         let mut assets: BTreeSet<Asset> = standing.iter().map(asset_of).collect::<Result<_, _>>()?;
         assets.extend(run.assets.keys().cloned());
         assets.extend(waiting.iter().flat_map(|candidate| &candidate.delta).map(|delta| delta.asset().clone()));
@@ -76,13 +75,14 @@ impl App {
             if snapshot.is_one {
                 return Ok(sums(&snapshot)?);
             }
-            // What is credited stays so: each round looks at less, and one read needs no second.
+            // INVARIANT: a credited record stays credited. Each round reads fewer records, and a single read is always
+            // consistent.
             waiting = snapshot.uncredited;
         }
         Err(Problem::busy())
     }
 
-    /// The records that the index lists as not credited.
+    /// Lists the records that the index has as not credited.
     async fn uncredited(&self, tenant: &Tenant, terms: &MerchantTerms) -> Result<Vec<Candidate>, Problem> {
         let mut found = Vec::new();
         for shard in 0..terms.shards.count() {
@@ -108,8 +108,8 @@ impl App {
         Ok(found)
     }
 
-    /// Reads balances and candidates, each read with the merchant's version, which tells whether all of them
-    /// are of one instant.
+    /// Reads balances and candidates, each part with the merchant's version. Equal versions mean that all parts are of
+    /// one moment.
     async fn together(
         &self,
         partition: &Partition,
@@ -165,11 +165,11 @@ impl App {
     }
 }
 
-/// One read.
+/// The result of one transactional read.
 struct Answer {
     version: Option<i64>,
     balances: Vec<Item>,
-    /// Whether each candidate still waits, in their order.
+    /// Whether each candidate is uncredited, in their order.
     waits: Vec<bool>,
 }
 

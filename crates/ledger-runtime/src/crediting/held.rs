@@ -1,4 +1,4 @@
-//! What is due to one merchant, and crediting it while its lease is held.
+//! The uncredited records of one merchant, and crediting them under its lease.
 
 use super::{OfMerchant, readable, unbuilt, unmarked};
 use crate::app::App;
@@ -15,21 +15,21 @@ use ledger_core::transaction::{MAX_ITEMS, ProjectedRecord};
 use std::collections::BTreeSet;
 use tokio::time::Instant;
 
-/// How many records of one shard are asked for at a time.
+/// How many records of one shard one query lists.
 const PAGE: usize = 200;
-/// How many batches a merchant gets in one run, so that a large one does not keep the others waiting.
+/// The most batches of one merchant in a run, so that a large merchant does not delay the others.
 const BATCHES_MAX: usize = 50;
 
-/// The records that are due to a merchant, as far as they have been listed.
+/// The uncredited records of a merchant, listed so far.
 pub(super) struct Work {
     tenant: Tenant,
     merchant: MerchantId,
-    /// Shards that have not been listed to their end, the present one last.
+    /// Shards that have not been listed to their end; the current one is last.
     shards: Vec<u32>,
-    /// Where the present shard's next page begins.
+    /// Where the current shard's next page begins.
     after: Option<String>,
     waiting: Vec<Uncredited>,
-    /// Whatever has been listed: an index may list what was credited a moment ago.
+    /// All records listed so far. An index may still list a record that has just been credited.
     seen: BTreeSet<Key>,
     done: OfMerchant,
 }
@@ -47,7 +47,7 @@ impl Work {
         }
     }
 
-    /// Takes records on, each once.
+    /// Adds records, each once.
     pub(super) fn add(&mut self, records: impl IntoIterator<Item = Uncredited>) {
         for record in records {
             if self.seen.insert(record.key()) {
@@ -58,7 +58,7 @@ impl Work {
         }
     }
 
-    /// Whether anything is due at all.
+    /// Whether the merchant has any uncredited record.
     pub(super) async fn any(&mut self, app: &App) -> Result<bool, Problem> {
         self.fill(app, 1).await?;
         Ok(!self.waiting.is_empty())
@@ -68,7 +68,7 @@ impl Work {
         self.done
     }
 
-    /// Lists until so many wait or there are no more.
+    /// Lists until `wanted` records wait or all shards are listed.
     async fn fill(&mut self, app: &App, wanted: usize) -> Result<(), Problem> {
         while self.waiting.len() < wanted {
             let Some(shard) = self.shards.last() else { return Ok(()) };
@@ -89,7 +89,7 @@ impl Work {
         Ok(())
     }
 
-    /// Drops records by their positions, which are those of the first ones.
+    /// Drops the records at these positions of `waiting`.
     fn drop_at(&mut self, positions: &[usize]) {
         let mut at = 0_usize;
         self.waiting.retain(|_| {
@@ -100,21 +100,20 @@ impl Work {
     }
 }
 
-/// A merchant that is ours for the time being.
+/// A merchant whose lease this run holds.
 pub(super) struct Held<'a> {
     pub(super) app: &'a App,
     pub(super) tenant: &'a Tenant,
     pub(super) merchant: &'a Leased<CreditedMerchant>,
-    /// When no further batch is begun.
+    /// No further batch begins after this.
     pub(super) until: Instant,
 }
 
 impl Held<'_> {
-    /// Credits what is due, batch by batch, until there is no more, the time is over or another has taken
-    /// the merchant over.
+    /// Credits batch by batch until nothing is due, the time is over, or another worker has taken the lease.
     pub(super) async fn credit(&self, work: &mut Work) -> Result<(), Problem> {
         for batch in 0..BATCHES_MAX {
-            // A merchant whose lease was taken gets one batch: its next turn may be several ticks away.
+            // The first batch ignores the time limit, because the merchant's next turn may be several ticks away.
             if batch > 0 && Instant::now() >= self.until {
                 return Ok(());
             }
@@ -126,7 +125,8 @@ impl Held<'_> {
         Ok(())
     }
 
-    /// One transaction, again without those that turn out to be credited. `false` if there is nothing left to do.
+    /// Credits one batch, repeating it without records that are credited or missing. Returns `false` if the caller must
+    /// stop.
     async fn credit_batch(&self, work: &mut Work) -> Result<bool, Problem> {
         let ledger = self.app.ledger();
         loop {

@@ -1,4 +1,4 @@
-//! Taking a merchant for crediting, or to read its balances while nothing credits them, and letting it go.
+//! Takes and releases the lease of a merchant, to credit it or to read its balances while no worker credits it.
 
 use crate::app::App;
 use crate::problem::Problem;
@@ -9,13 +9,13 @@ use ledger_core::operation::Operation;
 use ledger_core::ops::crediting::{CreditedMerchant, Crediting};
 use ledger_core::retry;
 
-/// For which merchant, and under which operation the metrics count it.
+/// The merchant, and the operation under which the metrics count.
 pub(crate) type Taking<'a> = (&'a Tenant, MerchantId, Operation);
 
-/// Takes a merchant; `None` if another worker has it each of so many times that it is tried.
+/// Takes a merchant's lease; `None` if another worker held it at each of `tries` attempts.
 ///
 /// # Errors
-/// 503 if the store's outcome is unknown.
+/// 503 if the outcome is unknown.
 pub(crate) async fn take(
     app: &App,
     (tenant, merchant, operation): Taking<'_>,
@@ -38,10 +38,10 @@ pub(crate) async fn take(
     Ok(None)
 }
 
-/// Lets a merchant go; a worker that has taken it since keeps it.
+/// Releases a merchant's lease. A lease that another worker has taken since is left unchanged.
 ///
 /// # Errors
-/// 503 if the store's outcome is unknown.
+/// 503 if the outcome is unknown.
 pub(crate) async fn release(
     app: &App,
     (tenant, operation): (&Tenant, Operation),

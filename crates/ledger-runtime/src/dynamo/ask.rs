@@ -1,4 +1,4 @@
-//! The one place that reads the table: it executes the read requests that the core builds.
+//! Sends the read requests that `ledger_core::reads` builds: the only module that reads the table.
 
 use super::Dynamo;
 use super::convert::{self, Stored};
@@ -11,27 +11,27 @@ use ledger_core::keys::Key;
 use ledger_core::reads::{QueryRequest, Request, ScanRequest};
 use std::collections::{BTreeMap, HashMap};
 
-/// What the store answers.
+/// The response to a read.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// The items. Of a snapshot one for each key, in the order of the keys.
+    /// The items. Those of a snapshot are one per key, in the order of the keys.
     pub(super) items: Vec<Option<Stored>>,
-    /// Keys of a batch that the store did not get to.
+    /// Keys of a batch that DynamoDB did not process.
     pub(super) unprocessed: Vec<Key>,
     /// Where the next page begins; `None` after the last.
     pub(super) next: Option<Item>,
     /// How many items a scan read, before its filter.
     pub(super) scanned: u64,
-    /// The read units that it took, rounded up, where the request asks for them and the store says.
+    /// The read units consumed, rounded up; `None` unless the request asks for them and DynamoDB returns them.
     pub(super) units: Option<u64>,
 }
 
-/// Why there is no answer.
+/// Why a read failed.
 #[derive(Debug)]
 pub(super) enum AskError {
-    /// A snapshot met a transaction that is under way.
+    /// A transactional read conflicted with a transaction in progress.
     Conflict,
-    /// Any other reason.
+    /// Any other failure.
     Read(ReadError),
 }
 
@@ -51,9 +51,9 @@ impl From<AskError> for ReadError {
 }
 
 impl Dynamo {
-    /// Executes a read once. The SDK repeats it after timeouts and errors of the store.
+    /// Sends a read once. The SDK retries it after timeouts and server errors.
     pub(super) async fn ask(&self, request: Request) -> Result<Answer, AskError> {
-        // On the heap: the SDK's future of one operation is large, and all five would be part of each caller's.
+        // Boxed, because the SDK's futures are large and all five would be part of each caller's future.
         match request {
             Request::GetItem(key) => Ok(Box::pin(self.ask_item(&key)).await?),
             Request::BatchGetItem(keys) => Ok(Box::pin(self.ask_batch(&keys)).await?),
@@ -168,7 +168,7 @@ fn met_a_write<R>(error: &SdkError<TransactGetItemsError, R>) -> bool {
     )
 }
 
-/// Capacity units as the SDK has them, as a whole number.
+/// Rounds the SDK's capacity units up to a whole number.
 fn rounded_up(units: impl std::fmt::Display) -> u64 {
     let text = units.to_string();
     let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));

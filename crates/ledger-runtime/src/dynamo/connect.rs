@@ -1,4 +1,4 @@
-//! The SDK's configuration: every timeout and retry is set here, none is left to a default.
+//! The SDK's configuration, which sets every timeout and retry explicitly.
 
 use super::Dynamo;
 use super::reads::ReadError;
@@ -13,14 +13,15 @@ use std::time::Duration;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1500);
-/// All attempts and pauses together.
+/// The limit of all attempts and pauses together.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(9);
 const ATTEMPTS_MAX: u32 = 4;
 const REGION_OF_ENDPOINTS: &str = "us-east-1";
 
-/// The configuration of every AWS client: AWS's default chain. Where the store is at an endpoint of
-/// its own, the Region falls back to `us-east-1` and the credentials to dummies, so that an engine
-/// on this machine needs no AWS account.
+/// Loads the configuration of every AWS client from AWS's default chain.
+///
+/// With an endpoint URL, the Region falls back to `us-east-1` and the credentials to dummies, so that DynamoDB Local
+/// needs no AWS account.
 pub async fn sdk_config(endpoint_url: Option<&str>) -> SdkConfig {
     let loader =
         aws_config::defaults(BehaviorVersion::v2026_01_12()).timeout_config(timeouts()).retry_config(retries());
@@ -45,14 +46,15 @@ pub(super) fn timeouts() -> TimeoutConfig {
         .build()
 }
 
-/// Standard, not adaptive: adaptive would make every tenant wait for one that is throttled. The
-/// pauses are random up to 1, 2 and 4 s, so that a `TransactionInProgressException` has a fair
-/// chance to meet the end of what is in progress.
+/// Returns the retry configuration: standard, at most four attempts.
+///
+/// Adaptive retries would delay every tenant when one is throttled. The pauses are random, up to 1, 2 and 4 s, so that
+/// the transaction behind a `TransactionInProgressException` can end before the last attempt.
 pub(super) fn retries() -> RetryConfig {
     RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX).with_initial_backoff(Duration::from_secs(1))
 }
 
-/// The DynamoDB client. The endpoint is the table's alone, and `http://` gets a client without TLS.
+/// Creates the DynamoDB client. The endpoint URL applies to it alone; an `http://` URL gets a client without TLS.
 #[must_use]
 pub fn client(config: &SdkConfig, endpoint_url: Option<&str>) -> Client {
     let mut own = aws_sdk_dynamodb::config::Builder::from(config);
@@ -66,11 +68,11 @@ pub fn client(config: &SdkConfig, endpoint_url: Option<&str>) -> Client {
 }
 
 impl Dynamo {
-    /// One read during init, so that the first request does not pay for the TLS handshake. The item
-    /// need not exist.
+    /// Reads one item during init, so that the first request does not wait for the TLS handshake. The item need not
+    /// exist.
     ///
     /// # Errors
-    /// [`ReadError`] if the store does not answer: the first request will tell better than the start.
+    /// [`ReadError`] if DynamoDB does not answer. The start need not fail: the first request reports the same error.
     pub async fn warm_up(&self) -> Result<(), ReadError> {
         let Ok(tenant) = Tenant::parse("warm-up") else { return Ok(()) };
         self.get(&keys::config(&tenant)).await.map(drop)
@@ -81,7 +83,7 @@ fn is_unset(name: &str) -> bool {
     std::env::var_os(name).is_none_or(|value| value.is_empty())
 }
 
-/// A client that goes through `http` with the timeouts and retries of the real one.
+/// Creates a client that sends through `http` with the production timeouts and retries.
 #[cfg(test)]
 pub(crate) fn scripted_client(http: aws_smithy_runtime_api::client::http::SharedHttpClient) -> Client {
     let config = aws_sdk_dynamodb::Config::builder()

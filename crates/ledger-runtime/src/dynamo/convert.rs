@@ -1,4 +1,4 @@
-//! The SDK's values and ours. What we never write is not read either, rather than guessed at.
+//! Conversion between the SDK's values and the ledger's. A type that the ledger never writes is an error, not a guess.
 
 use super::reads::Readable;
 use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason};
@@ -9,7 +9,7 @@ use ledger_core::migration::{LegacyItem, Odd};
 use ledger_core::transaction::{Reason, ReasonCode};
 use std::collections::HashMap;
 
-/// An item as the SDK has it.
+/// An item in the SDK's types.
 pub(super) type Stored = HashMap<String, AttributeValue>;
 
 pub(super) fn to_sdk(value: Value) -> AttributeValue {
@@ -34,7 +34,7 @@ pub(super) fn key_to_sdk(key: &Key) -> Stored {
     ])
 }
 
-/// The key of an item; `None` if it is no tenant's.
+/// Returns the key of an item; `None` if the partition belongs to no tenant.
 pub(super) fn key_from_sdk(item: &Stored) -> Option<Key> {
     let text = |name: &str| item.get(name)?.as_s().ok();
     let pk = text(attr::PK)?;
@@ -63,7 +63,7 @@ pub(super) fn readable(item: Stored) -> Readable {
     readable
 }
 
-/// A legacy item: what can be read of it, and what cannot, and whether that says anything.
+/// Converts a legacy item into its readable attributes and the names of the others, with whether those are null.
 pub(super) fn legacy_item(item: Stored) -> LegacyItem {
     let mut legacy = LegacyItem::default();
     for (name, value) in item {
@@ -76,7 +76,7 @@ pub(super) fn legacy_item(item: Stored) -> LegacyItem {
     legacy
 }
 
-/// All of a legacy item that can be kept in a record of ours: its sets as lists; null is nothing.
+/// Converts a legacy item for storage in a ledger record: sets become lists, and nulls are dropped.
 pub(super) fn kept(item: Stored) -> Item {
     item.into_iter().filter_map(|(name, value)| Some((name, kept_value(value)?))).collect()
 }
@@ -97,7 +97,7 @@ fn kept_value(value: AttributeValue) -> Option<Value> {
 }
 
 pub(super) fn reason(reason: CancellationReason) -> Reason {
-    // An attribute of a kind that we do not write is there, for the guards that ask whether it is.
+    // An attribute of an unknown type is kept as present, for guards on its presence.
     let readable = |item: Stored| {
         let read = |value| from_sdk(value).unwrap_or_else(Value::of_unknown_type);
         item.into_iter().map(|(name, value)| (name, read(value))).collect()
@@ -115,7 +115,7 @@ fn from_sdk(value: AttributeValue) -> Option<Value> {
         AttributeValue::L(list) => Value::L(list.into_iter().map(from_sdk).collect::<Option<_>>()?),
         AttributeValue::M(map) => Value::M(item_from_sdk(map).ok()?),
         AttributeValue::Bs(_) | AttributeValue::Ns(_) | AttributeValue::Ss(_) | AttributeValue::Null(_) => return None,
-        // Kinds that the SDK may come to know.
+        // Types that a later SDK may add.
         AttributeValue::Unknown { .. } | _ => return None,
     })
 }

@@ -1,5 +1,7 @@
-//! Customers, wherever a migration has them. What is written to a customer's split records is written where the
-//! tenant's phase asks for it, and what is read of them is read from where the truth is; nobody above this file knows.
+//! Reads and writes of customers in every phase of the migration.
+//!
+//! Writes to a customer's split records go where the tenant's phase requires them, and reads come from the model that
+//! is the truth. The callers of this module do not see the layout.
 
 use super::reads::{ReadError, Readable};
 use super::{Cancellation, Dynamo, WriteError, convert};
@@ -14,36 +16,37 @@ use ledger_core::migration::{
 use ledger_core::transaction::{TransactItem, Transaction};
 use std::sync::Arc;
 
-/// How often one transaction is placed again because a customer did not stand where it was to be written.
+/// How often one transaction is placed again because a customer's items were not where its plan expected them.
 const ROUNDS_MAX: u32 = 8;
 
-/// Where tenants keep their customers, through a cache of a minute.
+/// The tenants' layouts, cached for a minute.
 #[derive(Clone, Debug)]
 pub(super) struct Layouts {
     cache: Arc<Cache<Tenant, Arc<Layout>>>,
     clock: Clock,
 }
 
-/// Why a customer could not be brought to where a phase needs them. Nothing was applied.
+/// Why a customer could not be moved to the place that a phase requires. Nothing was applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BringError {
-    /// The God Record holds what the ledger cannot keep: a person has to look.
+    /// The God Record holds data that the ledger cannot keep: needs review.
     #[error(transparent)]
     Unadoptable(#[from] Unadoptable),
-    /// What stands of the customer cannot be copied or compared: it does not look as we write it, or a sum cannot be held
-    /// exactly.
+    /// The customer's items cannot be copied or compared.
+    ///
+    /// One is not in a known format, or a sum cannot be held exactly.
     #[error("the customer cannot be moved: {0}")]
     Unreadable(ItemError),
-    /// The tenant's setting has changed.
+    /// The tenant's phase has changed.
     #[error("the tenant's migration has moved on")]
     Fenced,
-    /// Others were at the customer all the time.
+    /// Other writers changed the customer in every round.
     #[error("the customer is written to all the time")]
     Busy,
-    /// The store did not tell.
+    /// The table could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The store did not take it, or nobody knows whether it did: the next look will tell.
+    /// The write was not applied, or its outcome is unknown. Reading again shows which.
     #[error(transparent)]
     Write(WriteError),
 }
@@ -55,22 +58,22 @@ impl Layouts {
 }
 
 impl Dynamo {
-    /// The same store by another clock.
+    /// The same table with another clock.
     pub(crate) fn with_clock(self, clock: Clock) -> Self {
         Self { layouts: Layouts { clock, ..self.layouts }, ..self }
     }
 
-    /// The same store, which has just read that a tenant keeps its customers in split records.
+    /// The same table, with the split layout of a tenant already cached.
     #[cfg(test)]
     pub(crate) fn knowing_split(self, tenant: &Tenant) -> Self {
         let _ = self.remember(tenant, Layout::Split);
         self
     }
 
-    /// Where a tenant keeps its customers, as of a minute ago at most.
+    /// Returns where a tenant keeps its customers, at most a minute old.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known, and then nothing is known of its customers.
+    /// [`ReadError`] if the layout cannot be read; the tenant's customers cannot be read either then.
     pub async fn layout(&self, tenant: &Tenant) -> Result<Arc<Layout>, ReadError> {
         let now = self.layouts.clock.now();
         match self.layouts.cache.get(tenant, now) {
@@ -79,14 +82,15 @@ impl Dynamo {
         }
     }
 
-    /// Where a tenant keeps its customers, as it is.
+    /// Reads where a tenant keeps its customers from the table.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known.
+    /// [`ReadError`] if the layout cannot be read.
     pub async fn reread_layout(&self, tenant: &Tenant) -> Result<Arc<Layout>, ReadError> {
         match self.get_stored(&keys::config(tenant)).await? {
             Some(config) => Ok(self.remember(tenant, Layout::read(&config)?)),
-            // A tenant without a configuration has no customers; once it has one, they may stand anywhere.
+            // A tenant without a configuration has no customers. Not cached, because a later configuration may set any
+            // layout.
             None => Ok(Arc::new(Layout::Split)),
         }
     }
@@ -97,7 +101,7 @@ impl Dynamo {
         layout
     }
 
-    /// Whoever reads a tenant's configuration has read its layout as well.
+    /// Caches the layout if the item read is a tenant's configuration.
     pub(super) fn note_layout(&self, key: &Key, config: Option<&Item>) {
         if let (Some(tenant), Some(config)) = (keys::tenant_of(key.pk()), config)
             && *key == keys::config(&tenant)
@@ -107,7 +111,7 @@ impl Dynamo {
         }
     }
 
-    /// The layout of a customer's items; `None` of other items.
+    /// Returns the layout of a customer's items; `None` for other items.
     pub(super) async fn layout_of(&self, key: &Key) -> Result<Option<Arc<Layout>>, ReadError> {
         match (key.customer(), keys::tenant_of(key.pk())) {
             (Some(_), Some(tenant)) => self.layout(&tenant).await.map(Some),
@@ -115,11 +119,13 @@ impl Dynamo {
         }
     }
 
-    /// Executes a transaction once where its tenant's layout puts it. A customer who does not stand there is brought
-    /// there first: nothing was written by then.
+    /// Executes a transaction once, at the places that its tenant's layout requires.
+    ///
+    /// If a customer has not been moved there yet, the transaction is rejected, the customer is moved, and the
+    /// transaction is placed again.
     ///
     /// # Errors
-    /// [`WriteError`] says whether it may have been applied.
+    /// [`WriteError`] says whether the transaction may have been applied.
     pub async fn write(&self, transaction: &Transaction) -> Result<(), WriteError> {
         let customers = transaction.items().iter().map(TransactItem::key).find(|key| key.customer().is_some());
         let tenant = customers.and_then(|key| keys::tenant_of(key.pk()));
@@ -146,7 +152,7 @@ impl Dynamo {
             };
             match placed.cancelled(reasons) {
                 Cancelled::For(reasons) => return Err(WriteError::Cancelled(Cancellation { reasons, after_unknown })),
-                // Rare, and large: it is kept out of the future of every write.
+                // Boxed, because this rare future is large and would be part of every write's.
                 Cancelled::Stale(stale, reasons) => {
                     let cancellation = Cancellation { reasons, after_unknown };
                     Box::pin(self.settle(&tenant, migration, stale, cancellation)).await?;
@@ -160,7 +166,7 @@ impl Dynamo {
         }
     }
 
-    /// Does something about a customer who does not stand where a layout put them.
+    /// Moves a customer or reloads the layout after a stale placement, so that the transaction can be placed again.
     async fn settle(
         &self,
         tenant: &Tenant,
@@ -189,10 +195,10 @@ impl Dynamo {
         }
     }
 
-    /// Takes a customer over from the legacy model. `false`: there is no such customer.
+    /// Adopts a customer from the legacy model. Returns `false` if the customer does not exist.
     ///
     /// # Errors
-    /// [`BringError`]; nothing is lost by trying again.
+    /// [`BringError`]; the call can be repeated.
     pub async fn adopt(&self, migration: &Migration, whose: &Whose) -> Result<bool, BringError> {
         for _ in 0..ROUNDS_MAX {
             let seen = self.snapshot(migration, whose).await?;
@@ -209,10 +215,10 @@ impl Dynamo {
         Err(BringError::Busy)
     }
 
-    /// Brings a concern of a customer to where the phase needs it.
+    /// Copies a concern of a customer to the place that the phase requires, adopting the customer first if necessary.
     ///
     /// # Errors
-    /// [`BringError`]; nothing is lost by trying again.
+    /// [`BringError`]; the call can be repeated.
     pub async fn copy(&self, migration: &Migration, whose: &Whose, concern: Concern) -> Result<(), BringError> {
         for _ in 0..ROUNDS_MAX {
             let seen = self.snapshot(migration, whose).await?;
@@ -225,7 +231,7 @@ impl Dynamo {
                         return Ok(());
                     }
                 }
-                // Whether somebody was faster or not, the next look tells.
+                // Applied or rejected, the next round reads what is stored.
                 Copying::Raise(change) => drop(self.change(&change).await?),
                 Copying::Copy(change) => {
                     if self.change(&change).await? {
@@ -237,16 +243,16 @@ impl Dynamo {
         Err(BringError::Busy)
     }
 
-    /// A customer in both models, as of one instant.
+    /// Reads a customer in both models, as of one moment.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known.
+    /// [`ReadError`] if an item cannot be read.
     pub async fn snapshot(&self, migration: &Migration, whose: &Whose) -> Result<Snapshot, ReadError> {
         let keys = migration.snapshot_keys(whose);
         let found = self.get_stored_together(&keys).await?;
         let partition = Partition::customer(&whose.tenant, whose.customer);
-        // The legacy system may have given the God Record's attributes any type, and those of the aggregates: the
-        // half-way model has points there.
+        // The legacy system may have given these items attributes of any type. The aggregates are among them, because
+        // the half-way model keeps points there.
         let legacy = [partition.god_record(), keys::metrics_of(&partition)];
         let (mut items, mut odd) = (Vec::with_capacity(keys.len()), Vec::new());
         for (key, item) in keys.into_iter().zip(found) {
@@ -263,20 +269,21 @@ impl Dynamo {
         Ok(Snapshot::new(items, odd))
     }
 
-    /// At most 100 items under their own keys, wherever a layout reads them, as they were at one instant and as far as
-    /// they can be read; in the order of the keys.
+    /// Reads at most 100 items as of one moment, as far as they are readable, in the order of the keys.
+    ///
+    /// Each item is read under its own key, whatever the tenant's layout.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known.
+    /// [`ReadError`] if the read fails.
     pub async fn stored_together(&self, keys: &[Key]) -> Result<Vec<Option<Readable>>, ReadError> {
         let found = self.get_stored_together(keys).await?;
         Ok(found.into_iter().map(|item| item.map(convert::readable)).collect())
     }
 
-    /// Writes what a customer's move calls for. `false`: something was not as it was read.
+    /// Writes a change of a customer's move. Returns `false` if an item had changed since it was read.
     ///
     /// # Errors
-    /// [`BringError::Write`] if it is not known to be written, or not.
+    /// [`BringError::Write`] if the write was not applied for another reason, or its outcome is unknown.
     pub async fn change(&self, change: &Change) -> Result<bool, BringError> {
         match self.send(change.items()).await {
             Ok(()) => Ok(true),
@@ -290,7 +297,7 @@ impl Dynamo {
         }
     }
 
-    /// The balances of a customer, wherever they stand; `None` if all of them stand under their own keys.
+    /// Reads a customer's balances if the layout keeps any elsewhere; `None` if all are under their own keys.
     pub(super) async fn moving_balances(&self, partition: &Partition) -> Result<Option<Vec<Item>>, ReadError> {
         let layout = self.layout_of(&partition.profile()).await?;
         let keys = layout.map(|layout| layout.balances(partition)).unwrap_or_default();
@@ -301,7 +308,7 @@ impl Dynamo {
     }
 }
 
-/// Nothing was sent, for it is not known where to.
+/// Converts a failed read of the layout into a write error. Nothing was sent.
 fn not_asked(error: ReadError) -> WriteError {
     match error {
         ReadError::Throttled | ReadError::Unavailable(_) => WriteError::Throttled,
@@ -319,7 +326,7 @@ mod tests {
     use serde_json::json;
 
     #[tokio::test]
-    async fn a_tenant_that_is_not_there_yet_may_come_with_a_legacy_model() {
+    async fn absence_of_a_tenant_configuration_is_not_cached() {
         let Step::Ok(mut config) = terms("mandatory") else { panic!() };
         config["Item"]["migration"] = json!({"M": {
             "model": {"S": "god_record"}, "phase": {"N": "0"}, "fence": {"N": "0"},

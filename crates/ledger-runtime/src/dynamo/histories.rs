@@ -1,5 +1,4 @@
-//! Histories: entries and references to others', and what stands in the legacy format alone of a customer whose tenant
-//! is leaving that.
+//! A party's history: entries, references to entries of others, and legacy items of customers being migrated.
 
 use super::Dynamo;
 use super::reads::ReadError;
@@ -12,11 +11,13 @@ use ledger_core::reads;
 use uuid::Uuid;
 
 impl Dynamo {
-    /// A party's entries and references that come after a line, newest first: `wanted` of each, and what of them is in
-    /// the legacy format alone. In no order, and the newest `wanted` are among them.
+    /// Reads a party's history after a line: entries and references, at most `wanted` of each, and legacy items.
+    ///
+    /// Only legacy items without entry or reference are included. The result is unordered and contains the newest
+    /// `wanted` lines.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known.
+    /// [`ReadError`] if a read fails.
     pub async fn history(
         &self,
         partition: &Partition,
@@ -33,10 +34,10 @@ impl Dynamo {
         Ok(found)
     }
 
-    /// An entry of a party's, or a reference to another's.
+    /// Reads a party's entry, or its reference to an entry of another party.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known.
+    /// [`ReadError`] if a read fails.
     pub async fn history_line(&self, partition: &Partition, id: TransactionId) -> Result<Option<Item>, ReadError> {
         let refers = partition.entry_reference(id);
         let found = self.get_many(&[partition.entry(id), refers.clone()]).await?.into_iter().flatten().next();
@@ -44,13 +45,13 @@ impl Dynamo {
             return Ok(found);
         }
         let Some((low, high)) = legacy_of(id) else { return Ok(None) };
-        // All of one instant.
+        // All legacy items of the same moment as the id.
         let legacy = self.query_readable(&reads::legacy_history_between(partition, &low, &high)).await?;
         let mut references = legacy.iter().filter_map(|legacy| reference(&legacy.item));
         Ok(references.find(|(key, _)| *key == refers).map(|(_, reference)| reference))
     }
 
-    /// Whether the legacy format may have what no entry and no reference tells of: as long as it is written.
+    /// Whether the legacy format may hold lines without entry or reference: as long as the phase writes it.
     async fn has_legacy_history(&self, partition: &Partition) -> Result<bool, ReadError> {
         let layout = self.layout_of(&partition.profile()).await?;
         Ok(match layout.as_deref() {
@@ -59,7 +60,7 @@ impl Dynamo {
         })
     }
 
-    /// The newest lines of both formats, of which the entries and references are given.
+    /// Adds legacy items to these entries and references until the newest `wanted` lines are among them.
     async fn with_legacy(
         &self,
         partition: &Partition,
@@ -67,7 +68,7 @@ impl Dynamo {
         line: Option<Uuid>,
         wanted: usize,
     ) -> Result<Vec<Item>, ReadError> {
-        // One more: what comes after the last line tells that nothing else is of that instant.
+        // One more than wanted, because only the item after the last line shows that no other item has the same moment.
         let step = wanted.saturating_add(1);
         let mut after = line.and_then(legacy_after);
         loop {
@@ -75,7 +76,7 @@ impl Dynamo {
             let some = self.query_readable(&query).await?;
             let last = some.last().filter(|_| some.len() == step);
             let read_to = last.and_then(|last| last.item.key_text(attr::SK).map(str::to_owned));
-            // What the ledger never wrote may have attributes of any kind.
+            // Legacy attributes of an unknown type are ignored.
             items.extend(some.into_iter().map(|readable| readable.item));
             match newest(items.clone(), line, wanted, read_to.as_deref())? {
                 Some(newest) => return Ok(newest),

@@ -1,4 +1,4 @@
-//! Reads. All of them are consistent, but for queries of an index, which cannot be.
+//! Reads. All are strongly consistent, except queries of an index, which DynamoDB cannot read consistently.
 
 use super::ask::AskError;
 use super::convert::Stored;
@@ -12,25 +12,25 @@ use ledger_core::retry;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How often keys that were left unprocessed, or met a transaction, are asked for again.
+/// How often unprocessed keys, or a snapshot that conflicted with a transaction, are read again.
 const ROUNDS_MAX: u32 = 5;
 
-/// Why a read has no answer.
+/// Why a read failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// The store asks for a pause.
+    /// DynamoDB throttled the read.
     #[error("the store is throttled")]
     Throttled,
-    /// The store did not answer, or with an error of its own.
+    /// DynamoDB did not answer, or answered with a server error.
     #[error("the store did not answer: {0}")]
     Unavailable(String),
-    /// The read itself is wrong: a missing table, permission or a malformed key.
+    /// The read itself is invalid: a missing table, a missing permission or a malformed key.
     #[error("the store refused the read ({0}): check the table's name and the role's permissions")]
     Refused(String),
-    /// An item does not look as we write it.
+    /// An item is not in the format that the ledger writes.
     #[error(transparent)]
     Unreadable(#[from] ItemError),
-    /// A customer stands in the legacy model with what the ledger cannot keep: a person has to look.
+    /// A customer's God Record holds data that the ledger cannot keep: needs review.
     #[error(transparent)]
     Unadoptable(#[from] Unadoptable),
 }
@@ -47,27 +47,27 @@ impl From<Unseen> for ReadError {
 /// An item, as far as it can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readable {
-    /// What can be read: all that we have written, its keys among it.
+    /// The readable attributes: all that the ledger has written, with the keys.
     pub item: Item,
-    /// The attributes that cannot be.
+    /// The names of the unreadable attributes.
     pub odd: Vec<String>,
 }
 
 impl Readable {
-    /// The whole item.
+    /// Returns the item if all of it is readable.
     ///
     /// # Errors
-    /// [`ItemError`] names what cannot be read.
+    /// [`ItemError`] names an unreadable attribute.
     pub fn whole(&self) -> Result<&Item, ItemError> {
         self.odd.first().map_or(Ok(&self.item), |odd| Err(ItemError::unknown_type(odd)))
     }
 }
 
 impl Dynamo {
-    /// An item as it is; a customer's split record from wherever the tenant's layout has it.
+    /// Reads an item. A customer's split record is read where the tenant's layout has it.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known.
+    /// [`ReadError`] if the read fails.
     pub async fn get(&self, key: &Key) -> Result<Option<Item>, ReadError> {
         if let Some(layout) = self.layout_of(key).await?
             && layout.reading(key).is_some()
@@ -79,26 +79,27 @@ impl Dynamo {
         Ok(item)
     }
 
-    /// An item under its own key.
+    /// Reads the item under this key, without regard to layouts.
     pub(super) async fn get_stored(&self, key: &Key) -> Result<Option<Item>, ReadError> {
         let answer = self.ask(reads::item(key)).await?;
         Ok(answer.items.into_iter().flatten().next().map(convert::item_from_sdk).transpose()?)
     }
 
-    /// An item under its own key, as far as it can be read.
+    /// Reads the item under this key, without regard to layouts and as far as it is readable.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known.
+    /// [`ReadError`] if the read fails.
     pub async fn get_readable(&self, key: &Key) -> Result<Option<Readable>, ReadError> {
         let answer = self.ask(reads::item(key)).await?;
         Ok(answer.items.into_iter().flatten().next().map(convert::readable))
     }
 
-    /// Items as they are, in the order of the keys, in one round trip per 100. Each is consistent;
-    /// together they may straddle a transaction.
+    /// Reads items, in the order of the keys, with one round trip per 100.
+    ///
+    /// Each item is consistent, but a transaction may be applied between the reads of two.
     ///
     /// # Errors
-    /// [`ReadError`] if one of them is not known.
+    /// [`ReadError`] if a read fails.
     pub async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Item>>, ReadError> {
         let mut found = BTreeMap::<(String, String), Item>::new();
         let mut wanted = keys.to_vec();
@@ -141,7 +142,7 @@ impl Dynamo {
         Err(ReadError::Throttled)
     }
 
-    /// Which of these a layout may have elsewhere.
+    /// Returns those of these keys whose items a layout may have elsewhere.
     async fn moving(&self, keys: &[Key]) -> Result<Vec<Key>, ReadError> {
         let mut moving = Vec::new();
         for key in keys {
@@ -152,11 +153,11 @@ impl Dynamo {
         Ok(moving)
     }
 
-    /// At most 100 items as they were at one instant, in the order of the keys; a customer's split records from
-    /// wherever the tenant's layout has them.
+    /// Reads at most 100 items as of one moment, in the order of the keys. Customers' split records are read where the
+    /// tenant's layout has them.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known; [`ReadError::Throttled`] if they are written to all the time.
+    /// [`ReadError`] if the read fails; [`ReadError::Throttled`] if it conflicted with writes in every round.
     pub async fn get_together(&self, keys: &[Key]) -> Result<Vec<Option<Item>>, ReadError> {
         let mut layouts = Vec::with_capacity(keys.len());
         for key in keys {
@@ -177,7 +178,7 @@ impl Dynamo {
         let stored: BTreeMap<&Key, _> =
             wanted.iter().zip(stored).filter_map(|(key, item)| Some((key, item?))).collect();
         let whole = |key: &Key| stored.get(key).cloned().map(convert::item_from_sdk).transpose();
-        // What the ledger never wrote in a legacy item may be of any kind.
+        // Legacy items may have attributes of any type.
         let legacy_item = |key: &Key| stored.get(key).cloned().map(convert::legacy_item);
         let items = keys.iter().zip(&layouts).map(|(key, layout)| {
             match layout.as_ref().and_then(|layout| layout.reading(key)) {
@@ -191,7 +192,7 @@ impl Dynamo {
         items.collect()
     }
 
-    /// Items under their own keys as they were at one instant, as the SDK has them.
+    /// Reads the items under these keys as of one moment, without regard to layouts.
     pub(super) async fn get_stored_together(&self, keys: &[Key]) -> Result<Vec<Option<Stored>>, ReadError> {
         if keys.is_empty() {
             return Ok(Vec::new());
@@ -210,10 +211,10 @@ impl Dynamo {
         Err(ReadError::Throttled)
     }
 
-    /// The balances of a partition's account, wherever they stand.
+    /// Reads the balances of a partition's account, where the tenant's layout has them.
     ///
     /// # Errors
-    /// [`ReadError`] if one of them is not known.
+    /// [`ReadError`] if a read fails.
     pub async fn balances(&self, partition: &Partition) -> Result<Vec<Item>, ReadError> {
         match self.moving_balances(partition).await? {
             Some(items) => Ok(items),
@@ -221,29 +222,27 @@ impl Dynamo {
         }
     }
 
-    /// The items that a query asks for.
+    /// Reads the items of a query.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known.
+    /// [`ReadError`] if a read fails or an item is unreadable.
     pub async fn query(&self, query: &Query) -> Result<Vec<Item>, ReadError> {
         let items = self.rows(query).await?;
         Ok(items.into_iter().map(convert::item_from_sdk).collect::<Result<_, _>>()?)
     }
 
-    /// The same where one item that cannot be read must not hide the others: of such a one there is what
-    /// can be read.
+    /// Reads the items of a query as far as they are readable, so that an unreadable item does not hide the others.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known.
+    /// [`ReadError`] if a read fails.
     pub async fn query_readable(&self, query: &Query) -> Result<Vec<Readable>, ReadError> {
         Ok(self.rows(query).await?.into_iter().map(convert::readable).collect())
     }
 
-    /// The same of items that the legacy system wrote, which may have attributes of any type: sets are given as lists,
-    /// and null as an attribute that is not there.
+    /// Reads items of the legacy system, whose attributes may have any type: sets become lists, and nulls are dropped.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known.
+    /// [`ReadError`] if a read fails.
     pub async fn query_legacy(&self, query: &Query) -> Result<Vec<Item>, ReadError> {
         Ok(self.rows(query).await?.into_iter().map(convert::kept).collect())
     }

@@ -1,4 +1,4 @@
-//! Scans of the whole table: in segments, consistently, with what each page costs.
+//! Scans of the whole table: in segments, consistent, with the read units of each page.
 
 use super::reads::{ReadError, Readable};
 use super::{Dynamo, convert};
@@ -7,32 +7,33 @@ use ledger_core::ids::{CustomerId, Tenant};
 use ledger_core::keys::{Key, attr};
 use ledger_core::reads::{self, Segment};
 
-/// Items of a tenant.
+/// A tenant's items on one page of a segment.
 #[derive(Clone, Debug)]
 pub struct Scanned {
     /// The items.
     pub items: Vec<Readable>,
-    /// The read units that it took, rounded up.
+    /// The read units consumed, rounded up.
     pub units: u64,
-    /// Where to read on; `None` at the segment's end.
+    /// Where the next page begins; `None` at the segment's end.
     pub next: Option<Segment>,
 }
 
-/// Customers of a tenant who have a God Record.
+/// A tenant's customers with a God Record on one page of the table.
 #[derive(Clone, Debug)]
 pub struct ScannedCustomers {
     /// The customers.
     pub customers: Vec<CustomerId>,
-    /// After which item to read on; `None` at the table's end.
+    /// The key after which the next page begins; `None` at the table's end.
     pub next: Option<Key>,
 }
 
 impl Dynamo {
-    /// A page of the table, of which only a tenant's customers with a God Record are handed over. Whoever has one when
-    /// the first page is read, and still when their page is read, is on one.
+    /// Scans a page of the table for a tenant's customers with a God Record.
+    ///
+    /// A customer whose God Record exists from the scan's first page until its own page is read is on one of the pages.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known: the same page can be read again.
+    /// [`ReadError`] if the scan fails; the same page can be read again.
     pub async fn scan_customers(&self, tenant: &Tenant, after: Option<&Key>) -> Result<ScannedCustomers, ReadError> {
         let answer = self.ask(reads::customers_with_god_record(tenant, after)).await?;
         let found = answer.items.iter().flatten().filter_map(convert::key_from_sdk);
@@ -42,15 +43,15 @@ impl Dynamo {
         Ok(ScannedCustomers { customers, next: next.transpose()? })
     }
 
-    /// A page of a segment, of which only a tenant's items are handed over.
+    /// Scans a page of a segment for a tenant's items.
     ///
     /// # Errors
-    /// [`ReadError`] if that is not known: the same page can be read again.
+    /// [`ReadError`] if the scan fails; the same page can be read again.
     pub async fn scan_page(&self, segment: &Segment, tenant: &Tenant) -> Result<Scanned, ReadError> {
         let answer = self.ask(reads::table_segment(tenant, segment)).await?;
         Ok(Scanned {
             items: answer.items.into_iter().flatten().map(convert::readable).collect(),
-            // A store that does not say is taken at one unit an item, which small items are.
+            // Without a reported capacity, one unit per item is assumed, which is right for small items.
             units: answer.units.unwrap_or(answer.scanned),
             next: answer.next.map(|after| segment.from(after)),
         })

@@ -1,4 +1,4 @@
-//! What each way in which a write or a read can end is taken for.
+//! How each result of a write or read is classified.
 
 use super::*;
 use crate::testing::{Step, Store, reasons, sealed};
@@ -11,7 +11,7 @@ async fn write(steps: impl IntoIterator<Item = Step>) -> (Result<(), WriteError>
     let store = Store::script(steps);
     let (ledger, _) = store.ledger();
     let outcome = ledger.dynamo().write(&sealed("100", &ledger)).await;
-    // Attempts that hang may use up the operation's time before the fourth is made.
+    // Attempts that time out may exhaust the operation's time before the fourth.
     assert!(store.is_through() || store.seen().len() >= 3);
     (outcome, store)
 }
@@ -34,7 +34,7 @@ async fn an_applied_transaction_asks_for_old_items_and_has_a_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_sdk_repeats_the_token_and_we_never_do() {
+async fn token_is_repeated_by_the_sdk_and_new_for_each_write() {
     let (outcome, store) = write([Step::Broken, Step::Error(500, "InternalServerError"), Step::Ok(json!({}))]).await;
     assert_eq!(outcome, Ok(()));
     let tokens: std::collections::BTreeSet<String> = store.seen().iter().map(|seen| seen.token().to_owned()).collect();
@@ -49,7 +49,7 @@ async fn the_sdk_repeats_the_token_and_we_never_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancellation_brings_its_reasons_in_order() {
+async fn cancellation_holds_its_reasons_in_order() {
     let old = json!({"balance": {"N": "40"}, "uuid": {"S": "x"}});
     let (outcome, store) = write([Step::Cancelled(reasons(4, 1, "ConditionalCheckFailed", Some(old)))]).await;
     let Err(WriteError::Cancelled(Cancellation { reasons: got, after_unknown: false })) = outcome else {
@@ -62,7 +62,7 @@ async fn a_cancellation_brings_its_reasons_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_may_have_been_applied_is_unknown() {
+async fn write_that_may_have_been_applied_has_an_unknown_outcome() {
     for step in [
         Step::Broken,
         Step::Hang,
@@ -78,7 +78,7 @@ async fn whatever_may_have_been_applied_is_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unreadable_answer_is_unknown_or_done_but_never_not_written() {
+async fn unreadable_response_is_never_taken_for_not_written() {
     let store = Store::script(vec![Step::Garbage; 4]);
     let (ledger, _) = store.ledger();
     let outcome = ledger.dynamo().write(&sealed("100", &ledger)).await;
@@ -97,7 +97,7 @@ async fn throttling_is_certain_only_if_every_attempt_was_throttled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_request_is_certain_unless_an_attempt_before_was_not() {
+async fn refused_request_is_unknown_after_an_attempt_of_unknown_outcome() {
     for code in [
         "ValidationException",
         "ResourceNotFoundException",
@@ -112,7 +112,7 @@ async fn a_refused_request_is_certain_unless_an_attempt_before_was_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_items_come_in_the_order_of_their_keys_and_leftovers_are_asked_again() {
+async fn batch_keeps_the_order_of_keys_and_reads_unprocessed_keys_again() {
     let tenant = |name: &str| keys::config(&ledger_core::ids::Tenant::parse(name).unwrap());
     let (a, b, c) = (tenant("a"), tenant("b"), tenant("c"));
     let item = |key: &keys::Key| json!({"uuid": {"S": key.pk()}, "type": {"S": key.sk()}});
@@ -130,7 +130,7 @@ async fn many_items_come_in_the_order_of_their_keys_and_leftovers_are_asked_agai
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_query_leaves_out_what_it_comes_after() {
+async fn query_excludes_the_item_it_begins_after() {
     let item = |sk: &str| json!({"uuid": {"S": "p"}, "type": {"S": sk}});
     let partition = keys::Partition::tenant(&ledger_core::ids::Tenant::parse("demo").unwrap());
     let query = reads::account_entries(&partition).newest_first().limit(2);
@@ -149,7 +149,7 @@ async fn a_query_leaves_out_what_it_comes_after() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reads_say_whose_fault_it_was() {
+async fn read_errors_are_classified_by_cause() {
     let key = keys::config(&ledger_core::ids::Tenant::parse("demo").unwrap());
     let read = |steps: Vec<Step>| {
         let key = key.clone();

@@ -1,4 +1,4 @@
-//! The refusals of an operation, as the document states them: each status with its closed list of codes.
+//! The refusals of an operation in the OpenAPI document: each status with its closed list of codes.
 
 use crate::problem::{Code, PROBLEM_JSON};
 use http::StatusCode;
@@ -8,27 +8,27 @@ use utoipa::openapi::response::{Response, ResponseBuilder};
 use utoipa::openapi::schema::{AllOfBuilder, AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 
-/// The name of the schema of what API Gateway answers by itself.
+/// The name of the schema of responses that API Gateway makes without calling a function.
 pub const GATEWAY_MESSAGE: &str = "GatewayMessage";
 
 /// The refusals of one status: each code, with the condition where the operation states one.
 pub(super) type Refusals = [(Code, Option<&'static str>)];
 
-/// What of an operation the headers of its refusals depend on.
+/// The properties of an operation that decide the headers of its refusals.
 #[derive(Clone, Copy, Default)]
 pub(super) struct HeaderTerms {
-    /// Its requests carry an idempotency key.
+    /// Whether its requests carry an idempotency key.
     pub(super) is_keyed: bool,
     /// A code whose answers may carry `Retry-After`.
     pub(super) waits: Option<Code>,
 }
 
-/// Refusals that many operations share: a response of the document's components.
+/// Refusals that many operations share: a response among the document's components.
 #[derive(Debug)]
 pub struct Group {
     name: &'static str,
     codes: &'static [Code],
-    /// Deployed, API Gateway may answer the same status by itself.
+    /// Whether API Gateway may answer the same status without calling a function.
     by_gateway: bool,
 }
 
@@ -57,25 +57,25 @@ impl Group {
         Self { name, codes, by_gateway }
     }
 
-    /// The name of its response.
+    /// The name of the response component.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The name of its schema.
+    /// The name of the schema component.
     #[must_use]
     pub fn schema_name(&self) -> String {
         format!("{}Problem", self.name)
     }
 
-    /// Its codes.
+    /// The codes, in ascending order.
     #[must_use]
     pub fn codes(&self) -> &'static [Code] {
         self.codes
     }
 
-    /// The response, as it is kept among the components.
+    /// Returns the response for the document's components.
     #[must_use]
     pub fn response(&self) -> Response {
         let refusals: Vec<_> = self.codes.iter().map(|code| (*code, None)).collect();
@@ -89,7 +89,7 @@ impl Group {
         if !self.by_gateway {
             return response.build();
         }
-        // Some generators take the first media type for the status's only one: it has to read either.
+        // Some generators use only the first media type of a status, so its schema must accept both bodies.
         let either = AnyOfBuilder::new()
             .item(Ref::from_schema_name(self.schema_name()))
             .item(Ref::from_schema_name(GATEWAY_MESSAGE));
@@ -100,7 +100,7 @@ impl Group {
     }
 }
 
-/// The schema of problem documents with one of these codes.
+/// Returns the schema of problem documents with one of these codes.
 #[must_use]
 pub fn problem_schema(codes: &[Code]) -> Schema {
     let code = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(codes.iter().map(|code| code.name())));
@@ -108,7 +108,7 @@ pub fn problem_schema(codes: &[Code]) -> Schema {
     AllOfBuilder::new().item(Ref::from_schema_name("Problem")).item(narrowed.build()).build().into()
 }
 
-/// The response of one status: shared, unless the operation says more about it or has codes of its own.
+/// Returns the response of one status: a shared one if one has these codes and no condition is stated.
 pub(super) fn response(refusals: &Refusals, terms: HeaderTerms) -> RefOr<Response> {
     let codes: Vec<Code> = refusals.iter().map(|(code, _)| *code).collect();
     match Group::ALL.iter().find(|group| group.codes == codes) {
@@ -128,7 +128,7 @@ fn content(schema: impl Into<RefOr<Schema>>, refusals: &Refusals) -> Content {
     ContentBuilder::new().schema(Some(schema)).example(example.map(|(code, _)| problem(*code))).build()
 }
 
-/// Whether a code says nothing about what the operation does.
+/// Whether a code can come from any operation and so makes a poor example.
 fn is_of_every_request(code: Code) -> bool {
     matches!(code, Code::InvalidRequest | Code::IdempotencyKeyInvalid | Code::IdempotencyKeyMissing)
 }
@@ -174,7 +174,7 @@ fn with_headers(response: ResponseBuilder, refusals: &Refusals, terms: HeaderTer
     response
 }
 
-/// A header among the document's components.
+/// Returns a reference to a header among the document's components.
 pub(super) fn header(name: &str) -> Ref {
     Ref::new(format!("#/components/headers/{name}"))
 }
@@ -191,7 +191,7 @@ fn has_retry_after(code: Code) -> bool {
     )
 }
 
-/// What API Gateway says where a function would answer with these codes.
+/// Returns API Gateway's message for the status of these codes.
 fn gateway_text(codes: &[Code]) -> &'static str {
     match codes.first().map(|code| code.status()) {
         Some(StatusCode::UNAUTHORIZED) => "Unauthorized",

@@ -1,4 +1,4 @@
-//! An endpoint as an operation of the OpenAPI document.
+//! Builds the OpenAPI operation of an endpoint.
 
 use super::answers::{self, header};
 use super::parameter::{KEY_PATTERN, TERMINAL_KEY_PATTERN};
@@ -16,7 +16,7 @@ use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{RefOr, Required};
 
 impl Face {
-    /// Its tag in the document.
+    /// The tag in the document.
     const fn tag(self) -> &'static str {
         match self {
             Self::Customer => "customer",
@@ -29,7 +29,7 @@ impl Face {
 }
 
 impl Endpoint {
-    /// Its operation of the document.
+    /// Builds the operation. `operation` is `None` if requests carry no idempotency key.
     pub(super) fn document(&self, operation: Option<Operation>) -> Documented {
         let mut documented = OperationBuilder::new()
             .tag(self.face().tag())
@@ -57,7 +57,7 @@ impl Endpoint {
         documented.build()
     }
 
-    /// The schemas that its bodies are made of.
+    /// Returns the schemas of the bodies.
     pub(super) fn schemas(&self) -> Vec<(String, RefOr<Schema>)> {
         let mut schemas = Vec::new();
         let successes = self.successes.iter().flatten().map(|success| success.shape);
@@ -67,7 +67,7 @@ impl Endpoint {
         schemas
     }
 
-    /// By method and path, without the version: handlers of different resources share their names.
+    /// Returns the method and path as words, without the version. Handlers' names are not unique.
     fn operation_id(&self) -> String {
         let words = self.path.split(['/', '{', '}', '-']).filter(|word| !word.is_empty() && *word != "v1");
         let method = self.method.name().to_ascii_lowercase();
@@ -113,7 +113,7 @@ impl Endpoint {
             .build()
     }
 
-    /// How its callers identify themselves, if not by a token.
+    /// Returns how callers identify themselves; `None` if by a token, which is the document's default.
     fn security(&self) -> Option<SecurityRequirement> {
         match self.face() {
             Face::Customer | Face::Merchant | Face::Admin => None,
@@ -123,7 +123,7 @@ impl Endpoint {
         }
     }
 
-    /// Every code by its status, with the condition where one is stated.
+    /// Returns every refusal code by its status, with its condition if one is stated.
     fn refusals(&self, is_keyed: bool) -> BTreeMap<u16, Vec<(Code, Option<&'static str>)>> {
         let mut codes: BTreeSet<Code> = self.problems.iter().copied().collect();
         let conditions: BTreeMap<Code, &'static str> = self.conditions.iter().flatten().copied().collect();
@@ -147,7 +147,7 @@ impl Endpoint {
         by_status
     }
 
-    /// The refusals of a caller's identity, which come before the request is read.
+    /// The refusals of the caller's identity, which is checked before the request is parsed.
     fn of_identity(&self) -> &'static [Code] {
         match self.face() {
             Face::Customer | Face::Merchant | Face::Admin => {
@@ -166,7 +166,7 @@ impl Endpoint {
         }
     }
 
-    /// The refusals of a request that cannot be read.
+    /// The refusals of a request that cannot be parsed.
     fn of_reading(&self, is_keyed: bool) -> Vec<Code> {
         let mut codes = Vec::new();
         let has_body = is_keyed || self.body.is_some();

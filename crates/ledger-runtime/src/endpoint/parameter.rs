@@ -1,4 +1,4 @@
-//! The parameters of an endpoint: variable segments of its path, and of its query.
+//! The parameters of an endpoint: variable segments of its path, and query parameters.
 
 use utoipa::openapi::path::{Parameter as Documented, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
@@ -7,10 +7,10 @@ use utoipa::openapi::{RefOr, Required};
 /// A terminal's idempotency key: `<terminal id>-<epoch>-<sequence>`.
 pub(super) const TERMINAL_KEY_PATTERN: &str =
     "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-(0|[1-9][0-9]*)-(0|[1-9][0-9]*)$";
-/// An idempotency key: visible ASCII.
+/// A client's idempotency key: 1 to 255 visible ASCII characters.
 pub(super) const KEY_PATTERN: &str = "^[!-~]{1,255}$";
 
-/// A parameter.
+/// A path or query parameter of an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     name: &'static str,
@@ -19,20 +19,20 @@ pub struct Parameter {
     place: Place,
 }
 
-/// What a parameter's value looks like.
+/// The form of a parameter's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// An id of this API: a UUID.
     Id,
-    /// One of a few words.
+    /// One of these words.
     Word(&'static [&'static str]),
-    /// Any text, with an example.
+    /// Any text; holds an example.
     Text(&'static str),
-    /// A text of this form, with an example.
+    /// Text of a pattern; holds the pattern and an example.
     Form(&'static str, &'static str),
-    /// A day.
+    /// A date, `YYYY-MM-DD`.
     Day,
-    /// A whole number within bounds, and what it is if absent.
+    /// A whole number; holds the least, the most, and the default.
     Number(u32, u32, u32),
     /// A terminal's idempotency key.
     TerminalKey,
@@ -45,25 +45,25 @@ enum Place {
 }
 
 impl Parameter {
-    /// How many items a page has.
+    /// The number of items on a page.
     pub(super) const LIMIT: Self = Self::in_query("limit", "How many items.", Kind::Number(1, 100, 20));
-    /// Where a page begins.
+    /// The place in the list where a page begins.
     pub(super) const CURSOR: Self =
         Self::in_query("cursor", "The `next_cursor` of the page before.", Kind::Text("MDE5YWE3ZmUtM2MwMC03MDAw"));
 
-    /// A variable segment of the path.
+    /// Declares a variable segment of the path.
     #[must_use]
     pub const fn in_path(name: &'static str, description: &'static str, kind: Kind) -> Self {
         Self { name, description, kind, place: Place::Path }
     }
 
-    /// A parameter of the query that may be absent.
+    /// Declares an optional query parameter.
     #[must_use]
     pub const fn in_query(name: &'static str, description: &'static str, kind: Kind) -> Self {
         Self { name, description, kind, place: Place::Query { required: false } }
     }
 
-    /// A parameter of the query that must be there.
+    /// Declares a required query parameter.
     #[must_use]
     pub const fn required_in_query(name: &'static str, description: &'static str, kind: Kind) -> Self {
         Self { name, description, kind, place: Place::Query { required: true } }

@@ -1,9 +1,11 @@
-//! What a caller has to be permitted. Until people have roles, a token of the right face is permitted everything;
-//! the document names the permission of each operation.
+//! The permissions of callers.
+//!
+//! Staff have no roles yet: a token for the right API is permitted everything. The document names the permission of
+//! each operation.
 
 macro_rules! permissions {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// A permission, of a closed list.
+        /// A permission of a caller: a closed list.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Permission { $($(#[$doc])* $variant,)* }
 
@@ -21,13 +23,13 @@ macro_rules! permissions {
 }
 
 permissions! {
-    /// A customer sees the own profile, balances, history and keys.
+    /// A customer sees their own profile, balances, history and keys.
     WalletRead = "wallet.read",
     /// A customer pays, sends, and shows a payment code.
     WalletSpend = "wallet.spend",
-    /// A customer tops the own wallet up.
+    /// A customer tops up their own wallet.
     WalletTopUp = "wallet.top_up",
-    /// A customer changes the own profile and cards.
+    /// A customer changes their own profile and cards.
     ProfileChange = "profile.change",
     /// A merchant's staff sees payments, balances and settlements.
     ShopRead = "shop.read",

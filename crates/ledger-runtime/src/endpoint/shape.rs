@@ -1,4 +1,4 @@
-//! The shape of a body: a type's schema, as `utoipa` derives it.
+//! The shape of a body: the schema of a type, as `utoipa` derives it.
 
 use crate::views::Page;
 use std::borrow::Cow;
@@ -8,13 +8,13 @@ use utoipa::{PartialSchema, ToSchema};
 
 type Schemas = Vec<(String, RefOr<Schema>)>;
 
-/// What a body looks like.
+/// The shape of a request's or response's body.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape(ShapeKind);
 
 #[derive(Clone, Copy, Debug)]
 enum ShapeKind {
-    /// JSON of a type, which is a schema of the document.
+    /// JSON of a type whose schema is in the document.
     Type { name: fn() -> Cow<'static, str>, parts: fn(&mut Schemas) },
     /// JSON of any shape, with a description.
     Text(&'static str),
@@ -27,7 +27,7 @@ impl Shape {
         Self(ShapeKind::Type { name: T::name, parts: parts::<T> })
     }
 
-    /// The JSON of a page of a type's.
+    /// The JSON of a page of items of a type.
     #[must_use]
     pub const fn page_of<T: ToSchema>() -> Self {
         Self(ShapeKind::Type { name: page_name::<T>, parts: page_parts::<T> })
@@ -39,7 +39,7 @@ impl Shape {
         Self(ShapeKind::Text(description))
     }
 
-    /// Its schema, by reference where it has a name.
+    /// Returns the schema, by reference if it has a name.
     pub(super) fn schema(&self) -> RefOr<Schema> {
         match self.0 {
             ShapeKind::Type { name, .. } => RefOr::Ref(Ref::from_schema_name(name())),
@@ -47,7 +47,7 @@ impl Shape {
         }
     }
 
-    /// Its description, if it has no name.
+    /// Returns the description, if the shape has no named schema.
     pub(super) fn description(&self) -> Option<&'static str> {
         match self.0 {
             ShapeKind::Type { .. } => None,
@@ -55,7 +55,7 @@ impl Shape {
         }
     }
 
-    /// Adds the schemas that it is made of.
+    /// Adds the schemas that the shape consists of.
     pub(super) fn collect(&self, schemas: &mut Schemas) {
         if let ShapeKind::Type { parts, .. } = self.0 {
             parts(schemas);
@@ -68,12 +68,12 @@ fn parts<T: ToSchema>(schemas: &mut Schemas) {
     T::schemas(schemas);
 }
 
-/// As the name of a page is made where it is a field.
+/// The name that `utoipa` gives a page where it is the type of a field.
 fn page_name<T: ToSchema>() -> Cow<'static, str> {
     format!("Page_{}", T::name()).into()
 }
 
-/// A page's own schema has its items inline: their schema is added by its name.
+/// Adds the schemas of a page. Its own schema has the items inline, so their schema is added by name.
 fn page_parts<T: ToSchema>(schemas: &mut Schemas) {
     schemas.push((page_name::<T>().into_owned(), Page::<T>::schema()));
     parts::<T>(schemas);

@@ -1,4 +1,4 @@
-//! What follows from a declaration.
+//! What is derived from a declaration.
 
 use super::*;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn variable_segments_are_filled_in_their_order() {
 
 #[test]
 #[should_panic(expected = "other variable segments")]
-fn segment_without_a_value_is_found() {
+fn segment_without_a_value_panics() {
     let _ = PATCH.path(&[]);
 }
 

@@ -1,5 +1,6 @@
-//! Writes without an idempotency key: configuration, enrolment, job progress. They move no value,
-//! and each is guarded so that a repetition does nothing.
+//! Writes without an idempotency key: configuration, enrolment, job progress.
+//!
+//! They move no value, and each is guarded so that a repetition has no effect.
 
 use super::{Ledger, WriteOutcome};
 use crate::problem::Problem;
@@ -8,12 +9,12 @@ use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::transaction::{Rejection, Transaction};
 
-/// Why an unkeyed transaction was not applied, or is not known to be.
+/// Why an unkeyed transaction was not applied, or why its outcome is unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ApplyError {
-    /// A guard does not hold.
+    /// A guard failed.
     Rejected(Rejection),
-    /// The problem to answer with; counted and logged.
+    /// The problem to answer with, already counted and logged.
     Problem(Problem),
 }
 
@@ -27,7 +28,7 @@ impl From<ApplyError> for Problem {
 }
 
 impl ApplyError {
-    /// The guard's failure, if that is what it was.
+    /// Returns the failure of the guard; `None` for a problem.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
         match self {
@@ -38,11 +39,10 @@ impl ApplyError {
 }
 
 impl Ledger {
-    /// Executes a transaction that answers no keyed request, through conflicts. `operation` names it
-    /// in metrics.
+    /// Executes a transaction without an idempotency key, retrying conflicts. `operation` names it in the metrics.
     ///
     /// # Errors
-    /// [`ApplyError`]; after an unknown outcome, repeating it is safe.
+    /// [`ApplyError`]; after an unknown outcome, the call can be repeated.
     pub async fn apply(
         &self,
         tenant: &Tenant,
@@ -58,10 +58,10 @@ impl Ledger {
         }
     }
 
-    /// The same for a change of what was read before: `false` if another worker has changed it since.
+    /// Applies a change of items that were read before. Returns `false` if another writer has changed them since.
     ///
     /// # Errors
-    /// [`Problem`] for any other guard, and for an unknown outcome.
+    /// [`Problem`] if any other guard fails, or the outcome is unknown.
     pub async fn apply_as_read(
         &self,
         tenant: &Tenant,

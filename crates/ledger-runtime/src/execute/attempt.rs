@@ -1,4 +1,4 @@
-//! The one loop that writes a transaction through conflicts.
+//! Writes a transaction, retrying conflicts.
 
 use super::Ledger;
 use crate::dynamo::WriteError;
@@ -10,40 +10,40 @@ use ledger_core::operation::Operation;
 use ledger_core::retry;
 use ledger_core::transaction::{Rejection, Transaction, Verdict};
 
-/// What became of one transaction.
+/// The result of writing a transaction.
 pub(crate) enum WriteOutcome {
-    /// It was applied.
+    /// The transaction was applied.
     Applied,
-    /// Its marker exists: this is it.
+    /// The marker of its key exists.
     MarkerExists(Item),
-    /// A guard does not hold.
+    /// A guard failed.
     Rejected(Rejection),
 }
 
-/// Why it is not known what became of a transaction, or why it cannot be applied.
+/// Why a transaction was not applied, or why its outcome is unknown.
 pub(super) enum NotWritten {
-    /// It met conflicts as often as it may; not applied.
+    /// Not applied: every retry conflicted with another transaction.
     Contended,
-    /// DynamoDB asked for a pause; not applied.
+    /// Not applied: DynamoDB throttled it.
     Throttled,
-    /// No guard explains why it was cancelled: a fault of ours; not applied.
+    /// Not applied: cancelled for a reason that no guard explains, which is a fault of the service.
     Broken(String),
-    /// The store refused it, or did not say.
+    /// DynamoDB refused the request, or the outcome is unknown.
     Store(WriteError),
 }
 
-/// How often a request has been tried again.
+/// The retries that a request has used.
 #[derive(Debug, Default)]
 pub(super) struct Tries {
     pub(super) conflicts: u32,
     pub(super) replans: u32,
-    /// The outcome of an attempt is not known: it may still be applied, unless the key gets an answer first.
+    /// Whether an attempt has an unknown outcome. It may still be applied, unless the key gets a marker first.
     pub(super) after_unknown: bool,
 }
 
 impl Ledger {
-    /// Writes a transaction, again after each conflict as long as tries are left.
-    // INVARIANT: only conflicts are tried again.
+    /// Writes a transaction, again after each conflict while retries are left.
+    // INVARIANT: only conflicts are retried.
     pub(super) async fn write_through(
         &self,
         tenant: &Tenant,
@@ -76,9 +76,9 @@ impl Ledger {
         }
     }
 
-    /// Counts a conflict and pauses; `false` when no try is left.
+    /// Counts a conflict and pauses. Returns `false` if no retry is left.
     pub(super) async fn wait_after_conflict(&self, tenant: &Tenant, operation: Operation, tries: &mut Tries) -> bool {
-        // An alarm on money hangs on this metric: publishers of one entry move the same index entry, and that is none.
+        // An alarm watches this metric. Publishers of one entry update the same index entry, which is no fault.
         if operation != Operation::Publish {
             self.metrics.count(Metric::TransactionConflict, tenant, operation);
         }
@@ -91,10 +91,10 @@ impl Ledger {
         true
     }
 
-    /// Executes a transaction through conflicts.
+    /// Writes a transaction, retrying conflicts, and turns failures into problems.
     ///
     /// # Errors
-    /// The problem to answer with; after an unknown outcome, repeating it is safe.
+    /// The problem to answer with; after an unknown outcome, the call can be repeated.
     pub(crate) async fn attempt(
         &self,
         tenant: &Tenant,

@@ -1,4 +1,4 @@
-//! What the marker of a key means for a request, and reading one before planning.
+//! The outcome of a key's marker for a request, and reads of the marker before planning.
 
 use super::outcome::Reply;
 use super::{Ledger, PlanError};
@@ -12,23 +12,24 @@ use ledger_core::operation::Operation;
 use ledger_core::time::Timestamp;
 use std::time::Duration;
 
-/// When to ask again for the answer of an operation that is in flight.
+/// The `Retry-After` of a request whose key is in flight.
 pub(super) const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// What the marker of a key gives a request that may not be executed.
+/// The outcome of a marker for a request that must not be executed.
 pub(crate) enum MarkerOutcome {
     /// The stored response.
     Stored(Reply),
-    /// There is no response yet.
+    /// The operation is in flight.
     InFlight(Box<Flight>),
 }
 
 impl Ledger {
-    /// Reads what a plan decides on together with the claim's marker, in one round trip: a replay
-    /// must not be refused because its own effect is there.
+    /// Reads the items that a plan decides on, together with the claim's marker, in one round trip.
+    ///
+    /// Without the marker, a replay could be refused because of its own earlier effect.
     ///
     /// # Errors
-    /// [`PlanError::MarkerExists`] if the key has been used, [`PlanError::Read`] if the store did not tell.
+    /// [`PlanError::MarkerExists`] if the key has been used, [`PlanError::Read`] if the table did not answer.
     pub async fn read_for(&self, claim: &Claim, keys: &[Key]) -> Result<Vec<Option<Item>>, PlanError> {
         let mut wanted = Vec::with_capacity(keys.len().saturating_add(1));
         wanted.push(claim.marker_key());
@@ -41,10 +42,10 @@ impl Ledger {
         }
     }
 
-    /// What stands under a principal's key, if it has not lapsed: for "what became of my key?".
+    /// Returns the marker of a principal's key unless it has lapsed, for requests that look a key up.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
+    /// 503 if the table did not answer.
     pub async fn marker(
         &self,
         tenant: &Tenant,
@@ -57,7 +58,7 @@ impl Ledger {
         Ok(marker.filter(|marker| !marker.lapsed(self.clock.now())))
     }
 
-    /// A key that is too old to be executed: its answer if that is still kept, else 410.
+    /// Answers a request whose key is too old to be executed: with the stored response, or 410.
     pub(super) async fn look_up(&self, claim: &Claim) -> Result<Reply, Problem> {
         match self.stands(claim).await? {
             Some(MarkerOutcome::Stored(reply)) => return Ok(reply),
@@ -68,8 +69,9 @@ impl Ledger {
         Err(Problem::key_expired(None))
     }
 
-    /// A key that is too young to be executed: its answer if there is one, for the clock that gave it may be right and
-    /// this one slow; else 400 with this one's time.
+    /// Answers a request whose key has a future time: with the stored response, or 400 with the server's time.
+    ///
+    /// A response may be stored, because this server's clock may be slow.
     pub(super) async fn look_up_early(&self, claim: &Claim, now: Timestamp) -> Result<Reply, Problem> {
         match self.stands(claim).await? {
             Some(MarkerOutcome::Stored(reply)) => Ok(reply),
@@ -78,7 +80,7 @@ impl Ledger {
         }
     }
 
-    /// What stands under a claim's key, if anything does.
+    /// Returns the outcome of the claim's marker; `None` if there is none or it has lapsed.
     pub(crate) async fn stands(&self, claim: &Claim) -> Result<Option<MarkerOutcome>, Problem> {
         match self.dynamo.get(&claim.marker_key()).await? {
             Some(item) => self.marker_outcome(claim, &item),
@@ -86,8 +88,9 @@ impl Ledger {
         }
     }
 
-    /// What a marker gives; `None` if it has lapsed, and the key is free. The fingerprint is compared here, whichever way
-    /// the marker was found.
+    /// Returns the outcome of a marker; `None` if it has lapsed, so that the key is free.
+    ///
+    /// INVARIANT: the fingerprint is compared here, however the marker was found.
     pub(super) fn marker_outcome(&self, claim: &Claim, item: &Item) -> Result<Option<MarkerOutcome>, Problem> {
         let count = |metric| self.metrics.count(metric, &claim.tenant, claim.operation);
         let verdict = Marker::read(item).and_then(|marker| claim.verdict(&marker));

@@ -1,4 +1,4 @@
-//! What a keyed request is answered with: stored bytes, the same whoever sends them.
+//! The response to a keyed request: stored bytes, identical for every retry.
 
 use crate::notes::ResponseNotes;
 use crate::problem::Problem;
@@ -12,14 +12,14 @@ use serde::Serialize;
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const JSON: &str = "application/json";
 
-/// The answer to a keyed request.
+/// The response to a keyed request.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     operation: Operation,
     reply: Result<Reply, Problem>,
 }
 
-/// An answer that is stored.
+/// A stored response.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     answer: Answer,
@@ -27,19 +27,19 @@ pub(crate) struct Reply {
     code: Option<&'static str>,
 }
 
-/// 200 with a JSON body.
+/// Builds a 200 response with a JSON body.
 #[must_use]
 pub fn ok(body: &impl Serialize) -> Answer {
     json(StatusCode::OK, None, body)
 }
 
-/// 201 with a JSON body and the new resource's path.
+/// Builds a 201 response with a JSON body and the path of the new resource.
 #[must_use]
 pub fn created(location: String, body: &impl Serialize) -> Answer {
     json(StatusCode::CREATED, Some(location), body)
 }
 
-/// 202 with a JSON body and the path where the work can be watched.
+/// Builds a 202 response with a JSON body and the path of the accepted work.
 #[must_use]
 pub fn accepted(location: String, body: &impl Serialize) -> Answer {
     json(StatusCode::ACCEPTED, Some(location), body)
@@ -88,20 +88,20 @@ impl Outcome {
         }
     }
 
-    /// The stable code of the problem, if it is one, stored or not.
+    /// The stable code of the problem, stored or not; `None` if the response is no problem.
     #[must_use]
     pub fn problem_code(&self) -> Option<String> {
         let body: serde_json::Value = serde_json::from_str(&self.body()).ok()?;
         Some(body.get("code")?.as_str()?.to_owned())
     }
 
-    /// Whether it is a stored answer to an earlier request.
+    /// Whether it replays the stored response to an earlier request.
     #[must_use]
     pub fn is_replay(&self) -> bool {
         self.reply.as_ref().is_ok_and(|reply| reply.replayed)
     }
 
-    /// The answer that stands under the key, or the problem that is not stored.
+    /// Returns the stored response, or the problem that is not stored.
     ///
     /// # Errors
     /// The problem.

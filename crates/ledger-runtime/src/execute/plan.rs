@@ -1,4 +1,4 @@
-//! What a plan closure can end with besides a plan, and refusals with what helps the caller.
+//! The errors of a plan, and refusals with the members that help the caller.
 
 use crate::dynamo::ReadError;
 use crate::problem::Problem;
@@ -9,26 +9,26 @@ use ledger_core::money::{Balance, MoneyError};
 use ledger_core::ops::PlanRefusal;
 use ledger_core::transaction::{Rejection, Transaction};
 
-/// Why there is no plan.
+/// Why a plan was not made.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanError {
-    /// Refused by the rules of the ledger; terminal refusals are stored under the key.
+    /// Refused by a rule of the ledger. A terminal refusal is stored under the key.
     Refused(Refusal),
-    /// The request makes no sense: answered, not stored.
+    /// The request is invalid. The problem is not stored.
     Invalid(Problem),
-    /// There is no such resource, or it is another's: 404.
+    /// The resource does not exist or belongs to another party: 404.
     Missing,
-    /// The key has been used: this is its marker.
+    /// The key has been used; holds its marker.
     MarkerExists(Item),
-    /// The store did not tell.
+    /// The table could not be read.
     Read(ReadError),
     /// A stored item cannot be read.
     Stored(ItemError),
-    /// The sums do not fit.
+    /// A sum is out of range or of several assets.
     Money(MoneyError),
 }
 
-/// A refusal by the rules of the ledger.
+/// A refusal by a rule of the ledger, with additional members of the problem document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     failure: Failure,
@@ -36,33 +36,33 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal that says nothing but its failure.
+    /// Creates a refusal without additional members.
     #[must_use]
     pub fn new(failure: Failure) -> Self {
         Self { failure, extra: Vec::new() }
     }
 
-    /// Adds what helps the caller.
+    /// Adds a member to the problem document.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<serde_json::Value>) -> Self {
         self.extra.push((name, value.into()));
         self
     }
 
-    /// Why.
+    /// The failed rule.
     #[must_use]
     pub fn failure(&self) -> Failure {
         self.failure
     }
 
-    /// The problem document.
+    /// Builds the problem document.
     #[must_use]
     pub fn problem(&self) -> Problem {
         let problem = Problem::refused(self.failure);
         self.extra.iter().fold(problem, |problem, (name, value)| problem.with(name, value.clone()))
     }
 
-    /// The refusal that a failed guard of a transaction means.
+    /// Builds the refusal of a transaction whose guard failed, with the missing amount if known.
     pub(super) fn from_rejection(transaction: &Transaction, rejection: &Rejection) -> Self {
         let refusal = Self::new(rejection.failure);
         if rejection.failure != Failure::Insufficient {
@@ -141,14 +141,14 @@ impl PlanError {
                 tracing::error!(%error, "a plan could not be made");
                 Problem::internal()
             }
-            // The executor answers these two itself.
+            // The executor handles both of these before this call.
             Self::Refused(refusal) => refusal.problem(),
             Self::MarkerExists(_) => Problem::busy(),
         }
     }
 }
 
-/// How much is missing: what the failed guard asked for, less what its item holds.
+/// Returns the missing amount: what the failed guard requires less what its item holds.
 fn shortfall(transaction: &Transaction, rejection: &Rejection) -> Option<Balance> {
     let item = transaction.items().get(rejection.position)?;
     let asset = item.postings().next()?.delta.asset().clone();

@@ -1,4 +1,4 @@
-//! The executor over a scripted store: what is tried again, what is replayed, what it costs.
+//! The executor over a scripted table: retries, replays, and the number of round trips.
 
 use super::*;
 use crate::testing::{Step, Store, answer, claim, item_of, marker, now, reasons, sealed, transfer};
@@ -25,14 +25,14 @@ fn code(outcome: &Outcome) -> String {
     body["code"].as_str().unwrap_or_default().to_owned()
 }
 
-/// What a ledger that has nothing to ask renders: the marker that a completed transfer leaves.
+/// Returns the marker that a completed transfer leaves.
 fn standing(amount: &str) -> Value {
     let (ledger, _) = Store::default().ledger();
     marker(amount, &ledger)
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_payment_is_one_round_trip() {
+async fn payment_takes_one_round_trip() {
     let store = Store::script([done()]);
     let (ledger, counts) = store.ledger();
     let outcome = perform(&ledger, "100", Execute).await;
@@ -43,7 +43,7 @@ async fn a_payment_is_one_round_trip() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replay_is_one_round_trip_and_byte_identical() {
+async fn replay_takes_one_round_trip_and_is_byte_identical() {
     let stored = standing("100");
     let store = Store::script([cancelled(0, "ConditionalCheckFailed", Some(stored.clone()))]);
     let (ledger, counts) = store.ledger();
@@ -58,7 +58,7 @@ async fn a_replay_is_one_round_trip_and_byte_identical() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_with_another_request_is_refused_even_on_the_short_cut() {
+async fn key_with_another_request_is_refused_without_a_second_read() {
     let store = Store::script([cancelled(0, "ConditionalCheckFailed", Some(standing("99")))]);
     let (ledger, counts) = store.ledger();
     let outcome = perform(&ledger, "100", Execute).await;
@@ -67,7 +67,7 @@ async fn a_key_with_another_request_is_refused_even_on_the_short_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_is_stored_and_takes_two_round_trips() {
+async fn refusal_is_stored_and_takes_two_round_trips() {
     let poor = json!({"uuid": {"S": "p"}, "type": {"S": "BALANCE#ECOPAY"}, "balance": {"N": "40"}});
     let store = Store::script([cancelled(1, "ConditionalCheckFailed", Some(poor)), done()]);
     let (ledger, _) = store.ledger();
@@ -83,7 +83,7 @@ async fn a_refusal_is_stored_and_takes_two_round_trips() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_loses_the_race_to_store_a_refusal_gets_the_winners_verdict() {
+async fn refusal_that_lost_the_race_for_the_key_returns_the_stored_response() {
     let poor = || cancelled(1, "ConditionalCheckFailed", Some(json!({"uuid": {"S": "p"}, "balance": {"N": "0"}})));
     let stands = |amount| Step::Cancelled(reasons(1, 0, "ConditionalCheckFailed", Some(standing(amount))));
     let store = Store::script([poor(), stands("100")]);
@@ -94,13 +94,13 @@ async fn whoever_loses_the_race_to_store_a_refusal_gets_the_winners_verdict() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_recipient_is_not_stored() {
+async fn missing_recipient_is_not_stored() {
     let store = Store::script([cancelled(2, "ConditionalCheckFailed", None)]);
     let outcome = perform(&store.ledger().0, "100", Execute).await;
     assert_eq!((outcome.status(), code(&outcome).as_str(), store.seen().len()), (404, "not_found", 1));
 }
 
-/// The first attempt has no answer and may still arrive; the store's answer to the second is stored nowhere.
+/// The first attempt's response is lost and it may still be applied. The response to the second is not stored.
 #[tokio::test(start_paused = true)]
 async fn refusal_that_is_not_stored_after_an_unknown_attempt_is_unknown() {
     for unknown in [Step::Broken, Step::Hang, Step::Error(500, "InternalServerError")] {
@@ -114,7 +114,7 @@ async fn refusal_that_is_not_stored_after_an_unknown_attempt_is_unknown() {
     }
 }
 
-/// What is stored under the key shuts out the attempt that may still arrive.
+/// The stored refusal prevents the attempt that may still arrive.
 #[tokio::test(start_paused = true)]
 async fn refusal_that_is_stored_after_an_unknown_attempt_is_the_answer() {
     let poor = json!({"uuid": {"S": "p"}, "type": {"S": "BALANCE#ECOPAY"}, "balance": {"N": "40"}});
@@ -133,7 +133,7 @@ async fn exhausted_conflicts_after_an_unknown_attempt_are_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_conflicts_are_tried_again_with_the_same_ids_and_other_tokens() {
+async fn conflicts_are_retried_with_the_same_ids_and_new_tokens() {
     let conflict = || cancelled(1, "TransactionConflict", None);
     let store = Store::script([conflict(), conflict(), conflict(), done()]);
     let (ledger, counts) = store.ledger();
@@ -146,7 +146,7 @@ async fn only_conflicts_are_tried_again_with_the_same_ids_and_other_tokens() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn exhausted_conflicts_look_for_the_marker_once() {
+async fn exhausted_conflicts_read_the_marker_once() {
     let conflicts = || vec![cancelled(0, "TransactionConflict", None); 4];
     let mut steps = conflicts();
     steps.push(Step::Ok(json!({"Item": standing("100")})));
@@ -164,7 +164,7 @@ async fn exhausted_conflicts_look_for_the_marker_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_outcome_is_said_to_be_unknown() {
+async fn unknown_outcome_is_answered_as_outcome_unknown() {
     let store = Store::script(vec![Step::Hang; 4]);
     let (ledger, counts) = store.ledger();
     let outcome = perform(&ledger, "100", Execute).await;
@@ -173,9 +173,9 @@ async fn an_unknown_outcome_is_said_to_be_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_request_explains_is_a_500_without_detail() {
+async fn unexplained_failure_is_answered_with_500_without_detail() {
     for step in [cancelled(1, "SomethingNew", None), Step::Error(400, "ValidationException"), Step::Cancelled(vec![])] {
-        // What the store refused was not applied: an earlier answer would come first.
+        // Nothing was applied, so a stored response is looked up first.
         let store = Store::script([step, Step::Ok(json!({}))]);
         let (ledger, counts) = store.ledger();
         let outcome = perform(&ledger, "100", Execute).await;
@@ -185,7 +185,7 @@ async fn what_no_request_explains_is_a_500_without_detail() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stored_response_comes_before_a_refusal_by_the_store_and_a_stale_plan() {
+async fn stored_response_is_returned_after_a_refused_write_or_a_stale_plan() {
     let found = || Step::Ok(json!({"Item": standing("100")}));
     let store = Store::script([Step::Error(400, "ValidationException"), found()]);
     assert!(perform(&store.ledger().0, "100", Execute).await.is_replay());
@@ -198,7 +198,7 @@ async fn a_stored_response_comes_before_a_refusal_by_the_store_and_a_stale_plan(
 }
 
 #[tokio::test(start_paused = true)]
-async fn throttling_is_not_retried_by_us() {
+async fn throttled_write_is_not_retried_by_the_executor() {
     let store = Store::script([cancelled(1, "ThrottlingError", None)]);
     let (ledger, counts) = store.ledger();
     let outcome = perform(&ledger, "100", Execute).await;
@@ -207,7 +207,7 @@ async fn throttling_is_not_retried_by_us() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_old_key_is_looked_up_and_never_executed() {
+async fn old_key_is_looked_up_and_never_executed() {
     let store = Store::script([Step::Ok(json!({"Item": standing("100")}))]);
     assert!(perform(&store.ledger().0, "100", LookUpOnly).await.is_replay());
     let store = Store::script([Step::Ok(json!({}))]);
@@ -218,7 +218,7 @@ async fn an_old_key_is_looked_up_and_never_executed() {
     assert!(store.seen().iter().all(|seen| seen.target == "GetItem"));
 }
 
-/// The clock that gave the key may be right, and ours slow.
+/// The client's clock may be right, and the server's slow.
 #[tokio::test(start_paused = true)]
 async fn key_ahead_of_the_clock_is_answered_from_the_store_before_it_is_refused() {
     let early = Admission::TooEarly { now: now() };
@@ -234,7 +234,7 @@ async fn key_ahead_of_the_clock_is_answered_from_the_store_before_it_is_refused(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stale_plan_is_made_again_with_the_same_context_and_then_given_up() {
+async fn stale_plan_is_repeated_with_the_same_context_and_then_given_up() {
     let store = Store::script([done(), Step::Ok(json!({}))]);
     let (ledger, _) = store.ledger();
     let contexts = std::sync::Mutex::new(Vec::new());
@@ -254,7 +254,7 @@ async fn a_stale_plan_is_made_again_with_the_same_context_and_then_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plan_that_reads_learns_of_its_own_marker_in_the_same_round_trip() {
+async fn plan_reads_its_own_marker_in_the_same_round_trip() {
     let stored = standing("100");
     let store = Store::script([Step::Ok(json!({"Responses": {"ledger": [stored]}}))]);
     let (ledger, counts) = store.ledger();
@@ -268,7 +268,7 @@ async fn a_plan_that_reads_learns_of_its_own_marker_in_the_same_round_trip() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_by_the_plan_is_stored_too() {
+async fn refusal_by_the_plan_is_stored() {
     let store = Store::script([done()]);
     let (ledger, _) = store.ledger();
     let plan = |_| {
@@ -282,7 +282,7 @@ async fn a_refusal_by_the_plan_is_stored_too() {
 }
 
 #[test]
-fn the_script_speaks_of_the_real_transaction() {
+fn scripted_transaction_has_the_expected_actions() {
     let (ledger, _) = Store::default().ledger();
     let transaction = sealed("100", &ledger);
     assert_eq!(transaction.items().len(), ACTIONS);

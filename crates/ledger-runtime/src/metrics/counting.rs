@@ -1,5 +1,6 @@
-//! Counters in memory, by minute: what the local stack reads back and what tests look at.
-//! Old minutes are dropped, so that a stack that runs for weeks stays small.
+//! Counters in memory, by minute, which the local stack and tests read.
+//!
+//! Old minutes are dropped, which bounds the memory of a stack that runs for weeks.
 
 use super::{Metric, Sink, Unit};
 use crate::clock::Clock;
@@ -11,15 +12,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const MINUTE_MS: i64 = 60_000;
-/// Two weeks.
+/// Two weeks, in minutes.
 const MINUTES_KEPT: i64 = 14 * 24 * 60;
 
-/// The minute comes first, so that the oldest are dropped from the front.
+/// The minute comes first, so that the oldest entries are at the front.
 type Slot = (i64, Metric, Option<Tenant>, Option<Operation>);
 
 type Measured = BTreeMap<(Metric, Option<Tenant>), u64>;
 
-/// Counts in memory. Clones share their counts.
+/// A sink that counts in memory. Clones share their counts.
 #[derive(Clone)]
 pub struct Counting {
     clock: Clock,
@@ -34,19 +35,19 @@ impl fmt::Debug for Counting {
 }
 
 impl Counting {
-    /// Nothing counted yet.
+    /// Creates a sink without counts.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
         Self { clock, counts: Arc::default(), measured: Arc::default() }
     }
 
-    /// How often it was counted since the start (two weeks at most), over all tenants and operations.
+    /// The sum since the start, two weeks at most, over all tenants and operations.
     #[must_use]
     pub fn total(&self, metric: Metric) -> u64 {
         self.sum_where(|(_, counted, _, _)| *counted == metric)
     }
 
-    /// How often it was counted for a tenant, in one operation or in all.
+    /// The sum of a tenant between two times, in one operation or in all.
     #[must_use]
     pub fn sum_between(
         &self,
@@ -65,7 +66,7 @@ impl Counting {
         })
     }
 
-    /// A duration as it was last measured, in the metric's unit.
+    /// The value measured last, in the metric's unit.
     #[must_use]
     pub fn measured(&self, metric: Metric, tenant: Option<&Tenant>) -> Option<u64> {
         lock(&self.measured).get(&(metric, tenant.cloned())).copied()
@@ -112,7 +113,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn counts_by_time_and_forgets_the_old() {
+    fn counts_are_by_minute_and_old_ones_are_dropped() {
         let time = Arc::new(AtomicI64::new(1_700_000_000_000));
         let read = Arc::clone(&time);
         let counting = Counting::new(Clock::from_fn(move || Timestamp::from_millis(read.load(Ordering::SeqCst))));

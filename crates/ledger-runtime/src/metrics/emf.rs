@@ -1,5 +1,4 @@
-//! Embedded metric format: CloudWatch makes metrics of JSON lines on standard output.
-//! No call, no permission, no wait.
+//! Embedded metric format: CloudWatch derives metrics from JSON lines on standard output, without calls to its API.
 
 use super::{Metric, NAMESPACE, Sink, Unit};
 use crate::clock::Clock;
@@ -9,20 +8,20 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-/// Writes one line per value.
+/// A sink that writes one line per value.
 pub struct Emf {
     clock: Clock,
     out: Mutex<Box<dyn Write + Send>>,
 }
 
 impl Emf {
-    /// To standard output, as Lambda expects it.
+    /// Writes to standard output, as Lambda expects.
     #[must_use]
     pub fn stdout(clock: Clock) -> Self {
         Self::to(clock, std::io::stdout())
     }
 
-    /// To `out`.
+    /// Writes to `out`.
     pub fn to(clock: Clock, out: impl Write + Send + 'static) -> Self {
         Self { clock, out: Mutex::new(Box::new(out)) }
     }
@@ -33,14 +32,14 @@ impl Sink for Emf {
         let mut line = record(self.clock.now().millis(), metric, tenant, operation, value).to_string();
         line.push('\n');
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        // One write, so that lines of other writers cannot fall into this one. A lost metric must
-        // not fail a payment.
+        // One write, so that other writers' lines cannot split this one. A lost metric must not fail a payment.
         let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     }
 }
 
-/// One value under its dimensions and under every coarser set of them: CloudWatch does not sum over
-/// dimensions by itself, and an alarm looks at the whole service, the readiness check at one tenant.
+/// Builds the line of one value, under its dimensions and under each coarser set of them.
+///
+/// CloudWatch does not sum over dimensions: alarms watch the whole service, the readiness check a tenant.
 fn record(millis: i64, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64) -> Value {
     let mut sets = vec![json!([])];
     if tenant.is_some() {
@@ -71,7 +70,7 @@ fn record(millis: i64, metric: Metric, tenant: Option<&Tenant>, operation: Optio
     record
 }
 
-/// As CloudWatch writes it.
+/// The unit's name in CloudWatch.
 fn unit(metric: Metric) -> &'static str {
     match metric.unit() {
         Unit::Count => "Count",
@@ -85,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_names_its_dimensions_and_nothing_else() {
+    fn record_has_its_dimensions_and_no_other_fields() {
         let tenant = Tenant::parse("demo").unwrap();
         assert_eq!(
             record(1_700_000_000_000, Metric::IdempotencyReplay, Some(&tenant), Some(Operation::Pay), 1),

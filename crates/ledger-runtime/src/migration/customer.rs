@@ -1,4 +1,4 @@
-//! What a pass does with one customer.
+//! Processes one customer in a pass.
 
 use crate::app::App;
 use crate::dynamo::{BringError, ReadError};
@@ -13,26 +13,26 @@ use std::collections::BTreeSet;
 
 /// How many legacy history items are read and written at a time.
 const ROWS: usize = 40;
-/// How often a customer is looked at again because others were faster.
+/// How often a customer is read again because other writers changed it.
 const ROUNDS_MAX: u32 = 8;
 
-/// What became of a customer.
+/// The result of processing a customer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Looked {
-    /// Something was written.
+    /// Whether anything was written.
     pub(super) changed: bool,
-    /// What is left, or was found.
+    /// What remains to be done, or the differences found.
     pub(super) left: Option<Left>,
 }
 
-/// What is left of a customer, or was found.
+/// The unfinished concerns of a customer, or its differences, with a text for the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) concerns: BTreeSet<Concern>,
     pub(super) what: String,
 }
 
-/// A pass at one tenant's customers.
+/// A pass over a tenant's customers.
 #[derive(Clone, Copy)]
 pub(super) struct Passing<'a> {
     pub(super) app: &'a App,
@@ -41,7 +41,7 @@ pub(super) struct Passing<'a> {
 }
 
 impl Passing<'_> {
-    /// Does with a customer what the pass is for. What a person has to look at is left, and said.
+    /// Processes a customer for this kind of pass. Faults in the customer's data are returned as `left`, for review.
     pub(super) async fn customer(&self, whose: &Whose) -> Result<Looked, BringError> {
         let looked = match self.kind {
             PassKind::Backfill => self.bring(whose).await,
@@ -63,7 +63,7 @@ impl Passing<'_> {
         }
     }
 
-    /// Takes the customer over, and copies each concern that the phase needs elsewhere.
+    /// Adopts the customer, and copies each concern that the phase keeps elsewhere.
     async fn bring(&self, whose: &Whose) -> Result<Looked, BringError> {
         let (dynamo, now) = (self.app.dynamo(), self.app.now());
         let mut changed = false;
@@ -86,7 +86,7 @@ impl Passing<'_> {
         Ok(Looked { changed, left: None })
     }
 
-    /// Puts references for what only the legacy history has.
+    /// Writes references for items that only the legacy history has.
     async fn refer(&self, whose: &Whose) -> Result<(), BringError> {
         let mut rows = Rows::of(whose);
         let (mut unread, mut names) = (0_usize, BTreeSet::new());
@@ -113,7 +113,7 @@ impl Passing<'_> {
         Ok(())
     }
 
-    /// Compares both models as of one instant, and the history row by row.
+    /// Compares both models as of one moment, and the history item by item.
     async fn compare(&self, whose: &Whose) -> Result<Looked, BringError> {
         let seen = self.app.dynamo().snapshot(self.migration, whose).await?;
         if !seen.is_adopted(whose) {
@@ -141,7 +141,7 @@ impl Passing<'_> {
         Ok(Looked { changed: false, left })
     }
 
-    /// The legacy history items that nothing stands for.
+    /// Returns the sort keys of legacy history items without an entry or reference.
     async fn untold(&self, whose: &Whose) -> Result<Vec<String>, BringError> {
         let mut untold = Vec::new();
         let mut rows = Rows::of(whose);
@@ -154,7 +154,7 @@ impl Passing<'_> {
         Ok(untold)
     }
 
-    /// Lets the legacy history go and empties the God Record.
+    /// Sets the legacy history to expire, and empties the God Record.
     async fn empty(&self, whose: &Whose) -> Result<Looked, BringError> {
         let dynamo = self.app.dynamo();
         let mut changed = false;
@@ -193,7 +193,7 @@ impl Passing<'_> {
     }
 }
 
-/// A customer's legacy history, a page at a time.
+/// A customer's legacy history, read in pages.
 struct Rows {
     partition: Partition,
     after: Option<String>,

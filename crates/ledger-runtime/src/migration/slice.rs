@@ -1,4 +1,4 @@
-//! A slice of a pass: as many customers as fit into a function's time, at the pace that was asked for.
+//! A slice of a pass: as many customers as fit into a function's time, at the requested rate.
 
 use super::customer::{Looked, Passing};
 use crate::app::App;
@@ -16,22 +16,22 @@ use serde::Serialize;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How many customers are looked at side by side.
+/// How many customers are processed concurrently.
 const SIDE_BY_SIDE: usize = 8;
 
-/// What a slice did.
+/// What a slice processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Migrated {
-    /// Customers that were looked at.
+    /// Customers that were processed.
     pub customers: i64,
-    /// Passes that were brought to their end.
+    /// Passes that were finished.
     pub passes: usize,
 }
 
-/// Carries on the passes of a tenant that are due, for as long as `slice`.
+/// Continues the due passes of a tenant for at most about `slice`.
 ///
 /// # Errors
-/// 503 if the store did not tell; a later call goes on where this one stopped.
+/// 503 if the table did not answer; a later call continues.
 pub async fn run_due(app: &App, tenant: &Tenant, slice: Duration) -> Result<Migrated, Problem> {
     let mut done = Migrated::default();
     let layout = app.dynamo().reread_layout(tenant).await?;
@@ -82,7 +82,8 @@ impl Slice<'_> {
         self.until.is_none_or(|until| Instant::now() >= until)
     }
 
-    /// A page of the table, or as much of it as there is time for. `false`: somebody else has the pass.
+    /// Processes a page of the table, or the part of it that time allows. Returns `false` if another worker has the
+    /// pass.
     async fn page(&self, pass: &mut Leased<Pass>, done: &mut Migrated) -> Result<bool, Problem> {
         let page = self.app.dynamo().scan_customers(self.tenant, pass.after.as_ref()).await?;
         let at_a_time = usize::try_from(pass.per_second.max(1)).unwrap_or(usize::MAX);
@@ -102,7 +103,7 @@ impl Slice<'_> {
             let seen = i64::try_from(customers.len()).unwrap_or(i64::MAX);
             pass.tally.customers = pass.tally.customers.saturating_add(seen);
             done.customers = done.customers.saturating_add(seen);
-            // What it counts and how far it has come are one write: a slice that dies counts nobody twice.
+            // INVARIANT: tally and position are one write, so that a slice that crashes counts no customer twice.
             pass.after = customers.last().map(|last| Partition::customer(self.tenant, *last).god_record());
             let progress = pass.progress(self.app.now()).map_err(|error| unbuilt(&error))?;
             if !self.write(&progress).await? {
@@ -137,7 +138,7 @@ impl Slice<'_> {
         Ok(())
     }
 
-    /// After a contraction that left nobody, the migration is over.
+    /// Ends the migration if this pass was a contraction that left no customer unfinished.
     async fn end(&self, pass: &Pass) -> Result<(), Problem> {
         let now = self.app.now();
         let is_last = pass.kind == PassKind::Contract && pass.state == PassState::Done;
@@ -163,7 +164,7 @@ impl Slice<'_> {
     }
 }
 
-/// For how long so many customers keep a pass busy: a page of the table may have few of them, and the next page more.
+/// Returns the least time that this many customers must take, so that several small pages do not exceed the rate.
 fn least(customers: usize, per_second: u32) -> Duration {
     let at_one_a_second = Duration::from_secs(u64::try_from(customers).unwrap_or(u64::MAX));
     at_one_a_second.checked_div(per_second).unwrap_or(at_one_a_second)

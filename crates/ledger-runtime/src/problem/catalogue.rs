@@ -1,4 +1,4 @@
-//! The problems that a client can meet, one constructor each: status, code, title and what to do.
+//! The problems that a client can receive, with one constructor each: code, detail and additional members.
 
 use super::{Code, Problem};
 use crate::metrics::Metric;
@@ -9,24 +9,24 @@ use ledger_core::migration::Unadoptable;
 use ledger_core::time::Timestamp;
 use std::time::Duration;
 
-/// The store's code for a call that the role does not allow.
+/// DynamoDB's code for a call that the function's role does not permit.
 const ACCESS_DENIED: &str = "AccessDeniedException";
 const INTERNAL_DETAIL: &str =
     "Something went wrong on our side. It has been recorded. Repeat the request with the same idempotency key.";
 
-/// 400 and their kind: the request is at fault.
+/// 4xx: the request is at fault.
 impl Problem {
-    /// 400: the request cannot be understood or makes no sense.
+    /// 400: the request is malformed or inconsistent.
     pub fn invalid(detail: impl Into<String>) -> Self {
         Self::of(Code::InvalidRequest, detail)
     }
 
-    /// 400: a field of the request is at fault. `why` must not repeat what was sent.
+    /// 400: a field of the request is invalid. INVARIANT: `why` does not repeat the field's value.
     pub fn invalid_field(field: &str, why: impl std::fmt::Display) -> Self {
         Self::invalid(format!("{field}: {why}")).with("field", field)
     }
 
-    /// 400: a refusal by the rules of the ledger.
+    /// 400: a rule of the ledger refuses the request. Some failures have other statuses.
     #[must_use]
     pub fn refused(failure: Failure) -> Self {
         let detail = match failure {
@@ -44,13 +44,14 @@ impl Problem {
         Self::of(failure.into(), detail)
     }
 
-    /// 400: the state does not allow it yet; `why` says what has to be done before.
+    /// 400: the state does not allow the request yet; `why` says what has to be done first.
     pub fn not_yet(why: impl std::fmt::Display) -> Self {
         Self::of(Code::WrongState, why.to_string())
     }
 
-    /// 400: a customer's God Record holds what the ledger cannot keep. It is left as it is until a person corrects it.
-    /// Whose record it is and what it holds is not said: the caller may be another customer.
+    /// 400: a customer's God Record holds data that the ledger cannot keep. Needs review.
+    ///
+    /// The detail names neither the customer nor the data, because the caller may be another customer.
     #[must_use]
     pub fn legacy_record_unreadable() -> Self {
         Self::of(
@@ -60,14 +61,14 @@ impl Problem {
         )
     }
 
-    /// The same for the operator's staff, with the attribute.
+    /// As [`Problem::legacy_record_unreadable`], with the attribute, for the operator's staff.
     #[must_use]
     pub fn legacy_record_attribute(error: &Unadoptable) -> Self {
         let detail = format!("Correct the customer's legacy record first: `{}` {}.", error.attribute, error.why);
         Self::of(Code::LegacyRecordUnreadable, detail).with("attribute", error.attribute.as_str())
     }
 
-    /// What a key error means: 400 `idempotency_key_missing` or `idempotency_key_invalid`.
+    /// 400 `idempotency_key_missing` or `idempotency_key_invalid`, for a key error.
     #[must_use]
     pub fn key(error: KeyError) -> Self {
         let invalid = || Self::of(Code::IdempotencyKeyInvalid, error.to_string());
@@ -78,14 +79,14 @@ impl Problem {
         }
     }
 
-    /// 400: the payment provider refused, for good. `psp_code` is the provider's own.
+    /// 400: the payment provider's final refusal. `psp_code` is the provider's code.
     #[must_use]
     pub fn psp_refused(psp_code: &str) -> Self {
         Self::of(Code::PspRefused, "The payment provider refused this. Nothing was taken or paid out.")
             .with("psp_code", psp_code)
     }
 
-    /// 400: an event's signature is not right. It does not say which part.
+    /// 400: the signature of an event is invalid. The detail does not say which part.
     #[must_use]
     pub fn webhook_refused() -> Self {
         Self::of(Code::WebhookSignatureInvalid, "The event is refused.")
@@ -100,12 +101,12 @@ impl Problem {
         problem
     }
 
-    /// 401: the signature is missing, malformed or wrong, or its terminal is not known or not active.
+    /// 401: the signature is missing, malformed or wrong, or its terminal is unknown or not active.
     pub fn signature_invalid(detail: impl Into<String>) -> Self {
         Self::of(Code::SignatureInvalid, detail)
     }
 
-    /// 401: the signature was made too long ago, or in the future.
+    /// 401: the signature's time is too far in the past or the future.
     #[must_use]
     pub fn signature_expired(now: Timestamp) -> Self {
         Self::of(
@@ -115,7 +116,7 @@ impl Problem {
         .with("server_time", now.rfc3339())
     }
 
-    /// 403: the token is for another face.
+    /// 403: the token is for another API.
     #[must_use]
     pub fn wrong_face() -> Self {
         Self::of(Code::WrongFace, "This token is for another part of the service.")
@@ -127,14 +128,14 @@ impl Problem {
         Self::of(Code::Forbidden, format!("This needs the role `{role}`."))
     }
 
-    /// 403: the token's tenant is not set up here.
+    /// 403: the token's tenant does not exist.
     #[must_use]
     pub fn tenant_unknown() -> Self {
         Self::of(Code::TenantUnknown, "The tenant of this token is not set up here.")
             .counted_as(Metric::CrossTenantDenied)
     }
 
-    /// 404: there is none, or it is another's.
+    /// 404: the resource does not exist, or belongs to another party.
     #[must_use]
     pub fn not_found() -> Self {
         Self::of(Code::NotFound, "There is no such resource.")
@@ -146,7 +147,7 @@ impl Problem {
         Self::of(Code::MethodNotAllowed, "The path does not have this method: see the Allow header.")
     }
 
-    /// 409: what was to be created exists.
+    /// 409: the resource to be created exists already.
     #[must_use]
     pub fn already_exists() -> Self {
         Self::refused(Failure::AlreadyExists)
@@ -159,7 +160,7 @@ impl Problem {
             .retry_after(after)
     }
 
-    /// 409: the operation was taken back before it came.
+    /// 409: the operation was reversed before its request arrived.
     #[must_use]
     pub fn operation_reversed() -> Self {
         Self::of(
@@ -208,7 +209,7 @@ impl Problem {
 
 /// 429: too many requests.
 impl Problem {
-    /// 429: the tenant has made as many requests as it may, until `after` from now. Nothing was done.
+    /// 429: the tenant has reached its request rate, and can retry after `after`. Nothing was done.
     #[must_use]
     pub fn rate_limited(after: Duration) -> Self {
         Self::of(
@@ -220,29 +221,29 @@ impl Problem {
     }
 }
 
-/// 500 and 503: we are at fault.
+/// 500 and 503: the service is at fault.
 impl Problem {
-    /// 500, always the same body: detail goes to the log.
+    /// 500. The body is always the same; details are only logged.
     #[must_use]
     pub fn internal() -> Self {
         Self::of(Code::Internal, INTERNAL_DETAIL)
     }
 
-    /// 500: the store refused a call as such. Where its access rules did, that is counted: the function
-    /// has a call that its role does not allow.
+    /// 500: DynamoDB refused a call. A denied permission is counted, because the function's role does not match its
+    /// code.
     #[must_use]
     pub fn store_refused(code: &str) -> Self {
         if code == ACCESS_DENIED { Self::internal().counted_as(Metric::StoreDenied) } else { Self::internal() }
     }
 
-    /// 503: nothing was done, for there was too much to do at once.
+    /// 503: nothing was done, because of conflicts or throttling.
     #[must_use]
     pub fn busy() -> Self {
         Self::of(Code::Busy, "Nothing was done. Repeat the request with the same idempotency key.")
             .retry_after(Duration::from_secs(1))
     }
 
-    /// 503: the store does not answer. Nothing was done.
+    /// 503: nothing was done, because the table does not answer.
     #[must_use]
     pub fn unavailable() -> Self {
         Self::of(
@@ -252,7 +253,7 @@ impl Problem {
         .retry_after(Duration::from_secs(2))
     }
 
-    /// 503: an event cannot be reconciled with our records; it has been kept for a person.
+    /// 503: an event contradicts the ledger's records, and has been kept for review.
     #[must_use]
     pub fn event_kept() -> Self {
         Self::of(
@@ -262,7 +263,7 @@ impl Problem {
         .retry_after(Duration::from_secs(3600))
     }
 
-    /// 503: it may or may not have happened.
+    /// 503: the outcome is unknown.
     #[must_use]
     pub fn outcome_unknown() -> Self {
         Self::of(

@@ -7,7 +7,7 @@ const TYPE_BASE: &str = "https://ecopay.example/problems/";
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $status:ident $name:literal, $title:literal;)*) => {
-        /// What is wrong, for programs.
+        /// The stable code of a problem, for programs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code { $($(#[$doc])* $variant,)* }
 
@@ -41,51 +41,51 @@ codes! {
     AccountFrozen = BAD_REQUEST "account_frozen", "The account is frozen";
     /// The recipient would hold more than is allowed.
     CapExceeded = BAD_REQUEST "cap_exceeded", "The cap would be exceeded";
-    /// The idempotency key is malformed, not this caller's, or from the future.
+    /// The idempotency key is malformed, not this caller's, or has a future time.
     IdempotencyKeyInvalid = BAD_REQUEST "idempotency_key_invalid", "The idempotency key is not valid";
-    /// The tenant demands idempotency keys.
+    /// The tenant requires idempotency keys.
     IdempotencyKeyMissing = BAD_REQUEST "idempotency_key_missing", "An idempotency key is needed";
     /// The account does not hold enough.
     InsufficientBalance = BAD_REQUEST "insufficient_balance", "Not enough balance";
-    /// The request cannot be understood or makes no sense.
+    /// The request is malformed or inconsistent.
     InvalidRequest = BAD_REQUEST "invalid_request", "The request is not valid";
     /// A record of the legacy system holds a value that the ledger cannot keep.
     LegacyRecordUnreadable = BAD_REQUEST "legacy_record_unreadable", "A legacy record cannot be read";
-    /// More than a limit allows.
+    /// A limit would be exceeded.
     LimitExceeded = BAD_REQUEST "limit_exceeded", "A limit is exceeded";
     /// The refund is above what is left of the payment.
     OverRefund = BAD_REQUEST "over_refund", "More than is left";
-    /// The payment provider refused, for good.
+    /// The payment provider's final refusal.
     PspRefused = BAD_REQUEST "psp_refused", "The payment provider refused";
-    /// The signature of a webhook's event is not right.
+    /// The signature of a webhook's event is invalid.
     WebhookSignatureInvalid = BAD_REQUEST "signature_invalid", "The signature is not valid";
     /// The state of the resource does not allow this.
     WrongState = BAD_REQUEST "wrong_state", "Not in this state";
-    /// A terminal's signature was made too long ago, or in the future.
+    /// A terminal's signature has a time too far in the past or the future.
     SignatureExpired = UNAUTHORIZED "signature_expired", "The signature's time is off";
     /// A terminal's signature is missing, malformed or wrong, or the terminal is not enrolled.
     SignatureInvalid = UNAUTHORIZED "signature_invalid", "The signature is not valid";
-    /// No verified identity.
+    /// The request has no verified identity.
     Unauthenticated = UNAUTHORIZED "unauthenticated", "Who are you?";
     /// The caller lacks a role.
     Forbidden = FORBIDDEN "forbidden", "Not allowed";
     /// The requester cannot decide on their own request.
     FourEyesRequired = FORBIDDEN "four_eyes_required", "Another person must decide";
-    /// The token's tenant is not set up here.
+    /// The token's tenant does not exist.
     TenantUnknown = FORBIDDEN "tenant_unknown", "Unknown tenant";
-    /// The token is for another part of the API.
+    /// The token is for another API.
     WrongFace = FORBIDDEN "wrong_face", "Not with this token";
-    /// There is no such resource, or it is another's.
+    /// The resource does not exist, or belongs to another party.
     NotFound = NOT_FOUND "not_found", "Not found";
     /// The path does not have this method.
     MethodNotAllowed = METHOD_NOT_ALLOWED "method_not_allowed", "Wrong method";
-    /// What was to be created exists already.
+    /// The resource to be created exists already.
     AlreadyExists = CONFLICT "already_exists", "It exists";
     /// An earlier request with this key has not ended.
     IdempotencyKeyInUse = CONFLICT "idempotency_key_in_use", "The request is still running";
     /// The operation under this key was reversed and will never be executed.
     OperationReversed = CONFLICT "operation_reversed", "The operation was reversed";
-    /// The answer under this key is no longer kept, and the request is not executed again.
+    /// The stored response is no longer kept, and the request is not executed again.
     IdempotencyKeyExpired = GONE "idempotency_key_expired", "The idempotency key has expired";
     /// The body is larger than 64 KiB.
     BodyTooLarge = PAYLOAD_TOO_LARGE "body_too_large", "The body is too large";
@@ -94,17 +94,17 @@ codes! {
     /// The key was used for a different request.
     IdempotencyKeyFingerprintMismatch = UNPROCESSABLE_ENTITY "idempotency_key_fingerprint_mismatch",
         "The idempotency key belongs to another request";
-    /// The tenant has made as many requests as it may for the moment.
+    /// The tenant has reached its request rate.
     RateLimited = TOO_MANY_REQUESTS "rate_limited", "Too many requests";
     /// A fault of the service.
     Internal = INTERNAL_SERVER_ERROR "internal", "Internal error";
-    /// Nothing was done: there was too much to do at once.
+    /// Nothing was done, because of conflicts or throttling.
     Busy = SERVICE_UNAVAILABLE "busy", "Busy";
-    /// An event does not agree with the records; it has been kept for a person.
+    /// An event contradicts the ledger's records, and has been kept for review.
     EventKept = SERVICE_UNAVAILABLE "event_kept", "Kept for a person";
-    /// It may or may not have happened.
+    /// The outcome is unknown.
     OutcomeUnknown = SERVICE_UNAVAILABLE "outcome_unknown", "The outcome is not known yet";
-    /// Nothing was done: the store does not answer.
+    /// Nothing was done, because the table does not answer.
     Unavailable = SERVICE_UNAVAILABLE "unavailable", "Not available";
 }
 

@@ -1,5 +1,4 @@
-//! Problem documents byte for byte.
-//! A stored refusal is replayed from these bytes, so their order is part of the contract.
+//! Problem documents byte for byte. Stored refusals are replayed from these bytes, so their order must not change.
 
 use super::*;
 use ledger_core::failure::Failure;
@@ -7,7 +6,7 @@ use ledger_core::idempotency::KeyError;
 use ledger_core::time::Timestamp;
 
 #[test]
-fn fields_stand_in_their_order() {
+fn members_keep_the_order_in_which_they_were_added() {
     let problem = Problem::refused(Failure::Insufficient).with("balance_short", "40").with("asset", "ECOPAY");
     assert_eq!(
         problem.body(),
@@ -22,7 +21,7 @@ fn fields_stand_in_their_order() {
 }
 
 #[test]
-fn a_500_is_always_the_same() {
+fn body_of_a_500_is_always_the_same() {
     let read = Problem::from(ReadError::Refused("ValidationException".to_owned()));
     let item = Problem::from(ItemError::invalid("name of something"));
     assert_eq!(read.body(), Problem::internal().body());
@@ -39,7 +38,7 @@ fn retry_after_is_in_whole_seconds_rounded_up() {
 }
 
 #[test]
-fn too_many_requests_says_when_to_come_again() {
+fn rate_limited_says_when_to_retry() {
     let problem = Problem::rate_limited(Duration::from_millis(9_001));
     assert!(problem.body().contains(r#""code":"rate_limited","retry_after_ms":9001}"#), "{}", problem.body());
     let response = problem.into_response();
@@ -56,7 +55,7 @@ fn every_failure_has_its_own_code_and_a_client_status() {
 }
 
 #[test]
-fn a_key_from_the_future_learns_our_time() {
+fn key_with_a_future_time_is_answered_with_the_server_time() {
     let now = Timestamp::parse("2026-11-21T09:30:00Z").unwrap();
     let problem = Problem::key(KeyError::FromTheFuture { now });
     assert!(problem.body().contains(r#""server_time":"2026-11-21T09:30:00.000Z""#));

@@ -1,5 +1,6 @@
-//! What the ledger asks of a payment provider. An answer has three values: done, refused, or not known;
-//! whatever is not listed as one of the first two is the third.
+//! The port to a payment provider. A request is done, refused, or has an unknown outcome.
+//!
+//! Each response that is not listed as done or refused is unknown.
 
 use futures::future::BoxFuture;
 use ledger_core::psp::{Fact, PaymentIntent, Payout, PspId, PspKey, PspRefund, PspRequest, Step};
@@ -7,37 +8,37 @@ use ledger_core::time::Timestamp;
 use ledger_core::trail::Heard;
 use uuid::Uuid;
 
-/// A payment provider that dedupes on our keys. One that does not is not admitted.
+/// A payment provider that deduplicates requests by our keys, which the ledger relies on.
 pub trait Psp: Send + Sync {
-    /// Sends a request once under its key. Repeating it is always safe while the key is kept.
+    /// Sends a request once under its key. It can be sent again while the provider keeps the key.
     fn send<'a>(&'a self, request: &'a PspRequest, key: &'a PspKey) -> BoxFuture<'a, Sent>;
 
     /// Looks an object up by its id.
     fn look<'a>(&'a self, at: Lookup<'a>, account: Option<&'a str>) -> BoxFuture<'a, Sighting>;
 
-    /// Looks for what a request made, by its metadata, in the provider's lists. `Absent` is said only
-    /// when the whole list was read.
+    /// Looks in the provider's lists for the object that a request made, by its metadata.
+    ///
+    /// INVARIANT: `Absent` is returned only if the whole list was read.
     fn find<'a>(&'a self, sought: &'a Sought, account: Option<&'a str>) -> BoxFuture<'a, Sighting>;
 
-    /// A page of everything of a kind that was made in a time, the newest first. `None` if the provider did not
-    /// tell.
+    /// Reads a page of all objects of a kind made within a time, newest first. `None` if the lookup failed.
     fn list<'a>(&'a self, what: &'a Listing, account: Option<&'a str>) -> BoxFuture<'a, Option<Listed>>;
 }
 
-/// What is listed.
+/// A request for one page of a list.
 #[derive(Clone, Debug)]
 pub struct Listing {
-    /// Which objects.
+    /// The kind of the objects.
     pub kind: ListingKind,
-    /// Not made before this.
+    /// The start of the time in which the objects were made, inclusive.
     pub since: Timestamp,
-    /// Nor after this.
+    /// The end of that time, inclusive.
     pub until: Timestamp,
-    /// After the last of the page before.
+    /// The last object of the previous page; `None` for the first page.
     pub after: Option<PspId>,
 }
 
-/// Kinds of objects that are listed.
+/// The kinds of objects that can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListingKind {
     /// PaymentIntents.
@@ -53,23 +54,23 @@ impl ListingKind {
     pub const ALL: [Self; 3] = [Self::Intents, Self::Refunds, Self::Payouts];
 }
 
-/// A page.
+/// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// What is on it.
+    /// The objects on the page.
     pub objects: Vec<PspObject>,
-    /// Where the next one begins; `None` after the last.
+    /// Where the next page begins; `None` after the last.
     pub next: Option<PspId>,
 }
 
-/// What a request came to.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It has its effect: this is the object.
+    /// The request took effect; holds the object.
     Done(PspObject),
-    /// It has no effect, and this request never will under this key.
+    /// The request has no effect, and under this key it never will.
     Refused(PspRefusal),
-    /// It may or may not have an effect.
+    /// The outcome is unknown.
     Unknown(Unknown),
 }
 
@@ -78,36 +79,35 @@ pub enum Sent {
 pub struct PspRefusal {
     /// The provider's code, such as `amount_too_small`: no personal data.
     pub code: String,
-    /// Whether it can become otherwise.
+    /// Whether the refusal is final.
     pub outlook: Outlook,
-    /// The object as it stands, where the provider shows it.
+    /// The object's current state, if the provider returns it.
     pub object: Option<PspObject>,
 }
 
-/// Whether a refusal can become otherwise.
+/// Whether a refusal is final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outlook {
-    /// The request itself is refused, and will be every time.
+    /// The same request will always be refused.
     Final,
-    /// It may go away. `burnt`: the provider keeps the refusal under the key, so that only another
-    /// key can ever succeed.
+    /// The request may succeed later.
     MayPass {
-        /// Whether the key is used up.
+        /// Whether the provider replays the refusal under this key, so that only a new key can succeed.
         burnt: bool,
     },
 }
 
-/// An outcome that is not known.
+/// An unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// Whether sending it again under the same key can tell more: not if the provider replays its
+    /// Whether sending the request again under the same key can reveal the outcome. `false` if the provider replays its
     /// own failure.
     pub resend: bool,
-    /// What was met, in a word for the log.
+    /// The cause in one word, for the log.
     pub why: &'static str,
 }
 
-/// One of the provider's objects.
+/// An object of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PspObject {
     /// A PaymentIntent.
@@ -129,34 +129,34 @@ pub enum Lookup<'a> {
     Payout(&'a PspId),
 }
 
-/// What a request would have made.
+/// The object that a request would have made.
 #[derive(Clone, Debug)]
 pub struct Sought {
-    /// By which step.
+    /// The step of the request.
     pub step: Step,
-    /// The id of our top-up, refund or settlement in its metadata.
+    /// The id of the top-up, refund or settlement in the object's metadata.
     pub resource: Uuid,
-    /// The PaymentIntent of a refund.
+    /// The PaymentIntent of a refund or cancellation.
     pub intent: Option<PspId>,
-    /// Not made before this, by the provider's clock or ours.
+    /// The start of the time in which the object may have been made, inclusive, by either clock.
     pub since: Timestamp,
-    /// Nor after this.
+    /// The end of that time, inclusive.
     pub until: Timestamp,
 }
 
-/// What a look shows.
+/// The result of a PSP lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sighting {
-    /// This.
+    /// The object exists.
     Found(PspObject),
-    /// There is no such object.
+    /// The object does not exist.
     Absent,
-    /// The provider did not tell.
+    /// The lookup failed.
     Unknown,
 }
 
 impl Sighting {
-    /// What is put on record of it.
+    /// Converts the result for the audit trail.
     #[must_use]
     pub fn heard(&self) -> Heard {
         match self {
@@ -168,7 +168,7 @@ impl Sighting {
 }
 
 impl PspObject {
-    /// Its id.
+    /// The object's id.
     #[must_use]
     pub fn id(&self) -> &PspId {
         match self {
@@ -178,7 +178,7 @@ impl PspObject {
         }
     }
 
-    /// What it tells about a top-up, or `None` for a payout.
+    /// Returns the fact about a top-up; `None` for a payout.
     #[must_use]
     pub fn fact(self) -> Option<Fact> {
         match self {

@@ -1,5 +1,6 @@
-//! Verifies that an event came from the payment provider: its `Stripe-Signature` header over the body
-//! as it came. Parse nothing of a body before this has passed.
+//! Verifies the `Stripe-Signature` header of an event over the body as received.
+//!
+//! INVARIANT: no part of a body is parsed before this verification.
 
 use hmac::digest::CtOutput;
 use hmac::{Hmac, KeyInit, Mac};
@@ -7,37 +8,37 @@ use ledger_core::personal::Masked;
 use ledger_core::time::Timestamp;
 use sha2::Sha256;
 
-/// How far a signature's time may lie from ours, either way.
+/// The greatest difference between a signature's time and ours, in seconds, in either direction.
 pub const AGE_MAX_S: u64 = 300;
 
-/// The scheme that is taken. Others stand beside it and are passed over.
+/// The accepted signature scheme. Signatures of other schemes in the header are ignored.
 const SCHEME: &str = "v1";
 const AGE_MAX_MS: u64 = AGE_MAX_S.saturating_mul(1000);
-/// Seconds of more digits than these lie tens of thousands of years away.
+/// The most digits of a time in seconds, which prevents overflow.
 const TIME_DIGITS_MAX: usize = 12;
 
-/// The event is refused. It says nothing more to the caller than that; the reason is for counting.
+/// An event was refused. The message does not say why; the reason is for logs and metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the signature does not match")]
 pub struct SignatureError {
     reason: Reason,
 }
 
-/// Why an event was refused: for a log or a metric of ours, never for an answer.
+/// Why an event was refused: for logs and metrics, never for the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The header does not have one time and at least one signature, each written as it should be.
+    /// The header does not have exactly one time and at least one signature, all well-formed.
     Header,
-    /// It was signed too long ago, or too far ahead of us.
+    /// The signature's time is too far in the past or the future.
     Age,
-    /// No signature is one of our secrets' over this body and time.
+    /// No signature matches one of our secrets over this body and time.
     Mismatch,
-    /// There is no secret that could verify anything.
+    /// No secret is configured, or all are blank.
     NoSecret,
 }
 
 impl SignatureError {
-    /// Why it was refused.
+    /// Why the event was refused.
     #[must_use]
     pub fn reason(self) -> Reason {
         self.reason
@@ -45,7 +46,7 @@ impl SignatureError {
 }
 
 impl Reason {
-    /// Its name in logs.
+    /// The name in logs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -64,7 +65,7 @@ impl Reason {
 pub fn verify(secrets: &[Masked<String>], header: &str, body: &[u8], now: Timestamp) -> Result<(), SignatureError> {
     let refused = |reason| SignatureError { reason };
     let signed = Signed::parse(header).ok_or(refused(Reason::Header))?;
-    // Anybody can sign with a secret that is blank.
+    // INVARIANT: a blank secret is never used, because any sender could sign with it.
     let mut keys = secrets.iter().map(|secret| secret.expose()).filter(|secret| !secret.trim().is_empty()).peekable();
     if keys.peek().is_none() {
         return Err(refused(Reason::NoSecret));
@@ -75,9 +76,9 @@ pub fn verify(secrets: &[Masked<String>], header: &str, body: &[u8], now: Timest
     if keys.any(|key| signed.is_by(key, body)) { Ok(()) } else { Err(refused(Reason::Mismatch)) }
 }
 
-/// What the header says.
+/// The parsed header.
 struct Signed<'a> {
-    /// The time as it is written, which is what was signed.
+    /// The time as written in the header, which is part of the signed text.
     at: &'a str,
     at_ms: i64,
     signatures: Vec<[u8; 32]>,
@@ -88,7 +89,7 @@ impl<'a> Signed<'a> {
         let (mut at, mut signatures) = (None, Vec::new());
         for item in header.split(',') {
             match item.split_once('=') {
-                // Two times are two opinions on what was signed, even if they agree.
+                // Two times are refused even if they agree: it would be unclear which one was signed.
                 Some(("t", _)) if at.is_some() => return None,
                 Some(("t", time)) => at = Some((time, millis(time)?)),
                 Some((SCHEME, signature)) => signatures.extend(lower_hex(signature)),
@@ -100,7 +101,7 @@ impl<'a> Signed<'a> {
         (!signatures.is_empty()).then_some(Self { at, at_ms, signatures })
     }
 
-    /// Compares in constant time, and every signature even after one that matches.
+    /// Compares all signatures in constant time, even after one matches.
     fn is_by(&self, secret: &str, body: &[u8]) -> bool {
         let Ok(mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else {
             return false;
@@ -113,13 +114,13 @@ impl<'a> Signed<'a> {
     }
 }
 
-/// Seconds since the epoch in plain digits: no sign, space, leading zero or tail.
+/// Parses seconds since the epoch: digits only, without sign, space or leading zero.
 fn millis(time: &str) -> Option<i64> {
     let plain = time.bytes().all(|b| b.is_ascii_digit()) && !time.starts_with('0') && time.len() <= TIME_DIGITS_MAX;
     if plain { time.parse::<i64>().ok()?.checked_mul(1000) } else { None }
 }
 
-/// A signature is written in one way only.
+/// Parses a signature. Only lower case is accepted, so that each signature has one form.
 fn lower_hex(text: &str) -> Option<[u8; 32]> {
     if text.bytes().any(|b| b.is_ascii_uppercase()) {
         return None;

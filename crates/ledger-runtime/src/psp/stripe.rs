@@ -1,5 +1,6 @@
-//! Stripe over HTTPS: each request once, and its answer told apart into done, refused and not known.
-//! Nothing here repeats a request. Whoever asks decides that.
+//! Stripe over HTTPS: sends each request once and classifies the response as done, refused or unknown.
+//!
+//! Nothing here retries; the caller decides whether to send again.
 
 mod classify;
 mod find;
@@ -15,33 +16,34 @@ use std::fmt;
 use std::sync::Arc;
 use transport::{Answer, Call, Http, Timeouts};
 
-/// The version of Stripe's API whose shapes [`wire`](super::wire) reads: the one that stripe-python 16.1
-/// is generated from. An account's own default never applies.
+/// The version of Stripe's API that [`wire`](super::wire) reads: that of stripe-python 16.1.
+///
+/// It is sent with each request, so the account's default version never applies.
 const API_VERSION: &str = "2026-10-28.endive";
 
-/// Stripe. Cheap to clone: clones share their connections.
+/// Stripe's API. Cheap to clone: clones share their connections.
 #[derive(Clone)]
 pub struct Stripe {
     http: Http,
     ledger: Arc<str>,
 }
 
-/// Stripe cannot be called as it is configured.
+/// Why Stripe cannot be called with its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StripeError {
-    /// A secret key would travel in the clear, or nowhere.
+    /// The base URL is invalid, or would send a secret key unencrypted.
     #[error("the base URL must be https:// and a host, or http:// on the loopback, without user, query or fragment")]
     BaseUrl,
-    /// The key cannot stand in a header.
+    /// The API key cannot be sent in a header.
     #[error("the API key must be visible ASCII and not empty")]
     ApiKey,
-    /// TLS cannot be set up, for example since the machine has no root certificates.
+    /// TLS cannot be set up, for example because the machine has no root certificates.
     #[error("the HTTP client cannot be set up: check the root certificates of the system")]
     Client,
 }
 
 impl Stripe {
-    /// Stripe for a deployment, whose name tells its objects from those of others.
+    /// Creates the client of a deployment, whose name marks its objects at Stripe.
     ///
     /// # Errors
     /// [`StripeError`] says what to change.
@@ -71,7 +73,7 @@ impl Psp for Stripe {
             let call = Call { path: &request.path, query: "", account: request.account.as_deref(), post };
             match self.http.call(&call).await {
                 Ok(answer) => classify::sent(request.step, &answer, &self.ledger),
-                // Whatever became of it on the way, the key makes it safe to send again.
+                // The key makes it safe to send the request again, whatever failed.
                 Err(why) => Sent::Unknown(Unknown { resend: true, why }),
             }
         })

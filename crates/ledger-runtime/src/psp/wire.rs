@@ -1,5 +1,7 @@
-//! The payment provider's JSON, read into the core's types: what we need strictly, and whatever else is
-//! there not at all. A field of ours that is malformed is an error that names it, never its content.
+//! Parses the payment provider's JSON into the core's types.
+//!
+//! Fields that the ledger needs are checked strictly; others are ignored. An error names a malformed field but never
+//! repeats its content.
 
 mod json;
 #[cfg(test)]
@@ -12,52 +14,53 @@ use ledger_core::psp::{
     RefundStatus, Subject, Tags,
 };
 
-/// A body that is not what the provider writes.
+/// A body that is not in the provider's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// Not one JSON text in UTF-8, or one that names a field twice.
+    /// The body is not one JSON text in UTF-8, or names a field twice.
     #[error("the body is not JSON, or it names a field twice")]
     NotJson,
-    /// A field is absent, or something else than it should be.
+    /// A field is absent or malformed.
     #[error("the field `{0}` is missing or malformed")]
     Field(&'static str),
 }
 
-/// A page of a list, the newest first.
+/// A page of a list, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
-    /// What is on it.
+    /// The items on the page.
     pub data: Vec<T>,
-    /// Whether another one follows.
+    /// Whether another page follows.
     pub has_more: bool,
 }
 
 impl<T> Page<T> {
-    /// The same page of something else.
+    /// Converts the items.
     pub(super) fn map<U>(self, to: impl FnMut(T) -> U) -> Page<U> {
         Page { data: self.data.into_iter().map(to).collect(), has_more: self.has_more }
     }
 }
 
-/// What the provider says when it refuses.
+/// The body of a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorBody {
     /// The class, such as `invalid_request_error`.
     pub kind: String,
     /// The code, such as `amount_too_small`. Some refusals have none.
     pub code: Option<String>,
-    /// Another one, which undocumented refusals have.
+    /// The code of some undocumented refusals.
     pub message_code: Option<String>,
-    /// The text for people. Ids and amounts stand in it.
+    /// The message for people. It may contain ids and amounts.
     pub message: Option<Masked<String>>,
-    /// The parameter that is wrong.
+    /// The name of the invalid parameter.
     pub param: Option<String>,
-    /// The PaymentIntent as it stands, if it can be read.
+    /// The current state of the PaymentIntent, if the body has one that can be parsed.
     pub intent: Option<PaymentIntent>,
 }
 
-/// Reads an event, whose signature has been verified. An object that is not ours to know, or whose
-/// type of event is not, is [`Subject::Other`].
+/// Parses an event, whose signature must have been verified.
+///
+/// An object or type of event that the ledger does not use becomes [`Subject::Other`].
 ///
 /// # Errors
 /// [`WireError`] names the field.
@@ -77,10 +80,10 @@ pub fn event(bytes: &[u8], ledger: &str) -> Result<Event, WireError> {
     let unknown = match &subject {
         Subject::Intent(intent) => intent.tags.is_none(),
         Subject::Payout(payout) => payout.tags.is_none(),
-        // Their PaymentIntent says whose they are.
+        // The ledger recognizes these two by their PaymentIntent.
         Subject::Refund(_) | Subject::Dispute(_) | Subject::Other => false,
     };
-    // Somebody has edited what leads to our record: that is not somebody else's object.
+    // The metadata names this deployment but no record: it has been edited, and the object is not foreign.
     if unknown && says_ours(object, ledger) {
         return Err(WireError::Field("metadata"));
     }
@@ -93,7 +96,7 @@ pub fn event(bytes: &[u8], ledger: &str) -> Result<Event, WireError> {
     })
 }
 
-/// Reads a PaymentIntent.
+/// Parses a PaymentIntent.
 ///
 /// # Errors
 /// [`WireError`] names the field.
@@ -101,7 +104,7 @@ pub fn intent(bytes: &[u8], ledger: &str) -> Result<PaymentIntent, WireError> {
     read_intent(&Json::parse(bytes)?, ledger)
 }
 
-/// Reads a refund.
+/// Parses a refund.
 ///
 /// # Errors
 /// [`WireError`] names the field.
@@ -109,7 +112,7 @@ pub fn refund(bytes: &[u8], ledger: &str) -> Result<PspRefund, WireError> {
     read_refund(&Json::parse(bytes)?, ledger)
 }
 
-/// Reads a payout.
+/// Parses a payout.
 ///
 /// # Errors
 /// [`WireError`] names the field.
@@ -117,34 +120,34 @@ pub fn payout(bytes: &[u8], ledger: &str) -> Result<Payout, WireError> {
     read_payout(&Json::parse(bytes)?, ledger)
 }
 
-/// Reads a page of PaymentIntents.
+/// Parses a page of PaymentIntents.
 ///
 /// # Errors
-/// [`WireError`] if any of them cannot be read: it might be the one that is looked for.
+/// [`WireError`] if any item is malformed: it might be the one looked for.
 pub fn intents(bytes: &[u8], ledger: &str) -> Result<Page<PaymentIntent>, WireError> {
     page(bytes, |item| read_intent(item, ledger))
 }
 
-/// Reads a page of refunds.
+/// Parses a page of refunds.
 ///
 /// # Errors
-/// [`WireError`] if any of them cannot be read: it might be the one that is looked for.
+/// [`WireError`] if any item is malformed: it might be the one looked for.
 pub fn refunds(bytes: &[u8], ledger: &str) -> Result<Page<PspRefund>, WireError> {
     page(bytes, |item| read_refund(item, ledger))
 }
 
-/// Reads a page of payouts.
+/// Parses a page of payouts.
 ///
 /// # Errors
-/// [`WireError`] if any of them cannot be read: it might be the one that is looked for.
+/// [`WireError`] if any item is malformed: it might be the one looked for.
 pub fn payouts(bytes: &[u8], ledger: &str) -> Result<Page<Payout>, WireError> {
     page(bytes, |item| read_payout(item, ledger))
 }
 
-/// Reads a refusal. Only its class must be there: the rest differs from one to the next.
+/// Parses a refusal. Only its class is required, because the other fields vary.
 ///
 /// # Errors
-/// [`WireError`] if the provider did not write it: a proxy answers with errors, too.
+/// [`WireError`] if the provider did not write the body: a proxy may also answer with errors.
 pub fn error(bytes: &[u8], ledger: &str) -> Result<ErrorBody, WireError> {
     let body = Json::parse(bytes)?;
     let error = body.field("error")?;
@@ -181,7 +184,7 @@ fn read_intent(object: &Json, ledger: &str) -> Result<PaymentIntent, WireError> 
 
 fn read_refund(object: &Json, ledger: &str) -> Result<PspRefund, WireError> {
     object.is_a("refund")?;
-    // It must be there, but the provider does not know it of every refund.
+    // The field is required, but null for some refunds.
     object.field("status")?;
     Ok(PspRefund {
         id: id(object)?,
@@ -229,7 +232,7 @@ fn money(object: &Json) -> Result<PspMoney, WireError> {
     Ok(PspMoney { minor: object.count("amount")?, currency: currency.to_owned() })
 }
 
-/// Another object: its id, or the whole of it where it was asked to be expanded.
+/// Parses a reference to another object: its id, or the whole object if it was expanded.
 fn reference(object: &Json, name: &'static str) -> Result<Option<PspId>, WireError> {
     let malformed = WireError::Field(name);
     let Some(other) = object.present(name)? else {
@@ -239,18 +242,18 @@ fn reference(object: &Json, name: &'static str) -> Result<Option<PspId>, WireErr
     PspId::parse(text).map(Some).ok_or(malformed)
 }
 
-/// Whether an object's metadata says that it is ours.
+/// Whether an object's metadata names this deployment.
 fn says_ours(object: &Json, ledger: &str) -> bool {
     let metadata = object.present("metadata").ok().flatten().and_then(Json::fields);
     metadata.is_some_and(|fields| Tags::are_ours(ledger, |name| fields.get(name).and_then(Json::as_text)))
 }
 
-/// Our metadata on a PaymentIntent or a refund.
+/// Reads our metadata of a PaymentIntent or a refund.
 fn tags(object: &Json, ledger: &str) -> Result<Option<Tags>, WireError> {
     tags_by(object, |at| Tags::read(ledger, at))
 }
 
-/// Our metadata, as it is read by name. All of it is text, whoever wrote it.
+/// Reads our metadata by name. All values must be texts, including those of other writers.
 fn tags_by<'a, T>(
     object: &'a Json,
     read: impl FnOnce(&dyn Fn(&str) -> Option<&'a str>) -> Option<T>,

@@ -1,4 +1,4 @@
-//! One account's entries on their way out.
+//! The due entries of one account.
 
 use super::{Publisher, id_of, is_due, key_of, margin_before};
 use crate::problem::Problem;
@@ -9,25 +9,25 @@ use ledger_core::reads;
 use std::collections::{BTreeSet, VecDeque};
 use uuid::Uuid;
 
-/// How many entries are read at once.
+/// How many entries one query reads.
 const PAGE: usize = 100;
 
-/// An account, and how far its entries have got.
+/// An account, and how far its entries are published.
 pub(super) struct Home {
     partition: Partition,
-    /// Nothing that is due stands before it.
+    /// No due entry has an id before this one.
     from: Uuid,
-    /// What was known to be due before the latest read began.
+    /// The entries known to be due before the latest read began.
     heard: BTreeSet<Key>,
-    /// What is to be sent, in order; where nothing can be told, why.
+    /// The entries to send, in order; an error if one can never be published.
     ready: VecDeque<(Key, Result<Event, String>)>,
-    /// There may be more.
+    /// Whether there may be more entries to read.
     unread: bool,
     waits: bool,
 }
 
 impl Home {
-    /// The account of some entries that are due. Of those that are not known none is older than `floor`.
+    /// Creates the account of these due entries. Its other due entries in the index are not older than `floor`.
     pub(super) fn of(heard: BTreeSet<Key>, floor: Option<Uuid>) -> Option<Self> {
         let partition = heard.first()?.partition();
         let oldest = heard.iter().filter_map(id_of).map(|id| id.uuid()).chain(floor).min()?;
@@ -35,9 +35,10 @@ impl Home {
         Some(Self { partition, from, heard, ready: VecDeque::new(), unread: true, waits: false })
     }
 
-    /// Reads what is due and makes ready what may be sent: all that was known before, and nothing behind an
-    /// entry that was not. What is known before a read was committed before it; so whatever was committed
-    /// even earlier is seen by it, and goes first. What is news is sent by the next read.
+    /// Reads the due entries, and makes ready those that may be sent: the known ones, up to the first unknown one.
+    ///
+    /// An entry known before a read was committed before it, so the read sees every entry that was committed earlier,
+    /// and these are sent first. Unknown entries are sent after the next read.
     pub(super) async fn read(&mut self, publisher: &Publisher, tenant: &Tenant) -> Result<(), Problem> {
         let begins = publisher.ledger.clock().now();
         let (mut due, mut after, mut full) = (Vec::new(), None, true);
@@ -57,7 +58,7 @@ impl Home {
         }
         let news = due.iter().position(|(key, _)| !self.heard.contains(key)).unwrap_or(due.len());
         self.unread = full || news < due.len();
-        // All before is sent or seen. What is committed from now on has a young id.
+        // All entries before it are sent or known. An entry committed from now on has a later id.
         let next = due.get(news).or(due.last()).and_then(|(key, _)| id_of(key));
         if let Some(next) = next {
             self.from = next.uuid().min(margin_before(least_born_at(begins)));
@@ -68,36 +69,36 @@ impl Home {
         Ok(())
     }
 
-    /// The event that is to be sent next, unless it cannot be told or its account waits.
+    /// Returns the next event; `None` if it can never be published, or the account waits.
     pub(super) fn next(&self) -> Option<&Event> {
         let (_, event) = self.ready.front().filter(|_| !self.waits)?;
         event.as_ref().ok()
     }
 
-    /// What is next and cannot be told, and why.
+    /// Returns the next entry with the reason, if it can never be published.
     pub(super) fn untold(&self) -> Option<(Key, String)> {
         let (key, event) = self.ready.front().filter(|_| !self.waits)?;
         event.as_ref().err().map(|why| (key.clone(), why.clone()))
     }
 
-    /// What was next is done with.
+    /// Removes the next entry, which was sent or put aside.
     pub(super) fn pass_on(&mut self) -> Option<Key> {
         self.ready.pop_front().map(|(key, _)| key)
     }
 
-    /// What is next will never be taken.
+    /// Marks the next entry as one that can never be published.
     pub(super) fn refuse(&mut self, why: String) {
         if let Some((_, event)) = self.ready.front_mut() {
             *event = Err(why);
         }
     }
 
-    /// What is next was not taken, so nothing is sent behind it.
+    /// Stops sending: the next event was not taken.
     pub(super) fn wait(&mut self) {
         self.waits = true;
     }
 
-    /// Whether this run has more to do for it.
+    /// Whether this run has more to read and send.
     pub(super) fn goes_on(&self) -> bool {
         self.unread && !self.waits
     }

@@ -1,36 +1,37 @@
-//! The port to whatever carries events: a queue, or the local stack's list.
+//! The port to the carrier of events: a queue, or the local stack's list.
 
 use futures::future::BoxFuture;
 use ledger_core::events::{DeadLetter, Event};
 
-/// How many events are sent at once, each of another account.
+/// The most events of one batch, each of another account.
 pub const BATCH: usize = 10;
 
-/// What became of an event.
+/// The result of sending an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It is kept, and will be delivered.
+    /// The event is stored and will be delivered.
     Taken,
-    /// It is not known to be: it may be sent again. A code says why.
+    /// The event may not be stored, and can be sent again. Holds a code with the reason.
     Later(String),
-    /// As it is, it will never be taken. A code says why.
+    /// The event will never be accepted as it is. Holds a code with the reason.
     Never(String),
 }
 
-/// A dead letter is not known to be kept; a code says why.
+/// A dead letter may not be stored. Holds a code with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it was not taken: {0}")]
 pub struct SinkError(pub String);
 
-/// Where events go.
+/// The port that events are sent to.
 pub trait EventSink: Send + Sync {
-    /// Sends at most [`BATCH`] events, each of another group, and says in their order what became of them.
-    /// Of one group each is sent only once the one before has been taken.
+    /// Sends at most [`BATCH`] events, each of another group, and returns their results in the same order.
+    ///
+    /// INVARIANT: of one group, an event is sent only after the one before it was taken.
     fn send<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Vec<Sent>>;
 
-    /// Keeps a reference to an entry that cannot be told, for a person.
+    /// Stores a reference to an entry that can never be published, for review.
     ///
     /// # Errors
-    /// [`SinkError`] if it may not be kept.
+    /// [`SinkError`] if the reference may not be stored.
     fn keep<'a>(&'a self, letter: &'a DeadLetter) -> BoxFuture<'a, Result<(), SinkError>>;
 }

@@ -1,4 +1,4 @@
-//! The marks of what is due, page by page over all shards.
+//! The due index entries of a tenant, page by page over all shards.
 
 use super::Publisher;
 use crate::dynamo::{Dynamo, ReadError, Readable};
@@ -12,23 +12,23 @@ use ledger_core::reads::{self, Query};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How many marks of a shard are read at once.
+/// How many entries of a shard one query reads.
 const PAGE: usize = 100;
 
-/// A walk over the marks of a tenant, oldest first in each shard.
+/// A pass over a tenant's due index entries, oldest first in each shard.
 pub(super) struct Marks(Vec<Shard>);
 
 struct Shard {
     query: Query,
-    /// The last mark that was read.
+    /// The last index entry that was read.
     after: Option<String>,
     over: bool,
 }
 
-/// Whether entries of a tenant wait for a queue, for a function that has none.
+/// Whether any entry of a tenant waits to be published, for a function without a queue.
 ///
 /// # Errors
-/// [`ReadError`] if the store did not tell.
+/// [`ReadError`] if the table did not answer.
 pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Result<bool, ReadError> {
     Ok(!Marks::of(tenant, shards).next(dynamo).await?.is_empty())
 }
@@ -40,21 +40,21 @@ impl Marks {
         Self((0..shards.count()).map(shard).collect())
     }
 
-    /// The next page of each shard; `None` once all are over.
+    /// Reads the next page of each shard; `None` if all have been read to their end.
     pub(super) async fn more(&mut self, dynamo: &Dynamo) -> Result<Option<Vec<Readable>>, ReadError> {
         if self.0.iter().all(|shard| shard.over) { Ok(None) } else { self.next(dynamo).await.map(Some) }
     }
 
-    /// The next page of each shard.
+    /// Reads the next page of each shard.
     pub(super) async fn next(&mut self, dynamo: &Dynamo) -> Result<Vec<Readable>, ReadError> {
         let pages = self.0.iter_mut().filter(|shard| !shard.over).map(|shard| shard.next(dynamo));
         Ok(try_join_all(pages).await?.into_iter().flatten().collect())
     }
 
-    /// No mark that has not been read is of an older entry; `None` once all have been read.
+    /// Returns an id that no unread index entry precedes; `None` if all have been read.
     pub(super) fn floor(&self) -> Option<Uuid> {
         let open = self.0.iter().filter(|shard| !shard.over);
-        // Behind a mark that is no id nothing is known.
+        // An index entry that is not an id gives no bound.
         open.map(|shard| shard.after.as_deref().and_then(|id| parse_uuid(id).ok()).unwrap_or(Uuid::nil())).min()
     }
 }
@@ -72,8 +72,8 @@ impl Shard {
 }
 
 impl Publisher {
-    /// How long the oldest of these has been waiting. Nothing is worth a line too: without it the alarm
-    /// would not end.
+    /// Measures how long the oldest of these entries has been due. Zero is measured too, because the alarm ends only on
+    /// a value.
     pub(super) fn measure_oldest(&self, tenant: &Tenant, rows: &[Readable]) {
         let now = self.ledger.clock().now();
         let written = |row: &Readable| row.item.timestamp(attr::CREATED_AT).ok();

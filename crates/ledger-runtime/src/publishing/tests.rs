@@ -1,4 +1,4 @@
-//! What the engine never does: an index that is behind, a read that comes between two commits, conflicts.
+//! Situations that the engine never produces: an index that is behind, a read between two commits, conflicts.
 
 use super::*;
 use crate::config::Config;
@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 const CUSTOMER: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5a";
 
-/// Takes everything, and remembers what.
+/// A sink that takes and records every event.
 #[derive(Clone, Default)]
 struct Taken(Arc<Mutex<Vec<Uuid>>>);
 
@@ -25,7 +25,7 @@ impl EventSink for Taken {
     }
 }
 
-/// An entry's id that was minted so long before now.
+/// Returns an entry's id made this long ago.
 fn minted(before: Duration, last: u8) -> Uuid {
     let millis = u64::try_from(now().minus(before).millis()).unwrap();
     uuid::Builder::from_unix_timestamp_millis(millis, &[0, 0, 0, 0, 0, 0, 0, 0, 0, last]).into_uuid()
@@ -35,7 +35,7 @@ fn pk() -> String {
     format!("demo#customer#{CUSTOMER}")
 }
 
-/// An entry as the table has it; `due` while it is.
+/// Returns an entry as stored, with a due index entry if `due`.
 fn row(id: Uuid, due: bool) -> Value {
     let side = |account: &str, delta: &str| json!({"M": {"account": {"S": account}, "asset": {"S": "POINT"}, "delta": {"N": delta}}});
     let mut row = json!({
@@ -50,7 +50,7 @@ fn row(id: Uuid, due: bool) -> Value {
     row
 }
 
-/// A page of a query.
+/// Returns a page of a query.
 fn page(rows: &[(Uuid, bool)]) -> Step {
     let items: Vec<Value> = rows.iter().map(|(id, due)| row(*id, *due)).collect();
     Step::Ok(json!({"Items": items, "Count": items.len(), "ScannedCount": items.len()}))
@@ -60,12 +60,12 @@ fn done() -> Step {
     Step::Ok(json!({}))
 }
 
-/// What the stream tells of an entry.
+/// Returns an entry as the stream has it.
 fn told(id: Uuid) -> Item {
     Item::from([("uuid".to_owned(), V::s(pk())), ("type".to_owned(), V::s(format!("TXN#{id}")))])
 }
 
-/// The stream tells of one entry, and the store answers so: what was taken, and what the run said.
+/// Runs a publisher on one entry of the stream, and returns the events taken, the result and the store.
 async fn publish(heard: Uuid, steps: Vec<Step>) -> (Vec<Uuid>, Result<Published, Problem>, Store) {
     let (store, sink) = (Store::script(steps), Taken::default());
     let (ledger, counting) = store.ledger();
@@ -81,13 +81,13 @@ fn published(count: usize) -> Result<Published, Problem> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_older_entry_that_no_index_shows_yet_goes_first() {
+async fn older_entry_missing_from_the_index_is_sent_first() {
     let [older, heard] = [minted(Duration::from_secs(9 * 60), 1), minted(Duration::ZERO, 2)];
     let both = [(older, true), (heard, true)];
     let steps = vec![page(&[]), page(&both), page(&both), done()];
     let (taken, ended, store) = publish(heard, steps).await;
     assert_eq!((taken, ended), (vec![older, heard], published(2)));
-    // The account is read from the margin on, consistently.
+    // The account is read consistently, from the margin on.
     let read = &store.seen()[1].body;
     let low = read["ExpressionAttributeValues"][":low"]["S"].as_str().unwrap().to_owned();
     let border = format!("TXN#{}", minted(Duration::from_secs(9 * 60 + 59), 0));
@@ -95,10 +95,11 @@ async fn an_older_entry_that_no_index_shows_yet_goes_first() {
     assert!(low > format!("TXN#{}", minted(Duration::from_secs(10 * 60 + 1), 0)), "{low}");
 }
 
-/// What is seen for the first time is not sent before it was looked once more: an older one may have been
-/// committed after the read had passed its place, and before this one.
+/// An entry seen for the first time is sent only after another read.
+///
+/// An older entry may have been committed behind the position of the first read, and before this entry.
 #[tokio::test(start_paused = true)]
-async fn what_is_news_waits_for_another_read() {
+async fn entry_seen_for_the_first_time_waits_for_another_read() {
     let [heard, between, news] = [3, 2, 1].map(|second| minted(Duration::from_secs(second), 0));
     let steps = vec![
         page(&[]),
@@ -114,14 +115,14 @@ async fn what_is_news_waits_for_another_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_another_has_sent_is_passed_over() {
+async fn entry_sent_by_another_run_is_not_sent_again() {
     let [sent, heard] = [minted(Duration::from_secs(1), 1), minted(Duration::ZERO, 2)];
     let (taken, ended, _) = publish(heard, vec![page(&[]), page(&[(sent, false), (heard, false)])]).await;
     assert_eq!((taken, ended), (Vec::new(), published(0)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn marks_that_two_move_are_moved_and_counted_nowhere() {
+async fn conflict_between_publishers_is_retried_and_not_counted() {
     let heard = minted(Duration::ZERO, 1);
     let conflict = || Step::Cancelled(reasons(1, 0, "TransactionConflict", None));
     let begin = || vec![page(&[(heard, true)]), page(&[(heard, true)])];
@@ -133,7 +134,7 @@ async fn marks_that_two_move_are_moved_and_counted_nowhere() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_does_not_tell_ends_the_run() {
+async fn failed_read_or_write_ends_the_run() {
     let heard = minted(Duration::ZERO, 1);
     let (taken, ended, _) = publish(heard, vec![Step::Error(400, "ThrottlingException"); 4]).await;
     assert_eq!((taken, ended.unwrap_err().code()), (Vec::new(), "busy"));

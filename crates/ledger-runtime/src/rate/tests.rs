@@ -1,5 +1,4 @@
-//! What the limiter asks a scripted store, and what it makes of the answers. The clock stands where the
-//! test sets it.
+//! What the limiter sends to a scripted store, and how it handles the answers. The test sets the clock.
 
 use super::*;
 use crate::app::App;
@@ -11,7 +10,7 @@ use futures::future::join_all;
 use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A function over the store, whose clock is ahead by so many milliseconds.
+/// A function over a scripted store. Its clock is ahead by `ahead_ms` milliseconds.
 struct Rig {
     app: App,
     store: Store,
@@ -23,7 +22,7 @@ fn demo() -> Tenant {
     Tenant::parse("demo").unwrap()
 }
 
-/// The terms of a tenant with this rate, as the first answer.
+/// A rig whose first answer is the terms of a tenant with this rate.
 fn rig(rate: Option<u32>, answers: impl IntoIterator<Item = Answer>) -> Rig {
     let terms = terms_with("mandatory", rate.and_then(RequestRate::new));
     over(Store::script([terms].into_iter().chain(answers)))
@@ -38,7 +37,7 @@ fn over(store: Store) -> Rig {
 }
 
 impl Rig {
-    /// The statuses of so many requests, one after another.
+    /// The statuses of `times` requests, one after another.
     async fn ask(&self, times: usize) -> Vec<u16> {
         let mut statuses = Vec::new();
         for _ in 0..times {
@@ -75,7 +74,7 @@ fn used_up(leased: &str) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quiet_tenant_costs_nothing() {
+async fn request_within_free_allowance_does_not_reach_the_store() {
     let rig = over(Store::default());
     for window in 0..5 {
         rig.at_ms(window * 10_000);
@@ -85,8 +84,8 @@ async fn a_quiet_tenant_costs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn leased_until_the_store_refuses_and_anew_in_the_next_window() {
-    // Two a second: 20 in a window, one at a time, and one for nothing.
+async fn tenant_is_refused_when_its_window_is_used_up_until_the_next_window() {
+    // 2 requests per second: 20 in a window, leased one at a time, and one free.
     let rig = rig(Some(2), [granted(), granted(), used_up("20"), granted()]);
     rig.at_ms(2_500);
     assert_eq!(rig.ask(5).await, [200, 200, 200, 429, 429]);
@@ -104,8 +103,8 @@ async fn leased_until_the_store_refuses_and_anew_in_the_next_window() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deployments_rate_applies_where_the_terms_say_nothing() {
-    // 200 a second: 20 for nothing, then 40 for a lease.
+async fn default_rate_applies_if_terms_have_none() {
+    // 200 requests per second: 20 free, then 40 for each lease.
     let rig = rig(None, [granted(), used_up("1961")]);
     assert_eq!(rig.ask(60).await, [200; 60]);
     assert_eq!(rig.leases(), 1);
@@ -113,10 +112,9 @@ async fn the_deployments_rate_applies_where_the_terms_say_nothing() {
     assert!(rig.store.is_through());
 }
 
-/// Requests that come at once in one process share a lease: while it is under way they wait.
 #[tokio::test(start_paused = true)]
-async fn one_lease_at_a_time() {
-    // A conflict makes a lease last.
+async fn concurrent_requests_share_one_lease() {
+    // The conflict delays the lease, so that the other requests wait for it.
     let rig = rig(None, [cancelled("TransactionConflict"), granted(), used_up("1961")]);
     assert!(rig.app.terms(&demo()).await.is_ok());
     let tenant = demo();
@@ -128,19 +126,19 @@ async fn one_lease_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conflict_is_tried_once_more_and_is_no_conflict_of_money() {
+async fn conflicting_lease_is_retried_once_and_not_counted_as_transaction_conflict() {
     let conflict = || cancelled("TransactionConflict");
     let rig = rig(Some(1), [conflict(), granted(), conflict(), conflict(), used_up("10")]);
     assert_eq!(rig.ask(2).await, [200, 200]);
     assert_eq!(rig.counted(), [0, 0, 0]);
-    // Twice: this request passes, and the next one asks again.
+    // After two conflicts the request passes, and the next one leases again.
     assert_eq!(rig.ask(2).await, [200, 429]);
     assert_eq!(rig.counted(), [1, 1, 0]);
     assert!(rig.store.is_through());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_does_not_say_is_no_reason_to_refuse() {
+async fn request_passes_if_the_store_fails() {
     let faults = [
         vec![cancelled("ThrottlingError")],
         vec![cancelled("SomethingNew")],
@@ -158,7 +156,7 @@ async fn a_store_that_does_not_say_is_no_reason_to_refuse() {
         assert_eq!(rig.ask(2).await, [200, 200], "{name}");
         assert!(began.elapsed() <= PATIENCE, "{name}: {:?}", began.elapsed());
         assert_eq!(rig.counted(), [0, 1, 0], "{name}");
-        // It has its rest: nothing is asked.
+        // The store is not called again within the pause.
         let asked = rig.store.seen().len();
         rig.at_ms(999);
         assert_eq!((rig.ask(3).await, rig.store.seen().len()), (vec![200; 3], asked), "{name}");
@@ -167,7 +165,7 @@ async fn a_store_that_does_not_say_is_no_reason_to_refuse() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_its_rest_the_store_is_asked_again() {
+async fn store_is_called_again_after_the_pause() {
     let rig = rig(Some(1), [cancelled("ThrottlingError"), used_up("10")]);
     assert_eq!(rig.ask(2).await, [200, 200]);
     rig.at_ms(1_000);
@@ -176,7 +174,7 @@ async fn after_its_rest_the_store_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn terms_that_cannot_be_read_let_pass_and_so_does_a_tenant_that_is_not_set_up() {
+async fn request_passes_if_terms_are_unreadable_or_tenant_is_unknown() {
     let rig = over(Store::script([Answer::Error(400, "AccessDeniedException"), Answer::Hang, Answer::Hang]));
     assert_eq!((rig.ask(2).await, rig.counted()), (vec![200, 200], [0, 1, 0]));
     assert_eq!((rig.ask(1).await, rig.counted()), (vec![200], [0, 2, 0]));
@@ -185,14 +183,14 @@ async fn terms_that_cannot_be_read_let_pass_and_so_does_a_tenant_that_is_not_set
 }
 
 #[tokio::test(start_paused = true)]
-async fn tenants_do_not_share() {
+async fn tenants_are_limited_separately() {
     let rig = rig(Some(1), [used_up("10")]);
     assert_eq!(rig.ask(2).await, [200, 429]);
     assert!(rig.app.limiter().check(&Tenant::parse("other").unwrap()).await.is_ok());
 }
 
 #[test]
-fn the_count_of_tenants_stays_within_its_bound() {
+fn number_of_counted_tenants_is_bounded() {
     let limiter = over(Store::script([])).app.limiter().clone();
     let fill = |from: usize, at: Timestamp| {
         for number in from..from + TENANTS_MAX {
@@ -201,7 +199,7 @@ fn the_count_of_tenants_stays_within_its_bound() {
         limiter.0.buckets.lock().unwrap().len()
     };
     assert_eq!(fill(0, now()), TENANTS_MAX);
-    // In the same window anybody goes; in the next one, those of the old.
+    // In the same window an arbitrary tenant is removed; in the next window, all those of the old one.
     assert_eq!(fill(1, now()), TENANTS_MAX);
     let later = now().plus(Duration::from_secs(10));
     drop(limiter.bucket(&Tenant::parse("later").unwrap(), later));

@@ -1,5 +1,5 @@
-//! Telling somebody of breaks. A run that found some is over, and stays due until they are told: so an event may
-//! be sent twice, by whoever comes after a crash, and none is lost.
+//! Announces breaks. A run with breaks stays due until they are announced: after a crash an event may be sent twice,
+//! but none is lost.
 
 use super::Reconciler;
 use crate::problem::Problem;
@@ -7,14 +7,14 @@ use futures::future::BoxFuture;
 use ledger_core::events::Announcement;
 use ledger_core::reconcile::run::Run;
 
-/// Somebody who is to be told.
+/// A receiver of events about breaks.
 pub trait Announcer: Send + Sync {
-    /// Tells it. A failure, by a code, means that it is not known to be taken: telling it again is safe.
+    /// Sends the event. An error code means that it may not have arrived: sending it again is safe.
     fn announce<'a>(&'a self, event: &'a Announcement) -> BoxFuture<'a, Result<(), String>>;
 }
 
 impl Reconciler<'_> {
-    /// Tells somebody of the breaks of a run that is over, and writes down that it did.
+    /// Announces the breaks of a run that has ended, and records that it did.
     pub(super) async fn announce(&self, run: &Run) -> Result<(), Problem> {
         if let Some(announcer) = &self.outlets.announcer {
             let event = Announcement::of_breaks(&self.app.config().ledger, self.tenant, run);

@@ -1,6 +1,7 @@
-//! A suspicion is confirmed by reading what it is about again, twice, until both reads say the same: then all of
-//! it stood so at one moment, the one between the reads. What does not hold still is no break: it is reported
-//! as unsettled.
+//! Confirms a suspicion by reading its group again until two successive reads are equal.
+//!
+//! Equal reads show the state at one moment, the one between them. A group that keeps changing is not a break: it is
+//! reported as unsettled.
 
 use super::Reconciler;
 use super::gather::{Gather, Gathered, Stopped};
@@ -13,19 +14,19 @@ use ledger_core::operation::Operation;
 use ledger_core::reconcile::{BreakKind, Finding, Group, Observation, Scope, Subject, fold, of_item};
 use ledger_core::retry;
 
-/// How often a group is read again that changes.
+/// The number of times that a changing group is read.
 const TRIES: u32 = 6;
-/// How often it is tried to take a merchant that another worker has.
+/// The number of attempts to take the lease of a merchant that another worker holds.
 const TAKE_TRIES: u32 = 8;
 
-/// What a second look came to.
+/// The result of a second read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is so: as it was seen last.
+    /// The break is confirmed: as it was read last.
     Break(Box<Finding>),
-    /// It is not so, or not any more.
+    /// There is no break, or no longer.
     Fine,
-    /// It did not hold still.
+    /// The group kept changing while it was read.
     Unsettled,
 }
 
@@ -34,7 +35,7 @@ fn confirmed(finding: Finding) -> Verdict {
 }
 
 impl Reconciler<'_> {
-    /// Looks again at one item.
+    /// Confirms a suspicion about one item.
     pub(super) async fn confirm_item(&self, suspect: Finding) -> Result<Verdict, Problem> {
         let Some(key) = &suspect.seen_at else { return Ok(confirmed(suspect)) };
         let items = self.stored(std::slice::from_ref(key)).await?;
@@ -46,7 +47,7 @@ impl Reconciler<'_> {
         Ok(again.into_iter().find(|finding| finding.is_again(&suspect)).map_or(Verdict::Fine, confirmed))
     }
 
-    /// Looks again at everything that is suspected of one group.
+    /// Confirms all suspicions about one group.
     pub(super) async fn confirm(
         &self,
         group: &Group,
@@ -74,8 +75,8 @@ impl Reconciler<'_> {
         Ok(verdicts)
     }
 
-    /// Looks again at the items alone that may hold an account's balance: however much was posted to it, or is being
-    /// posted.
+    /// Confirms suspicions about an account's balance from the items alone that may hold it. Concurrent postings to the
+    /// account do not matter.
     async fn confirm_balance(
         &self,
         group: &Group,
@@ -100,7 +101,7 @@ impl Reconciler<'_> {
         scope: &Scope,
     ) -> Result<Vec<Verdict>, Problem> {
         let evidence = suspects.iter().flat_map(|finding| finding.evidence.iter().cloned()).collect();
-        // What the provider has told is on its way to us, and the other way round: that takes a moment.
+        // The PSP's events to us and our calls to it take a moment to arrive: wait and read again.
         let waits = suspects.iter().any(|finding| {
             matches!(
                 finding.kind,
@@ -118,7 +119,7 @@ impl Reconciler<'_> {
                 let verdict = |suspect: Finding| {
                     let again = found.iter().find(|finding| finding.is_again(&suspect));
                     again.map_or(not_seen_again.clone(), |finding| {
-                        // What was found otherwise leads to it as well.
+                        // The evidence of the first read is kept as well.
                         let mut finding = finding.clone();
                         finding.evidence.extend(suspect.evidence);
                         confirmed(finding)
@@ -131,7 +132,7 @@ impl Reconciler<'_> {
         }
     }
 
-    /// The facts of a group as they stood at one moment; `None` if they did not hold still.
+    /// The facts of a group as of one moment; `None` if they kept changing.
     async fn at_one_moment(
         &self,
         group: &Group,
@@ -153,9 +154,9 @@ impl Reconciler<'_> {
             Ok(None)
         });
         match &group.subject {
-            // Whoever credits it would not let it hold still, and an index is behind for a moment.
+            // A worker that credits the merchant would change it between the reads, and the index may lag.
             Subject::Account(Account::Merchant(merchant), _) => {
-                // Taken, it is not credited between the reads.
+                // While this worker holds the lease, the merchant is not credited.
                 let taking = (self.tenant, *merchant, Operation::Reconcile);
                 let Some(held) = crediting::take(self.app, taking, TAKE_TRIES).await? else { return Ok(None) };
                 tokio::time::sleep(self.settings.index_lag).await;

@@ -1,15 +1,16 @@
-//! Reconciles a table's export to S3: for tables that are too large to be scanned. The same facts are folded by
-//! the same checks, in three tasks that a state machine spreads over many environments:
+//! Reconciles a table's export to S3: for tables that are too large to be scanned.
 //!
-//! 1. **facts**, for each data file: its items' facts are sorted by their groups into parts, an object each.
-//! 2. **fold**, for each part: the facts of that part of all data files are checked.
-//! 3. **report**: what was found is put in order, written down for each tenant, and counted.
+//! The same facts are checked by the same rules, in three tasks that a state machine runs in parallel environments:
 //!
-//! An object's name follows from the run, the data file and the part alone, and its bytes from what is read. So
-//! each task may be run any number of times and by several at once, and files and parts in any order. A task
-//! that needs what another was to leave asks for it by name: what is missing fails, and is never left out.
+//! 1. **facts**, for each data file: sorts its items' facts by their groups into parts, one object each.
+//! 2. **fold**, for each part: checks the facts of that part of all data files.
+//! 3. **report**: orders the findings, writes a report for each tenant, and counts them.
 //!
-//! An export is of one moment, so nothing need be looked at again; the payment provider is not asked.
+//! An object's name depends only on the run, the data file and the part; its bytes only on what is read. So a task may
+//! run any number of times and concurrently, and files and parts in any order. A task reads the objects of earlier
+//! tasks by name: a missing object is an error and is never skipped.
+//!
+//! An export is of one moment, so no finding needs a second read. The PSP is not called.
 
 mod input;
 mod lines;
@@ -38,17 +39,17 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a task calls a fault that another try may mend.
+/// The error name of a failure that a retry may fix.
 pub const UNAVAILABLE: &str = "Export.Unavailable";
-/// What it calls one that no repetition mends.
+/// The error name of a failure that no retry fixes.
 pub const BROKEN: &str = "Export.Broken";
 
-/// Into how many parts a part is divided while it is folded: memory holds one.
+/// The number of parts that a part is divided into while it is checked: memory holds one.
 const WITHIN: u16 = 64;
-/// How many objects are put side by side.
+/// The number of objects that are written in parallel.
 const PUTS: usize = 8;
 
-/// Reconciles exports, task by task.
+/// Runs the tasks of reconciling an export.
 #[derive(Clone)]
 pub struct Exports {
     objects: Arc<dyn Objects>,
@@ -58,68 +59,68 @@ pub struct Exports {
     directory: PathBuf,
 }
 
-/// What a task did.
+/// The result of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum ExportDone {
     /// A data file was read.
     Facts {
-        /// How many items it has.
+        /// The number of items in the file.
         items: u64,
     },
-    /// A part was folded.
+    /// A part was checked.
     Fold {
-        /// How many breaks its groups have.
+        /// The number of breaks in its groups.
         breaks: u64,
     },
-    /// The run is over.
+    /// The run has ended.
     Report {
-        /// How many items were read.
+        /// The number of items read.
         items: u64,
-        /// Whose books they are.
+        /// The number of tenants whose items were read.
         tenants: usize,
-        /// How many breaks there are.
+        /// The number of breaks in all.
         breaks: i64,
     },
 }
 
-/// Why a task did not do what it should.
+/// Why a task failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    /// It was asked for what there is not.
+    /// The input is not a valid task.
     #[error("this is no task")]
     Input,
     /// An object could not be read or put.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// An object is not what it should be.
+    /// An object has unexpected content.
     #[error("{name}: {why}")]
     Unreadable {
-        /// Which.
+        /// The object's name.
         name: String,
         /// What is wrong with it.
         why: String,
     },
-    /// A data file is not what the manifest says.
+    /// A data file has another number of items than the manifest says.
     #[error("{name} holds {found} items, and the manifest says {said}: make the export again")]
     Count {
-        /// Which.
+        /// The data file's name.
         name: String,
-        /// How many the manifest says.
+        /// The number of items that the manifest says.
         said: u64,
-        /// How many there are.
+        /// The number of items read.
         found: u64,
     },
-    /// The disk of this environment did not keep what it was given.
+    /// A file on this environment's disk could not be written or read.
     #[error("the disk: {0}")]
     Disk(String),
-    /// A report could not be put.
+    /// A report could not be stored.
     #[error("a report: {0}")]
     Report(String),
 }
 
 impl ExportError {
-    /// Its name to a state machine: whether another try may mend it.
+    /// The error name for a state machine: [`UNAVAILABLE`] if a retry may fix it, else [`BROKEN`].
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -133,7 +134,7 @@ impl ExportError {
 }
 
 impl Exports {
-    /// Over a place for objects and one for reports. `directory` is for this alone: it is emptied by each task.
+    /// Each task deletes everything in `directory`: use it for nothing else.
     #[must_use]
     pub fn new(
         (objects, reports): (Arc<dyn Objects>, Arc<dyn ReportFiles>),
@@ -143,10 +144,10 @@ impl Exports {
         Self { objects, reports, metrics, clock, directory }
     }
 
-    /// Takes a task to its end.
+    /// Runs a task to its end.
     ///
     /// # Errors
-    /// [`ExportError`], whose name says whether another try may mend it.
+    /// [`ExportError`], whose name says whether a retry may fix it.
     pub async fn run(&self, of: &ExportRun, task: &ExportTask) -> Result<ExportDone, ExportError> {
         match task {
             ExportTask::Facts(file) => self.facts(of, file).await,
@@ -171,7 +172,7 @@ impl Exports {
         for some in parts.chunks(PUTS) {
             let mut puts = Vec::new();
             for part in some {
-                // An empty one as well: that it is there says that the file was read.
+                // An empty object is written too: its presence says that the file was read.
                 let facts = sorted.spill.read(*part).map_err(|error| disk(&error))?;
                 puts.push(self.put(of.facts(*part, own), facts));
             }
@@ -208,7 +209,7 @@ impl Exports {
         Ok(ExportDone::Fold { breaks })
     }
 
-    /// An empty directory of files. What a task before has left there that was ended by force goes.
+    /// An empty directory of files. Deletes what a task that was killed has left there.
     fn spill(&self, divided: Divided, parts: u16) -> Result<Spill, ExportError> {
         match fs::remove_dir_all(&self.directory) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(disk(&error)),
@@ -222,7 +223,7 @@ impl Exports {
     }
 }
 
-/// A line that says what there is, and a line for each finding.
+/// A head line with the totals, and a line for each finding.
 fn text(head: &serde_json::Value, findings: Vec<String>) -> Vec<u8> {
     let mut text = head.to_string();
     for finding in findings {
@@ -237,7 +238,7 @@ fn disk(error: &io::Error) -> ExportError {
     ExportError::Disk(error.to_string())
 }
 
-/// What is wrong with an object's bytes stays wrong; anything else is the disk's, to which they go.
+/// Wrong bytes in an object are permanent; any other error is of the local disk that they are written to.
 fn unread(name: &str, error: &io::Error) -> ExportError {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     if matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof) {

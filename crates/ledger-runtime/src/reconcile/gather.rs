@@ -1,4 +1,4 @@
-//! Everything that says something of one group, read directly: the items that a suspicion is about.
+//! Reads all items with facts of one group directly: those that a suspicion is about.
 
 use super::Reconciler;
 use super::read::without_odd;
@@ -16,34 +16,34 @@ use ledger_core::reads::{self, Query};
 use ledger_core::reconcile::{Fact, Group, Observation, Subject, of_intent, of_item, of_payout, of_refund};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many items one suspicion may take: whoever has more cannot be looked at in one moment.
+/// The number of items that one group may have: more cannot be read as of one moment.
 const ITEMS_MAX: usize = 20_000;
 
-/// The facts of a group, sorted, as they are read directly.
+/// The facts of a group, sorted, from direct reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Gathered {
     pub(super) facts: Vec<Fact>,
-    /// Whether every item was read that may have a fact of the group. If not, a break that is not seen again may still
-    /// be one.
+    /// Whether every item was read that may have a fact of the group. If not, a break that is not found again may still
+    /// exist.
     pub(super) is_complete: bool,
 }
 
-/// What was read for one group.
+/// The items and facts read for one group.
 pub(super) struct Gather<'a> {
     of: &'a Reconciler<'a>,
     evidence: &'a BTreeSet<String>,
-    /// By key, so that nothing counts twice.
+    /// By key, so that no item counts twice.
     items: BTreeMap<(String, String), Item>,
-    /// Of the payment provider's objects.
+    /// Facts of the PSP's objects.
     facts: Vec<Fact>,
     is_complete: bool,
 }
 
-/// Why something cannot be gathered.
+/// Why a group cannot be read.
 pub(super) enum Stopped {
-    /// There is too much of it, or somebody does not tell.
+    /// It has too many items, or the outcome of a PSP lookup is unknown.
     Unsettled,
-    /// The store did not answer.
+    /// A read of the store failed.
     Problem(Problem),
 }
 
@@ -54,7 +54,7 @@ impl From<Problem> for Stopped {
 }
 
 impl<'a> Gather<'a> {
-    /// The facts of a group, as they are read now.
+    /// The facts of a group, as of now.
     pub(super) async fn facts(
         of: &'a Reconciler<'a>,
         group: &Group,
@@ -68,7 +68,7 @@ impl<'a> Gather<'a> {
             Subject::Payment(id) => this.payment(*id).await?,
             Subject::Topup(id) => this.topup(*id).await?,
             Subject::Settlement(id) => this.settlement(*id).await?,
-            // Its facts are of entries, which never change: its breaks are not read again.
+            // An idempotency key's facts are of journal entries, which never change: its breaks are not read again.
             Subject::Key(_) => {}
         }
         let mut facts = this.facts;
@@ -77,7 +77,7 @@ impl<'a> Gather<'a> {
         Ok(Gathered { facts, is_complete: this.is_complete })
     }
 
-    /// A wallet or a card: its own entries, those that others wrote about it, and what holds or reserves.
+    /// Reads a wallet or a card: its own entries, entries that refer to it, holds and reservations.
     async fn wallet(&mut self, account: Account, asset: &Asset) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let Some(partition) = Partition::account(tenant, account) else { return Ok(()) };
@@ -98,7 +98,7 @@ impl<'a> Gather<'a> {
         self.take(balance)
     }
 
-    /// A merchant: its balance, everything that was credited, and what settlements moved.
+    /// Reads a merchant: its balance, all credited records, and its entries, which include those of settlements.
     async fn merchant(&mut self, merchant: MerchantId, asset: &Asset) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let partition = Partition::merchant(tenant, merchant);
@@ -112,7 +112,7 @@ impl<'a> Gather<'a> {
         self.get(wanted).await
     }
 
-    /// Over how many shards a merchant's records are spread at most. Records may name a merchant that does not exist.
+    /// The largest number of shards of a merchant's records. Records may name a merchant that does not exist.
     async fn shards_of(&self, merchant: MerchantId) -> Result<u32, Problem> {
         match self.of.app.merchant_anew(self.of.tenant, merchant).await {
             Ok(terms) => Ok(terms.shards.count()),
@@ -121,12 +121,12 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// An entry, in the partition of everything that the break names.
+    /// Reads an entry, in the partition of each account that the break names.
     async fn entry(&mut self, id: TransactionId) -> Result<(), Stopped> {
         let homes = self.evidence.iter().filter_map(|home| Account::parse(home).ok());
         let homes = homes.filter_map(|home| Partition::account(self.of.tenant, home));
         let mut wanted: Vec<Key> = homes.map(|home| home.entry(id)).collect();
-        // A refund names its entry without its place, which is with who paid.
+        // A refund names its entry without its home, which is the payer's partition.
         for id_of in self.evidence {
             if let Some(payment) = self.named(id_of, "payment", PaymentId::parse) {
                 let record = self.of.get(&keys::payment(self.of.tenant, payment)).await?;
@@ -138,7 +138,7 @@ impl<'a> Gather<'a> {
         self.get(wanted).await
     }
 
-    /// A payment: its partition, and the entries that it and its refunds name.
+    /// Reads a payment: its partition, and the entries that it and its refunds name.
     async fn payment(&mut self, id: PaymentId) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         self.all_of(&reads::payment_items(tenant, id)).await?;
@@ -153,7 +153,7 @@ impl<'a> Gather<'a> {
         self.get(wanted).await
     }
 
-    /// A top-up: its partition, its customer's entries about it, and the provider's objects.
+    /// Reads a top-up: its partition, its customer's entries, and the PSP's objects.
     async fn topup(&mut self, id: TopupId) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         self.all_of(&reads::topup_items(tenant, id)).await?;
@@ -191,8 +191,8 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    /// A settlement: its record, its lists of records with those records, other records that are stamped with it, and
-    /// its merchant's entries.
+    /// Reads a settlement: its record, its lists of records with those records, other records stamped with it, and its
+    /// merchant's entries.
     async fn settlement(&mut self, id: SettlementId) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let merchants = self.evidence.iter().filter_map(|id| Account::parse(id).ok());
@@ -224,7 +224,7 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    /// A merchant's records that are stamped with a settlement, whether or not one of its lists has them.
+    /// Reads a merchant's records that are stamped with a settlement, whether or not one of its lists has them.
     async fn stamped(&mut self, merchant: MerchantId, id: SettlementId) -> Result<(), Stopped> {
         let id = id.to_string();
         for shard in 0..self.shards_of(merchant).await? {
@@ -246,13 +246,13 @@ impl<'a> Gather<'a> {
         parse(text.strip_prefix(kind)?.strip_prefix(':')?).ok()
     }
 
-    /// Takes every item that a query asks for.
+    /// Adds all items of a query.
     async fn all_of(&mut self, query: &Query) -> Result<(), Stopped> {
         let items = self.pages(query).await?;
         self.take(items)
     }
 
-    /// Every item that a query asks for, unless there are too many.
+    /// All items of a query. [`Stopped::Unsettled`] if there are more than [`ITEMS_MAX`].
     async fn pages(&self, query: &Query) -> Result<Vec<Item>, Stopped> {
         let query = query.clone().limit(ITEMS_MAX.saturating_add(1));
         let rows = self.of.app.dynamo().query_readable(&query).await.map_err(Problem::from)?;
@@ -284,7 +284,7 @@ impl Reconciler<'_> {
         Ok(self.app.dynamo().get(key).await?)
     }
 
-    /// Items as they stand in the table, those of them that are there: the same as a read of the whole table has.
+    /// The items with these keys that exist, in the form in which a scan of the table returns them.
     pub(super) async fn stored(&self, keys: &[Key]) -> Result<Vec<Item>, Problem> {
         if keys.is_empty() {
             return Ok(Vec::new());
@@ -293,7 +293,7 @@ impl Reconciler<'_> {
         Ok(items.iter().flatten().map(without_odd).collect())
     }
 
-    /// The items that may hold an account's balance. A customer's may stand in the model that the tenant is leaving.
+    /// The keys of the items that may hold an account's balance. A customer's may be in the legacy layout.
     pub(super) fn balance_keys(&self, account: Account, asset: &Asset) -> Vec<Key> {
         let partition = Partition::account(self.tenant, account);
         match (account, partition) {
@@ -304,7 +304,7 @@ impl Reconciler<'_> {
         }
     }
 
-    /// What items say of a group. What is wrong with an item by itself is confirmed by itself.
+    /// The facts of a group in these items. Breaks of single items are confirmed elsewhere.
     pub(super) fn facts_of<'a>(&self, group: &Group, items: impl IntoIterator<Item = &'a Item>) -> Vec<Fact> {
         let now = self.app.now();
         let observations = items.into_iter().flat_map(|item| of_item(item, now, self.settings.limits));
@@ -319,21 +319,21 @@ impl Reconciler<'_> {
         Key::stored(self.tenant, item.key_text(attr::PK)?, item.key_text(attr::SK)?)
     }
 
-    /// The entry that a reference names.
+    /// The key of the entry that a reference names.
     fn entry_of(&self, reference: &Item) -> Option<Key> {
         let home = reference.parsed("home", Account::parse).ok()?;
         let id = reference.parsed("transaction_id", TransactionId::parse).ok()?;
         Some(Partition::account(self.tenant, home)?.entry(id))
     }
 
-    /// What holds, where an entry belongs to a payment.
+    /// The key of the hold, if an entry belongs to a payment with a hold.
     fn held_by(&self, entry: &Item) -> Option<Key> {
         let payment = entry.parsed("payment_id", PaymentId::parse).ok()?;
         entry.contains_key("payment_status").then(|| keys::hold(self.tenant, payment))
     }
 }
 
-/// A text by which another item is found. If the attribute has another type, `of_item` gives a break; here it leads to
+/// A text that another item is found by. If the attribute has another type, `of_item` gives a break; here it leads to
 /// no item.
 fn opt_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     item.opt_text(name).ok().flatten()

@@ -1,39 +1,39 @@
-//! Objects by name, as far as the reconciliation of an export needs them: a bucket of S3, or a directory.
+//! A store of objects by name for the reconciliation of an export: an S3 bucket or a directory.
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
-/// An object's bytes, as they come.
+/// An object's bytes, in chunks.
 pub type Body = BoxStream<'static, Result<Bytes, ObjectError>>;
 
-/// A place for objects.
+/// A store of objects.
 pub trait Objects: Send + Sync {
-    /// Begins to read an object.
+    /// Starts to read an object.
     fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Body, ObjectError>>;
 
-    /// Puts an object under a name, over what stands there: the whole of it, or nothing.
+    /// Writes an object atomically; an existing object of the name is replaced.
     fn put<'a>(&'a self, name: &'a str, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), ObjectError>>;
 }
 
-/// Why an object could not be read or put.
+/// Why an object could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
-    /// There is none of this name.
+    /// No object has this name.
     #[error("{0} is not there")]
     Missing(String),
-    /// The place refuses, and will do so again.
+    /// The store refused the request, and will refuse it again.
     #[error("{name}: refused, {why}")]
     Refused {
-        /// Which object.
+        /// The object's name.
         name: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The place did not answer, or broke off: another try may mend it.
+    /// The store did not answer, or the transfer was interrupted: a retry may succeed.
     #[error("{name}: {why}")]
     Unavailable {
-        /// Which object.
+        /// The object's name.
         name: String,
         /// What went wrong.
         why: String,

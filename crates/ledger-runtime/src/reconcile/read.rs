@@ -1,4 +1,4 @@
-//! Reading the whole table in segments, no faster than it may cost.
+//! Reads the whole table in segments, within the limit of read units per second.
 
 use super::Settings;
 use super::spill::Spill;
@@ -16,10 +16,10 @@ use ledger_core::time::Timestamp;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How often a page is asked for again that the store did not give.
+/// The number of retries for one page.
 const TRIES: u32 = 6;
 
-/// A read of the whole table, some of its pages under way.
+/// A read of the whole table, with several pages in flight.
 pub(super) struct Reading<'a> {
     dynamo: &'a Dynamo,
     tenant: &'a Tenant,
@@ -28,12 +28,12 @@ pub(super) struct Reading<'a> {
     began: Instant,
     jitter: u32,
     pages: FuturesUnordered<BoxFuture<'static, Result<Scanned, Problem>>>,
-    /// What is wrong with single items.
+    /// The findings about single items.
     pub(super) findings: Vec<Finding>,
 }
 
 impl<'a> Reading<'a> {
-    /// From the beginning.
+    /// Starts to read every segment.
     pub(super) fn new(
         (dynamo, tenant): (&'a Dynamo, &'a Tenant),
         settings: &'a Settings,
@@ -48,7 +48,7 @@ impl<'a> Reading<'a> {
         this
     }
 
-    /// Takes the next page of the tenant's items: facts go to `spill`. `false` after the last.
+    /// Reads the next page of the tenant's items and adds their facts to `spill`. `false` after the last page.
     pub(super) async fn next(&mut self, spill: &mut Spill, tally: &mut Tally) -> Result<bool, Problem> {
         let Some(page) = self.pages.next().await else { return Ok(false) };
         let page = page?;
@@ -90,7 +90,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// When what was read may have been read.
+    /// The earliest time at which the units read so far are within the limit.
     fn due(&self, tally: &Tally) -> Instant {
         let units = u64::try_from(tally.units).unwrap_or_default();
         let due_ms = units.saturating_mul(1000).checked_div(self.settings.units_per_second.max(1)).unwrap_or_default();
@@ -98,7 +98,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// An attribute of a kind that we never write says nothing: whoever needs it finds it unreadable.
+/// The item, with attributes of types that we never write marked as unreadable: a reader that needs one then fails.
 pub(super) fn without_odd(readable: &Readable) -> ledger_core::dynamo::Item {
     let mut item = readable.item.clone();
     for odd in &readable.odd {

@@ -1,4 +1,4 @@
-//! A run's report for machines: a line of JSON for the run, and one for each break.
+//! A run's machine-readable report: a line of JSON for the run, and one for each break.
 
 use super::told::Breaks;
 use futures::future::BoxFuture;
@@ -11,18 +11,18 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// A place for reports.
+/// A store of reports.
 pub trait ReportFiles: Send + Sync {
-    /// Puts a report under a name, over what stands there: a run that is run again tells the same anew.
+    /// Writes a report; an existing one of the name is replaced, so that a run can be repeated.
     fn put<'a>(&'a self, name: &'a str, lines: Vec<u8>) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// Where a run's report is put.
+/// The name of a run's report.
 pub(super) fn name(tenant: &Tenant, run: &Run) -> String {
     format!("{tenant}/reconciliation-{}.jsonl", run.id)
 }
 
-/// The report. Nothing in it is personal: findings name ids alone.
+/// The report's lines. They hold no personal data: findings contain only ids.
 pub(super) fn lines(
     tenant: &Tenant,
     run: &Run,
@@ -46,12 +46,12 @@ pub(super) fn lines(
     text(&head, findings)
 }
 
-/// Counts by the names of their kinds.
+/// The counts by the names of their kinds.
 pub(super) fn by_name(breaks: &Breaks) -> Value {
     breaks.iter().map(|(kind, count)| (kind.name().to_owned(), Value::from(*count))).collect()
 }
 
-/// A report: what it is of, and a line for each finding.
+/// A report: a head line, and a line for each finding.
 pub(super) fn text(head: &Value, findings: &[Finding]) -> Vec<u8> {
     let mut text = head.to_string();
     text.push('\n');
@@ -78,7 +78,7 @@ pub(super) fn line(finding: &Finding) -> Value {
     })
 }
 
-/// A finding's line as it is read back.
+/// A finding's line, for reading it back.
 #[derive(Deserialize)]
 struct Line {
     tenant: String,
@@ -92,7 +92,7 @@ struct Line {
     proposed: Option<String>,
 }
 
-/// Reads a finding's line; `None` if it is none. Where the finding was seen is not in it.
+/// Reads a finding's line; `None` if it is malformed. The line does not hold `seen_at`.
 pub(super) fn read_line(text: &str) -> Option<Finding> {
     let line: Line = serde_json::from_str(text).ok()?;
     let asset = match line.asset {

@@ -1,5 +1,7 @@
-//! Facts in files while they are sorted by their groups: a table's facts do not fit into memory, those of one
-//! part of the groups do. Which part a group belongs to follows from its name, so a part is checked by itself.
+//! Facts in files while they are sorted by their groups.
+//!
+//! A table's facts do not fit into memory; those of one part of the groups do. A group's part depends only on its name,
+//! so each part can be checked alone.
 
 use ledger_core::reconcile::{Fact, Finding, Group, Groups, Scope};
 use sha2::{Digest, Sha256};
@@ -7,16 +9,17 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// What is divided: a part is divided by other bits than the whole was, or all of it would fall into few parts.
+/// What is divided. Each level uses other bits of the hash: with the same bits, all groups of a part would fall into
+/// few parts of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Divided {
     /// All groups of a table.
     Table = 0,
-    /// Those of one part.
+    /// The groups of one part.
     Part = 1,
 }
 
-/// A directory of parts, which is removed when it is dropped.
+/// A directory with a file for each part. It is removed on drop.
 #[derive(Debug)]
 pub(super) struct Spill {
     directory: PathBuf,
@@ -24,8 +27,9 @@ pub(super) struct Spill {
     parts: Vec<BufWriter<File>>,
 }
 
-/// Which of so many parts a group belongs to, by its name as it stands on a line of facts. The same in every
-/// process and for ever: what one environment has sorted is folded by another.
+/// The part of a group, by its name as written on a line of facts.
+///
+/// INVARIANT: it never changes, because one environment checks what another has sorted.
 #[must_use]
 pub(super) fn part_of(group: &str, divided: Divided, parts: u16) -> u16 {
     let digest: [u8; 32] = Sha256::new().chain_update([divided as u8]).chain_update(group).finalize().into();
@@ -34,10 +38,10 @@ pub(super) fn part_of(group: &str, divided: Divided, parts: u16) -> u16 {
 }
 
 impl Spill {
-    /// So many empty parts in a directory of that name, which must not exist, under `parent`.
+    /// Creates `parts` empty parts in a new directory `name` under `parent`.
     ///
     /// # Errors
-    /// When the directory or a file cannot be made.
+    /// If the directory exists, or it or a file cannot be created.
     pub(super) fn new(parent: &Path, name: &str, divided: Divided, parts: u16) -> io::Result<Self> {
         let directory = parent.join(name);
         fs::create_dir_all(parent)?;
@@ -49,18 +53,18 @@ impl Spill {
         Ok(spill)
     }
 
-    /// Takes a fact.
+    /// Adds a fact.
     ///
     /// # Errors
-    /// When the file takes no more.
+    /// If the file cannot be written.
     pub(super) fn add(&mut self, fact: &Fact) -> io::Result<()> {
         self.add_line(&fact.line().map_err(io::Error::other)?)
     }
 
-    /// Takes a fact by its line.
+    /// Adds a fact by its line.
     ///
     /// # Errors
-    /// When the file takes no more. What is no fact is noticed by [`Spill::check`].
+    /// If the file cannot be written. A malformed line is reported by [`Spill::check`].
     pub(super) fn add_line(&mut self, line: &str) -> io::Result<()> {
         let group = line.split_once('\t').map_or(line, |(group, _)| group);
         let part = part_of(group, self.divided, self.parts());
@@ -69,7 +73,7 @@ impl Spill {
         file.write_all(b"\n")
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     #[must_use]
     pub(super) fn parts(&self) -> u16 {
         u16::try_from(self.parts.len()).unwrap_or(u16::MAX)
@@ -78,16 +82,16 @@ impl Spill {
     /// The lines of one part.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub(super) fn read(&mut self, part: u16) -> io::Result<Vec<u8>> {
         fs::read(self.written(part)?)
     }
 
-    /// What is wrong with the groups of one part, each with its group.
+    /// The findings about the groups of one part, each with its group.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds a line that is no fact of its group: that is
-    /// [`io::ErrorKind::InvalidData`]. No line is skipped.
+    /// If the file cannot be read, or with [`io::ErrorKind::InvalidData`] if it holds a malformed line. No line is
+    /// skipped.
     pub(super) fn check(&mut self, part: u16, scope: &Scope) -> io::Result<Vec<(Group, Finding)>> {
         let mut groups = Groups::default();
         for line in BufReader::new(File::open(self.written(part)?)?).lines() {
@@ -97,7 +101,7 @@ impl Spill {
         Ok(groups.findings(scope))
     }
 
-    /// The file of a part, with everything in it.
+    /// The path of a part's file, after buffered lines have been written to it.
     fn written(&mut self, part: u16) -> io::Result<PathBuf> {
         if let Some(file) = self.parts.get_mut(usize::from(part)) {
             file.flush()?;
@@ -122,16 +126,16 @@ impl Drop for Spill {
 mod tests {
     use super::*;
 
-    /// A run may be begun by one version of the code and ended by the next.
+    /// A run may be started by one version of the code and ended by the next.
     #[test]
-    fn where_a_group_belongs_never_changes() {
+    fn part_of_a_group_never_changes() {
         let group = "demo/account/customer:019aa000-0000-7000-8000-000000000071/ECOPAY";
         let parts = [256, 64, 3].map(|parts| part_of(group, Divided::Table, parts));
         assert_eq!((parts, part_of(group, Divided::Part, 16)), ([112, 48, 0], 8));
     }
 
     #[test]
-    fn a_part_is_divided_anew() {
+    fn groups_of_a_part_are_divided_evenly() {
         let all: Vec<String> = (0..20_000).map(|number| format!("demo/once/{number}")).collect();
         let of_part: Vec<&String> = all.iter().filter(|group| part_of(group, Divided::Table, 16) == 3).collect();
         let mut sizes = [0_u32; 16];

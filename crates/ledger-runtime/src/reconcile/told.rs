@@ -1,5 +1,4 @@
-//! What follows once a run has come to its end, however the table was read: the breaks are put in order, and
-//! counted.
+//! Orders and counts the breaks of a run that has ended.
 
 use crate::metrics::{Metric, Metrics};
 use ledger_core::ids::Tenant;
@@ -11,7 +10,7 @@ use std::fmt::Display;
 /// Breaks by kind.
 pub(super) type Breaks = BTreeMap<BreakKind, i64>;
 
-/// Puts the breaks of a tenant in order, first those that others follow from, and says how many there are.
+/// Sorts a tenant's breaks, causes before what follows from them, and counts them by kind.
 pub(super) fn in_order(findings: &mut [Finding]) -> Breaks {
     explain(findings);
     findings.sort_by_cached_key(|finding| (finding.follows.clone(), finding.kind, finding.subject.clone()));
@@ -23,7 +22,7 @@ pub(super) fn in_order(findings: &mut [Finding]) -> Breaks {
     breaks
 }
 
-/// Counts what a run found.
+/// Counts and logs the breaks that a run found.
 pub(super) fn count(metrics: &Metrics, tenant: &Tenant, run: &dyn Display, breaks: &Breaks) {
     for (kind, count) in breaks {
         tracing::error!(%tenant, %run, kind = kind.name(), count, "the books do not agree");

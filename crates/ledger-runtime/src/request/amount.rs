@@ -1,4 +1,4 @@
-//! An amount as it was written, a string or a number, by its literal text: no float is ever made.
+//! An amount as a decimal text, from a JSON string or the literal text of a JSON number. Floats are never used.
 
 use crate::problem::Problem;
 use ledger_core::money::{Amount, Asset, AssetSpec, RequestedAmount};
@@ -36,16 +36,17 @@ impl AmountText {
         Amount::canonical_text(&self.0).map_err(|error| Problem::invalid_field("amount", error))
     }
 
-    /// Reads a field that may be absent but not `null`: a client whose sum came out as NaN sends `null`,
-    /// and an absent amount can mean all there is. For `deserialize_with`, beside `default`.
+    /// Reads a field that may be absent but not `null`. For `deserialize_with`, together with `default`.
+    ///
+    /// A client whose sum is NaN sends `null`, and an absent amount can mean the whole amount.
     ///
     /// # Errors
-    /// The deserializer's, for anything that is no decimal number.
+    /// The deserializer's error, for anything that is not a decimal number.
     pub fn if_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
         Self::deserialize(deserializer).map(Some)
     }
 
-    /// The text as it was written.
+    /// The text as the client sent it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -92,16 +93,16 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_literals_are_one_amount() {
+    fn string_and_number_give_the_same_amount() {
         for json in ["100", "100.0", "\"100\"", "\"100.0\"", "100.000", "\"\\u0031\\u0030\\u0030\""] {
             assert_eq!(read(json).as_deref(), Ok("100"), "{json}");
         }
-        // More digits than a float could hold.
+        // More digits than a float holds.
         assert_eq!(read("999999999999999.123").as_deref(), Ok("999999999999999.123"));
     }
 
     #[test]
-    fn everything_else_is_refused_without_an_echo() {
+    fn other_values_are_refused_without_repeating_them() {
         for json in ["null", "true", "[1]", "{}", "[\"1\"]"] {
             assert_eq!(read(json), Err("type".to_owned()), "{json}");
         }

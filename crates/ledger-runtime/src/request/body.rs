@@ -1,4 +1,4 @@
-//! The extractors of bodies: `Json` and, with its idempotency key, `KeyedJson`.
+//! The extractors of bodies: `Json`, and `KeyedJson` with the idempotency key.
 
 use super::json;
 use crate::problem::Problem;
@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use ledger_core::idempotency::{IdempotencyKey, KeyError};
 use serde::de::DeserializeOwned;
 
-/// A request's body has at most so many bytes.
+/// The largest size of a request's body, in bytes.
 pub const BODY_BYTES_MAX: usize = 64 * 1024;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -19,22 +19,21 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 #[derive(Clone, Debug)]
 pub struct Json<T>(pub T);
 
-/// The idempotency key of a request and its JSON body, from which the field `idempotencyKey` has
-/// been taken out.
+/// A request's idempotency key and its JSON body. The body's field `idempotencyKey` has been removed.
 #[derive(Clone, Debug)]
 pub struct KeyedJson<T>(pub RequestKey, pub T);
 
-/// A body as it came, byte for byte.
+/// A body as received, byte for byte.
 #[derive(Clone, Debug)]
 pub struct RawBody(pub Bytes);
 
-/// The key that a request carries, or why it carries none. [`crate::app::App::claim`] decides what
-/// that means for its tenant.
+/// The request's idempotency key, or why there is none. [`crate::app::App::claim`] decides by the tenant's terms
+/// whether a missing key is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestKey(pub(crate) Result<IdempotencyKey, KeyError>);
 
 impl RequestKey {
-    /// From a header's values and the body's field (`Some(None)`: it is there and no string).
+    /// Reads the key from the header's values and the body's field (`Some(None)`: the field is not a string).
     fn of(headers: &HeaderMap, field: Option<Option<String>>) -> Self {
         let field = match field {
             Some(None) => return Self(Err(KeyError::Malformed)),
@@ -87,7 +86,7 @@ async fn json_bytes(request: Request) -> Result<(HeaderMap, Bytes), Problem> {
     Ok((parts.headers, bytes))
 }
 
-/// The whole body, if it is within the bound.
+/// Reads the whole body, up to [`BODY_BYTES_MAX`].
 pub(crate) async fn read_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     let too_large = || Problem::body_too_large(BODY_BYTES_MAX);
     let declared = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn content_types() {
+    fn only_json_in_utf_8_without_encoding_is_accepted() {
         for good in [
             "application/json",
             "Application/JSON; charset=UTF-8",
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bodies_are_bounded() {
+    async fn body_above_the_limit_is_refused() {
         let read = |bytes: usize| async move { read_body(&HeaderMap::new(), Body::from(vec![b' '; bytes])).await };
         assert_eq!(read(BODY_BYTES_MAX).await.unwrap().len(), BODY_BYTES_MAX);
         assert_eq!(read(BODY_BYTES_MAX + 1).await.unwrap_err().status(), 413);

@@ -1,4 +1,4 @@
-//! Fields that several requests have: amounts with their asset, memos, profiles, statuses.
+//! Fields that several requests share: amounts with their asset, memos, profiles, statuses.
 
 use super::{AmountText, PatchField};
 use crate::problem::Problem;
@@ -13,9 +13,9 @@ use ledger_core::personal::FreeText;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A memo or a reason has at most so many characters.
+/// The largest number of characters of a memo or a reason.
 pub const MEMO_CHARS_MAX: usize = 140;
-/// What is wrong with an asset that the tenant's terms do not have.
+/// The error text for an asset that the tenant's terms do not have.
 pub const ASSET_NOT_RUN: &str = "is not run by this tenant";
 const NAME_CHARS_MAX: usize = 80;
 
@@ -44,7 +44,7 @@ pub struct ProfileBody {
 }
 
 impl ProfileBody {
-    /// The typed change, and what a key is bound to.
+    /// The typed change, and the fields of the key's fingerprint.
     ///
     /// # Errors
     /// 400 that names the field.
@@ -68,8 +68,9 @@ impl ProfileBody {
     }
 }
 
-/// An amount with the asset that is named beside it, `ECOPAY` if none is. It does not depend on the tenant's
-/// terms: a retry's fingerprint is made of it.
+/// An amount in the named asset, or in `ECOPAY` if none is named.
+///
+/// It does not depend on the tenant's terms, because a retry's fingerprint is computed from it.
 ///
 /// # Errors
 /// 400 that names `asset` or `amount`.
@@ -78,7 +79,9 @@ pub fn amount(asset: Option<&str>, amount: &AmountText) -> Result<RequestedAmoun
     amount.requested(asset, "amount")
 }
 
-/// A requested amount by the tenant's terms. For plans only: terms change, and a stored response comes first.
+/// A requested amount in the scale of the tenant's terms.
+///
+/// Use it only in plans: terms may change, and a stored response must be returned even so.
 ///
 /// # Errors
 /// 400 that names `asset` or `amount`.
@@ -151,6 +154,6 @@ pub struct StatusBody {
     /// `frozen` or `active`.
     #[schema(value_type = words::AccountStatus)]
     pub status: String,
-    /// Why; at most 140 characters.
+    /// The reason, at most 140 characters.
     pub reason: Option<String>,
 }

@@ -1,5 +1,6 @@
-//! JSON into typed bodies, with errors that name the field and never what stood in it: a body may
-//! hold names, codes and keys, and errors end up in logs.
+//! Parses JSON into typed bodies.
+//!
+//! An error names the field and never its value: a body may hold names, codes and keys, and errors are logged.
 
 use crate::problem::Problem;
 use serde::Deserialize;
@@ -9,12 +10,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 const KEY_FIELD: &str = "idempotencyKey";
-/// A field's name is repeated up to this length.
+/// The number of characters of a field's name that an error repeats.
 const NAME_CHARS_MAX: usize = 64;
-/// A body is nested at most so deep. Each level is read once more than the one around it.
+/// The deepest nesting of a body. Each level is parsed once more than the one around it.
 const DEPTH_MAX: u32 = 16;
 
-/// A body of type `T`; an empty one counts as `{}`.
+/// Parses a body of type `T`; an empty one counts as `{}`.
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut deserializer = serde_json::Deserializer::from_slice(if_empty(bytes));
     let body = serde_path_to_error::deserialize(&mut deserializer)
@@ -24,8 +25,9 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     Ok(body)
 }
 
-/// Refuses a name that stands twice in one object, at any depth. A struct refuses that by itself; a map would keep
-/// the last value, and another reader of the same text the first.
+/// Refuses a name that occurs twice in one object, at any depth.
+///
+/// A struct refuses that by itself; a map would keep the last value, while another parser may take the first.
 fn refuse_repeated_names(json: &RawValue, path: &str, depth: u32) -> Result<(), Problem> {
     if depth > DEPTH_MAX {
         return Err(Problem::invalid(format!("The body is nested more than {DEPTH_MAX} levels deep.")));
@@ -55,12 +57,12 @@ fn refuse_repeated_names(json: &RawValue, path: &str, depth: u32) -> Result<(), 
     }
 }
 
-/// A body of type `T` and, apart from it, what stands in its field `idempotencyKey`: `Some(None)` if
-/// that is no string.
+/// Parses a body of type `T` without its field `idempotencyKey`, and returns that field's text: `Some(None)` if it is
+/// not a string.
 pub(super) fn parse_keyed<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Option<Option<String>>), Problem> {
     let members: Members<'_> = parse_borrowed(if_empty(bytes))?;
     let mut key = None;
-    // Put together again from the literal texts, so that no amount goes through a number.
+    // Built from the literal texts, so that no amount is converted to a number.
     let mut rest = Vec::with_capacity(bytes.len());
     rest.push(b'{');
     for (name, value) in members.0 {
@@ -91,7 +93,7 @@ fn if_empty(bytes: &[u8]) -> &[u8] {
     if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { bytes }
 }
 
-/// The members of an object in their order, values as they were written.
+/// The members of an object in their order, with the literal text of each value.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
@@ -116,7 +118,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// What serde says, without the values that it likes to quote.
+/// The problem for a serde error, without the values that serde's message quotes.
 fn explain(path: &str, error: &serde_json::Error) -> Problem {
     use serde_json::error::Category;
     match error.classify() {
@@ -137,7 +139,7 @@ fn explain(path: &str, error: &serde_json::Error) -> Problem {
     if let Some(name) = quoted("duplicate field `") {
         return Problem::invalid_field(&within(path, name), "stands there twice");
     }
-    // The last ", expected " is serde's own: what comes after it is text of ours.
+    // Only the last ", expected " is certainly serde's: what follows it is never text from the request.
     let expected = message.rsplit_once(", expected ").map(|(_, expected)| expected);
     let expected = expected.map(|text| text.rsplit_once(" at line ").map_or(text, |(text, _)| text));
     let field = if path == "." { "body".to_owned() } else { printable(path) };
@@ -147,7 +149,7 @@ fn explain(path: &str, error: &serde_json::Error) -> Problem {
     }
 }
 
-/// Callers do not know Rust's numbers by their names.
+/// Replaces the names of Rust's integer types, which API clients do not know.
 fn in_words(expected: &str) -> &str {
     match expected {
         "u8" => "a whole number from 0 to 255",
@@ -157,7 +159,7 @@ fn in_words(expected: &str) -> &str {
     }
 }
 
-/// The path of a field: serde's path ends with it in some cases and with its parent in others.
+/// The path of a field. For some errors serde's path ends with the field, for others with its parent.
 fn within(path: &str, name: &str) -> String {
     let name = printable(name);
     let path = printable(path);
@@ -167,7 +169,7 @@ fn within(path: &str, name: &str) -> String {
     if path.ends_with(&format!(".{name}")) { path } else { format!("{path}.{name}") }
 }
 
-/// A name that may be repeated: short, and of letters that end up nowhere but in a sentence.
+/// The name with at most 64 characters, all of them safe in an error text; others become `?`.
 pub(super) fn printable(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']');
     name.chars().take(NAME_CHARS_MAX).map(|c| if fits(c) { c } else { '?' }).collect()
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_taken_out_and_literals_stay() {
+    fn key_is_removed_and_literal_texts_are_kept() {
         let json = r#"{"amount":100.10,"idempotencyKey":"k\u0031","memo":"a","parts":[{"amount":"2"}],"count":3}"#;
         let (body, key) = parse_keyed::<Body>(json.as_bytes()).unwrap();
         assert_eq!(body.amount.as_str(), "100.10");
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn name_that_stands_twice_at_any_depth_is_refused() {
+    fn repeated_name_at_any_depth_is_refused() {
         let cases = [
             (r#"{"amount":1,"amount":1}"#, "amount: stands there twice"),
             (r#"{"amount":1,"parts":[{"amount":1},{"amount":1,"amount":1}]}"#, "parts[1].amount: stands there twice"),
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_says_where() {
+    fn invalid_json_error_names_line_and_column() {
         for json in [
             r#"{"amount":1"#,
             r#"{"amount":1}}"#,

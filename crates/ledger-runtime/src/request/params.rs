@@ -1,5 +1,5 @@
-//! Path segments and query parameters. A path that names no possible resource is a 404, a query
-//! parameter that nobody asked for a 400.
+//! Path segments and query parameters. A path that names no possible resource is answered with 404, an unknown query
+//! parameter with 400.
 
 use crate::cursor::Cursor;
 use crate::problem::Problem;
@@ -18,7 +18,7 @@ const LIMIT_DEFAULT: usize = 20;
 const LIMIT_MAX: usize = 100;
 const CURSOR: &str = "cursor";
 
-/// The one id in a path. What is no id names nothing: 404.
+/// The only id in a path; 404 if it is malformed.
 #[derive(Clone, Copy, Debug)]
 pub struct PathId<T>(pub T);
 
@@ -28,10 +28,10 @@ pub struct PathOf<T>(pub T);
 
 /// An id that can be read from a path.
 pub trait ParseId: Sized {
-    /// Reads it.
+    /// Parses an id.
     ///
     /// # Errors
-    /// [`IdError`] if it is none.
+    /// [`IdError`] if the text is malformed.
     fn parse_id(text: &str) -> Result<Self, IdError>;
 }
 
@@ -42,9 +42,9 @@ pub struct Params(Vec<(String, String)>);
 /// `limit` and `cursor`, and no other query parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// How many items, 1 to 100.
+    /// The number of items, 1 to 100.
     pub limit: usize,
-    /// After which.
+    /// The position that the page begins after; `None` for the first page.
     pub cursor: Option<Cursor>,
 }
 
@@ -115,7 +115,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Page {
 }
 
 impl Page {
-    /// The same without what is younger than the end of a day.
+    /// The same page without items created after the end of the day (UTC).
     #[must_use]
     pub fn not_after(self, day: Option<UtcDay>) -> Self {
         let Some(day) = day else { return self };
@@ -126,10 +126,10 @@ impl Page {
 }
 
 impl Params {
-    /// A parameter, if it was sent.
+    /// Takes a parameter, if it was sent.
     ///
     /// # Errors
-    /// 400 if it was sent twice.
+    /// 400 if it was sent more than once.
     pub fn take(&mut self, name: &str) -> Result<Option<String>, Problem> {
         let (mut taken, rest): (Vec<_>, Vec<_>) = self.0.drain(..).partition(|(sent, _)| sent == name);
         self.0 = rest;
@@ -137,18 +137,18 @@ impl Params {
         if taken.is_empty() { Ok(value) } else { Err(Problem::invalid_field(name, "stands there twice")) }
     }
 
-    /// A parameter that must be there.
+    /// Takes a required parameter.
     ///
     /// # Errors
-    /// 400 if it is not, or twice.
+    /// 400 if it is missing or was sent more than once.
     pub fn require(&mut self, name: &str) -> Result<String, Problem> {
         self.take(name)?.ok_or_else(|| Problem::invalid_field(name, "is missing"))
     }
 
-    /// `limit` and `cursor`.
+    /// Takes `limit` and `cursor`.
     ///
     /// # Errors
-    /// 400 if one of them is not what it should be.
+    /// 400 if one of them is malformed.
     pub fn page(&mut self) -> Result<Page, Problem> {
         let limit = match self.take(LIMIT)? {
             None => LIMIT_DEFAULT,
@@ -160,10 +160,10 @@ impl Params {
         Ok(Page { limit, cursor })
     }
 
-    /// Refuses what has not been taken.
+    /// Refuses parameters that have not been taken.
     ///
     /// # Errors
-    /// 400 that names it.
+    /// 400 that names the first one.
     pub fn finish(self) -> Result<(), Problem> {
         match self.0.into_iter().next() {
             Some((name, _)) => {

@@ -8,15 +8,15 @@ use serde::de::{Deserialize, Deserializer};
 pub struct PatchField<T>(Patch<T>);
 
 impl<T> PatchField<T> {
-    /// What is to become of the field.
+    /// The change that the request makes to the field.
     pub fn into_patch(self) -> Patch<T> {
         self.0
     }
 
-    /// The same with a value that has been read further.
+    /// The change, with its value converted by `read`.
     ///
     /// # Errors
-    /// What `read` fails with.
+    /// The error of `read`.
     pub fn try_map<U, E>(self, read: impl FnOnce(T) -> Result<U, E>) -> Result<Patch<U>, E> {
         Ok(match self.0 {
             Patch::Keep => Patch::Keep,
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn absence_and_null_differ() {
+    fn absent_field_keeps_and_null_clears() {
         let read = |json: &str| serde_json::from_str::<Body>(json).map(|body| body.phone.into_patch());
         assert_eq!(read("{}").unwrap(), Patch::Keep);
         assert_eq!(read(r#"{"phone":null}"#).unwrap(), Patch::Clear);

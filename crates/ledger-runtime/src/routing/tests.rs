@@ -1,4 +1,4 @@
-//! A small function over a scripted store: what a request meets from the router to the answer.
+//! A small function over a scripted store: tests the layers from the router to the response.
 
 use super::*;
 use crate::config::Config;
@@ -88,7 +88,7 @@ async fn call(router: &mut Router, request: Request<Body>) -> (u16, Value, Respo
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_warm_caches_a_request_is_one_round_trip() {
+async fn request_with_warm_caches_takes_one_store_call() {
     let store = Store::script([terms("mandatory"), Step::Ok(json!({})), Step::Ok(json!({}))]);
     let (mut router, counting) = router(&store);
     for _ in 0..2 {
@@ -101,7 +101,7 @@ async fn with_warm_caches_a_request_is_one_round_trip() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_key_the_phase_decides() {
+async fn missing_key_is_refused_unless_keys_are_optional() {
     for (phase, want) in [("mandatory", 400), ("optional", 201)] {
         let steps = [terms(phase)].into_iter().chain((want == 201).then(|| Step::Ok(json!({}))));
         let (mut router, counting) = router(&Store::script(steps));
@@ -143,7 +143,7 @@ async fn bad_input_is_a_problem_document_and_never_a_500() {
 }
 
 #[tokio::test]
-async fn paths_methods_and_queries() {
+async fn unknown_paths_methods_and_parameters_are_refused() {
     // From the second request of a window on, the tenant's rate must be known.
     let (mut router, _) = router(&Store::script([terms("mandatory")]));
     let get = |path: &str| {
@@ -164,9 +164,9 @@ async fn paths_methods_and_queries() {
     assert!(allow.contains("POST") && allow.contains("GET"), "{allow}");
 }
 
-/// The store is empty: even to ask for a tenant's rate would be one call too many.
+/// The scripted store has no answers: reading a tenant's rate would fail the test.
 #[tokio::test]
-async fn what_there_is_not_counts_for_no_tenant() {
+async fn unknown_path_or_method_is_not_counted_to_a_tenant() {
     let store = Store::default();
     let (mut router, _) = router(&store);
     for (path, method, status) in [("/nowhere", "GET", 404), ("/v1/me/transfers", "DELETE", 405)] {
@@ -179,7 +179,7 @@ async fn what_there_is_not_counts_for_no_tenant() {
 }
 
 #[tokio::test]
-async fn nobody_comes_in_without_claims() {
+async fn request_without_claims_is_unauthenticated() {
     let (mut router, _) = router(&Store::default());
     let request = Request::post("/v1/me/transfers").body(Body::from("{")).unwrap();
     let (status, body, response) = call(&mut router, request).await;
@@ -188,7 +188,7 @@ async fn nobody_comes_in_without_claims() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn our_faults_are_counted_once() {
+async fn unavailable_store_is_counted_once() {
     let (mut router, counting) = router(&Store::script(vec![Step::Hang; 4]));
     let (status, _, response) = call(&mut router, post_json(r#"{"amount":"100"}"#)).await;
     assert_eq!((status, counting.total(Metric::FailClosed)), (503, 1));
@@ -201,7 +201,7 @@ async fn our_faults_are_counted_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_log_line_tells_nothing_of_a_person() {
+async fn log_line_has_no_personal_data() {
     let (lines, guard) = Lines::capture("trace");
     let store = Store::script([terms("mandatory"), Step::Ok(json!({}))]);
     let (mut router, _) = router(&store);
@@ -225,7 +225,7 @@ async fn the_log_line_tells_nothing_of_a_person() {
 }
 
 #[tokio::test]
-async fn a_panic_is_a_500_like_any_other() {
+async fn panic_is_a_500_without_its_message() {
     let (lines, guard) = Lines::capture("info");
     let (mut router, counting) = router(&Store::script([]));
     let request = Request::put("/v1/me/payments/1").body(Body::empty()).unwrap();

@@ -1,5 +1,5 @@
-//! What is due to be sealed, page by page: by its marks, and acts by the birth of their ids. What is listed is
-//! read consistently before it counts.
+//! Lists the records that are due to be sealed, page by page: by their due index entries, and acts by the time in their
+//! ids. Each is then read consistently.
 
 use crate::app::App;
 use crate::dynamo::{Dynamo, ReadError};
@@ -11,29 +11,29 @@ use ledger_core::reads;
 use ledger_core::sealing::{Sealable, is_sealed};
 use ledger_core::time::Timestamp;
 
-/// How many records are listed at a time.
+/// The number of records per page.
 const PAGE: usize = 100;
 
-/// A walk over what is due.
+/// A list of the due records.
 pub(super) struct Listed {
     tenant: Tenant,
-    /// What has not been listed to its end, the present source last.
+    /// The sources that are not read to their end. The last is read now.
     sources: Vec<Source>,
     after: Option<String>,
 }
 
 enum Source {
-    /// A shard of the marks.
+    /// A shard of the due index.
     Marks(u32),
-    /// Acts whose ids were born since.
+    /// Acts whose ids were created at or after this time.
     Acts(Timestamp),
 }
 
-/// What a page holds.
+/// The records of a page.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) waiting: Vec<Sealable>,
-    /// What is sealed, and is listed as if it were not.
+    /// Sealed records that still have a due index entry.
     pub(super) sealed: Vec<Key>,
 }
 
@@ -44,7 +44,7 @@ impl Listed {
         Self { tenant: tenant.clone(), sources, after: None }
     }
 
-    /// The next page; `None` behind the last. A record that cannot be read is logged and left.
+    /// The next page; `None` after the last. A record that cannot be read is logged, set as `fault` and skipped.
     pub(super) async fn next(&mut self, app: &App, fault: &mut Option<Problem>) -> Result<Option<Found>, Problem> {
         let Some(source) = self.sources.last() else { return Ok(None) };
         let (query, is_marked) = match source {
@@ -62,7 +62,7 @@ impl Listed {
         let keys: Vec<Key> = rows.iter().filter_map(|row| key_of(&self.tenant, &row.item)).collect();
         let mut found = Found::default();
         for (key, item) in keys.iter().zip(records(app.dynamo(), &keys).await?) {
-            // The index may be behind, and an act may be sealed; but it is not there to be removed.
+            // The index may lag: a missing record is skipped. A sealed act has no due index entry to remove.
             match item.map(|item| item.map(|item| (is_sealed(&item), Sealable::read(&self.tenant, &item)))) {
                 Ok(None) => {}
                 Ok(Some((true, _))) if is_marked => found.sealed.push(key.clone()),
@@ -78,7 +78,7 @@ impl Listed {
     }
 }
 
-/// What stands under keys, in their order. One that cannot be read does not hide the others.
+/// The items with these keys, in order. One that cannot be read does not fail the others.
 pub(super) async fn records(dynamo: &Dynamo, keys: &[Key]) -> Result<Vec<Result<Option<Item>, ReadError>>, ReadError> {
     match dynamo.get_many(keys).await {
         Ok(items) => Ok(items.into_iter().map(Ok).collect()),
@@ -93,7 +93,7 @@ pub(super) async fn records(dynamo: &Dynamo, keys: &[Key]) -> Result<Vec<Result<
     }
 }
 
-/// The key of an item of a tenant's.
+/// The key of a tenant's item.
 pub(super) fn key_of(tenant: &Tenant, item: &Item) -> Option<Key> {
     Key::stored(tenant, item.key_text(attr::PK)?, item.key_text(attr::SK)?)
 }

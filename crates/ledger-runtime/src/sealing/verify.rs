@@ -1,5 +1,4 @@
-//! Reads a tenant's chain and what it seals, and says what is wrong with it. It needs to read only, so that an
-//! operator's own credentials do, or those of somebody who may do nothing else.
+//! Verifies a tenant's chain and the records that it seals. It only reads: read-only credentials are enough.
 
 use super::read::{key_of, records};
 use crate::dynamo::{Dynamo, ReadError};
@@ -11,51 +10,51 @@ use ledger_core::sealing::{Chain, Finding, Link, Read, Sealable, SealedDay, Seal
 use ledger_core::time::{Timestamp, UtcDay};
 use std::time::Duration;
 
-/// A record that has not been sealed after this is overdue: the worker runs each minute.
+/// The age at which an unsealed record is overdue. The worker runs each minute.
 pub const OVERDUE_AFTER: Duration = Duration::from_secs(30 * 60);
-/// How many segments are read at a time: each is a few kilobytes.
+/// The number of segments per page: each is a few kilobytes.
 const PAGE: usize = 20;
-/// How many other items are read at a time.
+/// The number of other items per page.
 const LIST: usize = 100;
-/// How often the beginning is read again if segments are being written meanwhile.
+/// The number of times that the start state is read again while segments are being written.
 const TRIES: u32 = 10;
 
-/// What is to be verified.
+/// The part of a trail to verify.
 #[derive(Clone, Debug)]
 pub struct Verify {
-    /// Whose trail.
+    /// The tenant of the trail.
     pub tenant: Tenant,
-    /// From which day on.
+    /// The first day.
     pub from: UtcDay,
-    /// Up to which day, that one included.
+    /// The last day, included.
     pub to: UtcDay,
-    /// The hash of a segment that must be in the chain between these days: one that was noted down elsewhere.
+    /// The hash of a segment, recorded elsewhere, that must be in the chain between these days.
     pub head: Option<String>,
-    /// Over how many shards the tenant's due work is spread.
+    /// The number of shards of the tenant's due index.
     pub shards: Shards,
-    /// The time.
+    /// The present time.
     pub now: Timestamp,
 }
 
-/// What came of it.
+/// The result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// What is wrong; nothing, if the trail is whole.
+    /// What is wrong; empty if the trail is whole.
     pub findings: Vec<Finding>,
-    /// How many segments were looked at.
+    /// The number of segments verified.
     pub segments: usize,
-    /// How many records they seal.
+    /// The number of records that they seal.
     pub records: u64,
-    /// The last segment of each day that is sealed.
+    /// The last segment of each sealed day.
     pub heads: Vec<Link>,
     /// The last segment of the whole chain.
     pub last: Option<Link>,
 }
 
-/// Verifies the days of a trail. What is sealed while it reads is left to the next time.
+/// Verifies the days of a trail. What is sealed during the verification is left to the next one.
 ///
 /// # Errors
-/// [`ReadError`] if the store did not tell, or if the trail is being sealed without a pause.
+/// [`ReadError`] if the store cannot be read, or [`ReadError::Throttled`] if segments were written during each attempt.
 pub async fn verify(dynamo: &Dynamo, of: &Verify) -> Result<Verified, ReadError> {
     let reader = Reader { dynamo, of };
     let (sealing, days) = reader.begin().await?;
@@ -84,7 +83,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// How far the chain and each day are, at one moment.
+    /// The state of the chain and of each day, as of one moment.
     async fn begin(&self) -> Result<(Option<Sealing>, Vec<(Key, Item)>), ReadError> {
         for _ in 0..TRIES {
             let sealing = self.sealing().await?;
@@ -107,7 +106,7 @@ impl Reader<'_> {
         Ok(rows.into_iter().filter_map(|item| Some((key_of(&self.of.tenant, &item)?, item))).collect())
     }
 
-    /// Every segment of these days, and what it seals.
+    /// Verifies every segment of these days, and the records that it seals.
     async fn segments(&self, chain: &mut Chain) -> Result<(), ReadError> {
         let mut after = None;
         loop {
@@ -123,7 +122,7 @@ impl Reader<'_> {
                 for item in records(self.dynamo, &listed).await? {
                     items.push(match item {
                         Ok(item) => item,
-                        // It holds what we never write: it is not what was sealed.
+                        // It has an attribute type that we never write, so it is not what was sealed.
                         Err(ReadError::Unreadable(_)) => Some(Item::new()),
                         Err(error) => return Err(error),
                     });
@@ -136,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What should have been sealed long since: the oldest of what waits, by its marks, and of the acts.
+    /// Reports overdue records. Lists only the oldest of each shard's due index entries and of the acts.
     async fn overdue(&self, chain: &mut Chain, sealing: Option<&Sealing>) -> Result<(), ReadError> {
         let since = sealing.map_or(Timestamp::from_millis(0), |sealing| sealing.acts_until);
         let acts = reads::acts_from(&self.of.tenant, since).limit(LIST);

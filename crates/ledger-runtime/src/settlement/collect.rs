@@ -1,4 +1,4 @@
-//! Taking a merchant's due records into its settlement, and giving them back, one transaction at a time.
+//! Takes a merchant's due records into its settlement and gives them back, one transaction at a time.
 
 use super::{SettlementRef, Settler};
 use crate::execute::WriteOutcome;
@@ -10,11 +10,11 @@ use ledger_core::ops::settlement::{self as rules, RECORDS_MAX, Settleable, Settl
 use ledger_core::reads;
 use std::time::Duration;
 
-/// The index still lists what others took: it is behind by less than this.
+/// The index may still list records that others took: it lags by less than this.
 const INDEX_BEHIND: Duration = Duration::from_millis(100);
 
 impl Settler {
-    /// Takes as many records as fit into one transaction. Not if none are due.
+    /// Takes as many records as fit into one transaction. `false` if none are due.
     pub(super) async fn collect(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
         let mut records = self.due(at, settlement).await?;
         if records.is_empty() {
@@ -26,7 +26,7 @@ impl Settler {
             match self.ledger.attempt(&at.tenant, Operation::SettlementCollect, &transaction).await? {
                 WriteOutcome::Applied => return Ok(true),
                 WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => return Ok(true),
-                // This record is another settlement's, or not credited: the rest is taken without it.
+                // This record is in another settlement, or not credited: the others are taken without it.
                 WriteOutcome::Rejected(rejection) => match rules::dropped(rejection.position) {
                     Some(place) if rejection.failure == Failure::WrongState && place < records.len() => {
                         records.remove(place);
@@ -40,7 +40,7 @@ impl Settler {
         Ok(true)
     }
 
-    /// Gives the records of the last batch back.
+    /// Gives back the records of the last batch.
     pub(super) async fn give_back(&self, at: &SettlementRef, settlement: &Settlement) -> Result<(), Problem> {
         let key = keys::settled(&at.tenant, at.merchant, at.id, settlement.batches);
         let item = self.ledger.dynamo().get(&key).await?;

@@ -1,24 +1,25 @@
-//! Where the bank's files are put: once under a name. Sending the same file twice is paying twice, so what
-//! stands is never written over.
+//! The store of the bank's files.
+//!
+//! INVARIANT: a stored file is never overwritten, because sending a second file would pay twice.
 
 use futures::future::BoxFuture;
 use ledger_core::bank::BankFile;
 
-/// A place for files.
+/// A store of payout files.
 pub trait PayoutFiles: Send + Sync {
-    /// Puts a file into a folder, unless one stands there under its name.
+    /// Stores a file in a folder, unless one of its name exists there.
     fn put<'a>(&'a self, folder: &'a str, file: &'a BankFile) -> BoxFuture<'a, Stored>;
 }
 
-/// What became of a file.
+/// The outcome of storing a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
-    /// It is there now.
+    /// The file is stored.
     New,
-    /// It was there.
+    /// The same file was already stored.
     Same,
-    /// Another one is there under its name.
+    /// Another file of its name was already stored.
     Other,
-    /// It may or may not be there.
+    /// The outcome is unknown; holds an error code.
     Unknown(&'static str),
 }

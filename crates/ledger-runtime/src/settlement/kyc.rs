@@ -1,5 +1,5 @@
-//! Whether a merchant may be paid, asked of a service over HTTPS. Its answer has three values: passed,
-//! refused, or not known; whatever is not one of the first two is the third.
+//! Asks a KYC service over HTTPS whether a merchant may be paid. The answer is passed, refused or unknown; every other
+//! answer counts as unknown.
 
 use super::SettlementRef;
 use crate::config::KycConfig;
@@ -17,30 +17,30 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 const ANSWER_WITHIN: Duration = Duration::from_secs(8);
 const REFERENCE_MAX: usize = 255;
 
-/// Somebody who checks merchants. Asking twice for one settlement must be the same as asking once.
+/// A KYC service. Checks of one settlement must be idempotent.
 pub trait Kyc: Send + Sync {
-    /// Asks for a settlement's merchant.
+    /// Checks the merchant of a settlement.
     fn check<'a>(&'a self, at: &'a SettlementRef) -> BoxFuture<'a, KycAnswer>;
 }
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KycAnswer {
     /// The merchant may be paid.
     Passed {
-        /// What the service calls its check: no personal data.
+        /// The service's reference of the check, at most 255 bytes of visible ASCII. No personal data.
         reference: String,
     },
-    /// It may not.
+    /// The merchant may not be paid.
     Refused,
-    /// There is no answer yet, or none that can be read.
+    /// There is no answer yet, or the answer cannot be read.
     Unknown,
 }
 
-/// The service cannot be asked as it is configured.
+/// Why a client of the KYC service cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KycError {
-    /// A token would travel in the clear, or nowhere.
+    /// The URL is malformed, or a token would be sent unencrypted.
     #[error("KYC_URL must begin with https:// and a host, or http:// on the loopback")]
     Url,
     /// TLS cannot be set up.
@@ -48,7 +48,7 @@ pub enum KycError {
     Client,
 }
 
-/// The service over HTTPS: `POST <url>/checks`.
+/// A KYC service over HTTPS: `POST <url>/checks`.
 pub struct HttpKyc {
     client: reqwest::Client,
     url: String,
@@ -70,10 +70,10 @@ struct Reply {
 }
 
 impl HttpKyc {
-    /// A service, whose token is read when it is first needed, and again every few minutes.
+    /// Creates a client. Its token is read when it is first needed, and again every five minutes.
     ///
     /// # Errors
-    /// [`KycError`] says what to change.
+    /// [`KycError`], whose text says what to change.
     pub fn new(config: &KycConfig, secret: impl SecretSource + 'static, ledger: &Ledger) -> Result<Self, KycError> {
         let url: reqwest::Url = config.url.parse().map_err(|_| KycError::Url)?;
         let loopback = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
@@ -97,7 +97,7 @@ impl HttpKyc {
         let token = self.token.read().await.map_err(|_| "no token")?;
         let mut answer = self.post(at, &token).await?;
         if matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            // The token may have been exchanged since it was read.
+            // The token may have been rotated since it was read.
             let fresh = self.token.read_anew().await.map_err(|_| "no token")?;
             if fresh != token {
                 answer = self.post(at, &fresh).await?;
@@ -134,7 +134,7 @@ impl HttpKyc {
             .post(&self.url)
             .header(AUTHORIZATION, bearer)
             .header("content-type", "application/json")
-            // One check for one settlement, however often it is asked for.
+            // One check per settlement, however often the request is repeated.
             .header("idempotency-key", format!("settlement:{}:kyc", at.id))
             .body(body);
         asked.send().await.map_err(|_| "no answer")

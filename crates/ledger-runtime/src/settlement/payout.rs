@@ -1,6 +1,7 @@
-//! A settlement's payout through the payment provider: asked for under one key for as long as the provider knows
-//! it, looked for after that, and believed to be refused only when nothing can have left. What came back is owed
-//! to the merchant again.
+//! A settlement's payout through the PSP.
+//!
+//! The payout is sent with one PSP key for as long as the PSP keeps the key, and then looked up. It counts as refused
+//! only when no payout can have been made. A failed payout's money is owed to the merchant again.
 
 use super::{PAYOUT, SettlementRef, Settler};
 use crate::execute::WriteOutcome;
@@ -22,11 +23,11 @@ use ledger_core::trail::{Heard, Record};
 use ledger_core::transaction::Transaction;
 use std::time::Duration;
 
-/// By how much the provider's clock and ours may differ, twice over.
+/// Twice the largest expected difference between the PSP's clock and ours.
 const MARGIN: Duration = Duration::from_secs(20 * 60);
 
 impl Settler {
-    /// Sends the payout, or finds out what became of it. Not if only time will tell.
+    /// Sends the payout, or looks up what became of it. `false` if the task must wait.
     pub(super) async fn pay_out(&self, at: &SettlementRef, seen: &Settlement) -> Result<bool, Problem> {
         let desk = self.desk(at, seen).await?;
         let sending = seen.sending.ok_or_else(|| self.broken(at, "a payout that was never begun"))?;
@@ -47,7 +48,7 @@ impl Settler {
         }
         let (request, key) =
             sending::request(&at.tenant, &mine).ok_or_else(|| self.broken(at, "there is nothing to pay out"))?;
-        // Asked right before: a process may have slept since it said that it sends.
+        // The clock is read again right before the send: the process may have been suspended since the write.
         let sent_at = self.ledger.clock().now();
         if !sending.may_send(sent_at) || sent_at.since(now) > SEND_WITHIN || sent_at < now {
             return Err(self.unknown(at, &mine, &heard).await);
@@ -60,8 +61,8 @@ impl Settler {
             Sent::Refused(refusal) => {
                 heard.push(Heard::Refused(refusal.code.clone()));
                 self.ledger.metrics().count(Metric::PspRefused, &at.tenant, Operation::SettlementRun);
-                // A refusal of the epoch's first sending is proof. After another the payout is looked for, unless
-                // the refusal gives nothing back and leads to no other key.
+                // A refusal of the epoch's first send proves that no payout was made. After a later send the payout is
+                // looked up, unless the refusal returns nothing to the merchant and does not change the PSP key.
                 let harmless = refusal.outlook == (Outlook::MayPass { burnt: false });
                 if sending.sends > 0 && !harmless {
                     match self.find(&desk, at, &mine, &mut heard).await {
@@ -78,7 +79,7 @@ impl Settler {
                 if unknown.resend {
                     return Err(self.unknown(at, &mine, &heard).await);
                 }
-                // The provider replays its own failure: only a look tells what became of it.
+                // The PSP replays its failure under this key, so only a lookup shows whether a payout was made.
                 match self.find(&desk, at, &mine, &mut heard).await {
                     Sighting::Found(object) => self.landed(at, &mine, object, &heard).await,
                     Sighting::Absent if sending.is_listed(sent_at) && sending.is_quiet(sent_at) => {
@@ -91,11 +92,11 @@ impl Settler {
         }
     }
 
-    /// What the payment provider's event says about a payout of ours, brought to the books under the event's own
-    /// marker and the guard of the settlement's state.
+    /// Applies what an event of the PSP says about one of our payouts, once per event and under the guard of the
+    /// settlement's state.
     ///
     /// # Errors
-    /// 503 if the store did not tell: telling it again is safe.
+    /// 503 if the store cannot be read or written, or the settlement keeps changing: applying the event again is safe.
     pub async fn payout_told(
         &self,
         (tenant, payout, account): (&Tenant, &Payout, Option<&str>),
@@ -135,7 +136,7 @@ impl Settler {
         Err(Problem::busy())
     }
 
-    /// The provider has the payout: the settlement is paid, and if it has come back by now, it is owed again.
+    /// Books a payout that the PSP has. If it has failed by now, its money is owed to the merchant again.
     async fn landed(
         &self,
         at: &SettlementRef,
@@ -165,7 +166,7 @@ impl Settler {
         Ok(true)
     }
 
-    /// The payout has left: written down, unless somebody else has.
+    /// Records that the payout was made, unless another worker has.
     async fn book(
         &self,
         at: &SettlementRef,
@@ -179,7 +180,7 @@ impl Settler {
         self.write_recorded((at, settlement, PAYOUT), "moved", transaction, heard).await.map(|_| ())
     }
 
-    /// Nothing has left, and nothing will under this key.
+    /// Handles a refusal: no payout was made, and none will be with this PSP key.
     async fn refused(
         &self,
         at: &SettlementRef,
@@ -205,20 +206,20 @@ impl Settler {
         }
     }
 
-    /// Nothing was made under this key, and nothing will be: another one is next.
+    /// Starts the next epoch: no payout was made with this PSP key, and none will be.
     async fn next_epoch(&self, at: &SettlementRef, settlement: &Settlement, heard: &[Heard]) -> Result<bool, Problem> {
         let next = self.built(at, sending::next_epoch(&at.tenant, settlement, self.ledger.clock().now()))?;
         self.write_recorded((at, settlement, PAYOUT), "next_key", next, heard).await.map(|_| true)
     }
 
-    /// Only time will tell.
+    /// Records the answers, and returns that the task must wait.
     async fn waits(&self, at: &SettlementRef, settlement: &Settlement, heard: &[Heard]) -> Result<bool, Problem> {
         self.note(at, settlement, heard).await;
         Ok(false)
     }
 
-    /// Puts down what was heard, where nothing is written that follows from it. Should it not get on record, the
-    /// sending stands there without an answer.
+    /// Records answers that lead to no transition. A failed write is ignored: the trail then has the send without an
+    /// answer.
     async fn note(&self, at: &SettlementRef, settlement: &Settlement, heard: &[Heard]) {
         if heard.is_empty() {
             return;
@@ -230,7 +231,7 @@ impl Settler {
         }
     }
 
-    /// What any epoch has made at the provider; the look is heard.
+    /// Looks up the payout of any epoch at the PSP, and adds the lookup to `heard`.
     async fn find(&self, desk: &Desk, at: &SettlementRef, settlement: &Settlement, heard: &mut Vec<Heard>) -> Sighting {
         let since = settlement.sending.map_or(settlement.created_at, |sending| sending.since);
         let sought = Sought {
@@ -246,8 +247,8 @@ impl Settler {
         seen
     }
 
-    /// Where the provider is asked, as it was set up when the settlement was opened: with a key of the other mode
-    /// nothing of this settlement could be seen.
+    /// The PSP lookup. Fails if Stripe's mode or ledger is not the one with which the settlement was opened: this
+    /// settlement's payout could not be found.
     async fn desk(&self, at: &SettlementRef, settlement: &Settlement) -> Result<Desk, Problem> {
         let provider = self.provider.provider().await;
         let provider = provider.ok_or_else(|| self.broken(at, "Stripe is not set up, and a merchant is paid by it"))?;

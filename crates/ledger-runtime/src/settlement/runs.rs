@@ -1,5 +1,7 @@
-//! Starting the sagas of settlements that are due. A settlement is due from its opening until it is over, and
-//! whether its saga was started is written down after the fact: starting one twice does nothing twice.
+//! Starts the sagas of settlements that are due.
+//!
+//! A settlement is due from its opening until its end. The start of a saga is recorded afterwards: starting one twice
+//! has no effect.
 
 use super::SettlementRef;
 use crate::app::App;
@@ -11,26 +13,26 @@ use ledger_core::ops::settlement::{Settlement, started};
 use ledger_core::reads;
 use serde::Serialize;
 
-/// How many settlements of a shard are started in one run.
+/// The number of settlements of a shard that one run starts.
 const STARTS: usize = 25;
 
-/// Whoever runs sagas.
+/// Runs the sagas of settlements.
 pub trait Sagas: Send + Sync {
-    /// Starts the run of a settlement, counted from 0. The same run is started once.
+    /// Starts run number `run` (from 0) of a settlement's saga. Starting the same run again has no effect.
     fn start<'a>(&'a self, at: &'a SettlementRef, run: u32) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// What a run did.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Started {
-    /// Sagas started.
+    /// The number of sagas started.
     pub started: usize,
 }
 
 /// Starts the sagas of a tenant's settlements that are due.
 ///
 /// # Errors
-/// 503 if the store or the state machine did not tell; a later run goes on.
+/// 503 if the store or the state machine did not answer; a later run continues.
 pub async fn start_due(app: &App, sagas: &dyn Sagas, tenant: &Tenant) -> Result<Started, Problem> {
     let shards = app.terms(tenant).await?.due_shards;
     let mut done = Started::default();
@@ -44,7 +46,7 @@ pub async fn start_due(app: &App, sagas: &dyn Sagas, tenant: &Tenant) -> Result<
                 return Err(Problem::unavailable());
             }
             let noted = started(tenant, &settlement, app.now()).map_err(|_| Problem::internal())?;
-            // If not, it has gone on already, or another worker has started it.
+            // If not written, the settlement has changed already, or another worker has started it.
             if app.ledger().apply_as_read(tenant, Operation::SettlementRun, &noted).await? {
                 done.started = done.started.saturating_add(1);
             }

@@ -1,4 +1,4 @@
-//! The answer to one task of a state machine: typed, and an error whose name says whether another try can mend it.
+//! The answer to one task of a state machine. An error's name says whether a retry may fix it.
 
 use super::{SettlementRef, TaskAnswer, TaskInput, error_name};
 use crate::app::App;
@@ -7,10 +7,10 @@ use crate::worker::ended;
 use ledger_core::operation::Operation;
 use ledger_core::ops::settlement::{BROKEN, Outcome, Task};
 
-/// Takes a task to its end by `run`, and counts one that fails.
+/// Runs a task with `run`, and counts a failure.
 ///
 /// # Errors
-/// The name of the error that the state machine chooses by.
+/// The error name by which the state machine chooses the next task.
 pub async fn task_answer(
     app: &App,
     run: &impl AsyncFn(&App, &SettlementRef, Task) -> Result<Outcome, Problem>,

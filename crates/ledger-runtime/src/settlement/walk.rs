@@ -1,4 +1,4 @@
-//! The saga without a state machine: walks the same data, task by task. The local stack runs settlements so.
+//! Runs a saga without a state machine, task by task. The local stack runs settlements this way.
 
 use super::{SettlementRef, Settler};
 use http::StatusCode;
@@ -6,20 +6,21 @@ use ledger_core::ops::settlement::saga::STEPS;
 use ledger_core::ops::settlement::{Outcome, Task};
 use std::time::Duration;
 
-/// How a walk ended.
+/// How a run of the saga ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The settlement is over, one way or the other.
+    /// The settlement has ended: paid or turned back.
     Over,
-    /// Somebody outside has not decided yet: another walk goes on from the start.
+    /// The KYC check or the PSP has not decided yet: a later run continues from the start.
     Waiting,
-    /// It stopped: a person resumes it.
+    /// The settlement stopped and needs review: an operator resumes it.
     Stuck,
 }
 
 impl Settler {
-    /// Runs a settlement's saga from the start: what is done is not done again. `pause` waits before a task
-    /// that failed is tried again.
+    /// Runs a settlement's saga from the start; steps already done are not repeated.
+    ///
+    /// `pause` waits before a failed task is retried.
     pub async fn walk(&self, at: &SettlementRef, pause: impl AsyncFn(Duration)) -> Ended {
         let Some(first) = STEPS.first() else { return Ended::Over };
         let mut task = Task::Do(*first);
@@ -37,7 +38,7 @@ impl Settler {
         }
     }
 
-    /// A task's outcome, or `None` if it failed as often as it may.
+    /// A task's outcome, or `None` if it failed and its retries are used up.
     async fn tried(&self, at: &SettlementRef, task: Task, pause: &impl AsyncFn(Duration)) -> Option<Outcome> {
         let mut repetition = 0_u32;
         loop {

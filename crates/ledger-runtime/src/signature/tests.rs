@@ -1,5 +1,5 @@
-//! What the verifier takes and refuses. Requests are signed here through httpsig's own
-//! `HttpSignatureBase`, so that the verifier's base is held against another implementation.
+//! Requests that the verifier accepts and refuses. They are signed with httpsig's `HttpSignatureBase`, so that the
+//! verifier's base is compared with another implementation.
 
 use super::*;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -28,7 +28,7 @@ RRzZv6o8AW421zdlyGIjQ8k2Tv/wiJiLp3frcGFPfbdAwNkH+jM2Br1ucA==
 const NOW: i64 = 1_800_000_000;
 const TERMINAL: &str = "01890000-0000-7000-8000-000000000031";
 
-/// A request and its signature, to be spoilt by the tests.
+/// A signed request that tests change.
 #[derive(Clone)]
 struct Request {
     method: Method,
@@ -110,7 +110,7 @@ fn signed() -> Request {
 }
 
 #[test]
-fn a_signed_request_passes_and_names_its_key() {
+fn signed_request_is_accepted_and_names_its_key() {
     let request = signed();
     assert_eq!(request.verify(), Ok(()));
     let expected = KeyId { tenant: "demo".to_owned(), terminal_id: TERMINAL.to_owned(), epoch: "7".to_owned() };
@@ -118,7 +118,7 @@ fn a_signed_request_passes_and_names_its_key() {
 }
 
 #[test]
-fn a_get_without_query_body_and_key_passes() {
+fn get_without_query_body_and_key_is_accepted() {
     let mut request = unsigned();
     request.method = Method::GET;
     request.uri = "/v1/terminal/cards/c1".parse().unwrap();
@@ -127,13 +127,13 @@ fn a_get_without_query_body_and_key_passes() {
     request.set("content-digest", &digest_of(b""));
     request.sign(&COVERED[..4], |_| ());
     assert_eq!(request.verify(), Ok(()));
-    // An absolute URI, as Lambda builds it, names the same path.
+    // Lambda builds an absolute URI, with the same path.
     request.uri = "https://api.example.com/v1/terminal/cards/c1".parse().unwrap();
     assert_eq!(request.verify(), Ok(()));
 }
 
 #[test]
-fn any_order_of_components_and_a_nonce_pass() {
+fn any_order_of_components_and_a_nonce_are_accepted() {
     let mut request = unsigned();
     let mut covered = COVERED;
     covered.reverse();
@@ -144,7 +144,7 @@ fn any_order_of_components_and_a_nonce_pass() {
 }
 
 #[test]
-fn parameters_in_another_order_pass() {
+fn any_order_of_parameters_is_accepted() {
     let mut request = unsigned();
     let params = format!(
         "(\"@method\" \"@path\" \"@query\" \"content-digest\" \"idempotency-key\")\
@@ -163,7 +163,7 @@ fn parameters_in_another_order_pass() {
 }
 
 #[test]
-fn a_tampered_request_is_refused() {
+fn tampered_request_is_refused() {
     let good = signed();
 
     let mut body = good.clone();

@@ -1,5 +1,5 @@
-//! Signed requests against cached and stored terminal records.
-//! The signature base is written out by hand here, apart from the verifier's own.
+//! Signed requests against cached and stored terminal records. The signature base is written by hand here,
+//! independently of the verifier.
 
 use super::*;
 use crate::clock::Clock;
@@ -71,7 +71,7 @@ fn signed(epoch: u32, at: Timestamp, body: &str) -> http::Request<Body> {
         .unwrap()
 }
 
-/// A function over the store, whose clock stands at `now` plus so many milliseconds.
+/// A function over the store. Its clock is ahead of `now` by the returned number of milliseconds.
 fn function(store: &Store) -> (Router, Counting, Arc<AtomicU64>) {
     async fn pay(terminal: Terminal, Json(body): Json<Value>) -> String {
         format!("{} {} {}", terminal.merchant_id(), terminal.epoch(), body["amount"])
@@ -93,19 +93,19 @@ async fn call(router: &mut Router, request: http::Request<Body>) -> (u16, String
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_terminal_is_known_by_its_signature_and_cached() {
+async fn signed_request_names_its_terminal_and_the_record_is_cached() {
     let store = Store::script([record(3, OLD_PUBLIC, "active"), terms("mandatory")]);
     let (mut router, counting, _) = function(&store);
     for _ in 0..2 {
         let (status, body) = call(&mut router, signed(3, now(), r#"{"amount":"100"}"#)).await;
         assert_eq!((status, body), (200, format!("{MERCHANT} 3 \"100\"")));
     }
-    // The second of a window's requests asks for the tenant's rate.
+    // From the second request of a window on, the tenant's terms are read for its rate.
     assert_eq!((store.seen().len(), counting.total(Metric::SignatureRefused)), (2, 0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn unknown_frozen_and_wrong_get_one_answer() {
+async fn unknown_frozen_and_wrongly_signed_terminals_get_the_same_answer() {
     let steps = [
         Step::Ok(json!({})),
         record(3, OLD_PUBLIC, "frozen"),
@@ -125,7 +125,7 @@ async fn unknown_frozen_and_wrong_get_one_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_enrolment_works_at_once_but_rereads_are_rare() {
+async fn new_enrolment_is_accepted_after_one_reread_per_second_at_most() {
     let store = Store::script([
         record(2, OTHER_PUBLIC, "active"),
         record(2, OTHER_PUBLIC, "active"),
@@ -145,7 +145,7 @@ async fn a_new_enrolment_works_at_once_but_rereads_are_rare() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_off_learns_the_time() {
+async fn request_with_a_wrong_clock_gets_the_server_time() {
     let store = Store::script([record(3, OLD_PUBLIC, "active")]);
     let (mut router, ..) = function(&store);
     let (status, body) = call(&mut router, signed(3, now().minus(Duration::from_secs(301)), "{}")).await;
@@ -155,7 +155,7 @@ async fn a_clock_that_is_off_learns_the_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_was_changed_on_the_way_is_refused() {
+async fn body_changed_in_transit_is_refused() {
     let store = Store::script([record(3, OLD_PUBLIC, "active")]);
     let (mut router, ..) = function(&store);
     let (parts, _) = signed(3, now(), r#"{"amount":"100"}"#).into_parts();
@@ -164,7 +164,7 @@ async fn a_body_that_was_changed_on_the_way_is_refused() {
 }
 
 #[tokio::test]
-async fn an_unsigned_request_is_refused_without_a_read() {
+async fn unsigned_request_is_refused_without_a_read() {
     let store = Store::default();
     let (mut router, ..) = function(&store);
     let bare = http::Request::post(PATH).body(Body::from("{}")).unwrap();
@@ -174,7 +174,7 @@ async fn an_unsigned_request_is_refused_without_a_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_terminals_key_names_it_and_an_earlier_enrolment_is_only_looked_up() {
+async fn key_of_an_earlier_enrolment_is_only_looked_up_and_other_terminals_keys_are_refused() {
     let store = Store::script([terms("mandatory")]);
     let (ledger, _) = store.ledger();
     let config = Config::of_table("ledger");

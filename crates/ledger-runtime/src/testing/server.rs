@@ -1,5 +1,5 @@
-//! A server that answers from a script, byte for byte, and records the requests: Stripe, the check of merchants, and
-//! the services of AWS in tests. `ledger-aws` compiles this file too.
+//! A server that answers from a script, byte for byte, and records the requests: it acts as Stripe, the KYC service and
+//! AWS services in tests. `ledger-aws` compiles this file too.
 
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -9,16 +9,16 @@ const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
 /// How the server answers one request.
 pub(crate) enum Reply {
-    /// With these bytes, and keeps the connection.
+    /// Sends these bytes and keeps the connection open.
     Bytes(Vec<u8>),
-    /// With these bytes, and closes the connection.
+    /// Sends these bytes and closes the connection.
     Cut(Vec<u8>),
-    /// Not at all, and resets the connection.
+    /// Resets the connection without an answer.
     Reset,
 }
 
 impl Reply {
-    /// A whole answer; each header ends its line.
+    /// A complete response. Each header in `headers` ends with CRLF.
     pub(crate) fn of(status: u16, headers: &str, body: impl AsRef<[u8]>) -> Self {
         let body = body.as_ref();
         let head = format!("HTTP/1.1 {status} Status\r\n{headers}content-length: {}\r\n\r\n", body.len());
@@ -27,21 +27,21 @@ impl Reply {
 }
 
 pub(crate) struct Server {
-    /// `http://` and where it listens.
+    /// The address that the server listens on, as `http://host:port`.
     pub(crate) origin: String,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
-    /// Request line and headers.
+    /// The request line and headers.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
 impl Seen {
-    /// The value of a header, by its name in small letters.
+    /// The value of a header; `name` is in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let fields = self.head.lines().filter_map(|line| line.split_once(": "));
         fields.into_iter().find_map(|(field, value)| (field.to_ascii_lowercase() == name).then_some(value))
@@ -49,7 +49,7 @@ impl Seen {
 }
 
 impl Server {
-    /// Answers in this order, over however many connections.
+    /// Starts a server that gives these answers in order, over any number of connections.
     pub(crate) async fn script(replies: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -76,7 +76,7 @@ impl Server {
         Self { origin, seen }
     }
 
-    /// The requests, in their order.
+    /// The requests, in order.
     pub(crate) fn requests(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }

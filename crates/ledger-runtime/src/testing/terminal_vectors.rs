@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 const VECTORS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/terminals/vectors.json"));
 
-/// The whole file.
+/// The content of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Vectors {
@@ -60,7 +60,7 @@ pub(crate) struct Refusal {
     pub(crate) server_time: Option<String>,
 }
 
-/// What is changed: only what it names. A header without a value is removed.
+/// The change: only the parts given. A header without a value is removed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
@@ -77,7 +77,7 @@ impl Vectors {
         serde_json::from_str(VECTORS).unwrap()
     }
 
-    /// The changed vector, and when it is sent.
+    /// The changed vector, and the time at which it is sent, in Unix seconds.
     pub(crate) fn changed(&self, refusal: &Refusal) -> (Vector, i64) {
         let of = self.vectors.iter().find(|vector| vector.id == refusal.of);
         let mut vector = of.unwrap_or_else(|| panic!("{}: no vector {}", refusal.id, refusal.of)).clone();

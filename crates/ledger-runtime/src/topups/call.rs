@@ -1,4 +1,4 @@
-//! A request that calls the provider: claim its key, ask, complete; or wait for whoever has the key.
+//! A request that calls the PSP: claims its key, calls, completes; or waits for the lease holder of the key.
 
 use super::Desk;
 use super::drive::Driven;
@@ -14,22 +14,22 @@ use ledger_core::transaction::Transaction;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A request ends after this, answered or not: API Gateway would end it at 30 s. What it leaves is
-/// found by its key, or by the recovery worker.
+/// The longest time of a request, answered or not: API Gateway would end it at 30 s. What it leaves unfinished is
+/// completed by a retry with its key or by the recovery worker.
 const INLINE: Duration = Duration::from_secs(20);
-/// How long a request waits for another with its key.
+/// How long a request waits for another request with its key.
 const WAIT: Duration = Duration::from_secs(5);
-/// How often it looks.
+/// The interval at which it reads the marker.
 const POLL: Duration = Duration::from_millis(50);
 const POLL_JITTER_MS: u32 = 25;
-/// When to ask again after that.
+/// The `Retry-After` of a request that has waited in vain.
 const ASK_AGAIN: Duration = Duration::from_secs(2);
 
 impl Desk {
-    /// Answers a request under its key, by asking the provider for what `plan` mints.
+    /// Answers a request under its key, by sending to the PSP what `plan` makes.
     ///
-    /// Dropped at any point, as by a crash, it leaves nothing that the key's next request, an event or
-    /// the recovery worker cannot finish.
+    /// It may be dropped at any point, as by a crash: a retry with the key, an event or the recovery worker completes
+    /// the operation.
     pub async fn perform<P, F>(&self, claim: Claim, admission: Admission, plan: P) -> Outcome
     where
         P: Fn(Context) -> F,
@@ -77,7 +77,7 @@ impl Desk {
         }
     }
 
-    /// Waits for the holder, or takes over from one that is gone.
+    /// Waits for the lease holder, or takes over if its lease has ended.
     async fn join(&self, claim: &Claim, flight: Flight) -> Result<Reply, Problem> {
         let began = Instant::now();
         let reply = self.wait(claim, flight, began).await;
@@ -93,7 +93,7 @@ impl Desk {
                     Driven::Unknown | Driven::Waiting | Driven::Lost => Err(Problem::outcome_unknown()),
                 };
             }
-            // Nobody is at what was parked: waiting is of no use.
+            // No worker holds a parked operation, so waiting cannot help.
             if flight.phase == Phase::Parked || began.elapsed() >= WAIT {
                 return Err(Problem::key_in_use(ASK_AGAIN));
             }
@@ -107,7 +107,7 @@ impl Desk {
         }
     }
 
-    /// The claim under the next fencing token, if nobody is at it and nobody was faster.
+    /// Takes over the claim with the next fencing token. `None` if its lease is held or another request was faster.
     pub(super) async fn take_over(&self, flight: &Flight) -> Result<Option<Leased<Flight>>, Problem> {
         let now = self.ledger.clock().now();
         let Some((held, transaction)) = flight.take_over(now).map_err(|error| self.unbuilt(flight, &error))? else {
@@ -119,8 +119,8 @@ impl Desk {
     }
 }
 
-/// Once a key is claimed the provider may have been asked: whatever keeps us from knowing, nobody may
-/// say that nothing was done.
+/// Once a key is claimed, the PSP may have been called: errors that would say that nothing was done become an unknown
+/// outcome.
 fn claimed(problem: Problem) -> Problem {
     let unknown = problem.status() == StatusCode::SERVICE_UNAVAILABLE || problem.status().is_client_error();
     if unknown { Problem::outcome_unknown() } else { problem }

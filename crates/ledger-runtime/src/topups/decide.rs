@@ -1,5 +1,5 @@
-//! Deciding on a top-up or refund that the provider contradicts. The provider is asked when a decision is asked for,
-//! and again when it is approved.
+//! Decides on a top-up or refund whose PSP object contradicts our record. The PSP is called when a decision is
+//! requested and again when it is approved.
 
 use super::Desk;
 use super::parked::GIVEN_UP;
@@ -18,16 +18,16 @@ use ledger_core::personal::FreeText;
 use ledger_core::psp::{Fact, PspId};
 use ledger_core::transaction::Planned;
 
-/// A decision as it is asked for.
+/// A request for a decision.
 #[derive(Clone, Debug)]
 pub struct DecisionRequest {
-    /// Of which top-up.
+    /// The top-up.
     pub topup: TopupId,
-    /// Of which of its refunds; of the top-up itself if absent.
+    /// The refund to decide on; `None` decides on the top-up itself.
     pub refund: Option<RefundId>,
-    /// What is wanted.
+    /// The requested decision.
     pub way: Way,
-    /// The provider's object; the one that our record knows, or that its metadata names, if absent.
+    /// The PSP's object; `None` for the one that our record or its metadata names.
     pub object: Option<PspId>,
 }
 
@@ -87,8 +87,10 @@ impl Desk {
         self.records(tenant, &wanted).await?.ok_or(PlanError::Missing)
     }
 
-    /// The provider's object that a decision is about: the one that is named, the one that our record knows, or the
-    /// one that the operation has made. One that is named must be of this record, by its metadata or by our record.
+    /// The PSP's object that a decision is about: `named`, else the one in our record, else the one that the operation
+    /// has made.
+    ///
+    /// Fails with `WrongState` if neither our record nor the object's metadata ties it to this record.
     async fn object(
         &self,
         tenant: &Tenant,

@@ -1,5 +1,7 @@
-//! The holder of a claim asks the provider and brings the answer to the books. Whatever stops it, at
-//! whatever point, leaves a mark for somebody else; its own late write fails on the fencing token.
+//! The lease holder of a claim calls the PSP and applies the answer to the books.
+//!
+//! If it stops at any point, a due index entry leads another worker to the claim. A late write of its own fails on the
+//! fencing token.
 
 use super::Desk;
 use super::records::{Records, Wanted};
@@ -18,37 +20,37 @@ use ledger_core::trail::{Heard, Record};
 use ledger_core::transaction::{BuildError, Draft, Transaction};
 use std::time::Duration;
 
-/// The pause before a request is sent once more under its key.
+/// The pause before a request is sent again under its PSP key.
 const RESEND_PAUSE: Duration = Duration::from_millis(500);
-/// A request is sent so often by one holder.
+/// The number of times that one lease holder sends a request.
 const SENDS: u32 = 2;
 
-/// What a holder has achieved.
+/// The result of a lease holder's work.
 #[derive(Debug)]
 pub(super) enum Driven {
-    /// There is an answer, this holder's or another's.
+    /// The operation is completed, by this lease holder or another.
     Landed(Answer),
-    /// There is none yet: the provider did not say.
+    /// Not completed: the outcome at the PSP is unknown.
     Unknown,
-    /// There is none yet: it will be tried again, or looked at by a person.
+    /// Not completed: it will be retried, or it is parked and needs review.
     Waiting,
-    /// Somebody else holds it.
+    /// Another request or worker holds the claim.
     Lost,
 }
 
-/// What the provider has made of the request.
+/// The result of the request at the PSP.
 enum Asked {
     Done(PspObject),
     Refused(PspRefusal),
-    /// Proven not to be there, and nothing under this key can make it.
+    /// The PSP's object does not exist, and this PSP key cannot make it any more.
     Absent,
-    /// Not there as far as one can see, and too old to be sent again.
+    /// No object is found, and the PSP key is too old to send again.
     TooOld,
     Unknown,
 }
 
 impl Desk {
-    /// Asks the provider, and writes what it says.
+    /// Calls the PSP, and writes the result.
     pub(super) async fn drive(&self, flight: &Leased<Flight>) -> Result<Driven, Problem> {
         let records = self.records_of(flight).await?;
         let mut heard = Vec::new();
@@ -73,14 +75,15 @@ impl Desk {
         records.ok_or_else(|| self.broken(flight, "a claim without its record"))
     }
 
-    /// Asks, and takes down what it hears. A sending is on record before it leaves: the first by the claim, or by
-    /// whoever took it over.
+    /// Sends the request, and adds the answers to `heard`.
+    ///
+    /// INVARIANT: a send is recorded before it leaves: the first with the claim or its takeover.
     async fn ask(&self, flight: &Leased<Flight>, records: &Records, heard: &mut Vec<Heard>) -> Asked {
         for send in 0..SENDS {
             if send > 0 {
                 tokio::time::sleep(RESEND_PAUSE).await;
             }
-            // Asked before each sending: a process may have slept since the last.
+            // The clock is read before each send: the process may have been suspended since the last.
             let now = self.ledger.clock().now();
             if !flight.may_send(now) {
                 return self.look_after(flight, records, Asked::TooOld, heard).await;
@@ -99,8 +102,8 @@ impl Desk {
                 Sent::Refused(refusal) => {
                     heard.push(Heard::Refused(refusal.code.clone()));
                     self.count(Metric::PspRefused, flight);
-                    // A refusal of the very first sending is proof. After one whose outcome is not
-                    // known, the object is looked for before anything is given back.
+                    // A refusal of the first send proves that no object was made. After a send with an unknown outcome,
+                    // the object is looked up before anything is given back.
                     if send == 0 && flight.fence == 1 {
                         return Asked::Refused(refusal);
                     }
@@ -108,7 +111,7 @@ impl Desk {
                 }
                 Sent::Unknown(unknown) => {
                     heard.push(Heard::Unknown(unknown.why.to_owned()));
-                    // The provider replays its own failure: only a look tells what became of it.
+                    // The PSP replays its failure under this key, so only a lookup shows whether the object was made.
                     if !unknown.resend {
                         return self.look_after(flight, records, Asked::Absent, heard).await;
                     }
@@ -118,7 +121,7 @@ impl Desk {
         Asked::Unknown
     }
 
-    /// What a look shows; the refusal if there is nothing.
+    /// Looks the object up before a refusal counts: the object if found, else the refusal.
     async fn look_before(
         &self,
         flight: &Leased<Flight>,
@@ -129,14 +132,14 @@ impl Desk {
         match self.look_for(flight, records, self.ledger.clock().now(), heard).await {
             Sighting::Found(object) => Asked::Done(object),
             Sighting::Absent => Asked::Refused(refusal),
-            // A key that the provider does not know sees nothing either. Such a refusal gives nothing
-            // back and leads to no other key, so it may count without a look.
+            // An API key that the PSP refuses fails in the lookup too. Such a refusal gives nothing back and does not
+            // change the PSP key, so it may count without a lookup.
             Sighting::Unknown if refusal.outlook == (Outlook::MayPass { burnt: false }) => Asked::Refused(refusal),
             Sighting::Unknown => Asked::Unknown,
         }
     }
 
-    /// What a look shows; `missing` if there is nothing, and there would be by now.
+    /// Looks the object up: `missing` if it is absent and enough time has passed for it to be visible.
     async fn look_after(
         &self,
         flight: &Leased<Flight>,
@@ -152,8 +155,8 @@ impl Desk {
         }
     }
 
-    /// One transaction on the token and on our record's own state: the answer, the state, and what it
-    /// moves in our books.
+    /// Writes the answer, the state and the postings in one transaction, guarded by the fencing token and our record's
+    /// state.
     async fn land(
         &self,
         flight: &Leased<Flight>,
@@ -187,7 +190,7 @@ impl Desk {
         Err(Problem::busy())
     }
 
-    /// The provider's refusal is the answer, and what was reserved is given back.
+    /// Completes the operation with the PSP's refusal, and gives back what was reserved.
     async fn land_refused(
         &self,
         flight: &Leased<Flight>,
@@ -202,7 +205,7 @@ impl Desk {
                 Some(refund) => refused::refund(&flight.tenant, (&records.topup, refund), &records.wallet, now)?,
                 None => refused::topup(&flight.tenant, &records.topup, now)?,
             };
-            // An event was here first: the provider has the object, and yet refuses to have made it.
+            // An event has shown that the PSP has the object, although it refuses the request.
             let Some(effect) = effect else { return self.park(flight, Parked::Contradiction, heard).await };
             if let Some(driven) = self.write_landing(flight, Some(effect), (&answer, true), heard, now).await? {
                 return Ok(driven);
@@ -212,7 +215,7 @@ impl Desk {
         Err(Problem::busy())
     }
 
-    /// `None` if our record has changed since it was read.
+    /// Writes the end of an operation. `None` if our record has changed since it was read.
     async fn write_landing(
         &self,
         flight: &Leased<Flight>,
@@ -279,7 +282,7 @@ impl Desk {
             "an operation was parked: a person must look at it");
     }
 
-    /// Whether a transition of a claim was applied: not if somebody else has moved it meanwhile.
+    /// Writes a transition of a claim. `false` if another request or worker has changed the claim.
     pub(super) async fn transition(&self, flight: &Flight, transaction: &Transaction) -> Result<bool, Problem> {
         match self.ledger.attempt(&flight.tenant, flight.operation, transaction).await? {
             WriteOutcome::Applied => Ok(true),

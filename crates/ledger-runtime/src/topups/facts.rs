@@ -1,4 +1,4 @@
-//! A fact about one of the provider's objects, from an event or from a look, brought to the books.
+//! Applies a fact about one of the PSP's objects, from an event or a lookup, to the books.
 
 use super::Desk;
 use super::records::{Records, Wanted};
@@ -17,27 +17,26 @@ use ledger_core::retry;
 use ledger_core::trail::Record;
 use ledger_core::transaction::Transaction;
 
-/// What became of a fact.
+/// The result of applying a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
-    /// It had its effect.
+    /// The fact was applied.
     Done,
-    /// It had had it before.
+    /// The fact had been applied before.
     Repeated,
-    /// It is behind what we know.
+    /// The fact is behind our record.
     Behind,
-    /// There is no record that it speaks of.
+    /// Our record of the object does not exist.
     NoRecord,
-    /// It contradicts our record.
+    /// The fact contradicts our record.
     Odd(Oddity),
 }
 
 impl Desk {
-    /// Brings a fact to the books, under the marker of the event that told it, and under the guard of
-    /// our own record's transition.
+    /// Applies a fact to the books, once per event, and guarded by the state of our record.
     ///
     /// # Errors
-    /// 503 if the store or the provider did not tell: telling it again is safe.
+    /// 503 if the store or the PSP did not answer: applying the fact again is safe.
     pub async fn apply(
         &self,
         tenant: &Tenant,
@@ -77,11 +76,11 @@ impl Desk {
         Err(Problem::busy())
     }
 
-    /// Whose object a fact is about, by our metadata on it or on its PaymentIntent; `None` if it is not
-    /// ours.
+    /// The tags of our record that a fact is about, from our metadata on its object or on its PaymentIntent; `None` if
+    /// it is not ours.
     ///
     /// # Errors
-    /// 503 if the provider did not tell.
+    /// 503 if the PSP did not answer.
     pub async fn tags_of(&self, fact: &Fact, account: Option<&str>) -> Result<Option<Tags>, Problem> {
         if let Some(tags) = fact.tags() {
             return Ok(Some(tags.clone()));
@@ -96,22 +95,22 @@ impl Desk {
         }
     }
 
-    /// A look at one of our objects, brought to the books: for events that were lost.
+    /// Applies an object found by a lookup to the books: makes up for lost events.
     pub(super) async fn apply_seen(&self, tenant: &Tenant, tags: &Tags, object: PspObject) -> Result<Applied, Problem> {
         let Some(fact) = object.fact() else { return Ok(Applied::Odd(Oddity::Object)) };
         let event = fact.seen_as();
         self.apply(tenant, tags, &fact, &event, "seen").await
     }
 
-    /// The fact is ahead of our record: its PaymentIntent is looked at first.
+    /// Looks up and applies the PaymentIntent of a fact that is ahead of our record.
     async fn catch_up(&self, tenant: &Tenant, tags: &Tags, fact: &Fact, records: &Records) -> Result<Applied, Problem> {
         let Some(id) = fact.intent() else { return Ok(Applied::Odd(Oddity::Object)) };
         match self.psp.look(Lookup::Intent(id), records.topup.account.as_deref()).await {
             Sighting::Found(object @ PspObject::Intent(_)) => {
-                // One level deep: a PaymentIntent is never ahead of our record.
+                // Recursion ends here: a PaymentIntent is never ahead of our record.
                 let applied = Box::pin(self.apply_seen(tenant, tags, object)).await?;
                 match applied {
-                    // Still ahead of a PaymentIntent that is not paid: it makes no sense.
+                    // The fact needs a paid PaymentIntent, but it is not paid: a contradiction.
                     Applied::Behind => Ok(Applied::Odd(Oddity::State)),
                     Applied::Done | Applied::Repeated | Applied::NoRecord | Applied::Odd(_) => Ok(applied),
                 }
@@ -130,7 +129,7 @@ impl Desk {
         claim: &EventClaim,
         records: &Records,
     ) -> Result<Transaction, Problem> {
-        // The third way to complete a crashed request: what it would have been answered is stored too.
+        // The event may complete a request that crashed: its response is stored too.
         let object = match fact {
             Fact::Intent(intent) => Some(PspObject::Intent(intent.clone())),
             Fact::Refund(refund) => Some(PspObject::Refund(refund.clone())),

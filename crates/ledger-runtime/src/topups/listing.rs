@@ -1,15 +1,15 @@
-//! What the payment provider has of a time, for comparing it with ours.
+//! Lists the PSP's objects of a period, to compare them with our records.
 
 use super::Desk;
 use crate::psp::{Listing, ListingKind, Lookup, PspObject, Sighting};
 use ledger_core::time::Timestamp;
 
-/// Fifty thousand objects of a kind. Whoever has more in the time asked for must ask for a shorter one.
+/// The most pages per kind of object: 50,000 objects. For more, choose a shorter period.
 const PAGES_MAX: usize = 500;
 
 impl Desk {
-    /// Every PaymentIntent, refund and payout that was made between two instants, page by page; `false` if the provider
-    /// did not tell all of them.
+    /// Passes every PaymentIntent, refund and payout made between two times to `take`. `false` if the PSP did not list
+    /// all of them.
     pub(crate) async fn list_all(
         &self,
         since: Timestamp,
@@ -37,7 +37,7 @@ impl Desk {
         Ok(true)
     }
 
-    /// One of the provider's objects as it stands.
+    /// Looks up one of the PSP's objects.
     pub(crate) async fn look_at(&self, at: Lookup<'_>) -> Sighting {
         self.psp.look(at, self.terms().account.as_deref()).await
     }

@@ -1,4 +1,4 @@
-//! Looking for what a request may have made, when sending it again is of no use or not allowed.
+//! Looks up what a request may have made, when it cannot be sent again.
 
 use super::Desk;
 use super::records::Records;
@@ -8,11 +8,11 @@ use ledger_core::psp::Step;
 use ledger_core::time::Timestamp;
 use std::time::Duration;
 
-/// By how much the provider's clock and ours may differ, twice over.
+/// Twice the largest expected difference between the PSP's clock and ours.
 const MARGIN: Duration = Duration::from_secs(20 * 60);
 
 impl Desk {
-    /// What the operation has made at the provider, in any of its epochs.
+    /// Looks up what the operation has made at the PSP, in any of its epochs.
     pub(super) async fn find(&self, flight: &Flight, records: &Records, now: Timestamp) -> Sighting {
         let sought = Sought {
             step: flight.request.step,
@@ -46,7 +46,7 @@ fn fits(step: Step, object: &PspObject) -> bool {
         | (Step::CreateRefund, PspObject::Refund(_)) => true,
         (Step::CreateIntent | Step::CancelIntent, PspObject::Refund(_) | PspObject::Payout(_))
         | (Step::CreateRefund, PspObject::Intent(_) | PspObject::Payout(_))
-        // A settlement is no operation in flight.
+        // A payout is never an operation in flight.
         | (Step::CreatePayout, PspObject::Intent(_) | PspObject::Refund(_) | PspObject::Payout(_)) => false,
     }
 }

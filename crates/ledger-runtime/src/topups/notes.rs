@@ -1,4 +1,4 @@
-//! What is put on record of the provider's calls where no transition is written that could take it along.
+//! Trail records of PSP calls that are written without a transition.
 
 use super::Desk;
 use super::records::Records;
@@ -13,7 +13,7 @@ use ledger_core::trail::{Heard, Record};
 use ledger_core::transaction::Transaction;
 
 impl Desk {
-    /// A request is about to be sent once more. Not if that cannot be put on record: then it is not sent.
+    /// Records that a request is about to be sent again. `false` if the write failed: then it must not be sent.
     pub(super) async fn note_sending(
         &self,
         flight: &Flight,
@@ -29,7 +29,8 @@ impl Desk {
         noted.is_ok()
     }
 
-    /// What was heard decides nothing. Should it not get on record, the attempt stands there without an answer.
+    /// Records answers that lead to no transition. A failed write is ignored: the trail then has the attempt without an
+    /// answer.
     pub(super) async fn note_unknown(&self, flight: &Flight, heard: &[Heard]) {
         if !heard.is_empty() {
             let record = Record::answered(flight, heard, self.ledger.clock().now());
@@ -37,7 +38,7 @@ impl Desk {
         }
     }
 
-    /// Puts a record down, alone. Whoever has the same one has put it down.
+    /// Writes a trail record alone. If it exists already, a concurrent request has written the same.
     pub(super) async fn note(&self, tenant: &Tenant, operation: Operation, record: Record) -> Result<(), Problem> {
         let broken = |what: &str| self.ledger.broken(tenant, operation, what);
         let transaction = Transaction::record(record).map_err(|error| broken(&error.to_string()))?;
@@ -47,7 +48,7 @@ impl Desk {
         }
     }
 
-    /// Looks for what a request has made, and takes down what it sees.
+    /// Looks up what a request has made, and adds the lookup to `heard`.
     pub(super) async fn look_for(
         &self,
         flight: &Flight,

@@ -1,5 +1,5 @@
-//! What waits for a person: parked operations and kept events, and deciding on them. Nothing is decided
-//! before the provider was asked what it has.
+//! Lists what needs review (parked operations and kept events), and resolves parked operations. Nothing is decided
+//! before the PSP has been asked what it has.
 
 use super::Desk;
 use super::facts::Applied;
@@ -22,35 +22,35 @@ use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Planned, Rejection};
 use uuid::Uuid;
 
-/// The provider's code in the answer of an operation that a person ended.
+/// The PSP code in the response of an operation that an operator gave up.
 pub(super) const GIVEN_UP: &str = "given_up";
 
-/// What a person wants to become of a parked operation.
+/// The decision on a parked operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// It is tried again.
+    /// The operation is tried again.
     Retry,
-    /// It ends as refused, and what it reserved is given back.
+    /// The operation ends as refused, and what it reserved is given back.
     GiveUp,
 }
 
-/// What became of it.
+/// The result of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// Which operation.
+    /// The operation that was parked.
     pub operation: Operation,
-    /// What it makes.
+    /// The id of the top-up or refund that it makes.
     pub resource: Uuid,
-    /// What was decided.
+    /// The decision.
     pub resolution: Resolution,
-    /// When.
+    /// The time of the decision.
     pub at: Timestamp,
 }
 
 /// Everything that needs review: parked operations and kept events, oldest first.
 ///
 /// # Errors
-/// 503 if the store did not tell.
+/// 503 if the store cannot be read.
 pub async fn needs_review(
     dynamo: &Dynamo,
     tenant: &Tenant,
@@ -82,8 +82,10 @@ impl Desk {
         }
     }
 
-    /// Plans what a person has decided, once the provider has said that the operation has no effect
-    /// there. If it has one after all, that is brought to the books, and the decision refused.
+    /// Plans a decision on a parked operation, once the PSP has no object of it.
+    ///
+    /// If the PSP has its object after all, that is applied to the books, and the decision is refused with
+    /// `WrongState`.
     ///
     /// # Errors
     /// [`PlanError`], with the marker if the key has been used.
@@ -106,7 +108,8 @@ impl Desk {
                     refund: records.refund.as_ref().map(|refund| refund.id),
                 };
                 match self.apply_seen(&flight.tenant, &tags, object).await? {
-                    // It has landed, or needs more than this decision.
+                    // The operation is completed now, or its object contradicts our record: this decision does not
+                    // apply.
                     Applied::Done | Applied::Repeated | Applied::Behind | Applied::NoRecord | Applied::Odd(_) => {
                         return Err(Failure::WrongState.into());
                     }
@@ -138,11 +141,12 @@ fn give_up(
 }
 
 impl Desk {
-    /// Keeps an event for a person, counts it, and says so; `true` if a person has looked at it and
-    /// needs nothing more of it. Kept once, however often it comes.
+    /// Keeps an event for review, counts and logs it. An event is kept once, however often it arrives.
+    ///
+    /// Returns `true` if an operator has already dismissed it.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
+    /// 503 if the store cannot be read or written.
     pub async fn keep(
         &self,
         tenant: &Tenant,

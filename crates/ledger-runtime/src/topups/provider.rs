@@ -1,5 +1,5 @@
-//! The payment provider as it can be asked: with the secrets of the environment, or with those of a
-//! kept secret, which is read again every few minutes so that it can be rotated while functions run.
+//! Access to the PSP, with the secrets of the environment or those of a kept secret. A kept secret is read again every
+//! five minutes, so that it can be rotated while functions run.
 
 use super::Desk;
 use crate::config::{KeptStripe, StripeConfig};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// A provider: the desk where it is asked, and what its events are signed with. Cheap to clone.
+/// A PSP: the calls to it, and the secrets of its events' signatures. Cheap to clone.
 #[derive(Clone)]
 pub struct Provider {
     desk: Desk,
@@ -23,20 +23,20 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// A provider that is set up so, for the ledger of a name.
+    /// Creates a PSP of this configuration, for the ledger `name`.
     pub(crate) fn new(ledger: &Ledger, name: &str, psp: impl Psp + 'static, config: &StripeConfig) -> Self {
         let terms = PspTerms { ledger: name.to_owned(), livemode: config.livemode(), account: config.account.clone() };
         let desk = Desk::new(ledger.clone(), psp, terms);
         Self { desk, webhook_secrets: config.webhook_secrets.clone().into() }
     }
 
-    /// Where it is asked.
+    /// The calls to the PSP.
     #[must_use]
     pub fn desk(&self) -> &Desk {
         &self.desk
     }
 
-    /// The secrets that its events are signed with: more than one while they rotate.
+    /// The secrets that its events are signed with: more than one during a rotation.
     #[must_use]
     pub fn webhook_secrets(&self) -> &[Masked<String>] {
         &self.webhook_secrets
@@ -49,19 +49,19 @@ impl fmt::Debug for Provider {
     }
 }
 
-/// Whether there is a payment provider to ask, and how it is known.
+/// How a function gets access to a PSP.
 #[derive(Clone)]
 pub(crate) enum ProviderAccess {
-    /// There is none.
+    /// No PSP is configured.
     None,
-    /// It was set up at the start.
+    /// The PSP is configured by the environment.
     Given(Provider),
-    /// It is as a kept secret sets it up at any time.
+    /// The PSP is configured by a kept secret.
     Kept(Arc<Keeper>),
 }
 
 impl ProviderAccess {
-    /// The payment provider, as its secrets were at most five minutes ago; `None` if none is set up.
+    /// The PSP, with secrets read at most five minutes ago; `None` if none is configured.
     pub(crate) async fn provider(&self) -> Option<Provider> {
         match self {
             Self::None => None,
@@ -71,7 +71,7 @@ impl ProviderAccess {
     }
 }
 
-/// Keeps a provider up to date with its secret.
+/// Updates a PSP from its kept secret.
 pub(crate) struct Keeper {
     source: Box<dyn SecretSource>,
     kept: KeptStripe,
@@ -84,7 +84,7 @@ pub(crate) struct Keeper {
 struct State {
     provider: Option<Provider>,
     text: Option<Masked<String>>,
-    /// When it was last asked for, and whether that went well.
+    /// When the secret was last read, and whether that succeeded.
     asked: Option<(Timestamp, bool)>,
 }
 
@@ -93,7 +93,7 @@ impl Keeper {
         Self { source: Box::new(source), kept, ledger, name: name.to_owned(), state: Mutex::default() }
     }
 
-    /// The provider, if the secret sets one up. Where the secret cannot be read, the one before stays.
+    /// The PSP, if the secret configures one. If the secret cannot be read, the one before stays.
     pub(crate) async fn provider(&self) -> Option<Provider> {
         let mut state = self.state.lock().await;
         let believed = if state.asked.is_some_and(|(_, well)| well) { BELIEVED_FOR } else { RETRIED_AFTER };
@@ -101,7 +101,7 @@ impl Keeper {
         state.provider.clone()
     }
 
-    /// The provider for somebody whom the last one did not convince.
+    /// The PSP for an event whose signature the present secrets do not verify: read at most ten seconds ago.
     pub(crate) async fn provider_anew(&self) -> Option<Provider> {
         let mut state = self.state.lock().await;
         self.refresh(&mut state, DOUBTED_AFTER).await;

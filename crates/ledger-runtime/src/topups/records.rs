@@ -1,4 +1,4 @@
-//! Our records of a top-up, read together with what an effect on them is guarded on.
+//! Reads our records of a top-up, together with the items that an effect on them is guarded by.
 
 use super::Desk;
 use crate::problem::Problem;
@@ -11,10 +11,10 @@ use ledger_core::ops::{SeenWallet, SpentPoints, TenantTerms};
 use ledger_core::psp::{Fact, PspId, Tags};
 use ledger_core::reads;
 
-/// A top-up's own records.
+/// The top-up, and the refund and clawback that were asked for.
 type Own = (TopupRecord, Option<TopupRefund>, Option<Clawback>);
 
-/// A top-up, and of its refunds and clawbacks the one that is asked about.
+/// A top-up, with one of its refunds and one of its clawbacks if asked for.
 #[derive(Clone, Debug)]
 pub(super) struct Records {
     /// The top-up.
@@ -25,11 +25,11 @@ pub(super) struct Records {
     /// The customer's wallet.
     pub(super) wallet: SeenWallet,
     spent_points: SpentPoints,
-    /// The operation that made the refund, or else the top-up, if it has no answer yet.
+    /// The operation that makes the refund, or else the top-up, if it is in flight.
     pub(super) flight: Option<Flight>,
 }
 
-/// Which records.
+/// Selects the records to read.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub(super) topup: TopupId,
@@ -38,7 +38,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// What a fact about an object with these tags concerns. A refund that we did not ask for is a
+    /// The records that a fact about an object with these tags concerns. A refund that we did not request is a
     /// clawback, like a dispute.
     pub(super) fn by(fact: &Fact, tags: &Tags) -> Self {
         let (refund, clawback) = match fact {
@@ -52,7 +52,7 @@ impl Wanted {
         Self { topup: tags.topup, refund, clawback }
     }
 
-    /// What an operation in flight is about.
+    /// The records that an operation in flight concerns.
     pub(super) fn of(flight: &Flight) -> Self {
         let refund = (flight.resource != flight.topup.uuid()).then(|| RefundId::new(flight.resource));
         Self { topup: flight.topup, refund, clawback: None }
@@ -60,7 +60,7 @@ impl Wanted {
 }
 
 impl Records {
-    /// As `route` takes them.
+    /// The records in the form that `route` takes.
     pub(super) fn view<'a>(&'a self, tenant: &'a Tenant) -> View<'a> {
         View {
             tenant,
@@ -74,9 +74,10 @@ impl Records {
 }
 
 impl Desk {
-    /// The tags with the refund of ours that a fact is about. Where the metadata does not name it, for
-    /// people can edit it at the provider, our record may know the provider's id: what we have paid out
-    /// ourselves is not taken once more.
+    /// The tags, with the id of our refund that a fact is about.
+    ///
+    /// If the metadata, which people can edit at the PSP, lacks it, our refund with the PSP's id is looked up: a refund
+    /// of our own must not count as a clawback too.
     pub(super) async fn with_refund(&self, tenant: &Tenant, tags: &Tags, fact: &Fact) -> Result<Tags, Problem> {
         let mut tags = tags.clone();
         if let (Fact::Refund(seen), None) = (fact, tags.refund) {
@@ -90,8 +91,8 @@ impl Desk {
         Ok(tags)
     }
 
-    /// The records, or `None` if the top-up or the refund does not exist. They are guarded on what was
-    /// read, so they need not be from one moment.
+    /// Reads the records; `None` if the top-up or the refund does not exist. Effects are guarded by what was read, so
+    /// the reads need not be of one moment.
     pub(super) async fn records(&self, tenant: &Tenant, wanted: &Wanted) -> Result<Option<Records>, Problem> {
         let Some((topup, refund, clawback)) = self.own(tenant, wanted).await? else { return Ok(None) };
         let marker = match &refund {
@@ -100,7 +101,7 @@ impl Desk {
         };
         let mut keys = vec![marker];
         keys.extend(SeenWallet::keys(tenant, topup.customer));
-        // What becomes of spent points is asked for a clawback alone.
+        // Only a clawback needs the tenant's rule for spent points.
         keys.extend(wanted.clawback.as_ref().map(|_| keys::config(tenant)));
         let mut found = self.ledger.dynamo().get_many(&keys).await?.into_iter();
         let flight = match found.next().flatten().as_ref().map(Marker::read).transpose()?.map(|marker| marker.state) {
@@ -140,7 +141,7 @@ impl Desk {
     /// A top-up, and one of its refunds if `refund` names one.
     ///
     /// # Errors
-    /// 503 if the store did not tell.
+    /// 503 if the store cannot be read.
     pub async fn topup(
         &self,
         tenant: &Tenant,

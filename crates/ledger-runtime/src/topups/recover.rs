@@ -1,5 +1,5 @@
-//! Recovery: claims whose holder is gone, top-ups that nobody paid, refunds whose events were lost.
-//! Everything it does, an event or the client's own retry may do at the same time.
+//! Recovers claims whose lease has ended, top-ups that were not paid, and refunds whose events were lost. An event or
+//! the client's retry may do the same at the same time.
 
 use super::Desk;
 use super::drive::Driven;
@@ -26,32 +26,32 @@ use serde::Serialize;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How often a holder says that it is alive.
+/// The interval at which a lease holder extends its lease.
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// A claim that nobody has touched for so long after its lease is stuck.
+/// A claim is stuck if it is not taken over for this long after its lease has ended.
 const STUCK: Duration = Duration::from_secs(60);
-/// How much of a shard's work one run takes on.
+/// The number of due items of a shard that one run takes.
 const BATCH: usize = 25;
-/// A run begins nothing after this: a function's time is bounded, and a later run goes on.
+/// The time after which a run starts nothing more: a function's time is limited, and a later run continues.
 const RUN: Duration = Duration::from_secs(240);
 
-/// What a run did.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Recovered {
-    /// Claims that it completed.
+    /// The number of claims that it completed.
     pub completed: usize,
-    /// Claims that it tried, and that still wait.
+    /// The number of claims that it tried and that are not completed.
     pub waiting: usize,
-    /// Top-ups and refunds that it looked at with the provider.
+    /// The number of top-ups and refunds that it looked up at the PSP.
     pub checked: usize,
-    /// What waits for a person.
+    /// The number of operations and events that need review.
     pub attention: usize,
 }
 
-/// Whether claims of a tenant wait for a provider, for a function that has none to ask.
+/// Whether a tenant has claims in flight. For functions that have no PSP to recover them with.
 ///
 /// # Errors
-/// 503 if the store did not tell.
+/// 503 if the store cannot be read.
 pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Result<bool, Problem> {
     for shard in 0..shards.count() {
         if !dynamo.query(&reads::claims_waiting(tenant, shard).limit(1)).await?.is_empty() {
@@ -62,11 +62,11 @@ pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Resu
 }
 
 impl Desk {
-    /// Takes on what is due for a tenant. Two runs at once do nothing twice.
+    /// Recovers what is due for a tenant. Two concurrent runs have the effect of one.
     ///
     /// # Errors
-    /// 503 if the store did not tell; a later run goes on. 500 if a record could not be brought on,
-    /// after all others.
+    /// 503 if the store cannot be read or written; a later run continues. 500 if a record could not be recovered, after
+    /// all others.
     pub async fn recover(&self, tenant: &Tenant, shards: Shards) -> Result<Recovered, Problem> {
         let (mut done, mut fault) = (Recovered::default(), None);
         let began = Instant::now();
@@ -87,7 +87,7 @@ impl Desk {
                 }
             }
         }
-        // Zero is worth a line: without it the alarm would not end.
+        // An age of 0 is reported too: without it the alarm would not clear.
         self.ledger.metrics().measure(Metric::OldestInFlight, tenant, Operation::Recovery, oldest);
         for shard in 0..shards.count() {
             for item in self.due(reads::provider_checks_due(tenant, shard, self.ledger.clock().now())).await? {
@@ -103,7 +103,7 @@ impl Desk {
             done.attention = done.attention.saturating_add(waiting);
         }
         for _ in 0..done.attention {
-            // As long as it waits it is counted, so that its alarm stays.
+            // Counted in each run until it is reviewed, so that the alarm stays on.
             self.ledger.metrics().count(Metric::NeedsAttention, tenant, Operation::Recovery);
         }
         fault.map_or(Ok(done), Err)
@@ -113,9 +113,9 @@ impl Desk {
         Ok(self.ledger.dynamo().query(&query.limit(BATCH)).await?)
     }
 
-    /// Whether a claim has its answer; `None` if there was nothing to do.
+    /// Whether a claim was completed; `None` if there was nothing to do.
     async fn recover_claim(&self, listed: &Item) -> Result<Option<bool>, Problem> {
-        // The index may be behind: the marker itself says where it stands.
+        // The index may lag, so the marker itself is read.
         let listed = Flight::read(listed)?;
         let Some(item) = self.ledger.dynamo().get(&listed.marker_key()).await? else { return Ok(None) };
         let MarkerState::InFlight(flight) = Marker::read(&item)?.state else { return Ok(None) };
@@ -139,7 +139,7 @@ impl Desk {
         }
     }
 
-    /// Drives a claim and says all the while that its holder is alive, as long as one holder may.
+    /// Drives a claim and extends its lease meanwhile, up to the longest time of one lease holder.
     async fn drive_alive(&self, flight: &Leased<Flight>) -> Result<Driven, Problem> {
         let mut driving = std::pin::pin!(self.drive(flight));
         loop {
@@ -159,7 +159,7 @@ impl Desk {
     async fn let_go(&self, flight: &Leased<Flight>) -> Result<(), Problem> {
         let (_, transaction) =
             flight.let_go(self.ledger.clock().now()).map_err(|error| self.unbuilt(flight, &error))?;
-        // Whoever has it by now goes on with it.
+        // A rejection means that another lease holder has the claim, and continues.
         self.transition(flight, &transaction).await.map(|_| ())
     }
 
@@ -180,18 +180,18 @@ impl Desk {
             }
             Some(_) => Ok(()),
             None if records.topup.state == TopupState::Pending => self.abandon(tenant, &tags, &records.topup).await,
-            // Its claim is in flight or waits for a person: it must not stand before the others until then.
+            // Its claim is in flight or parked: the check is put off, so that it does not delay the others.
             None if records.topup.state == TopupState::Requested => {
                 let again = check::topup_again(tenant, &records.topup, false, self.ledger.clock().now());
                 self.again(tenant, false, again).await
             }
-            // It is at rest, and the index behind.
+            // It needs no check: the index lags.
             None => Ok(()),
         }
     }
 
-    /// Nobody has paid: the provider is asked to cancel. Only its confirmation releases the headroom; if
-    /// it says that it was paid after all, it is credited.
+    /// Asks the PSP to cancel a top-up that was not paid. Only the PSP's confirmation releases the headroom; if the
+    /// top-up was paid after all, it is credited.
     async fn abandon(&self, tenant: &Tenant, tags: &Tags, topup: &TopupRecord) -> Result<(), Problem> {
         let Some((request, key)) = topup.cancellation() else { return Ok(()) };
         let account = topup.account.as_deref();
@@ -219,7 +219,7 @@ impl Desk {
         self.again(tenant, settled, again).await
     }
 
-    /// Whether what was seen has settled the matter.
+    /// Applies the result of a lookup. Whether that has ended the matter.
     async fn bring(&self, tenant: &Tenant, tags: &Tags, seen: Sighting) -> Result<bool, Problem> {
         let object: PspObject = match seen {
             Sighting::Found(object) => object,
@@ -247,15 +247,15 @@ impl Desk {
         let broken = |what: &str| self.ledger.broken(tenant, Operation::Recovery, what);
         let again = again.map_err(|error| broken(&error.to_string()))?;
         match self.ledger.attempt(tenant, Operation::Recovery, &again).await? {
-            // Rejected: its state has changed, and with it its mark.
+            // Rejected: the record's state has changed, and with it its due index entry.
             WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
             WriteOutcome::MarkerExists(_) => Err(broken("a mark met a marker")),
         }
     }
 }
 
-/// A record that cannot be brought on is a fault of ours, logged where it was met: the others need not
-/// wait for it. Without the store none of them gets on.
+/// Passes over a record that fails with a 500, which was logged where it occurred: the others are still recovered.
+/// Other errors end the run, because the store is unavailable.
 fn passed_over<T>(done: Result<T, Problem>, fault: &mut Option<Problem>) -> Result<Option<T>, Problem> {
     match done {
         Ok(done) => Ok(Some(done)),

@@ -1,4 +1,4 @@
-//! Balances and a customer's aggregates as the faces show them.
+//! Balances and a customer's aggregates, as the APIs show them.
 
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::keys::{attr, sk};
@@ -9,45 +9,45 @@ use utoipa::ToSchema;
 /// A balance.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BalanceView {
-    /// Which asset.
+    /// The asset.
     pub asset: String,
-    /// What may be spent.
+    /// The amount that may be spent.
     #[schema(example = "10000")]
     pub balance: String,
-    /// What is put aside and will leave, unless it comes back.
+    /// The amount that is held; it leaves the account unless it is released.
     pub held: String,
-    /// Room under the cap that a top-up has reserved; absent if there is none.
+    /// Room under the cap that a pending top-up has reserved; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserved: Option<String>,
-    /// What a dispute took and the wallet could not give: value that comes back pays it first. Absent if it is nothing.
+    /// What a dispute took and the wallet could not give. Incoming value pays it first. Absent if it is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owed: Option<String>,
-    /// Whether it may not be debited.
+    /// Whether debits are refused.
     pub frozen: bool,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated_at: String,
 }
 
-/// A customer's aggregates. Estimates: the CO2 is never converted into credits.
+/// A customer's aggregates. The CO2 is an estimate and is never converted into credits.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct MetricsView {
-    /// Kg of CO2.
+    /// CO2 in kg.
     pub co2_kg: String,
-    /// How many payments.
+    /// The number of payments.
     pub payments: String,
-    /// How much was paid.
+    /// The total paid.
     pub paid_total: String,
-    /// How many refunds.
+    /// The number of refunds.
     pub refunds: String,
-    /// How much was refunded.
+    /// The total refunded.
     pub refunded_total: String,
 }
 
 impl BalanceView {
-    /// From a `BALANCE#...` item.
+    /// Reads a `BALANCE#...` item.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if the item is malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let asset = item.parsed(attr::SK, |key| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default()))?;
         Ok(Self {
@@ -63,10 +63,10 @@ impl BalanceView {
 }
 
 impl MetricsView {
-    /// From the `METRICS` item, if there is one yet.
+    /// Reads the `METRICS` item; all values are 0 if it does not exist yet.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if the item is malformed.
     pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
         let nothing = Item::new();
         let item = item.unwrap_or(&nothing);

@@ -1,4 +1,4 @@
-//! Customers, merchants, cards and terminals as the faces show them.
+//! Customers, merchants, cards and terminals, as the APIs show them.
 
 use super::words;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
@@ -26,18 +26,18 @@ pub struct CustomerView {
     /// `active` or `frozen`.
     #[schema(value_type = words::AccountStatus)]
     pub status: String,
-    /// When the wallet was opened.
+    /// The time at which the wallet was opened.
     pub created_at: String,
-    /// When the profile last changed.
+    /// The time of the last change of the profile.
     pub updated_at: String,
 }
 
-/// A customer that has just been changed.
+/// A change of a customer.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CustomerChangeView {
     /// The customer's id.
     pub customer_id: String,
-    /// When.
+    /// The time of the change.
     pub updated_at: String,
 }
 
@@ -46,18 +46,18 @@ pub struct CustomerChangeView {
 pub struct CardView {
     /// The card's id.
     pub card_id: String,
-    /// What is on it, in yen.
+    /// The balance, in yen.
     pub balance: String,
-    /// `active`, `frozen` or a later state of its life.
+    /// `active`, `frozen` or a later state.
     pub status: String,
-    /// Whose it is.
+    /// The customer that the card belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customer_id: Option<String>,
-    /// When it was issued.
+    /// The time at which the card was issued.
     pub created_at: String,
 }
 
-/// A card whose status has just been changed.
+/// A change of a card's status.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CardChangeView {
     /// The card's id.
@@ -66,7 +66,7 @@ pub struct CardChangeView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<words::AccountStatus>)]
     pub status: Option<&'static str>,
-    /// When.
+    /// The time of the change.
     pub updated_at: String,
 }
 
@@ -75,27 +75,27 @@ pub struct CardChangeView {
 pub struct MerchantView {
     /// The merchant's id.
     pub merchant_id: String,
-    /// The shown name.
+    /// The displayed name.
     pub name: String,
     /// `active` or `suspended`.
     #[schema(value_type = words::MerchantStatus)]
     pub status: String,
-    /// Over how many index partitions its payments are spread.
+    /// The number of index shards that the merchant's payments are spread over.
     pub shards: u32,
-    /// Where it is paid, if somebody has said: bank, branch, and the end of the account's number.
+    /// The payout account, if one is set: bank, branch, and the end of the account number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payout_destination: Option<String>,
-    /// When it was registered.
+    /// The time of registration.
     pub created_at: String,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated_at: String,
 }
 
 impl CustomerView {
-    /// From a customer's `PROFILE`.
+    /// Reads a customer's `PROFILE`.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if the item is malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             customer_id: item.string("customer_id")?,
@@ -110,10 +110,10 @@ impl CustomerView {
 }
 
 impl MerchantView {
-    /// From a merchant's `PROFILE`.
+    /// Reads a merchant's `PROFILE`.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if the item is malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             merchant_id: item.string("merchant_id")?,

@@ -1,4 +1,4 @@
-//! Histories, pages of lists, and what became of a key.
+//! Histories, pages of lists, and the states of idempotency keys.
 
 use super::words;
 use ledger_core::ops::journal::HistoryLine;
@@ -11,29 +11,29 @@ use utoipa::ToSchema;
 pub struct HistoryView {
     /// The journal entry's id.
     pub transaction_id: String,
-    /// What was done.
+    /// The operation.
     #[schema(example = "pay")]
     pub operation: String,
-    /// How this party's balances changed, by asset; a minus is what left.
+    /// The changes of this party's balances, by asset; negative for a debit.
     pub changes: BTreeMap<String, String>,
-    /// The merchant concerned.
+    /// The merchant of the transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merchant_id: Option<String>,
-    /// The payment concerned.
+    /// The payment of the transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_id: Option<String>,
-    /// Where the payment stood after it, if money is or was held for it: `authorized`, `captured`,
-    /// `canceled` or `expired`.
+    /// The status of the payment after it, if money is or was held for it: `authorized`, `captured`, `canceled` or
+    /// `expired`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<words::PaymentStatus>)]
     pub payment_status: Option<String>,
-    /// The top-up concerned.
+    /// The top-up of the transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topup_id: Option<String>,
-    /// What was written with it.
+    /// The memo.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memo: Option<String>,
-    /// When.
+    /// The time of the transaction.
     pub created_at: String,
 }
 
@@ -42,28 +42,28 @@ pub struct HistoryView {
 pub struct Page<T> {
     /// The page's items.
     pub items: Vec<T>,
-    /// Where the next page begins; absent on the last one.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// What became of a key.
+/// The state of an idempotency key.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct OperationView {
-    /// `done`, `in_flight`, `parked` (a person has to look at it), `reversed`, `expired`, or
-    /// `not_known_yet`: the original may still arrive.
+    /// `done`, `in_flight`, `parked` (needs review), `reversed`, `expired`, or `not_known_yet`: the original request
+    /// may still arrive.
     #[schema(value_type = words::KeyState)]
     pub state: &'static str,
     /// The key that was looked up.
     pub key: String,
-    /// The stored answer's HTTP status.
+    /// The HTTP status of the stored response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// The stored answer's body.
+    /// The body of the stored response.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub answer: Option<Box<serde_json::value::RawValue>>,
-    /// When the answer was stored.
+    /// The time at which the response was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered_at: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! A tenant's way to split records, as the operator sees it.
+//! A tenant's migration to split records, as the operator API shows it.
 
 use super::words;
 use ledger_core::migration::{Evidence, Migration, Pass, PassTally, Phase, Refused, evidence};
@@ -7,39 +7,39 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// Where a tenant's migration stands.
+/// The state of a tenant's migration.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct MigrationView {
-    /// `split` (customers are kept in split records), `migrating` or `contracting` (the legacy records are being
+    /// `split` (customers are kept in split records), `migrating`, or `contracting` (the legacy records are being
     /// emptied).
     #[schema(value_type = words::MigrationStatus)]
     pub status: &'static str,
-    /// What the tenant came with: `god_record` or `half_way`; absent if `split`.
+    /// The legacy model: `god_record` or `half_way`; absent if `split`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<words::LegacyModel>)]
     pub model: Option<&'static str>,
-    /// The phase.
+    /// The present phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<u8>,
     /// The last phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_phase: Option<u8>,
-    /// Since when it has been set.
+    /// The time at which the phase was entered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// Each concern and its stage: `legacy_only`, `dual_write`, `backfilled`, `read_new` or `new_only`.
+    /// Each concern with its stage.
     pub stages: Vec<StageView>,
-    /// The next phase.
+    /// The step to the next phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<StepView>,
-    /// The phase before.
+    /// The step back to the phase before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back: Option<StepView>,
     /// The last pass of each kind.
     pub passes: Vec<PassView>,
 }
 
-/// How far a concern has moved.
+/// The stage of a concern.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct StageView {
     /// `profile`, `history`, `metrics`, `points`, `jcredit`, `regional` or `money`.
@@ -53,17 +53,17 @@ pub struct StageView {
 /// A step from one phase to another.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct StepView {
-    /// To which phase.
+    /// The phase that it leads to.
     pub phase: u8,
-    /// Which concern moves.
+    /// The concern that it moves.
     #[schema(value_type = words::MigrationConcern)]
     pub concern: &'static str,
-    /// To which stage.
+    /// The stage of the concern in that phase.
     #[schema(value_type = words::MigrationStage)]
     pub stage: &'static str,
-    /// Whether the phase may be entered.
+    /// Whether the step is allowed now.
     pub allowed: bool,
-    /// If not, what has to be done before.
+    /// If it is not allowed, what must be done first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -74,43 +74,43 @@ pub struct PassView {
     /// `backfill`, `verify` or `contract`.
     #[schema(value_type = words::PassKindWord)]
     pub kind: &'static str,
-    /// `requested`, `running`, `done` or `superseded` (the phase was changed before it was over).
+    /// `requested`, `running`, `done`, or `superseded` (the phase was changed before the pass ended).
     #[schema(value_type = words::PassStatus)]
     pub status: &'static str,
-    /// In which phase it was asked for.
+    /// The phase in which it was requested.
     pub phase: u8,
-    /// Who asked for it.
+    /// The staff member who requested it.
     pub requested_by: String,
-    /// When.
+    /// The time of the request.
     pub created_at: String,
-    /// When it was over.
+    /// The time at which it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<String>,
-    /// How many customers a second it looks at, at most.
+    /// The largest number of customers that it reads per second.
     pub customers_per_second: u32,
-    /// Customers that were looked at.
+    /// The number of customers read.
     pub customers: i64,
-    /// Those for whom something was written.
+    /// The number of customers for which something was written.
     pub changed: i64,
-    /// Those in whom something was found, or is left to be done.
+    /// The number of customers with a difference, or with work left.
     pub left: i64,
-    /// How many of those differ in, or lack, a concern.
+    /// The number of those customers by the concern that differs or is missing.
     pub concerns: BTreeMap<&'static str, i64>,
-    /// Some of those, and what is with them: names of attributes, not what they say.
+    /// Examples of those customers, with names of attributes but not their values.
     pub examples: Vec<ExampleView>,
 }
 
-/// A customer in whom something was found.
+/// A customer with a difference.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ExampleView {
-    /// The customer.
+    /// The customer's id.
     pub customer_id: String,
-    /// What.
+    /// The difference.
     pub what: String,
 }
 
 impl MigrationView {
-    /// Of a tenant whose customers are kept in split records.
+    /// The view of a tenant whose customers are kept in split records.
     #[must_use]
     pub fn split(passes: &[Pass]) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl MigrationView {
         }
     }
 
-    /// Of a tenant on the way.
+    /// The view of a tenant that is migrating.
     #[must_use]
     pub fn of(migration: &Migration, passes: &[Pass], now: Timestamp) -> Self {
         let phase = migration.phase;
@@ -150,7 +150,7 @@ impl MigrationView {
 
 impl StepView {
     fn of(migration: &Migration, to: Phase, known: &Evidence, now: Timestamp) -> Option<Self> {
-        // Back leads to where the concern was before its last move.
+        // A step back is described by the concern that the present phase has moved.
         let (concern, _) = if to.number() > migration.phase.number() { to } else { migration.phase }.entered_by()?;
         let refused = migration.moved(to, known, now).err();
         Some(Self {

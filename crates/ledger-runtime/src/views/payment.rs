@@ -1,4 +1,4 @@
-//! Payments and refunds as the faces show them.
+//! Payments and refunds, as the APIs show them.
 
 use super::parts;
 use super::words;
@@ -9,111 +9,111 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// A payment that has just been made, or authorized.
+/// A payment just made or authorized.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PaymentView {
     /// The payment's id.
     pub payment_id: String,
-    /// Its journal entry.
+    /// The id of its journal entry.
     pub transaction_id: String,
-    /// Where it stands: `captured`, or `authorized` if the money is only held.
+    /// `captured`, or `authorized` if the money is only held.
     #[schema(value_type = words::NewPaymentStatus)]
     pub status: &'static str,
-    /// Who was paid.
+    /// The merchant that was paid.
     pub merchant_id: String,
-    /// Their name.
+    /// The merchant's name.
     pub merchant_name: String,
     /// The asset of the total.
     pub asset: String,
     /// The total.
     #[schema(example = "1240")]
     pub amount: String,
-    /// What it was paid with, by asset; the parts sum to the total, one to one. Empty while it is authorized.
+    /// The parts of the total, by asset; they sum to the total at a rate of one to one. Empty while it is authorized.
     pub paid: BTreeMap<String, String>,
-    /// What is held for it, by asset, while it is authorized.
+    /// The amounts held for it, by asset, while it is authorized.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authorized: Option<BTreeMap<String, String>>,
-    /// Until when it can be captured.
+    /// The time until which it can be captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
-    /// Points that it earned.
+    /// The points that it earned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points_earned: Option<String>,
     /// The CO2 estimate in kg.
     pub co2_kg: String,
-    /// What was written with it.
+    /// The memo.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memo: Option<String>,
-    /// When.
+    /// The time of the payment.
     pub created_at: String,
 }
 
-/// A payment as it stands.
+/// A payment.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PaymentDetail {
     /// The payment's id.
     pub payment_id: String,
-    /// Its journal entry: that of the capture, or of the authorization while nothing is captured.
+    /// The id of its journal entry: of the capture, or of the authorization while nothing is captured.
     pub transaction_id: String,
     /// `authorized`, `captured`, `partially_refunded`, `refunded`, `canceled`, `expired` or `reversed`.
     #[schema(value_type = words::PaymentStatus)]
     pub status: String,
-    /// Who was paid.
+    /// The merchant that was paid.
     pub merchant_id: String,
     /// The asset of the total.
     pub asset: String,
-    /// The total: what was captured, or what was authorized while nothing is.
+    /// The total: the amount captured, or the amount authorized while nothing is captured.
     pub amount: String,
-    /// What it was paid with, by asset; empty while nothing is captured.
+    /// The parts of the total, by asset; empty while nothing is captured.
     pub paid: BTreeMap<String, String>,
-    /// What was held for it, by asset; absent for a payment that was captured at once.
+    /// The amounts held for it, by asset; absent for a payment that was captured at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authorized: Option<BTreeMap<String, String>>,
-    /// Until when it can, or could, be captured.
+    /// The time until which it can be captured, or could have been.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
-    /// When what was held was captured.
+    /// The time at which the held amount was captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub captured_at: Option<String>,
-    /// What of it may still be refunded, by asset.
+    /// The amounts that can still be refunded, by asset.
     pub refundable: BTreeMap<String, String>,
-    /// What was written with it.
+    /// The memo.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memo: Option<String>,
-    /// When.
+    /// The time of the payment.
     pub created_at: String,
 }
 
-/// A refund that has just been made.
+/// A refund just made.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RefundView {
     /// The refund's id.
     pub refund_id: String,
-    /// The payment's.
+    /// The payment's id.
     pub payment_id: String,
-    /// Its journal entry.
+    /// The id of its journal entry.
     pub transaction_id: String,
     /// `refunded`.
     #[schema(value_type = words::RefundedStatus)]
     pub status: &'static str,
     /// The asset of the total.
     pub asset: String,
-    /// How much was refunded in all.
+    /// The total refunded.
     pub amount: String,
-    /// What of the payment came back, by asset: money first, then regional currency, then points.
+    /// The amounts refunded, by asset: money first, then regional currency, then points.
     pub refunded: BTreeMap<String, String>,
-    /// Earned points taken back from the customer's points.
+    /// Earned points that were taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points_taken_back: Option<String>,
-    /// Yen kept from the money because earned points had been spent, one yen a point.
+    /// Yen deducted because earned points had been spent, one yen per point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deducted_for_spent_points: Option<String>,
-    /// CO2 taken off the estimate, in kg.
+    /// CO2 subtracted from the estimate, in kg.
     pub co2_kg: String,
-    /// Where the payment stands after it.
+    /// The status of the payment after it.
     #[schema(value_type = words::PaymentStatus)]
     pub payment_status: String,
-    /// When.
+    /// The time of the refund.
     pub created_at: String,
 }
 
@@ -161,7 +161,7 @@ impl From<&PaymentRecord> for PaymentDetail {
     }
 }
 
-/// Amounts by asset, if there are some.
+/// Amounts by asset; `None` if there are none.
 fn if_any(by_asset: &BTreeMap<Asset, Amount>) -> Option<BTreeMap<String, String>> {
     (!by_asset.is_empty()).then(|| parts(by_asset))
 }

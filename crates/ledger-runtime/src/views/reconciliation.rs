@@ -1,4 +1,4 @@
-//! Reconciliations as the operator sees them.
+//! Reconciliations, as the operator API shows them.
 
 use super::words;
 use ledger_core::reconcile::run::{FoundBreak, Run};
@@ -9,67 +9,66 @@ use utoipa::ToSchema;
 /// A run of the reconciliation.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RunView {
-    /// Its id.
+    /// The run's id.
     pub run_id: String,
-    /// `requested`, `running`, `clean`, `breaks`, `unsettled` (no break, but something that did not hold still)
-    /// or `failed`.
+    /// `requested`, `running`, `clean`, `breaks`, `unsettled` (no break, but something changed whenever it was read) or
+    /// `failed`.
     #[schema(value_type = words::RunStatus)]
     pub status: String,
-    /// Who asked for it; absent for a night's.
+    /// The staff member who requested it; absent for a nightly run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_by: Option<String>,
-    /// When it was asked for.
+    /// The time of the request.
     pub created_at: String,
-    /// When it began.
+    /// The time at which it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub began_at: Option<String>,
-    /// When it was over.
+    /// The time at which it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<String>,
-    /// How many items of the tenant have been read.
+    /// The number of the tenant's items that were read.
     pub items_read: i64,
-    /// How many read units that took.
+    /// The number of read units used.
     pub read_units: i64,
-    /// How much was suspected at first, and read again.
+    /// The number of differences seen at first, which were read again.
     pub suspects: i64,
-    /// How much of it could not be looked at in one moment.
+    /// The number of differences that could not be read as of one moment.
     pub unsettled: i64,
-    /// Whether the payment provider was asked: `listed`, `none` (it is not set up) or `unknown`; empty
-    /// before that.
+    /// Whether the PSP was read: `listed`, `none` (not configured) or `unknown`; empty before that.
     #[schema(value_type = words::ProviderAsked)]
     pub provider: String,
-    /// Breaks by kind.
+    /// The number of breaks by kind.
     pub breaks: BTreeMap<String, i64>,
-    /// Where the report for machines was put.
+    /// The name of the machine-readable report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
 }
 
-/// A break that a run found. Nothing of it was repaired.
+/// A break that a run found. Runs repair nothing.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct FindingView {
-    /// Its id.
+    /// The finding's id.
     pub finding_id: String,
-    /// What is wrong, for example `balance_differs`.
+    /// The kind of break, for example `balance_differs`.
     pub kind: String,
-    /// Of what, for example `customer:<id>`.
+    /// The subject, for example `customer:<id>`.
     pub subject: String,
-    /// In which asset, where it is about one.
+    /// The asset, if the break is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asset: Option<String>,
-    /// What should be.
+    /// The expected value.
     pub expected: String,
-    /// What is.
+    /// The value found.
     pub found: String,
-    /// Ids of what says so.
+    /// The ids of the records that show it.
     pub evidence: Vec<String>,
-    /// The subject of the break that may explain it: look there first.
+    /// The subject of the break that may explain it: check that one first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
-    /// What an adjustment would add to the balance. It takes two people.
+    /// The amount that an adjustment would add to the balance. It needs two people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed: Option<String>,
-    /// The adjustment that was asked for.
+    /// The adjustment that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adjustment_id: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Settlements as the merchant and the operator see them.
+//! Settlements, as the merchant API and the operator API show them.
 
 use super::words;
 use ledger_core::money::{Amount, Balance};
@@ -10,30 +10,30 @@ use utoipa::ToSchema;
 /// A settlement of a merchant's period.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SettlementView {
-    /// Its id.
+    /// The settlement's id.
     pub settlement_id: String,
-    /// Whose.
+    /// The merchant's id.
     pub merchant_id: String,
-    /// `collecting`, `held`, `verified`, `released`, `charged`, `paying`, `paid`, `carried` (nothing was to be
-    /// paid: the rest goes into the next one), `undone` (it turned back: the next one takes its records) or
-    /// `returned` (it was paid, and the money came back: the next one pays it).
+    /// `collecting`, `held`, `verified`, `released`, `charged`, `paying`, `paid`, `carried` (nothing was to be paid:
+    /// the rest goes into the next one), `undone` (it turned back: the next one takes its records) or `returned` (it
+    /// was paid, and the money came back: the next one pays it).
     #[schema(value_type = words::SettlementStatus)]
     pub status: String,
-    /// Why it turns back, if it does: `kyc_refused`, `kyc_unanswered`, `payout_refused` or `step_failed`.
+    /// Why it turned back: `kyc_refused`, `kyc_unanswered`, `payout_refused` or `step_failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<words::TurnedBack>)]
     pub turned_back: Option<&'static str>,
-    /// Since when it waits for a person, if it does.
+    /// The time since which it needs review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck_since: Option<String>,
-    /// How many payments and refunds it has.
+    /// The number of its payments and refunds.
     pub records: u32,
-    /// What they add up to, by asset.
+    /// The totals of its records, by asset.
     pub totals: BTreeMap<String, AssetTotalsView>,
-    /// What all of it is in yen, once that is known.
+    /// The sum of all totals in yen, once it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub net: Option<String>,
-    /// Yen of fee per yen, as it was agreed when the period was closed.
+    /// Yen of fee per yen, as agreed when the period was closed.
     pub fee_rate: String,
     /// Yen of tax per yen of fee.
     pub tax_rate: String,
@@ -43,43 +43,43 @@ pub struct SettlementView {
     /// The tax on the fee, rounded down to the yen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tax: Option<String>,
-    /// What is paid out.
+    /// The amount paid out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payable: Option<String>,
-    /// Where it is paid: bank, branch, and the end of the account's number; or Stripe's id of the account.
+    /// The payout account: bank, branch, and the end of the account number; or the id of the account at Stripe.
     pub destination: String,
-    /// On which day.
+    /// The day of the payout.
     pub pay_on: String,
-    /// When it was paid.
+    /// The time of the payout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paid_at: Option<String>,
-    /// What the payout is called outside: the bank file's name, or Stripe's id of it.
+    /// The reference of the payout: the name of the bank file, or the id of the payout at Stripe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payout_reference: Option<String>,
-    /// When it was known that the money had come back.
+    /// The time at which the return of the money became known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub returned_at: Option<String>,
-    /// The approved request by which its bank file is being sent again, while it is.
+    /// The approved request to send its bank file again, while that is in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resending: Option<String>,
-    /// When its bank file was put for the bank again, the last time.
+    /// The time at which its bank file was last sent again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resent_at: Option<String>,
-    /// When the period was closed.
+    /// The time at which the period was closed.
     pub created_at: String,
 }
 
-/// What an asset adds to a settlement.
+/// The part of one asset in a settlement.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct AssetTotalsView {
-    /// What payments brought.
+    /// The total of payments.
     pub taken: String,
-    /// What refunds took.
+    /// The total of refunds.
     pub refunded: String,
-    /// What was paid before and came back, if anything was: no fee is taken on it again.
+    /// The amount that was paid before and came back; no fee is taken on it again. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub came_back: Option<String>,
-    /// What the settlement before left, with its sign.
+    /// The amount carried over from the settlement before; it may be negative.
     pub carried_in: String,
 }
 

@@ -1,5 +1,5 @@
-//! Top-ups and their refunds. The answers that stand under a key are made of what was minted at the
-//! claim and of the provider's object, so that they are the same whoever stores them.
+//! Top-ups and their refunds. Stored responses are made only of what the claim fixed and of the PSP's object, so that
+//! each worker stores the same response.
 
 use super::words;
 use crate::execute::created;
@@ -9,87 +9,87 @@ use ledger_core::ops::topup::{RefundState, TopupRecord, TopupRefund, TopupState}
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The path of a customer's top-up: an answer that a worker stores names it too.
+/// The path of a customer's top-up. Responses stored by a worker contain it too.
 pub const TOPUP_OF_CUSTOMER: &str = "/v1/me/topups/{id}";
-/// The path of a top-up for the operator.
+/// The path of a top-up in the operator API.
 pub const TOPUP_OF_OPERATOR: &str = "/v1/admin/topups/{id}";
 
-/// A top-up that the customer can pay.
+/// A top-up that the customer can now pay.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct TopupCreatedView {
-    /// The top-up.
+    /// The top-up's id.
     pub topup_id: String,
     /// `pending`: it is credited once it has been paid.
     #[schema(value_type = words::NewTopupStatus)]
     pub status: &'static str,
-    /// How much.
+    /// The amount.
     #[schema(example = "10000")]
     pub amount: String,
     /// `ECOPAY`.
     #[schema(value_type = words::EcopayOnly)]
     pub asset: String,
-    /// The points that will come with it.
+    /// The points that are credited with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<String>,
-    /// The provider's PaymentIntent.
+    /// The id of the PaymentIntent at Stripe.
     pub payment_intent_id: String,
-    /// What Stripe.js pays it with. Keep it from logs.
+    /// The secret for paying with Stripe.js. Do not log it.
     pub client_secret: String,
-    /// When.
+    /// The time of the request.
     pub created_at: String,
-    /// When its cancellation is asked for if it has not been paid.
+    /// The time at which its cancellation is requested if it has not been paid.
     pub expires_at: String,
 }
 
-/// A top-up as it stands.
+/// A top-up.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct TopupView {
-    /// The top-up.
+    /// The top-up's id.
     pub topup_id: String,
     /// `pending`, `succeeded`, `canceled` or `refused`.
     #[schema(value_type = words::TopupStatus)]
     pub status: &'static str,
-    /// How much.
+    /// The amount.
     pub amount: String,
     /// `ECOPAY`.
     #[schema(value_type = words::EcopayOnly)]
     pub asset: String,
-    /// The points that come with it.
+    /// The points that are credited with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<String>,
-    /// The provider's PaymentIntent, once it is known.
+    /// The id of the PaymentIntent at Stripe, once it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_intent_id: Option<String>,
-    /// What may still be refunded to the card.
+    /// The amount that can still be refunded to the card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refundable: Option<String>,
-    /// When.
+    /// The time of the request.
     pub created_at: String,
-    /// When its cancellation is asked for if it has not been paid.
+    /// The time at which its cancellation is requested if it has not been paid.
     pub expires_at: String,
 }
 
 /// A refund of a top-up to the card.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct TopupRefundView {
-    /// The refund.
+    /// The refund's id.
     pub refund_id: String,
-    /// The top-up.
+    /// The top-up's id.
     pub topup_id: String,
     /// `pending`, `succeeded` or `failed`.
     #[schema(value_type = words::TopupRefundStatus)]
     pub status: &'static str,
-    /// What leaves the wallet.
+    /// The amount that leaves the wallet.
     pub amount: String,
-    /// What the card gets.
+    /// The amount that is paid to the card.
     pub paid: String,
-    /// Yen kept for points of the top-up that had been spent.
+    /// Yen kept because points of the top-up had been spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
     /// Points of the top-up that are taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points_taken_back: Option<String>,
-    /// When.
+    /// The time of the request.
     pub created_at: String,
 }
 
@@ -137,8 +137,8 @@ impl From<&TopupRefund> for TopupRefundView {
     }
 }
 
-/// The answer under the key of a top-up or a refund, once the provider has its object. `None` if the
-/// object does not tell what the answer needs.
+/// The stored response of a top-up or a refund, once the PSP has its object. `None` if the object lacks what the
+/// response needs.
 pub(crate) fn answer(topup: &TopupRecord, refund: Option<&TopupRefund>, object: &PspObject) -> Option<Answer> {
     match (refund, object) {
         (None, PspObject::Intent(intent)) => {
@@ -156,7 +156,8 @@ pub(crate) fn answer(topup: &TopupRecord, refund: Option<&TopupRefund>, object: 
             Some(created(TOPUP_OF_CUSTOMER.replace("{id}", &topup.id.to_string()), &view))
         }
         (Some(refund), PspObject::Refund(_)) => {
-            // Where the refund stands is not told: it could be asked before and after it was paid out.
+            // Always `pending`: the state of the refund may differ between the requests and workers that store this
+            // response.
             let view = TopupRefundView { status: "pending", ..TopupRefundView::from(refund) };
             Some(created(TOPUP_OF_OPERATOR.replace("{id}", &topup.id.to_string()), &view))
         }

@@ -1,4 +1,4 @@
-//! The closed lists of words that fields of requests and answers have, as the document states them.
+//! The closed lists of words that fields of requests and responses may have, as the OpenAPI document states them.
 
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};

@@ -1,5 +1,5 @@
-//! How the work of a worker or of a task ends. What does not end well is counted as an answer to a request is, here
-//! and nowhere before: whoever ends with a problem counts it.
+//! Ends the work of a worker or a task. A failure is counted here like a failed request, and nowhere before: the work
+//! that returns a problem does not count it.
 
 use crate::app::App;
 use crate::problem::Problem;
@@ -8,19 +8,19 @@ use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use std::panic::AssertUnwindSafe;
 
-/// What a panic is called: its text stays where it happened.
+/// The code of a panic. Its text is not passed on.
 const PANICKED: &str = "panicked";
 
-/// Work that did not end well.
+/// The failure of some work.
 #[derive(Debug)]
 pub(crate) struct Failed {
-    /// Why, in a word.
+    /// The problem's code, or `panicked`.
     pub(crate) code: &'static str,
-    /// The problem; a panic is a fault of ours like any other.
+    /// The problem; a panic is an internal error.
     pub(crate) problem: Problem,
 }
 
-/// Takes some work of a tenant to its end. `operation` names it in metrics, where it is one operation.
+/// Runs some work of a tenant to its end. `operation` is its name in metrics; `None` if it is not one operation.
 pub(crate) async fn ended<R>(
     app: &App,
     (tenant, operation): (&Tenant, Option<Operation>),

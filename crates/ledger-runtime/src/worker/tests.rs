@@ -6,10 +6,10 @@ use crate::testing::{Step, Store, terms};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 
-/// What a run came to, whose work was done, and what was counted.
+/// The result of a run, the tenants whose work was done with their numbers of changed items, and the counts.
 type Ended<T> = (T, Vec<String>, Counting);
 
-/// Lets a worker that notes whose work it did do something: its work fails for `bad`, is refused by the store for
+/// Runs `$act` with a worker that notes its tenants. Its work fails for `bad` and `closed`, is denied by the store for
 /// `denied`, and panics for `ugly`.
 macro_rules! with_worker {
     ($store:expr, |$worker:ident| $act:expr) => {{
@@ -31,7 +31,7 @@ macro_rules! with_worker {
     }};
 }
 
-/// Each tick looks whether its tenant is open.
+/// Answers to the reads of the terms: each tick checks that its tenant is open.
 fn all_open() -> impl Iterator<Item = Step> {
     std::iter::repeat_n(terms("mandatory"), 10)
 }
@@ -40,7 +40,7 @@ fn tenant(name: &str) -> Tenant {
     Tenant::parse(name).unwrap()
 }
 
-/// A run for everything of a tenant, as a person asks for it.
+/// A run for everything that is due for a tenant, as an operator asks for it.
 async fn by_hand(name: &str, store: impl IntoIterator<Item = Step>) -> Ended<Result<Option<Value>, &'static str>> {
     with_worker!(store, |worker| worker.run(&Due::everything(tenant(name))))
 }
@@ -100,7 +100,6 @@ async fn panic_is_a_failed_run_without_its_text() {
     assert_eq!((failed, done.len()), (vec!["m0".to_owned()], 2));
 }
 
-/// As a request's answer is counted: by tenant, once a run, however many records asked for it.
 #[tokio::test]
 async fn run_that_fails_is_counted_once() {
     let (_, done, counting) = batch(&["bad", "denied", "ugly", "one", "denied"], all_open()).await;
@@ -116,7 +115,7 @@ async fn run_that_fails_is_counted_once() {
     }
 }
 
-/// A deployment's schedules come before its tenants: that pages no one.
+/// Schedules are deployed before their tenants are opened: that must not raise an alarm.
 #[tokio::test]
 async fn tick_for_a_tenant_that_is_not_open_does_nothing_and_warns_once() {
     let absent = || std::iter::repeat_n(Step::Ok(json!({})), 10);
@@ -132,9 +131,10 @@ async fn tick_for_a_tenant_that_is_not_open_does_nothing_and_warns_once() {
     assert_eq!(lines.text().matches("tenant is not open").count(), 2, "once in each environment: {}", lines.text());
 }
 
-/// What the stream hands over of a tenant without terms is a failed run; but no token has reached for anything.
+/// Work from the stream for a tenant without terms fails, but it is not counted as an attempt of a token to reach
+/// another tenant.
 #[tokio::test]
-async fn work_of_a_tenant_that_is_not_open_is_not_counted_as_a_token_s() {
+async fn work_of_a_tenant_that_is_not_open_is_not_counted_as_cross_tenant() {
     let due = Due { changed: vec![Item::new()], ..Due::everything(tenant("closed")) };
     let records = vec![Record { id: "100".to_owned(), due: Some(due) }];
     let (failed, done, counting) = with_worker!([], |worker| worker.failed(records));

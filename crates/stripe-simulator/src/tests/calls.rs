@@ -1,4 +1,4 @@
-//! Objects, their states, lists and errors.
+//! Objects, their statuses, lists and errors.
 
 use super::Served;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn invalid(status: u16, code: &str, param: &str) -> (u16, String, String, String
 }
 
 #[tokio::test]
-async fn an_intent_from_creation_to_success() {
+async fn payment_intent_is_created_and_paid() {
     let it = Served::start().await;
     let request = it
         .request("POST", "/v1/payment_intents", "amount=1200&currency=JPY&metadata[a]=b&payment_method_types[]=card")
@@ -41,7 +41,7 @@ async fn an_intent_from_creation_to_success() {
 }
 
 #[tokio::test]
-async fn a_card_that_is_refused_leaves_the_intent_open() {
+async fn declined_card_leaves_the_intent_open() {
     let it = Served::start().await;
     let id = it.intent(500).await;
     let path = format!("/v1/payment_intents/{id}/confirm");
@@ -61,7 +61,7 @@ async fn a_card_that_is_refused_leaves_the_intent_open() {
 }
 
 #[tokio::test]
-async fn errors_have_stripes_shape() {
+async fn errors_have_stripes_format() {
     let it = Served::start().await;
     let create = async |body: &str| it.post("/v1/payment_intents", body).await.error();
     assert_eq!(create("currency=jpy").await, invalid(400, "parameter_missing", "amount"));
@@ -109,7 +109,7 @@ async fn refunds_never_exceed_the_charge() {
 }
 
 #[tokio::test]
-async fn a_refund_that_fails_gives_its_amount_back() {
+async fn amount_of_failed_refund_can_be_refunded_again() {
     let it = Served::start().await;
     let id = it.paid(1000).await;
     assert_eq!(it.dev("/next_refund_status", r#"{"status":"pending"}"#).await.status, 200);
@@ -133,7 +133,7 @@ async fn a_refund_that_fails_gives_its_amount_back() {
 }
 
 #[tokio::test]
-async fn disputes_and_payouts_take_their_course() {
+async fn disputes_and_payouts_follow_their_statuses() {
     let it = Served::start().await;
     let id = it.paid(1000).await;
     let dispute = it.dev(&format!("/payment_intents/{id}/dispute"), r#"{"amount":700}"#).await;
@@ -157,7 +157,7 @@ async fn disputes_and_payouts_take_their_course() {
 }
 
 #[tokio::test]
-async fn lists_go_page_by_page_between_cursors_and_times() {
+async fn lists_are_paged_between_cursors_and_times() {
     let it = Served::start().await;
     let mut ids = Vec::new();
     for _ in 0..5 {
@@ -192,7 +192,7 @@ async fn lists_go_page_by_page_between_cursors_and_times() {
 }
 
 #[tokio::test]
-async fn dev_controls_say_why_not() {
+async fn refused_dev_controls_have_a_reason() {
     let it = Served::start().await;
     let id = it.intent(500).await;
     let at = |action: &str| format!("/payment_intents/{id}/{action}");

@@ -1,4 +1,4 @@
-//! Deliveries: signed, in order, repeated, and under control.
+//! Deliveries: signatures, order, retries and controls.
 
 use super::{Served, Webhook};
 use crate::{DeliveryError, DeliveryOptions, DeliveryOrder};
@@ -17,12 +17,12 @@ async fn events_arrive_signed_and_in_order() {
     assert!(signature.starts_with(&format!("t={},v1=", super::START_S)), "{signature}");
     assert_eq!(event["pending_webhooks"], 1);
     assert_eq!(it.simulator.events()[0]["pending_webhooks"], 0);
-    // An event is the object as it was then.
+    // An event holds the object as it was when it happened.
     assert_eq!(event["data"]["object"]["status"], "requires_payment_method");
 }
 
 #[tokio::test]
-async fn what_is_refused_comes_again() {
+async fn refused_event_is_retried() {
     let (it, webhook) = (Served::start().await, Webhook::default());
     webhook.answer(500);
     it.simulator.deliver_to(Some(webhook.serve().await));
@@ -33,7 +33,7 @@ async fn what_is_refused_comes_again() {
     webhook.answer(200);
     it.simulator.idle().await;
     assert_eq!(webhook.ids()[0], webhook.ids()[1]);
-    // Nobody listens: the event waits, and resuming tries at once.
+    // The connection is refused: the event waits, and resuming retries at once.
     it.simulator.deliver_to(Some("http://127.0.0.1:1/hook".to_owned()));
     it.intent(500).await;
     it.simulator.0.until(|inner| inner.attempts.len() == 3).await;
@@ -45,7 +45,7 @@ async fn what_is_refused_comes_again() {
 }
 
 #[tokio::test]
-async fn without_a_webhook_nothing_waits() {
+async fn event_without_webhook_does_not_wait() {
     let it = Served::start().await;
     let id = it.intent(500).await;
     it.simulator.idle().await;
@@ -56,7 +56,7 @@ async fn without_a_webhook_nothing_waits() {
 }
 
 #[tokio::test]
-async fn held_events_are_delivered_as_asked() {
+async fn paused_events_are_delivered_on_request() {
     let (it, webhook) = (Served::start().await, Webhook::default());
     it.simulator.deliver_to(Some(webhook.serve().await));
     it.simulator.pause_deliveries();
@@ -70,7 +70,7 @@ async fn held_events_are_delivered_as_asked() {
     assert_eq!(webhook.ids(), [waiting[2].clone(), waiting[1].clone(), waiting[0].clone()]);
     assert!(it.simulator.waiting_events().is_empty());
 
-    // The same event twice more, then its fact under another id.
+    // The same event two more times, then the same fact under another id.
     let twice = DeliveryOptions { repeats: 1, ..DeliveryOptions::default() };
     assert_eq!(it.simulator.deliver_with(&waiting[0], &twice).await.unwrap().len(), 2);
     let other = DeliveryOptions { as_another_event: true, signed_at_s: Some(7), ..DeliveryOptions::default() };
@@ -83,7 +83,7 @@ async fn held_events_are_delivered_as_asked() {
 }
 
 #[tokio::test]
-async fn the_dev_controls_do_the_same() {
+async fn deliveries_are_controlled_over_http() {
     let (it, webhook) = (Served::start().await, Webhook::default());
     let url = webhook.serve().await;
     assert_eq!(it.dev("/webhook_url", &format!(r#"{{"url":"{url}"}}"#)).await.status, 200);

@@ -1,4 +1,4 @@
-//! Faults on demand, and what a retry finds after each.
+//! Injected faults, and the result of a retry after each.
 
 use super::Served;
 use crate::{Fault, FaultKind};
@@ -8,7 +8,7 @@ const PATH: &str = "/v1/payment_intents";
 const BODY: &str = "amount=500&currency=jpy";
 
 #[tokio::test]
-async fn a_500_is_kept_whether_or_not_there_was_an_effect() {
+async fn response_500_is_stored_with_or_without_effect() {
     for (kind, effects) in [(FaultKind::ErrorBefore, 0), (FaultKind::ErrorAfter, 1)] {
         let it = Served::start().await;
         it.simulator.inject(Fault::once(kind));
@@ -23,7 +23,7 @@ async fn a_500_is_kept_whether_or_not_there_was_an_effect() {
 }
 
 #[tokio::test]
-async fn a_lost_connection_is_an_error_and_its_answer_is_replayed() {
+async fn response_of_lost_connection_is_replayed() {
     let it = Served::start().await;
     it.simulator.inject(Fault::once(FaultKind::ConnectionLostAfter).on("post", PATH));
     let lost = it.request("POST", PATH, BODY).header("idempotency-key", "k").send().await;
@@ -40,7 +40,7 @@ async fn a_lost_connection_is_an_error_and_its_answer_is_replayed() {
 }
 
 #[tokio::test]
-async fn refusals_say_whether_to_retry_and_are_not_kept() {
+async fn refusals_say_whether_to_retry_and_are_not_stored() {
     let cases = [
         (FaultKind::Conflict, 409, "idempotency_key_in_use", "true"),
         (FaultKind::RateLimited, 429, "rate_limit", "false"),
@@ -59,7 +59,7 @@ async fn refusals_say_whether_to_retry_and_are_not_kept() {
 }
 
 #[tokio::test]
-async fn a_fault_meets_only_what_it_is_for() {
+async fn fault_applies_to_matching_calls_only() {
     let it = Served::start().await;
     let fault = r#"{"kind":"error_before","method":"POST","path_prefix":"/v1/refunds","times":1}"#;
     let faults = it.dev("/faults", fault).await.json();
@@ -74,7 +74,7 @@ async fn a_fault_meets_only_what_it_is_for() {
 }
 
 #[tokio::test]
-async fn a_call_goes_on_without_its_client() {
+async fn call_continues_after_its_client_disconnects() {
     let it = Served::start().await;
     it.simulator.inject(Fault::once(FaultKind::Held));
     let call = tokio::spawn(it.request("POST", PATH, BODY).header("idempotency-key", "k").send());
@@ -82,7 +82,7 @@ async fn a_call_goes_on_without_its_client() {
     call.abort();
     assert!(call.await.unwrap_err().is_cancelled());
     it.simulator.release_held();
-    // The call that was left alone and this one come to the same PaymentIntent.
+    // The abandoned call and this one create the same PaymentIntent.
     let found = loop {
         let found = it.post_with_key(PATH, BODY, "k").await;
         if found.status != 409 {

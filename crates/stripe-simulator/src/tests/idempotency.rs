@@ -8,7 +8,7 @@ const PATH: &str = "/v1/payment_intents";
 const BODY: &str = "amount=500&currency=jpy";
 
 #[tokio::test]
-async fn the_same_request_is_executed_once() {
+async fn same_request_is_executed_once() {
     let it = Served::start().await;
     let first = it.post_with_key(PATH, BODY, "k").await;
     let again = it.post_with_key(PATH, "currency=jpy&amount=500", "k").await;
@@ -23,14 +23,14 @@ async fn the_same_request_is_executed_once() {
             "idempotency_key": "k",
         })
     );
-    // Another account has keys of its own.
+    // Keys of another account are separate.
     let request = it.request("POST", PATH, BODY).header("idempotency-key", "k").header("stripe-account", "acct_1");
     assert_ne!(super::sent(request).await.text, first.text);
     assert_eq!(it.simulator.events()[1]["account"], "acct_1");
 }
 
 #[tokio::test]
-async fn a_key_is_bound_to_parameters_and_endpoint() {
+async fn key_used_for_other_parameters_or_endpoint_is_refused() {
     let it = Served::start().await;
     it.post_with_key(PATH, BODY, "k").await;
     for (path, body) in [(PATH, "amount=501&currency=jpy"), ("/v1/payouts", BODY)] {
@@ -42,7 +42,7 @@ async fn a_key_is_bound_to_parameters_and_endpoint() {
 }
 
 #[tokio::test]
-async fn a_key_is_free_after_a_day() {
+async fn key_can_be_used_again_after_24_hours() {
     let it = Served::start().await;
     let first = it.post_with_key(PATH, BODY, "k").await;
     it.advance_s(24 * 3600 - 1);
@@ -52,9 +52,9 @@ async fn a_key_is_free_after_a_day() {
 }
 
 #[tokio::test]
-async fn executed_errors_are_kept_and_others_are_not() {
+async fn executed_errors_are_stored_and_others_are_not() {
     let it = Served::start().await;
-    // Neither a bad parameter nor a bad API key.
+    // An invalid parameter or API key is not stored.
     assert_eq!(it.post_with_key(PATH, "amount=5&currency=jpy", "k").await.status, 400);
     let stranger = it.request("POST", PATH, BODY).header("idempotency-key", "k").header("authorization", "Bearer x");
     let mut stranger = stranger.build().unwrap();
@@ -63,7 +63,7 @@ async fn executed_errors_are_kept_and_others_are_not() {
     let intent = it.post_with_key(PATH, BODY, "k").await;
     assert_eq!((intent.status, intent.header("idempotent-replayed")), (200, None));
 
-    // But a refused card, and a cancellation that was not possible.
+    // A declined card and a refused cancellation are stored.
     let confirm = format!("{PATH}/{}/confirm", intent.id());
     let refused = it.post_with_key(&confirm, "payment_method=pm_card_chargeDeclined", "c").await;
     let replayed = it.post_with_key(&confirm, "payment_method=pm_card_chargeDeclined", "c").await;
@@ -78,7 +78,7 @@ async fn executed_errors_are_kept_and_others_are_not() {
 }
 
 #[tokio::test]
-async fn a_key_in_use_is_a_conflict() {
+async fn key_in_use_is_a_conflict() {
     let it = Served::start().await;
     it.simulator.inject(Fault::once(FaultKind::Held).on("POST", PATH));
     let first = it.post_with_key(PATH, BODY, "k");

@@ -1,5 +1,4 @@
-//! The simulator over HTTP, as a client of Stripe sees it.
-//! Each test serves one of its own on a free port.
+//! The simulator over HTTP, as a client sees it. Each test serves its own simulator on a free port.
 
 mod calls;
 mod events;
@@ -19,7 +18,7 @@ use tokio::net::TcpListener;
 
 const START_S: i64 = 1_800_000_000;
 
-/// A simulator that is served, with a clock and a webhook.
+/// A served simulator, with a clock that tests control.
 struct Served {
     simulator: Simulator,
     url: String,
@@ -27,7 +26,7 @@ struct Served {
     http: reqwest::Client,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 struct Answer {
     status: u16,
@@ -44,7 +43,7 @@ impl Answer {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// The error's type, code and parameter.
+    /// The status, and the error's type, code and parameter.
     fn error(&self) -> (u16, String, String, String) {
         let error = self.json()["error"].clone();
         let text = |name: &str| error[name].as_str().unwrap_or("-").to_owned();
@@ -97,12 +96,12 @@ impl Served {
         sent(self.http.post(format!("{}/dev/stripe{path}", self.url)).body(body.to_owned())).await
     }
 
-    /// A PaymentIntent over so many yen.
+    /// Creates a PaymentIntent of an amount in yen; returns its id.
     async fn intent(&self, amount: i64) -> String {
         self.post("/v1/payment_intents", &format!("amount={amount}&currency=jpy&metadata[order]=7")).await.id()
     }
 
-    /// A PaymentIntent that was paid.
+    /// Creates a paid PaymentIntent of an amount in yen; returns its id.
     async fn paid(&self, amount: i64) -> String {
         let id = self.intent(amount).await;
         self.simulator.succeed_payment(&id).unwrap();
@@ -127,11 +126,11 @@ async fn serve(router: Router) -> String {
     url
 }
 
-/// A webhook that writes down what it gets.
+/// A webhook that records the deliveries.
 #[derive(Clone, Default)]
 struct Webhook {
     got: Arc<Mutex<Vec<(String, Value)>>>,
-    /// What it answers; 200 for 0.
+    /// The status that it answers; 0 means 200.
     status: Arc<AtomicU16>,
 }
 

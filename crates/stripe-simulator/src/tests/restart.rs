@@ -1,11 +1,11 @@
-//! What a killed simulator leaves behind for the next.
+//! The state that a killed simulator leaves for the next one.
 
 use super::{Served, Webhook};
 use crate::testing::TempDir;
 use crate::{Simulator, SimulatorConfig, SimulatorError};
 
 #[tokio::test]
-async fn objects_keys_and_undelivered_events_outlive_a_kill() {
+async fn objects_keys_and_waiting_events_survive_a_kill() {
     let dir = TempDir::make();
     let config = || SimulatorConfig { state_file: Some(dir.path().join("stripe.json")), ..SimulatorConfig::default() };
     let first = Served::start_with(config()).await;
@@ -14,7 +14,7 @@ async fn objects_keys_and_undelivered_events_outlive_a_kill() {
     first.simulator.succeed_payment(&created.id()).unwrap();
     let events = first.simulator.events();
 
-    // Nothing is closed or flushed: the file is as a kill leaves it.
+    // Nothing is closed or flushed, so the file is as after a kill.
     let second = Served::start_with(config()).await;
     let again = second.post_with_key("/v1/payment_intents", "amount=500&currency=jpy", "k").await;
     assert_eq!((again.header("idempotent-replayed"), &again.text), (Some("true"), &created.text));
@@ -28,7 +28,7 @@ async fn objects_keys_and_undelivered_events_outlive_a_kill() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_state_is_named() {
+async fn invalid_state_file_is_an_error_that_names_it() {
     let dir = TempDir::make();
     let path = dir.path().join("stripe.json");
     std::fs::write(&path, "no json").unwrap();

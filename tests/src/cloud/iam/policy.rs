@@ -1,26 +1,26 @@
-//! A policy as statements, read from its document. Every field and operator that is not listed here is an
-//! error: a policy is never taken to say less than it does.
+//! Reads a policy document into statements. Every unlisted field or operator is an error, so that no restriction of a
+//! policy is ignored.
 
 use super::Unknown;
 use serde_json::Value;
 
-/// What a statement does.
+/// The effect of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It allows.
+    /// The statement allows.
     Allow,
-    /// It denies, whatever allows.
+    /// The statement denies, even if another allows.
     Deny,
 }
 
-/// Of which values of a key a condition speaks.
+/// The values of a key for which a condition must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantifier {
-    /// Of its only one.
+    /// The only value.
     One,
-    /// Of at least one.
+    /// At least one value.
     Any,
-    /// Of all there are.
+    /// All values.
     All,
 }
 
@@ -36,34 +36,34 @@ pub struct Policy {
 pub struct Statement {
     /// Its name.
     pub sid: String,
-    /// What it does.
+    /// Its effect.
     pub effect: Effect,
     /// Patterns of actions.
     pub actions: Vec<String>,
     /// Patterns of resources.
     pub resources: Vec<String>,
-    /// What must hold as well.
+    /// The conditions that must all hold.
     pub conditions: Vec<Condition>,
 }
 
-/// A comparison of texts: the operators `StringEquals` and `StringNotEquals`.
+/// A comparison of strings: the operators `StringEquals` and `StringNotEquals`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Of which values it speaks.
+    /// The values for which it must hold.
     pub quantifier: Quantifier,
-    /// Whether it asks for a difference.
+    /// Whether it is `StringNotEquals`.
     pub negated: bool,
     /// The condition key, in lower case.
     pub key: String,
-    /// What its values are compared with.
+    /// The values to compare with.
     pub values: Vec<String>,
 }
 
 impl Policy {
-    /// Reads a policy document; `text` resolves what a template says in place of a text.
+    /// Reads a policy document; `text` resolves a template's value to text.
     ///
     /// # Errors
-    /// When anything in it is not understood.
+    /// When a part is not supported.
     pub fn read(document: &Value, text: &impl Fn(&Value) -> Result<String, Unknown>) -> Result<Self, Unknown> {
         let statements = document["Statement"].as_array().ok_or_else(|| unknown("a document", document))?;
         if document["Version"] != "2012-10-17" || statements.is_empty() {
@@ -73,7 +73,7 @@ impl Policy {
         Ok(Self { statements: statements.collect::<Result<_, _>>()? })
     }
 
-    /// One policy that says what all of these say.
+    /// One policy with the statements of all of these.
     #[must_use]
     pub fn joined(policies: impl IntoIterator<Item = Self>) -> Self {
         Self { statements: policies.into_iter().flat_map(|policy| policy.statements).collect() }
@@ -124,7 +124,7 @@ impl Condition {
 
 const FIELDS: [&str; 5] = ["Sid", "Effect", "Action", "Resource", "Condition"];
 
-/// One text or several, without variables, which are filled in at each request.
+/// A text or a list of texts, without policy variables: IAM resolves those at each request.
 fn texts(value: &Value, text: &impl Fn(&Value) -> Result<String, Unknown>) -> Result<Vec<String>, Unknown> {
     let values = value.as_array().map_or_else(|| std::slice::from_ref(value), Vec::as_slice);
     let texts = values.iter().map(text).collect::<Result<Vec<_>, _>>()?;
@@ -134,7 +134,7 @@ fn texts(value: &Value, text: &impl Fn(&Value) -> Result<String, Unknown>) -> Re
     Ok(texts)
 }
 
-/// A statement that is there on a condition: `[condition, statement, nothing]`. It is taken to be there.
+/// A conditional statement, `[condition, statement, nothing]`, is read as if it were present.
 fn where_wanted(statement: &Value) -> &Value {
     match statement["Fn::If"].as_array().map(Vec::as_slice) {
         Some([_, wanted, nothing]) if nothing["Ref"] == "AWS::NoValue" => wanted,

@@ -1,4 +1,4 @@
-//! The evaluator against decisions that AWS documents, and against mistakes that must not pass.
+//! Checks the evaluator against decisions that AWS documents, and against mistakes that must not pass.
 
 use super::*;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ fn a_request_needs_the_role_and_the_boundary() {
 }
 
 #[test]
-fn a_denial_wins_wherever_it_stands() {
+fn denial_in_role_or_boundary_wins() {
     let denies = json!({"Sid": "no", "Effect": "Deny", "Action": "dynamodb:*", "Resource": "*"});
     let allows = json!({"Sid": "yes", "Effect": "Allow", "Action": "*", "Resource": "*"});
     let get = asks("dynamodb:GetItem", None);
@@ -56,17 +56,17 @@ fn a_denial_wins_wherever_it_stands() {
 }
 
 #[test]
-fn any_value_needs_a_value() {
+fn for_any_value_fails_for_an_absent_key() {
     let within = json!({"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}});
     let policy = allows("dynamodb:PutItem", TABLE, Some(within));
     decides(&policy, &asks("dynamodb:PutItem", Some("TransactWriteItems")), Ok(()));
     decides(&policy, &asks("dynamodb:PutItem", Some("TransactGetItems")), Err(Denied::NotByRole));
-    // The planted mistake: a plain write has no such key.
+    // The planted mistake: a single write does not have this key.
     decides(&policy, &asks("dynamodb:PutItem", None), Err(Denied::NotByRole));
 }
 
 #[test]
-fn all_values_hold_for_an_absent_key() {
+fn for_all_values_holds_for_an_absent_key() {
     let outside = json!({"ForAllValues:StringNotEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}});
     let mut policy = allows("dynamodb:PutItem", TABLE, Some(outside.clone()));
     policy.statements[0].effect = Effect::Deny;
@@ -74,7 +74,7 @@ fn all_values_hold_for_an_absent_key() {
     decides(&policy, &asks("dynamodb:PutItem", None), Err(Denied::By("s".to_owned())));
     decides(&policy, &asks("dynamodb:PutItem", Some("Other")), Err(Denied::By("s".to_owned())));
     decides(&policy, &asks("dynamodb:PutItem", Some("TransactWriteItems")), Ok(()));
-    // Which is why an Allow with it would be a hole.
+    // An Allow with `ForAllValues` would allow it, too.
     let hole = allows(
         "dynamodb:PutItem",
         TABLE,
@@ -86,7 +86,7 @@ fn all_values_hold_for_an_absent_key() {
 }
 
 #[test]
-fn one_value_and_its_absence() {
+fn comparison_takes_one_value_or_an_absent_key() {
     let equal = |operator: &str| allows("a:B", "*", Some(json!({operator: {"K": ["x", "y"]}})));
     let with = |values: &[&str]| {
         let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
@@ -142,7 +142,7 @@ fn patterns() {
 }
 
 #[test]
-fn what_is_not_understood_is_no_policy() {
+fn policy_with_an_unsupported_part_is_refused() {
     let good = json!({"Sid": "s", "Effect": "Allow", "Action": "a:B", "Resource": "*"});
     assert!(policy(&json!([good])).is_ok());
     for (field, value) in [

@@ -1,5 +1,5 @@
-//! Adjustments, asked for by one person and decided by another.
-//! A debit is guarded as any other; nothing moves before the second person.
+//! Adjustments that one person requests and another decides. A debit has the guards of any other; nothing moves before
+//! the approval.
 
 use super::Case;
 use super::world::*;
@@ -29,7 +29,7 @@ fn decide(id: &'static str, why: &'static str, decision: &str) -> Case {
     Case::new(id, why, Some(claim), does).on([config()])
 }
 
-/// An adjustment that the other staff member asked for.
+/// An adjustment that the other staff member requested.
 fn pending(account: &str, asset: &str, delta: &str) -> Json {
     let attributes = json!({
         "adjustment_id": s(PAYMENT), "account": s(account), "asset": s(asset), "delta": n(delta),
@@ -46,13 +46,13 @@ fn decided(adjustment: Json, state: &str) -> Json {
     with(adjustment, "state", s(state))
 }
 
-/// One that answers a break of a run that began then.
+/// An adjustment that corrects a break of a run that began at `compared_at`.
 fn answering(adjustment: Json, compared_at: &str) -> Json {
     let finding = format!("{RESOURCE}/{AUDIT}");
     with(with(adjustment, "finding", s(finding)), "compared_at", s(compared_at))
 }
 
-/// A wallet that a run's break has corrected.
+/// A wallet whose balance a correction has changed.
 fn corrected(corrected_at: &str) -> Json {
     with(wallet(A, "ECOPAY", "300"), "corrected_at", s(corrected_at))
 }
@@ -122,7 +122,7 @@ fn approvals() -> Vec<Case> {
     ]
 }
 
-/// Requests of a release that kept only when the run began.
+/// Requests of a release that stored only when the run began.
 fn corrections() -> Vec<Case> {
     let down = || answering(pending(OF_A, "ECOPAY", "-300"), EARLIER);
     let corrects = [(OF_A, "ECOPAY", "-300"), ("adjustments", "ECOPAY", "300")];
@@ -163,7 +163,7 @@ fn corrections() -> Vec<Case> {
     ]
 }
 
-/// Requests that keep the version of the balance's corrections.
+/// Requests that store the balance's count of corrections.
 fn counted_corrections() -> Vec<Case> {
     let before = "2026-11-20T00:00:00.000Z";
     let down = |count: &str| with(answering(pending(OF_A, "ECOPAY", "-300"), EARLIER), "seen_corrections", n(count));

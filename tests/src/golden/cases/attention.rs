@@ -1,5 +1,4 @@
-//! What a person decides: parked operations are tried again or given up, and events that contradict our
-//! records are kept until somebody has looked at them.
+//! What an operator decides: parked operations are retried or given up, and kept events are dismissed.
 
 use super::Case;
 use super::outside::*;

@@ -1,5 +1,5 @@
-//! A terminal takes back an operation of its own: undone if it was done, forbidden if it has not come.
-//! Whatever has changed between its read and its write makes its plan stale.
+//! A terminal reverses one of its operations: one that was done is undone, one that has not arrived is forbidden. Any
+//! change between its read and its write makes its plan stale.
 
 use super::Case;
 use super::world::*;
@@ -26,13 +26,13 @@ fn case(id: &'static str, why: &'static str, operation: &str) -> Case {
     Case::new(id, why, Some(claim), does).on([config(), merchant()])
 }
 
-/// The original's marker, answered, with its entry.
+/// The original's completed marker, with its entry.
 fn done(operation: &str) -> Json {
     let marker = with(refusal(operation), "entry_home", s(OF_CARD));
     with(marker, "entry_id", s(OLD_TXN))
 }
 
-/// The original's marker, answered, without an entry: it had been refused.
+/// The original's completed marker without an entry: the operation was refused.
 fn refusal(operation: &str) -> Json {
     without(marker(&original(operation), EARLIER, TTL, &"0".repeat(64)), "ttl")
 }

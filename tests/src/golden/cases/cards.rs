@@ -1,5 +1,5 @@
-//! Stored-value cards at a terminal: loaded with cash, pays, is refunded. Cap 20,000, bonus 1 %.
-//! A card earns neither points nor CO2.
+//! Stored-value cards at a terminal: cash top-up, payment, refund. Cap 20,000, bonus 1 %. A card earns neither points
+//! nor CO2.
 
 use super::Case;
 use super::world::*;

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 /// `epc_` and base64url of customer A's id and the bytes 0 to 15.
 pub(super) const CODE: &str = "epc_AZoAAAAAcACAAAAAAAAACgABAgMEBQYHCAkKCwwNDg8";
-/// Its SHA-256.
+/// The SHA-256 of [`CODE`].
 pub(super) const HASH: &str = "f3cd4389e83f212f22fa10a1f45d6f2337af29a6a482db8aca4bb7acf8fd3f50";
 
 fn case(id: &'static str, why: &'static str) -> Case {

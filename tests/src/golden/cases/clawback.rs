@@ -1,5 +1,5 @@
-//! What the provider takes without our asking: disputes, and refunds made at the provider. The wallet
-//! gives what may be spent and owes the rest, which `disputes` has; what comes back pays that first.
+//! Clawbacks: disputes, and refunds made at the PSP. The wallet gives what is available and owes the rest, which is
+//! posted to `disputes`; what is returned pays that debt first.
 
 use super::Case;
 use super::outside::*;
@@ -21,17 +21,17 @@ pub(super) fn base(money: &str) -> [Json; 2] {
     [succeeded("5000", "0"), account("ECOPAY", money, "0", "0")]
 }
 
-/// The same, and the points that came with the top-up.
+/// A succeeded top-up with money in the wallet, and with points.
 pub(super) fn with_points(money: &str, points: &str) -> [Json; 3] {
     [succeeded("5000", "0"), account("ECOPAY", money, "0", "0"), account("POINT", points, "0", "0")]
 }
 
-/// As an earlier release wrote it.
+/// A debt as an earlier release wrote it, on the top-up.
 fn owing(owed: &str) -> Json {
     with(succeeded("5000", "0"), "owed", n(owed))
 }
 
-/// The clawback as it stands.
+/// The stored clawback.
 pub(super) fn record(id: &str, amount: &str, state: &str) -> Json {
     item(
         "topup",
@@ -151,7 +151,7 @@ fn later(record: Json, round: &str) -> Json {
     with(record, "round", n(round))
 }
 
-/// Taken by a release that lowers what may be refunded.
+/// A clawback by a release that lowers the refundable amount.
 pub(super) fn lowering(record: Json) -> Json {
     let amount = record["amount"].clone();
     with(record, "refundable_lowered", amount)
@@ -287,7 +287,7 @@ fn returned() -> Vec<Case> {
     ]
 }
 
-/// A refund that somebody made at the provider: it carries none of our refunds' metadata.
+/// A refund made at the PSP: it has no metadata of our refunds.
 fn at_the_provider() -> Vec<Case> {
     let told = |id, why, status| case(id, why, refund("re_9", "2000", status));
     let taken = || record("re_9", "2000", "taken");

@@ -1,5 +1,5 @@
-//! A clawback and the points that came with the money: taken in proportion, owed where they are held, paid for or
-//! forgiven where they were spent; and what comes back pays first what the wallet owes.
+//! Clawbacks of top-ups with points: points are taken in proportion, owed where they are held, and deducted or forgiven
+//! where they were spent. What is returned pays the wallet's debt first.
 
 use super::Case;
 use super::clawback::*;
@@ -7,7 +7,7 @@ use super::outside::*;
 use super::world::*;
 use serde_json::Value as Json;
 
-/// A balance item that owes so much.
+/// A balance item with this debt.
 pub(super) fn in_debt(asset: &str, balance: &str, owed: &str) -> Json {
     with(account(asset, balance, "0", "0"), "owed", n(owed))
 }
@@ -18,7 +18,7 @@ pub(super) fn cases() -> Vec<Case> {
     all
 }
 
-/// Points that came with the top-up and are not all there.
+/// Points of the top-up of which some are held or spent.
 fn for_points() -> Vec<Case> {
     let issued = |points: &'static str| ("points_issued", "POINT", points);
     vec![
@@ -77,7 +77,7 @@ fn for_points() -> Vec<Case> {
     ]
 }
 
-/// What it took for the points comes back with the money, and pays first what the wallet owes.
+/// What was taken for the points is returned with the money, and pays the wallet's debt first.
 fn for_points_returned() -> Vec<Case> {
     let lowered = || with(with(succeeded("5000", "0"), "refundable", n("0")), "points_taken_back", n("50"));
     let taken = |points: &str, kept: Option<&str>| {

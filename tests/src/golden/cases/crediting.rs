@@ -1,4 +1,4 @@
-//! A merchant is credited: records are flagged and its balances gain what they say, by one holder at a time.
+//! Crediting a merchant: one lease holder at a time flags records and adds their amounts to the balances.
 
 use super::Case;
 use super::world::*;
@@ -7,10 +7,10 @@ use crate::golden::build_scale::ScaleDoes;
 use crate::golden::command::Does;
 use serde_json::{Value as Json, json};
 
-/// Whoever holds the merchant has this token.
+/// The fencing token of the merchant's lease holder.
 const FENCE: &str = "4";
 const LATER: &str = "2026-11-21T03:00:20.000Z";
-/// What DynamoDB takes in one transaction, less the holder's item and one balance.
+/// DynamoDB's limit of actions in one transaction, less the lease item and one balance.
 const FITTING: u32 = 98;
 
 fn step(id: &'static str, why: &'static str, step: CreditingStep) -> Case {
@@ -50,7 +50,7 @@ fn due(item: Json, number: u32, delta: &[(&str, &str)]) -> Json {
     with(item, "due_sk", s(id_of(number)))
 }
 
-/// A payment that is due to be credited: of its attributes, those that crediting reads.
+/// A payment that is due for crediting, with the attributes that crediting reads.
 fn paid(number: u32, delta: &[(&str, &str)]) -> Json {
     let attributes = json!({
         "payment_id": s(id_of(number)), "merchant_id": s(MERCHANT), "created_at": s(EARLIER), "updated_at": s(EARLIER),
@@ -68,7 +68,7 @@ fn refunded(number: u32, delta: &[(&str, &str)]) -> Json {
     due(item("payment", &id_of(number), &sk, attributes), number + 500, delta)
 }
 
-/// The same after it was credited.
+/// The same record after it was credited.
 fn credited(record: Json) -> Json {
     let settle = record["due_pk"]["S"].as_str().unwrap().replace("#credit#", "#settle#");
     with(with(record, "credited_at", s(EARLIER)), "due_pk", s(settle))
@@ -83,7 +83,7 @@ fn sweep(id: &'static str, why: &'static str, to: Option<&str>) -> Case {
     Case::new(id, why, None, Does::Scale(ScaleDoes::Sweep { to: to.map(str::to_owned) }))
 }
 
-/// The next sweep begins behind this merchant.
+/// The next sweep starts after this merchant.
 fn behind(merchant: &str) -> Json {
     item("tenant", "root", "CREDITING_SWEEP", json!({ "after": s(merchant), "updated_at": s(EARLIER) }))
 }

@@ -1,5 +1,5 @@
-//! Customers and their cards: opening, profiles, freezing and unfreezing, one-time codes.
-//! A freeze stands on the profile and on every balance item, or nowhere.
+//! Customers and their cards: opening, profiles, freezing and unfreezing, one-time codes. A freeze is set on the
+//! profile and on every balance item, or on none.
 
 use super::Case;
 use super::world::*;

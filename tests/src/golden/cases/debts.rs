@@ -1,5 +1,5 @@
-//! Value that comes back to a wallet that owes something: a hold that is released, what is not captured of one, a
-//! payment that is refunded, a card refund that fails. It pays the debt first; fresh points do not.
+//! Value that returns to a wallet in debt: a released hold, the uncaptured part of one, a refunded payment, a failed
+//! card refund. It pays the debt first; newly earned points do not.
 
 use super::Case;
 use super::clawback_points::in_debt;
@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 const HELD_OUT: (&str, &str, &str) = (OF_A, HELD, "-500");
 
-/// The state with the balance of an asset owing so much.
+/// The state in which the balance of an asset has this debt.
 fn owing(state: impl IntoIterator<Item = Json>, asset: &str, owed: &str) -> Vec<Json> {
     let key = s(format!("BALANCE#{asset}"));
     state.into_iter().map(|item| if item["type"] == key { with(item, "owed", n(owed)) } else { item }).collect()

@@ -1,5 +1,5 @@
-//! Decisions about a top-up or a refund that the provider contradicts: one person asks, another approves, and what was
-//! moved otherwise than our books expect is on `suspense` until it is written off.
+//! Decisions about a top-up or refund that the PSP contradicts: one person requests, another approves. Money that moved
+//! otherwise than the books expect is on `suspense` until it is written off.
 
 use super::Case;
 use super::outside::*;
@@ -29,7 +29,7 @@ fn approve(id: &'static str, why: &'static str, (refund, fact): (Option<&str>, O
     Case::new(id, why, Some(claim), Does::Decision(does))
 }
 
-/// A decision that another person asked for.
+/// A decision that another person requested.
 fn asked(way: &str, object: Option<&str>) -> Json {
     let decision = item(
         "topup",
@@ -50,7 +50,7 @@ fn of_refund(decision: Json) -> Json {
     with(decision, "refund_id", s(REFUND))
 }
 
-/// The PaymentIntent is paid, of another amount than was asked for.
+/// The PaymentIntent is paid with another amount than was requested.
 fn paid(received: &str) -> FactJson {
     FactJson::Intent {
         id: INTENT.to_owned(),
@@ -160,7 +160,7 @@ fn refused_requests() -> Vec<Case> {
     ]
 }
 
-/// What was received is credited, with its share of the points that were promised.
+/// The amount received is credited, with its share of the promised points.
 fn booked() -> Vec<Case> {
     let less = [
         (OF_A, RESERVED, "-5000"),
@@ -223,7 +223,7 @@ fn booked() -> Vec<Case> {
     ]
 }
 
-/// The top-up ends; what was received is on `suspense`.
+/// The top-up ends; the amount received is on `suspense`.
 fn given_up() -> Vec<Case> {
     let give_up = |id, why, received: &str| {
         approve(id, why, (None, Some(paid(received)))).on([asked("give_up", Some(&said(received)))])

@@ -1,5 +1,5 @@
-//! An operation in flight: who holds it, who may take it over, and how often it is tried. Each step is
-//! one conditional write; whoever holds an older token writes nothing.
+//! An operation in flight: its lease, takeover and attempts. Each step is one conditional write; a holder with an
+//! outdated fencing token writes nothing.
 
 use super::Case;
 use super::outside::*;

@@ -1,5 +1,5 @@
-//! The other forms alone, each sealed with an entry against the tenant's adjustments: deduct, credit,
-//! top-up under a cap, mirror, both ways at once, aggregates.
+//! The other forms alone, each sealed with an entry against the tenant's account `adjustments`: deduct, credit, top-up
+//! under a cap, mirror, both directions at once, aggregates.
 
 use super::Case;
 use super::world::*;

@@ -1,5 +1,4 @@
-//! The marker alone: a stored refusal takes its key, or meets what stands there.
-//! Every state in which a retry can find its key.
+//! The marker alone: a stored refusal takes its key, or finds an existing marker in any state.
 
 use super::Case;
 use super::world::*;
@@ -8,7 +7,7 @@ use serde_json::json;
 
 /// SHA-256 of the canonical JSON of `claim()`, computed by hand with Python's json and hashlib.
 const FP: &str = "37abb79876bd702f657e2121f6ca4bbdd554af5269e9ae4c9a329d10ab0fc7e9";
-/// 2026-11-21T03:00:00Z is 1795230000. A lapsed marker is older than that by more than 300 s.
+/// 2026-11-21T03:00:00Z is 1795230000. A lapsed marker's `ttl` is more than 300 s before that.
 const LAPSED: &str = "1795229699";
 const NOT_QUITE_LAPSED: &str = "1795229700";
 /// 91 days and 300 s after 2026-11-20T03:00:00Z.

@@ -1,5 +1,5 @@
-//! The operator grants points and regional currency, to one customer and to many.
-//! A bulk grant is a stored job; its progress is written from what was read.
+//! The operator grants points and regional currency, to one customer or to many. A bulk grant is a stored job; its
+//! progress is guarded on what was read.
 
 use super::Case;
 use super::world::*;
@@ -31,7 +31,7 @@ fn advance(id: &'static str, why: &'static str, done: &str, failed: &str) -> Cas
     Case::new(id, why, None, Does::JobAdvance(JobAdvance { job, done, failed, failures, passed_over }))
 }
 
-/// A slice in which some could not be granted to, and some are to come again.
+/// A slice in which some grants failed and some customers are passed over until later.
 fn advance_with(
     id: &'static str,
     why: &'static str,

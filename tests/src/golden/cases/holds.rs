@@ -1,5 +1,5 @@
-//! Money that a merchant holds of a customer's, and captures in whole or in part.
-//! What is captured is points first, then regional currency, then money; the rest is released.
+//! Money that a merchant holds, and captures in whole or in part. A capture takes points first, then regional currency,
+//! then money; the rest is released.
 
 use super::Case;
 use super::charge::{CODE, HASH, slot};
@@ -12,24 +12,24 @@ const HELD_ECOPAY: &str = "held of ECOPAY";
 const HELD_POINT: &str = "held of POINT";
 const HELD_AOBA: &str = "held of REGIONAL#aoba";
 
-/// Until when the payments of these cases can be captured.
+/// The end of the time in which the payments of these cases can be captured.
 pub(super) const EXPIRES: &str = "2026-11-27T03:00:00.000Z";
 
-/// A balance item of which something is held.
+/// A balance item with a held amount.
 pub(super) fn holding(asset: &str, balance: &str, held: &str) -> Json {
     let number = |text: &str| text.parse::<u64>().unwrap();
     let exposure = (number(balance) + number(held)).to_string();
     with(with(wallet(A, asset, balance), "held", n(held)), "exposure", n(&exposure))
 }
 
-/// An authorized payment of customer A: total, and what is held by asset suffix.
+/// An authorized payment of customer A: total, and held amount by asset suffix.
 pub(super) fn authorized(total: (&str, &str), parts: &[(&str, &str)]) -> Json {
     let payment = with(payment(OF_A, total, &[]), "state", s("authorized"));
     let payment = with(payment, "expires_at", s(EXPIRES));
     parts.iter().fold(payment, |payment, (suffix, held)| with(payment, &format!("authorized_{suffix}"), n(held)))
 }
 
-/// The hold that belongs to it.
+/// The payment's hold.
 pub(super) fn hold(parts: &[(&str, &str)]) -> Json {
     let hold = json!({
         "payment_id": s(PAYMENT), "transaction_id": s(OLD_TXN), "payer": s(OF_A), "merchant_id": s(MERCHANT),
@@ -40,12 +40,12 @@ pub(super) fn hold(parts: &[(&str, &str)]) -> Json {
     parts.iter().fold(hold, |hold, (suffix, held)| with(hold, &format!("held_{suffix}"), n(held)))
 }
 
-/// The same item, in which the payment went on to another state.
+/// The same item in another state.
 pub(super) fn gone_on(item: Json, state: &str) -> Json {
     with(item, "state", s(state))
 }
 
-/// 500 yen that are held, with 100 left.
+/// 500 yen held, 100 yen available.
 pub(super) fn base() -> Vec<Json> {
     vec![config(), merchant(), of_500(), hold_of_500(), holding("ECOPAY", "100", "500"), wallet(A, "POINT", "0")]
 }
@@ -58,7 +58,7 @@ pub(super) fn hold_of_500() -> Json {
     hold(&[("ecopay", "500")])
 }
 
-/// 500 yen of which so much was captured, and so much may still be refunded.
+/// An authorized payment of 500 yen with this captured and refundable amount.
 pub(super) fn captured(of_500: Json, captured: &str, left: &str, state: &str) -> Json {
     let payment = with(with(gone_on(of_500, state), "total", n(captured)), "captured_ecopay", n(captured));
     let payment = with(with(payment, "refundable_ecopay", n(left)), "taken_at", s(EARLIER));
@@ -67,7 +67,7 @@ pub(super) fn captured(of_500: Json, captured: &str, left: &str, state: &str) ->
 
 const THREE: [(&str, &str); 3] = [("ecopay", "1740"), ("point", "500"), ("regional_aoba", "1000")];
 
-/// 3,240 as 500 points, 1,000 regional and 1,740 money, all of it held.
+/// 3,240 as 500 points, 1,000 regional and 1,740 money, all held.
 pub(super) fn three_assets() -> Vec<Json> {
     vec![
         config(),
@@ -276,7 +276,7 @@ fn capturing_again() -> Vec<Case> {
 }
 
 fn captures_refused() -> Vec<Case> {
-    // What another transition has left while this one was planned.
+    // The state that another transition wrote after this one was planned.
     let lost = |to: &str, payment: Json| {
         let [config_, merchant_, _, _, _, point] = <[Json; 6]>::try_from(base()).unwrap();
         [config_, merchant_, payment, gone_on(hold_of_500(), to), wallet(A, "ECOPAY", "600"), point]

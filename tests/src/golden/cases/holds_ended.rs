@@ -1,5 +1,5 @@
-//! Held money that comes back: voided by the merchant, or expired. And what cannot be refunded of a
-//! payment that was only authorized, or more than was captured of it.
+//! Holds that end without a capture: voided by the merchant, or expired. Also refunds of uncaptured payments, and above
+//! the captured amount.
 
 use super::Case;
 use super::holds::*;
@@ -25,14 +25,14 @@ pub(super) fn void(id: &'static str, why: &'static str) -> Case {
     Case::new(id, why, Some(claim), Does::Hold(does))
 }
 
-/// By the worker, under the payment's own key.
+/// An expiry by the worker, under the payment's own key.
 pub(super) fn expire(id: &'static str, why: &'static str) -> Case {
     let mut claim = by_merchant("hold_expire", &format!("/v1/merchant/payments/{PAYMENT}/expiry"), json!({}));
     (claim.actor, claim.key) = ("system".to_owned(), format!("hold:{PAYMENT}"));
     Case::new(id, why, Some(claim), Does::Hold(HoldDoes::Expire { payment: PAYMENT.to_owned() }))
 }
 
-/// A payment whose time is over.
+/// A payment whose time to capture is over.
 fn over(payment: Json) -> Json {
     with(payment, "expires_at", s("2026-11-21T02:59:59.999Z"))
 }

@@ -1,24 +1,24 @@
-//! A tenant on its way from a legacy model, and customer A in both models, as each phase has them. The moves are
-//! written out here, not asked of the core.
+//! A tenant that migrates from a legacy model, and customer A in both models in each phase. The moves are written out
+//! here, without the core's code.
 
 use super::world::*;
 use serde_json::{Value as Json, json};
 
-/// A phase: its number, and the move that led to it.
+/// A phase: its number, and the concern and stage of the move that led to it.
 pub(super) type Moved = (&'static str, &'static str, &'static str);
 
 pub(super) const GOD_RECORD: &str = "god_record";
 pub(super) const HALF_WAY: &str = "half_way";
 
-/// What moves, money last.
+/// The concerns that move, money last.
 const CONCERNS: [&str; 7] = ["profile", "history", "metrics", "points", "jcredit", "regional", "money"];
 
-/// The tenant's `CONFIG`: the model, how many moves have been made, and as many changes of the phase.
+/// The tenant's `CONFIG` after `phase` moves of a model, with as many changes of the phase.
 pub(super) fn migrating(model: &str, phase: usize) -> Json {
     fenced(model, phase, phase)
 }
 
-/// The same after another number of changes.
+/// The same with another number of changes.
 pub(super) fn fenced(model: &str, phase: usize, fence: usize) -> Json {
     let setting = json!({
         "model": s(model), "phase": n(&phase.to_string()), "fence": n(&fence.to_string()), "since": s(EARLIER),
@@ -26,13 +26,13 @@ pub(super) fn fenced(model: &str, phase: usize, fence: usize) -> Json {
     with(config(), "migration", json!({ "M": setting }))
 }
 
-/// The same with an attribute of the setting: God Records are being emptied, or have been.
+/// The same with an attribute of the setting, such as that God Records are being emptied or have been.
 pub(super) fn setting(mut config: Json, attribute: &str, value: Json) -> Json {
     config["migration"]["M"][attribute] = value;
     config
 }
 
-/// How far each concern has moved after so many moves.
+/// The stage of each concern after `phase` moves.
 pub(super) struct Stages<'a> {
     model: &'a str,
     phase: usize,
@@ -43,7 +43,7 @@ impl<'a> Stages<'a> {
         Self { model, phase }
     }
 
-    /// Three moves each, one concern after the other; the last move of each when all have made theirs.
+    /// Each concern makes three moves, one concern after the other; the last moves follow when all have made theirs.
     pub(super) fn stage(&self, concern: &str) -> &'static str {
         let moving: Vec<&str> =
             CONCERNS.into_iter().filter(|concern| self.model == GOD_RECORD || *concern != "metrics").collect();
@@ -63,8 +63,8 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// Customer A where a phase has them: every item that stands, the God Record first. What a concern has left behind in
-/// the God Record stays there, and is old.
+/// Customer A in a phase: every existing item, the God Record first. Values of a concern that has left the God Record
+/// stay there, out of date.
 pub(super) fn customer(model: &str, phase: usize) -> Vec<Json> {
     let stages = Stages::of(model, phase);
     let mut record = item("customer", A, "customer", json!({ "nickname": s("hana"), "regional": { "M": {} } }));
@@ -116,7 +116,7 @@ pub(super) fn customer(model: &str, phase: usize) -> Vec<Json> {
     all
 }
 
-/// Asset, concern, word in the legacy model, balance.
+/// Asset, concern, name in the legacy model, balance.
 const BALANCES: [(&str, &str, &str, &str); 5] = [
     ("ECOPAY", "money", "balance", "5000"),
     ("JCREDIT", "jcredit", "jcredit", "1.25"),
@@ -143,7 +143,7 @@ fn profile_in_legacy() -> [(&'static str, Json); 8] {
     ]
 }
 
-/// The same with one attribute of the God Record, which stands first, as `value`.
+/// The same with one attribute of the God Record, the first item, set to `value`.
 pub(super) fn record_with(mut customer: Vec<Json>, attribute: &str, value: Json) -> Vec<Json> {
     customer[0][attribute] = value;
     customer
@@ -159,7 +159,7 @@ pub(super) fn item_without(customer: Vec<Json>, name: &str) -> Vec<Json> {
     customer.into_iter().filter(|item| item["type"] != s(name)).collect()
 }
 
-/// The God Record, which stands first, as one that the ledger has not taken over.
+/// The God Record, the first item, of a customer whom the ledger has not adopted.
 pub(super) fn unknown(mut customer: Vec<Json>) -> Vec<Json> {
     let says = |name: &str| name == "fence_phase" || name.starts_with("truth_");
     customer[0].as_object_mut().unwrap().retain(|name, _| !says(name));

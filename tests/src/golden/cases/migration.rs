@@ -1,5 +1,5 @@
-//! What is written in each phase of a migration: where the phase puts it, in one model or in both, and what a guard
-//! that fails there means.
+//! Payments in each phase of a migration: they write the model or models of the phase, and each failed guard has its
+//! meaning there.
 
 use super::Case;
 use super::migrating::*;
@@ -7,7 +7,7 @@ use super::world::*;
 use crate::golden::command::{Change, Does, Money, ProfileChange};
 use serde_json::{Value as Json, json};
 
-/// Each phase: the payment's id, what it shows, and the move that led to the phase.
+/// Each phase: the case's id, what the case shows, and the move that led to the phase.
 macro_rules! phases {
     ($model:literal: $($number:literal $concern:literal $stage:literal,)*) => {
         &[$((
@@ -80,7 +80,7 @@ const FROM_HALF_WAY: Phases = phases!["half-way":
     "24" "money" "new_only",
 ];
 
-/// Of the payments: SHA-256 of the request's canonical JSON.
+/// SHA-256 of the canonical JSON of the payments' request.
 const FP: &str = "c88a14b5e2c49f84038cb3aa6cbd9901b780dba10dd4ad9b90fbb5c1978bd301";
 
 pub(super) fn cases() -> Vec<Case> {
@@ -108,20 +108,20 @@ fn pay(id: &'static str, why: &'static str) -> Case {
 }
 
 impl Case {
-    /// In a phase, with a customer who stands as `change` makes of one whom the phase has.
+    /// A customer in a phase, changed by `change`.
     fn in_phase(self, model: &str, phase: usize, change: impl FnOnce(Vec<Json>) -> Vec<Json>) -> Self {
         self.on([migrating(model, phase), merchant()]).on(change(customer(model, phase)))
     }
 }
 
-/// Pays as in every phase.
+/// The effects of a payment, the same in every phase.
 fn paid(case: Case) -> Case {
     case.moves(&[(OF_A, "ECOPAY", "-1740"), (OF_MERCHANT, "ECOPAY", "1740")])
         .moves(&[(OF_A, "REGIONAL#aoba", "-1000"), (OF_MERCHANT, "REGIONAL#aoba", "1000")])
         .moves(&[(OF_A, "POINT", "-483"), (OF_MERCHANT, "POINT", "500"), ("points_issued", "POINT", "-17")])
 }
 
-/// While God Records are emptied, and after it.
+/// While God Records are being emptied, and afterwards.
 fn emptied() -> Vec<Case> {
     let contracting = || setting(migrating(GOD_RECORD, 28), "contracting", json!({ "BOOL": true }));
     let contracted = || setting(migrating(GOD_RECORD, 28), "contracted_at", s(EARLIER));
@@ -163,7 +163,7 @@ fn payments(model: &str, phases: Phases) -> Vec<Case> {
     each.collect()
 }
 
-/// What refuses a payment says the same wherever the balance stands.
+/// A refused payment has the same reason in either model.
 fn refused() -> Vec<Case> {
     let one_yen_short =
         |customer| record_with(record_with(customer, "balance", n("1739")), "balance_exposure", n("1739"));
@@ -189,7 +189,7 @@ fn refused() -> Vec<Case> {
     ]
 }
 
-/// A customer who does not stand where the phase puts them: nothing is written, and nothing is wrong.
+/// A customer whose items do not match the phase: the plan is stale, and nothing is written.
 fn stale() -> Vec<Case> {
     let replayed = pay("migration/replayed", "A retry finds its answer, wherever the customer stands by now.");
     let claim = replayed.given.command.claim.clone().unwrap();

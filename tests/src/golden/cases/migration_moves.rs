@@ -1,4 +1,4 @@
-//! What moves one customer from a legacy model: taken over, copied there and back, emptied at last.
+//! Changes that migrate one customer from a legacy model: adopt, copy, copy back, empty the God Record.
 
 use super::Case;
 use super::migrating::*;
@@ -24,7 +24,7 @@ fn adopt(id: &'static str, why: &'static str) -> Case {
 }
 
 impl Case {
-    /// What customer A has of an asset comes into the books.
+    /// Customer A's legacy amount of an asset is posted as opening balance.
     fn opens(self, asset: &'static str, amount: &'static str, taken: &'static str) -> Self {
         self.moves(&[(OF_A, asset, amount), ("opening_balances", asset, taken)])
     }
@@ -34,7 +34,7 @@ fn raw(attributes: Json) -> Json {
     item("customer", A, "customer", attributes)
 }
 
-/// A God Record as the legacy model wrote it, with what the ledger does not know.
+/// A God Record as the legacy model wrote it, with an attribute that the ledger does not know.
 fn whole() -> Json {
     raw(json!({
         "name": s("Hanako"), "email": s("old@example.jp"), "phone_number": s("090-1234-5678"),
@@ -89,7 +89,7 @@ fn adopted() -> Vec<Case> {
     ]
 }
 
-/// What the ledger could not keep as it stands is left alone, and named.
+/// A God Record with a value that the ledger cannot keep is not adopted, and the attribute is named.
 fn not_adopted() -> Vec<Case> {
     let refused = |id, why, attribute, value, outcome| {
         adopt(id, why).on([migrating(GOD_RECORD, 0), with(whole(), attribute, value)]).ends(outcome)
@@ -123,13 +123,13 @@ fn not_adopted() -> Vec<Case> {
     ]
 }
 
-/// Customer A of a phase, under its fence, with a concern that stands elsewhere.
+/// Customer A of a phase, under its fence, with another truth for one concern.
 fn standing(phase: usize, concern: &str, truth: &str) -> Vec<Json> {
     let fenced = record_with(customer(GOD_RECORD, phase), "fence_phase", n(&phase.to_string()));
     record_with(fenced, &format!("truth_{concern}"), s(truth))
 }
 
-/// The same with another item as it stands.
+/// The same with another version of one item.
 fn beside(customer: Vec<Json>, other: Json) -> Vec<Json> {
     let mut all = item_without(customer, other["type"]["S"].as_str().unwrap());
     all.push(other);

@@ -1,5 +1,5 @@
-//! The cases of the golden vectors: id, what it shows, from what, and what must come of it. Effects
-//! and outcomes are written by hand.
+//! The cases of the golden vectors: id, reason, given state and command, and expected result. Effects and outcomes are
+//! written by hand.
 
 mod admin;
 mod attention;
@@ -47,17 +47,17 @@ use serde_json::Value as Json;
 pub struct Case {
     /// `<operation>/<case>`.
     pub id: &'static str,
-    /// What it shows.
+    /// What the case shows.
     pub why: &'static str,
-    /// From what.
+    /// The state and the command.
     pub given: Given,
-    /// What happens, in words.
+    /// The outcome, in words.
     pub outcome: &'static str,
-    /// What changes: account, asset, signed amount.
+    /// The changes: account, asset, signed amount.
     pub effects: Vec<(String, &'static str, &'static str)>,
-    /// Whether the rows of precedence are written out.
+    /// Whether the vector has rows of precedence.
     pub precedence: bool,
-    /// Which version of its vector it makes: the next one once what a version says has changed.
+    /// The version of its vector; a changed vector gets the next one.
     pub version: &'static str,
 }
 
@@ -144,13 +144,13 @@ impl Case {
         self
     }
 
-    /// Its vector of the version before remains for what was written then; this one is what is built.
+    /// The vector's earlier version stays for what was written then; this version is what is built now.
     fn supersedes(mut self) -> Self {
         self.version = if self.version == "v1" { "v2" } else { "v3" };
         self
     }
 
-    /// In `v1` a terminal's marker had a `ttl`. Where no request is made, nothing has changed.
+    /// In `v1` a terminal's marker had a `ttl`. Cases without a request have not changed.
     fn by_terminal(self) -> Self {
         let unplanned = ["refused ", "invalid "].iter().any(|start| self.outcome.starts_with(start));
         if unplanned { self } else { self.supersedes() }

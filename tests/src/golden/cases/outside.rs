@@ -1,5 +1,5 @@
-//! The world outside for the cases: a top-up of 5,000 yen with 50 points, its refund, the markers of
-//! both in flight, and the payment provider's objects as facts.
+//! Items and facts for cases with the PSP: a top-up of 5,000 yen with 50 points, its refund, the markers of both in
+//! flight, and the PSP's objects as facts.
 
 use super::world::*;
 use crate::golden::command::{AnswerJson, ClaimJson, FactJson, MarkerJson, PspJson};
@@ -12,23 +12,23 @@ pub(super) const PSP_REFUND: &str = "re_1";
 pub(super) const DISPUTE: &str = "dp_1";
 pub(super) const EVENT: &str = "evt_1";
 
-/// What is held and reserved is named by its part; the cap counts the sum of the three.
+/// Names of the held and reserved parts of a balance; the cap counts the sum of all three parts.
 pub(super) const HELD: &str = "held of ECOPAY";
 pub(super) const HELD_POINTS: &str = "held of POINT";
 pub(super) const RESERVED: &str = "reserved of ECOPAY";
 
 /// SHA-256 of the canonical JSON of `topup_by_a()`, computed with Python's json and hashlib.
 const FP_TOPUP: &str = "52d9665696d63ae9efbb0f6ca99a9c81ff64428d9cc7f80134ce9caf2b116275";
-/// The same of `refund_by_staff()`.
+/// SHA-256 of the canonical JSON of `refund_by_staff()`.
 const FP_REFUND: &str = "609d439e9544b95c7e36a06be55d85f176c7412d7b4c0bbb5a7331574e33bf6d";
 
-/// The terms, with top-ups at 1 % points that are given up after a day.
+/// The terms, with 1 % points on top-ups, which are abandoned after a day.
 pub(super) fn offering() -> Json {
     let topup = json!({ "M": { "points_rate": n("0.01"), "abandoned_after_s": n("86400") } });
     with(config(), "topup", topup)
 }
 
-/// The terms of a tenant that forgives points that were spent.
+/// The terms of a tenant that forgives spent points.
 pub(super) fn forgiving() -> Json {
     with(offering(), "spent_points", s("forgive"))
 }
@@ -66,7 +66,7 @@ pub(super) fn account(asset: &str, balance: &str, held: &str, reserved: &str) ->
     with(item, "exposure", n(&sum.to_string()))
 }
 
-/// The top-up before the provider is known to have heard of it.
+/// The top-up before the PSP has confirmed it.
 pub(super) fn requested() -> Json {
     item(
         "topup",
@@ -85,7 +85,7 @@ pub(super) fn pending() -> Json {
     with(with(requested(), "state", s("pending")), "payment_intent", s(INTENT))
 }
 
-/// Paid and in the wallet; so much may still be refunded.
+/// A top-up that is paid and credited, with this refundable amount.
 pub(super) fn succeeded(refundable: &str, points_taken_back: &str) -> Json {
     let topup = without(without(with(pending(), "state", s("succeeded")), "due_pk"), "due_sk");
     let topup = with(with(topup, "refundable", n(refundable)), "points_taken_back", n(points_taken_back));
@@ -100,7 +100,7 @@ pub(super) fn refused() -> Json {
     without(without(with(requested(), "state", s("refused")), "due_pk"), "due_sk")
 }
 
-/// A refund of 2,000 yen and 20 points, before the provider is known to have heard of it.
+/// A refund of 2,000 yen and 20 points, before the PSP has confirmed it.
 pub(super) fn refund_requested() -> Json {
     item(
         "topup",
@@ -115,7 +115,7 @@ pub(super) fn refund_requested() -> Json {
     )
 }
 
-/// The same of which 13 points had been spent: 13 yen are kept for them.
+/// The same with 13 of the points spent: 13 yen are kept for them.
 pub(super) fn refund_keeping() -> Json {
     let refund = with(with(refund_requested(), "points", n("7")), "kept", n("13"));
     with(refund, "paid", n("1987"))
@@ -125,7 +125,7 @@ pub(super) fn refund_known(refund: Json, state: &str) -> Json {
     with(with(refund, "state", s(state)), "psp_refund", s(PSP_REFUND))
 }
 
-/// A marker in flight, taken a minute before `NOW` so that its lease is over.
+/// A marker in flight, taken a minute before `NOW`, so that its lease is over.
 fn in_flight(of: &ClaimJson, fp: &str, resource: &str, [step, path, body]: [&str; 3]) -> Json {
     let (kind, id) = of.principal.split_once(':').unwrap();
     let taken = "2026-11-21T02:59:00.000Z";
@@ -155,7 +155,7 @@ pub(super) fn refund_in_flight() -> Json {
     in_flight(&refund_by_staff(), FP_REFUND, REFUND, request)
 }
 
-/// The marker once its holder has another token.
+/// The marker after another holder has taken it over.
 pub(super) fn taken_over(marker: Json) -> Json {
     let until = "2026-11-21T03:00:20.000Z";
     let marker = with(with(marker, "fence", n("2")), "taken_at", s("2026-11-21T02:59:50.000Z"));
@@ -163,7 +163,7 @@ pub(super) fn taken_over(marker: Json) -> Json {
     with(with(marker, "lease_until", s(until)), "due_sk", s(due))
 }
 
-/// Refused `attempts` times, its pause over.
+/// A marker refused `attempts` times, whose pause is over.
 pub(super) fn failed_retry(marker: Json, attempts: &str) -> Json {
     with(with(marker, "state", s("FAILED_RETRY")), "attempts", n(attempts))
 }
@@ -173,7 +173,7 @@ pub(super) fn parked(marker: Json) -> Json {
     with(with(marker, "attempts", n("5")), "due_pk", s("demo#due#attention#1"))
 }
 
-/// The marker with its answer.
+/// The marker with its stored response.
 pub(super) fn answered(of: &ClaimJson, marker: Json) -> Json {
     let gone = without(without(without(marker, "due_pk"), "due_sk"), "lease_until");
     let gone = with(with(gone, "state", s("COMPLETED")), "ttl", n("1795402500"));
@@ -213,7 +213,7 @@ pub(super) fn reinstated(amount: &str) -> FactJson {
     FactJson::Reinstated { id, intent, amount: amount.to_owned(), currency, livemode: false, movements: None }
 }
 
-/// A dispute's event whose object lists so many movements of its money.
+/// A dispute's event whose object lists this many movements of money.
 pub(super) fn listing(fact: FactJson, listed: &str) -> FactJson {
     let listed = Some(listed.to_owned());
     match fact {

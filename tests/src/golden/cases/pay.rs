@@ -1,5 +1,5 @@
-//! A customer pays a merchant: money, points, regional currency, and what refuses it.
-//! DOMAIN.md's third scenario begins here; the refunds carry it on.
+//! A customer pays a merchant with money, points and regional currency, or is refused. DOMAIN.md's third scenario
+//! begins here; the refunds continue it.
 
 use super::Case;
 use super::world::*;
@@ -106,7 +106,7 @@ fn paid() -> Vec<Case> {
             .on(base())
             .on([wallet(A, "REGIONAL#yama", "100")])
             .moves(&[(OF_A, "REGIONAL#yama", "-12.34"), (OF_MERCHANT, "REGIONAL#yama", "12.34")])
-            // The record says the scale.
+            // The record states the scale.
             .supersedes(),
         case(
             "pay/points-only",

@@ -1,18 +1,18 @@
-//! Leases on a tenant's requests in a window of ten seconds. None of it moves value.
+//! Leases on a tenant's requests in a window of ten seconds. They move no value.
 
 use super::Case;
 use super::world::*;
 use crate::golden::command::Does;
 use serde_json::{Value as Json, json};
 
-/// The window that the cases' time is in begins with it.
+/// The sort key of the window that contains the cases' time.
 const SK: &str = "RATE#1795230000";
 
 fn lease(id: &'static str, why: &'static str, requests_per_second: &str) -> Case {
     Case::new(id, why, None, Does::RateLease { requests_per_second: requests_per_second.to_owned() })
 }
 
-/// So much of the window has been leased.
+/// The window's item with this many requests leased.
 fn leased(requests: &str) -> Json {
     item("tenant", "root", SK, json!({ "leased": n(requests), "ttl": n("1795233610") }))
 }

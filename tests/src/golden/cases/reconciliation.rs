@@ -1,5 +1,4 @@
-//! A run of the reconciliation: one worker at a time, breaks that are stored under it, and the one adjustment that
-//! answers a break.
+//! A reconciliation run: one worker at a time, breaks stored under the run, and one adjustment for each break.
 
 use super::Case;
 use super::world::*;
@@ -43,7 +42,7 @@ fn answer(id: &'static str, why: &'static str) -> Case {
     Case::new(id, why, Some(claim), Does::Reconcile(does))
 }
 
-/// A run of which somebody holds the token; a requested one has none.
+/// A run with a lease holder; a requested run has none.
 fn run(state: &str, fence: &str, lease_until: &str) -> Json {
     let attributes = json!({
         "run_id": s(RUN), "state": s(state), "fence": n(fence), "lease_until": s(lease_until), "created_at": s(EARLIER),
@@ -56,7 +55,7 @@ fn running() -> Json {
     with(run("running", "1", LATER), "began_at", s(EARLIER))
 }
 
-/// It has found breaks, of which nobody has been told.
+/// A run that has found breaks, not announced yet.
 fn untold() -> Json {
     with(with(running(), "state", s("breaks")), "stored", n("2"))
 }
@@ -100,7 +99,7 @@ fn breaks() -> Vec<BreakJson> {
     vec![balance, missing, follows]
 }
 
-/// The first has never been corrected, the second has.
+/// The first balance has never been corrected, the second has.
 fn counted_breaks() -> Vec<BreakJson> {
     let balance = breaks().remove(0);
     let never = BreakJson { seen_corrections: Some("0".to_owned()), ..balance.clone() };

@@ -1,5 +1,5 @@
-//! Refunds, partial and full: never above what was paid, money first, then regional, then points.
-//! What a plan took from its read is guarded on exactly that.
+//! Refunds, partial and full: never above what was paid, money first, then regional currency, then points. Each value
+//! that a plan took from its read is guarded.
 
 use super::Case;
 use super::world::*;
@@ -33,7 +33,7 @@ pub(super) fn earning(payment: Json, points: &str, co2: &str) -> Json {
     with(payment, "co2_rate", n("0.01"))
 }
 
-/// A payment of which something has gone back.
+/// A payment that is partly refunded.
 fn partly(payment: Json, left: &[(&str, &str)], taken_back: &str) -> Json {
     let payment = with(with(payment, "state", s("partially_refunded")), "points_taken_back", n(taken_back));
     left.iter().fold(payment, |payment, (suffix, left)| with(payment, &format!("refundable_{suffix}"), n(left)))

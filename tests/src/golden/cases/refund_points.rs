@@ -1,5 +1,5 @@
-//! Refunds of payments whose earned points have been spent: deducted from the money, or forgiven.
-//! How much is short comes from a read, so the points must be as they were read.
+//! Refunds of payments whose earned points have been spent: deducted from the money, or forgiven. The missing points
+//! come from a read, so the plan is guarded on the balance that was read.
 
 use super::Case;
 use super::refund::{base, case, earning, in_money};

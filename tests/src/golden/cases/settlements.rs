@@ -1,4 +1,4 @@
-//! A merchant's settlement: each step and each undoing, and what becomes of a payout.
+//! A merchant's settlement: each step and its compensation, and the results of a payout.
 
 use super::Case;
 use super::world::*;
@@ -10,7 +10,7 @@ pub(super) const SETTLEMENT: &str = "019a9500-0000-7000-8000-0000000000f1";
 pub(super) const PAYOUT: &str = "po_1Midori";
 const HELD: &str = "held of ECOPAY";
 
-/// The bank account of the shop.
+/// The merchant's bank account.
 pub(super) fn bank() -> Json {
     json!({ "M": {
         "kind": s("bank"), "bank_code": s("0009"), "branch_code": s("123"), "account_type": s("ordinary"),
@@ -18,12 +18,12 @@ pub(super) fn bank() -> Json {
     } })
 }
 
-/// Its account that is registered at Stripe.
+/// The merchant's account registered at Stripe.
 pub(super) fn registered() -> Json {
     json!({ "M": { "kind": s("stripe"), "external_account": s("ba_1Midori") } })
 }
 
-/// A settlement of 3,000 yen that stands in this state.
+/// A settlement of 3,000 yen in this state.
 pub(super) fn settlement(state: &str, attributes: &[(&str, Json)]) -> Json {
     let common = json!({
         "settlement_id": s(SETTLEMENT), "merchant_id": s(MERCHANT), "state": s(state), "requested_by": s(STAFF),
@@ -37,19 +37,19 @@ pub(super) fn settlement(state: &str, attributes: &[(&str, Json)]) -> Json {
     attributes.iter().fold(item, |item, (name, value)| with(item, name, value.clone()))
 }
 
-/// The same after 3,000 yen were put aside.
+/// The same after 3,000 yen were held.
 pub(super) fn aside(state: &str) -> Json {
     let more = [("put_aside", json!({ "M": { "ECOPAY": n("3000") } })), ("net", n("3000")), ("held_at", s(EARLIER))];
     settlement(state, &more)
 }
 
-/// The same after the fee was taken.
+/// The same after the fee was charged.
 pub(super) fn charged(state: &str) -> Json {
     let parts = [("fee", "45"), ("tax", "4"), ("payable", "2951")];
     parts.into_iter().fold(aside(state), |item, (name, yen)| with(item, name, n(yen)))
 }
 
-/// The same when it is over.
+/// The same in a final state.
 pub(super) fn paid(state: &str, reference: &str) -> Json {
     let over = without(without(charged(state), "due_pk"), "due_sk");
     with(with(over, "paid_at", s(EARLIER)), "payout_reference", s(reference))
@@ -67,7 +67,7 @@ pub(super) fn by_stripe(settlement: Json) -> Json {
     with(with(settlement, "destination", registered()), "psp", psp)
 }
 
-/// Stripe has been asked so often in this epoch.
+/// Stripe has been asked for the payout `sends` times in this epoch.
 fn asked(epoch: &str, sends: &str) -> Json {
     let item = with(with(by_stripe(charged("paying")), "paying_at", s(EARLIER)), "payout_epoch_at", s(EARLIER));
     with(with(item, "payout_epoch", n(epoch)), "payout_sends", n(sends))
@@ -86,7 +86,7 @@ pub(super) fn balance(asset: &str, balance: &str, held: &str) -> Json {
     item("merchant", MERCHANT, &format!("BALANCE#{asset}"), attributes)
 }
 
-/// A credited record; what it is a part of by this attribute.
+/// A credited record; `ids` names what it belongs to.
 fn record(pk: (&str, &str), sk: &str, ids: &[(&str, &str)], yen: &str) -> Json {
     let item = item(
         pk.0,

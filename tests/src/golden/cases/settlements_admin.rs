@@ -1,4 +1,4 @@
-//! What the operator does about settlements: closing a period, resuming one that stopped, and what needs two people.
+//! The operator's commands on settlements: closing a period, resuming a stopped one, and what needs an approval.
 
 use super::Case;
 use super::settlements::*;
@@ -64,7 +64,7 @@ fn request(wish: &str, by: &str) -> Json {
     with(item, &format!("{wish}_id"), s(REQUEST))
 }
 
-/// The terms with a rate, and an account to pay from.
+/// The terms with a fee rate, and a bank account to pay from.
 fn terms() -> Json {
     let mut sender = bank();
     sender["M"]["sender_code"] = s("1234567890");
@@ -142,7 +142,7 @@ pub(super) fn cases() -> Vec<Case> {
     all
 }
 
-/// A file is sent again: two people approve, and the saga puts it.
+/// A file is sent again: one person requests, another approves, and the saga stores it.
 fn resends() -> Vec<Case> {
     let another = "019a9600-0000-7000-8000-0000000000f3";
     let resume = SettlementDoes::Resume {

@@ -1,5 +1,4 @@
-//! Cards, merchants, terminals and tenants: registering and changing them, and a terminal's enrolment.
-//! None of it moves value.
+//! Cards, merchants, terminals and tenants: registration and changes, and a terminal's enrolment. They move no value.
 
 use super::Case;
 use super::world::*;
@@ -9,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 /// `demo.<terminal>.` and base64url of the bytes 0 to 15.
 const CODE: &str = "demo.019a0000-0000-7000-8000-0000000000d1.AAECAwQFBgcICQoLDA0ODw";
-/// Its SHA-256.
+/// The SHA-256 of [`CODE`].
 const HASH: &str = "54b645d8d663e9800efd9a88a04ea7cfa1aaa20f39791dedaa3bc8e050757bef";
 
 fn issue(id: &'static str, why: &'static str, owner: Option<&str>) -> Case {

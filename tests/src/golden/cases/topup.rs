@@ -1,5 +1,5 @@
-//! A customer asks for a top-up: the headroom under the cap of 50,000 is reserved, and nothing is
-//! credited. What counts against the cap is available, held and reserved together.
+//! A customer requests a top-up: headroom under the cap of 50,000 is reserved, and nothing is credited. The cap counts
+//! available, held and reserved together.
 
 use super::Case;
 use super::outside::*;
@@ -22,7 +22,7 @@ fn connected(mut case: Case) -> Case {
     case
 }
 
-/// The terms of a tenant whose top-ups bring no points.
+/// The terms of a tenant whose top-ups earn no points.
 fn pointless() -> Json {
     let mut config = offering();
     config["topup"]["M"]["points_rate"] = n("0");

@@ -1,5 +1,4 @@
-//! What is looked at with the provider again later, and offering top-ups at all: writes without a key
-//! that move nothing.
+//! Checks with the PSP that are due later, and offering top-ups: writes without a key that move no value.
 
 use super::Case;
 use super::outside::*;
@@ -21,7 +20,7 @@ fn offer(id: &'static str, why: &'static str) -> Case {
     Case::new(id, why, None, does)
 }
 
-/// The refund's mark, once it is on its way.
+/// The due index entry of a refund on its way.
 fn due(refund: Json) -> Json {
     let refund = with(refund, "due_pk", s("demo#due#psp_check#1"));
     with(refund, "due_sk", s(format!("{NOW}#{REFUND}")))

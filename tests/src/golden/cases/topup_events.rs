@@ -1,5 +1,5 @@
-//! Facts about a top-up's PaymentIntent, from an event or from the holder of its claim: each legal
-//! transition of our record once, whatever is behind, and whatever contradicts it.
+//! Facts about a top-up's PaymentIntent, from an event or from the lease holder: each legal transition of our record
+//! once, facts that are behind, and facts that contradict it.
 
 use super::Case;
 use super::outside::*;
@@ -33,12 +33,12 @@ pub(super) fn with_answer(mut case: Case) -> Case {
     case
 }
 
-/// Headroom is reserved for it beside what is there.
+/// Wallets with headroom reserved for the top-up.
 pub(super) fn wallets(topup: Json) -> [Json; 3] {
     [topup, account("ECOPAY", "1000", "200", "5000"), account("POINT", "7", "0", "0")]
 }
 
-/// It is in the wallet.
+/// Wallets with the top-up credited.
 fn paid(topup: Json) -> [Json; 3] {
     [topup, account("ECOPAY", "6000", "200", "0"), account("POINT", "57", "0", "0")]
 }
@@ -256,7 +256,7 @@ fn behind() -> Vec<Case> {
 }
 
 fn odd() -> Vec<Case> {
-    // Built from one that fits, with one thing changed.
+    // Changes one part of a fact that matches our record.
     let but = |amount: &str, received: &str, currency: &str, id: &str, livemode: bool| FactJson::Intent {
         id: id.to_owned(),
         amount: amount.to_owned(),

@@ -1,5 +1,5 @@
-//! The operator refunds a top-up to the card: money and points are held before the provider is asked.
-//! A top-up of 5,000 brought 50 points; a refund of 2,000 settles 20 of them.
+//! The operator refunds a top-up to the card: money and points are held before the PSP is called. A top-up of 5,000
+//! earned 50 points; a refund of 2,000 settles 20 of them.
 
 use super::Case;
 use super::outside::*;
@@ -26,7 +26,7 @@ fn forgiven(state: Vec<Json>) -> Vec<Json> {
     state.into_iter().map(|item| if item["type"] == s("CONFIG") { forgiving() } else { item }).collect()
 }
 
-/// 100 yen that brought 100 points.
+/// A top-up of 100 yen that earned 100 points.
 fn generous() -> Json {
     let topup = with(with(succeeded("100", "0"), "charge", n("100")), "points", n("100"));
     with(topup, "refundable", n("100"))

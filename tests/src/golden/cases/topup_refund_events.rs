@@ -1,5 +1,5 @@
-//! Facts about a refund that we asked for: money and points are held until it is paid out, and come
-//! back if it is not, even after it was.
+//! Facts about a refund that we requested: money and points are held until it is paid out, and return if it fails, even
+//! after it was paid out.
 
 use super::Case;
 use super::outside::*;
@@ -28,19 +28,19 @@ fn refusal(id: &'static str, why: &'static str) -> Case {
     with_answer(Case::new(id, why, None, does))
 }
 
-/// 2,000 yen and 20 points are held for it.
+/// The state with 2,000 yen and 20 points held for the refund.
 pub(super) fn holding(refund: Json) -> [Json; 4] {
     let (money, points) = (account("ECOPAY", "3000", "2000", "0"), account("POINT", "30", "20", "0"));
     [succeeded("3000", "20"), refund, money, points]
 }
 
-/// The provider has taken more of the top-up than the wallet held.
+/// The state after the PSP took more of the top-up than the wallet held.
 fn owing(mut state: [Json; 4], owed: &str) -> [Json; 4] {
     state[0] = with(state[0].clone(), "owed", n(owed));
     state
 }
 
-/// They have been paid out.
+/// The state after both were paid out.
 pub(super) fn gone(refund: Json) -> [Json; 4] {
     let (money, points) = (account("ECOPAY", "3000", "0", "0"), account("POINT", "30", "0", "0"));
     [succeeded("3000", "20"), refund, money, points]
@@ -243,7 +243,7 @@ fn landings() -> Vec<Case> {
     ]
 }
 
-/// What is behind, and what contradicts our record.
+/// Facts that are behind our record, and facts that contradict it.
 fn nothing() -> Vec<Case> {
     let but = |id: &str, intent: &str, amount: &str, currency: &str| FactJson::Refund {
         id: id.to_owned(),
@@ -254,7 +254,7 @@ fn nothing() -> Vec<Case> {
     };
     let odd = |id, why, fact, outcome| event(id, why, fact).on(holding(known("pending"))).ends(outcome);
     let failed = || known("failed");
-    // Refused or given up: the provider was to have none.
+    // Refused or given up: the PSP should have no such refund.
     let never = || with(refund_requested(), "state", s("failed"));
     vec![
         told("topup_refund_events/pending-again", "Known already.", "pending")

@@ -1,6 +1,6 @@
-//! The audit trail: what operations that go outside leave of their steps, the marks of published entries, and
-//! the chain that seals all of it. A record is the last action of the transaction that it tells of: what stands
-//! before it is what the other vectors show.
+//! The audit trail: trail records of operations that call the PSP, due index entries of published entries, and the
+//! chain that seals them. A trail record is the last action of its transaction; other vectors cover the actions before
+//! it.
 
 use super::Case;
 use super::outside::*;
@@ -10,11 +10,11 @@ use crate::golden::build_trail::TrailDoes;
 use crate::golden::command::Does;
 use serde_json::{Value as Json, json};
 
-/// Whoever seals the trail has this token.
+/// The fencing token of the trail's lease holder.
 const FENCE: &str = "4";
 const LATER: &str = "2026-11-21T03:00:20.000Z";
 const DAY: &str = "2026-11-20";
-/// What DynamoDB takes in one transaction, less the holder, the segment and its day.
+/// DynamoDB's limit of actions in one transaction, less the lease item, the segment and its day.
 const FITTING: u32 = 97;
 
 fn case(id: &'static str, why: &'static str, does: TrailDoes) -> Case {
@@ -31,7 +31,7 @@ fn id_of(number: u32) -> String {
     format!("019aa000-0000-7000-8000-{number:012}")
 }
 
-/// An entry of a payment, with the mark of some work.
+/// An entry of a payment, with a due index entry.
 fn entry(number: u32, mark: &str) -> Json {
     let side =
         |account: &str, delta: &str| json!({ "M": { "account": s(account), "asset": s("ECOPAY"), "delta": n(delta) } });

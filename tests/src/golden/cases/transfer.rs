@@ -1,5 +1,5 @@
-//! A customer sends to another, under the recipient's cap of 50,000.
-//! The recipient must exist; a freeze stops the sender only.
+//! A customer sends to another, under the recipient's cap of 50,000. The recipient must exist; a freeze stops only the
+//! sender.
 
 use super::Case;
 use super::world::*;

@@ -1,5 +1,5 @@
-//! The small world of the cases: one tenant, two customers, a merchant, a card, a terminal, two
-//! staff members, and items as they stand in the table.
+//! The data of the cases: one tenant, two customers, a merchant, a card, a terminal, two staff members, and stored
+//! items.
 
 use crate::golden::command::{ClaimJson, Money};
 use serde_json::{Map, Value as Json, json};
@@ -23,7 +23,7 @@ pub(super) const TERMINAL: &str = "019a0000-0000-7000-8000-0000000000d1";
 pub(super) const STAFF: &str = "019a0000-0000-7000-8000-000000000051";
 pub(super) const OTHER_STAFF: &str = "019a0000-0000-7000-8000-000000000052";
 
-// Accounts, as the journal names them.
+// Accounts as the journal names them.
 pub(super) const OF_A: &str = "customer:019a0000-0000-7000-8000-00000000000a";
 pub(super) const OF_B: &str = "customer:019a0000-0000-7000-8000-00000000000b";
 pub(super) const OF_MERCHANT: &str = "merchant:019a0000-0000-7000-8000-0000000000e1";
@@ -101,7 +101,7 @@ pub(super) fn merchant() -> Json {
     item("merchant", MERCHANT, "PROFILE", attributes)
 }
 
-/// A balance item of which nothing is held.
+/// A balance item with nothing held.
 pub(super) fn wallet(customer: &str, asset: &str, balance: &str) -> Json {
     let attributes = json!({ "balance": n(balance), "held": n("0"), "exposure": n(balance) });
     item("customer", customer, &format!("BALANCE#{asset}"), attributes)
@@ -130,7 +130,7 @@ pub(super) fn terminal() -> Json {
     item("terminal", TERMINAL, "PROFILE", attributes)
 }
 
-/// A captured payment of `payer`: asset suffix, captured, refundable.
+/// A captured payment of `payer`; `parts` are asset suffix, captured, refundable.
 pub(super) fn payment(payer: &str, total: (&str, &str), parts: &[(&str, &str, &str)]) -> Json {
     let mut payment = item(
         "payment",
@@ -172,7 +172,7 @@ pub(super) fn by_a(operation: &str, path: &str, fields: Json) -> ClaimJson {
     claim(operation, OF_A, OF_A, "k-1", path, fields)
 }
 
-/// A claim of the merchant, whose staff member acts.
+/// A claim of the merchant with its staff member as actor.
 pub(super) fn by_merchant(operation: &str, path: &str, fields: Json) -> ClaimJson {
     claim(operation, OF_MERCHANT, &format!("merchant_staff:{STAFF}"), "k-1", path, fields)
 }
@@ -182,7 +182,7 @@ pub(super) fn by_staff(operation: &str, path: &str, fields: Json) -> ClaimJson {
     claim(operation, BY_STAFF, BY_STAFF, "k-1", path, fields)
 }
 
-/// A claim of the terminal, on one of its sequence numbers.
+/// A claim of the terminal with this sequence number.
 pub(super) fn by_terminal(operation: &str, sequence: u32, path: &str, fields: Json) -> ClaimJson {
     let terminal = format!("terminal:{TERMINAL}");
     claim(operation, &terminal, &terminal, &format!("{TERMINAL}-1-{sequence}"), path, fields)
@@ -194,7 +194,7 @@ pub(super) fn keyed(mut claim: ClaimJson, key: &str) -> ClaimJson {
     claim
 }
 
-/// An answered marker of a claim; `fp` binds it to its request.
+/// A completed marker of a claim; `fp` binds it to its request.
 pub(super) fn marker(of: &ClaimJson, processed_at: &str, ttl: &str, fp: &str) -> Json {
     let (kind, id) = of.principal.split_once(':').unwrap();
     let attributes = json!({

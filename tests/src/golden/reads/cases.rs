@@ -1,4 +1,4 @@
-//! The cases of which vectors of reads are made: the expected items are written by hand.
+//! The cases of the vectors of reads: the expected items are written by hand.
 
 use super::judge;
 use super::question::{Page, Question};
@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 /// The world of most cases.
 const TOWN: &str = "town";
-/// A table of one item: what a scan returns after it does not depend on the store's order.
+/// A table of one item: its scan does not depend on the store's order.
 const ONE_CUSTOMER: &str = "one-customer";
 
 const A: &str = "demo#customer#019a0000-0000-7000-8000-00000000000a";
@@ -48,7 +48,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Its vector; panics if the engine answers anything but the items of the case.
+    /// The case's vector; panics if the engine does not return the case's items.
     #[must_use]
     pub fn vector(&self) -> ReadVector {
         let page = self.page.clone().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the core asks for a question, executed on an engine over a world.
+//! Executes the core's requests for a question on an engine that holds a world.
 
 use super::question::{Asked, Page, Question};
 use super::vector::world;
@@ -8,12 +8,12 @@ use crate::wire;
 use ledger_core::reads::{Query, Request};
 use serde_json::Value as Json;
 
-/// What was asked, and what came of it.
+/// The requests of a question, and the items that answered them.
 #[derive(Debug, PartialEq)]
 pub struct Answered {
     /// The first request of each kind, as DynamoDB's JSON.
     pub requests: Vec<Json>,
-    /// The answer's items by their labels.
+    /// The returned items by their labels.
     pub items: Vec<Option<String>>,
 }
 
@@ -35,7 +35,7 @@ pub fn answered(of: &str, question: &Question, page: &Page) -> Answered {
                 items.extend(answer.items.iter().map(|item| item.as_ref().map(|item| label(&world, item))));
             }
             if !matches!(question, Question::Item { .. } | Question::Snapshot { .. }) {
-                // A scan's order is the store's own, and a batch has none.
+                // A scan has the store's order, and a batch has none.
                 items.sort();
             }
             Answered { requests, items }
@@ -64,7 +64,7 @@ fn queried(table: &Table, world: &Labelled, query: &Query, start: Option<&Json>)
     Answered { requests: vec![wire::read_request(&first)], items }
 }
 
-/// The label of an item, which is the world's own and whole unless a projection cut it.
+/// The label of an item, which must equal the world's unless a projection cut it.
 fn label(world: &Labelled, item: &Json) -> String {
     let of = |other: &Json| other["uuid"] == item["uuid"] && other["type"] == item["type"];
     let (label, whole) = world.iter().find(|(_, other)| of(other)).unwrap_or_else(|| panic!("foreign: {item}"));

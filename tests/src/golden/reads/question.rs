@@ -1,4 +1,4 @@
-//! A question as a vector names it, and the requests that the core builds for it.
+//! A vector's question, and the requests that the core builds for it.
 
 use crate::wire;
 use ledger_core::ids::{MerchantId, PaymentId, RunId, SettlementId, Tenant, TerminalId, TopupId};
@@ -12,7 +12,7 @@ use uuid::Uuid;
 /// An item's primary key.
 pub type ItemKey = (String, String);
 
-/// A question, with the arguments of the function of `ledger_core::reads` that has its name.
+/// A question, with the arguments of the function of the same name in `ledger_core::reads`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the functions of the same names are documented")]
@@ -30,7 +30,7 @@ pub enum Question {
         tenant: String,
         number: usize,
         of: u16,
-        /// The key at which the store ended the page before.
+        /// The last key of the previous page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<Json>,
     },
@@ -196,29 +196,29 @@ pub enum Question {
     },
 }
 
-/// How a query is turned and cut, where it is not read oldest first to its end.
+/// A query's direction and limits, unless it reads everything, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// The sort key after which it begins.
+    /// The sort key after which the page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Whether it runs from the greatest sort key down.
+    /// Whether the order is descending.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub newest_first: bool,
-    /// How many items it has at most.
+    /// The maximum number of items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
-    /// The key at which the store ended the page before: the request is that of the next page.
+    /// The last key of the previous page: the request is for the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Json>,
 }
 
-/// What the core makes of a question.
+/// The core's result for a question.
 pub enum Asked {
-    /// Requests that are complete.
+    /// Complete requests.
     Requests(Vec<Request>),
-    /// A query, whose requests follow from what has been read.
+    /// A query, whose later requests depend on what has been read.
     Query(Box<Query>),
 }
 
@@ -259,7 +259,7 @@ fn merchant(text: &str) -> MerchantId {
 }
 
 impl Question {
-    /// What the core makes of this question; a query with its page.
+    /// The core's result for this question; a query with its page.
     #[must_use]
     pub fn asked(&self, page: &Page) -> Asked {
         let mut query = match self.plain() {
@@ -278,7 +278,7 @@ impl Question {
         Asked::Query(Box::new(query))
     }
 
-    /// A query, or else requests that are complete.
+    /// A query, or complete requests.
     fn plain(&self) -> Result<Query, Vec<Request>> {
         Ok(match self {
             Self::Item { key: of } => return Err(vec![reads::item(&key(of))]),

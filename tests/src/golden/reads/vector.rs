@@ -1,4 +1,4 @@
-//! A vector of a read as its file has it: decoded strictly, written in the order of reading.
+//! Reads and writes the file of a read's vector: decoded strictly, written with members in a fixed order.
 
 use super::question::{Page, Question};
 use crate::golden::file::text_of;
@@ -10,25 +10,24 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A vector.
+/// A vector of a read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadVector {
     /// `<question>/<case>`, the file's path.
     pub id: String,
-    /// What it shows.
+    /// What the vector shows.
     pub why: String,
-    /// The table that is read, by its name in `golden/reads/worlds`.
+    /// The name of the table that is read, in `golden/reads/worlds`.
     pub world: String,
     /// The question.
     pub question: Question,
-    /// How a query is turned and cut.
+    /// A query's direction and limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<Page>,
-    /// The first request of each kind that is sent, as DynamoDB's JSON; empty if nothing can match.
+    /// The first request of each kind as DynamoDB's JSON; empty if nothing can match.
     pub requests: Vec<Json>,
-    /// The answer, by the labels of the world's items: in order, but for scans and batches. `null` is a key without an
-    /// item.
+    /// The labels of the returned items, in order except for scans and batches. `null` is a key without an item.
     pub items: Vec<Option<String>>,
 }
 
@@ -39,7 +38,7 @@ impl ReadVector {
         text_of(&json!(self), &["id", "why", "world", "question", "page", "requests", "items"])
     }
 
-    /// Reads a file's text; panics on unknown fields and on a text in another layout.
+    /// Reads a file's text; panics on unknown fields, another layout or another id.
     #[must_use]
     pub fn read(name: &str, text: &str) -> Self {
         let vector: Self = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -49,13 +48,13 @@ impl ReadVector {
     }
 }
 
-/// Where a vector's file is.
+/// The path of a vector's file.
 #[must_use]
 pub fn path(id: &str) -> PathBuf {
     directory("reads").join("v1").join(format!("{id}.json"))
 }
 
-/// Every vector of a read: its id and its file's text.
+/// The file text of every vector of a read, by id.
 #[must_use]
 pub fn files() -> BTreeMap<String, String> {
     crate::golden::vector::files("reads/v1")

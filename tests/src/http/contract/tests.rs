@@ -1,4 +1,4 @@
-//! What the document does not state is found.
+//! Checks that the contract finds responses and requests that the document does not state.
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn stated_answers_pass() {
 }
 
 #[test]
-fn answer_that_is_not_stated_is_found() {
+fn answer_not_in_document_is_refused() {
     let with = |member: &str| {
         let mut body = problem(400, "cap_exceeded");
         body[member] = json!("x");
@@ -57,7 +57,7 @@ fn answer_that_is_not_stated_is_found() {
 }
 
 #[test]
-fn request_that_is_not_stated_is_found() {
+fn request_body_not_in_document_is_refused() {
     let view = json!({
         "topup_id": "019aa7fe-3c00-7000-8000-000000000001", "status": "pending", "amount": "300", "asset": "ECOPAY",
         "payment_intent_id": "pi_1", "client_secret": "s", "created_at": "2026-11-21T09:30:00.000Z",
@@ -75,7 +75,7 @@ fn request_that_is_not_stated_is_found() {
 }
 
 #[test]
-fn code_that_is_taken_from_the_document_is_missed() {
+fn code_removed_from_document_is_refused() {
     let mut lacking = document();
     let at = "/paths/~1v1~1me~1topups/post/responses/400/content/application~1problem+json/schema/allOf/1/properties/\
               code/enum";

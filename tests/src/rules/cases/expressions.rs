@@ -1,4 +1,4 @@
-//! Placeholders, and what every expression must be.
+//! Cases of placeholders, and of rules for all expressions.
 
 use super::{Case, case, get, put, put_if, query, scan, update};
 use crate::rules::Rule;
@@ -17,7 +17,7 @@ fn placeholders() -> Vec<Case> {
         get(json!({"ProjectionExpression": name, "ExpressionAttributeNames": names}))
     };
     let (longest, too_long) = ("n".repeat(254), "n".repeat(255));
-    // `:v` and its value, in bytes.
+    // The size counts `:v` and its value.
     let of_size = |bytes: usize| put_if("balance = :v", json!({":v": {"S": "x".repeat(bytes - 2)}}));
     vec![
         case(
@@ -93,12 +93,12 @@ fn placeholders() -> Vec<Case> {
 fn forms() -> Vec<Case> {
     let one = json!({":v": {"N": "1"}});
     let padded = |length: usize| put_if(&format!("{:<length$}", "balance = :v"), json!({":v": {"N": "1"}}));
-    // Comparisons joined by OR, each with a sign of its own, and a NOT before some of them.
+    // Comparisons joined by OR, one operator each, with a NOT before the first `nots`.
     let operators = |nots: usize| {
         let comparison = |at: usize| format!("{}balance=:v", if at < nots { "NOT " } else { "" });
         put_if(&(0..150).map(comparison).collect::<Vec<_>>().join(" OR "), json!({":v": {"N": "1"}}))
     };
-    // Two operators each.
+    // Each has two operators.
     let sums = |others: &str| {
         let sums = (0..150).map(|at| format!("a{at}=:v+:v")).collect::<Vec<_>>().join(",");
         update(&format!("SET {sums}{others}"), json!({":v": {"N": "1"}}))

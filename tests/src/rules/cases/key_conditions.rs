@@ -1,4 +1,4 @@
-//! Conditions on keys.
+//! Cases of key conditions.
 
 use super::{Case, Request, case, due_from_an_empty_bound, query, query_sort_keys};
 use crate::rules::Rule;
@@ -12,7 +12,7 @@ fn text() -> Json {
     json!({":v": {"S": "a"}})
 }
 
-/// A query on a condition about whatever keys.
+/// A query with this key condition.
 fn asked(condition: &str, values: Json) -> Request {
     let names = if condition.contains("#sk") { json!({"#sk": "type"}) } else { json!({}) };
     let mut changes = json!({"KeyConditionExpression": condition, "ExpressionAttributeValues": values});

@@ -1,4 +1,4 @@
-//! Members of a request.
+//! Cases of a request's members.
 
 use super::{Case, case, get, put, query, request, scan};
 use crate::rules::Rule;

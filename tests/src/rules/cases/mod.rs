@@ -1,4 +1,4 @@
-//! For each rule of the table a request that it refuses, and the nearest that is allowed.
+//! For each rule of the table a request that it refuses, and a similar request that is allowed.
 
 mod expressions;
 mod key_conditions;
@@ -16,9 +16,9 @@ use serde_json::{Value as Json, json};
 /// A request to DynamoDB.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Such as `Query`.
+    /// The operation, such as `Query`.
     pub operation: &'static str,
-    /// Its JSON.
+    /// The JSON body.
     pub body: Json,
 }
 
@@ -27,9 +27,9 @@ pub struct Request {
 pub struct Case {
     /// The rule.
     pub rule: Rule,
-    /// What it refuses.
+    /// A request that the rule refuses.
     pub refused: Request,
-    /// What is allowed.
+    /// The similar request that is allowed.
     pub allowed: Request,
 }
 
@@ -49,7 +49,7 @@ pub fn all() -> Vec<Case> {
     .concat()
 }
 
-/// The read that three workers made before their bound was mended: work that is due until an instant.
+/// A read of three workers before their bound was corrected: work that is due until an instant.
 #[must_use]
 pub fn due_from_an_empty_bound() -> Request {
     query(json!({
@@ -64,12 +64,12 @@ fn case(rule: Rule, refused: Request, allowed: Request) -> Case {
     Case { rule, refused, allowed }
 }
 
-/// A put of an item that is nothing but its key, with these changes.
+/// A put of an item with only its key, with these changes.
 fn put(changes: Json) -> Request {
     request("PutItem", json!({"Item": key()}), changes)
 }
 
-/// The same on a condition.
+/// A put with this condition.
 fn put_if(condition: &str, values: Json) -> Request {
     let values = if values.as_object().is_some_and(serde_json::Map::is_empty) { Json::Null } else { values };
     put(json!({"ConditionExpression": condition, "ExpressionAttributeValues": values}))
@@ -100,7 +100,7 @@ fn query(changes: Json) -> Request {
     request("Query", base, changes)
 }
 
-/// A query of a partition and the sort keys that a condition is about.
+/// A query of a partition with a condition on the sort key.
 fn query_sort_keys(condition: &str, values: Json) -> Request {
     query(json!({
         "KeyConditionExpression": format!("#pk = :pk AND {condition}"),
@@ -119,7 +119,7 @@ fn transaction(actions: Vec<Json>) -> Request {
     Request { operation: "TransactWriteItems", body: json!({"TransactItems": actions}) }
 }
 
-/// A put in a transaction: of the item with this sort key, with these attributes.
+/// A put in a transaction, of the item with this sort key and these attributes.
 fn put_action(sort: &str, attributes: Json) -> Json {
     let mut item = json!({"uuid": {"S": "demo#customer#1"}, "type": {"S": sort}});
     merge(&mut item, attributes);
@@ -140,7 +140,7 @@ fn request(operation: &'static str, mut body: Json, changes: Json) -> Request {
     Request { operation, body }
 }
 
-/// Puts members over those of a document; null takes one away.
+/// Merges members into a document; null removes one.
 fn merge(document: &mut Json, changes: Json) {
     let Json::Object(changes) = changes else {
         *document = changes;
@@ -150,7 +150,7 @@ fn merge(document: &mut Json, changes: Json) {
         *document = json!({});
     }
     for (name, change) in changes {
-        // The name of a type takes the place of another: a value has one.
+        // An attribute value is replaced as a whole, because it has exactly one type.
         if change.is_null() {
             document.as_object_mut().expect("an object").remove(&name);
         } else if is_value(&change) {

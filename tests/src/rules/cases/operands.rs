@@ -1,4 +1,4 @@
-//! Functions and operands of conditions.
+//! Cases of functions and operands of conditions.
 
 use super::{Case, case, put_if, scan, update};
 use crate::rules::Rule;

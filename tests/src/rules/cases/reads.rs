@@ -1,4 +1,4 @@
-//! Queries, scans and reads of several items.
+//! Cases of queries, scans and reads of several items.
 
 use super::{Case, Request, case, key, key_of, query, scan};
 use crate::rules::Rule;
@@ -36,7 +36,7 @@ fn queries() -> Vec<Case> {
             query(by("type", "held = :v OR NOT (size(#n) = :v)")),
             scan(by("type", "held = :v OR NOT (size(#n) = :v)")),
         ),
-        // An index's own keys are its keys; the table's are not.
+        // An index's keys are those of the index, not of the table.
         case(Rule::FilterOnKey, of_index(by("owner_sk", "#n > :v")), of_index(by("type", "#n > :v"))),
         case(Rule::IndexUnknown, query(json!({"IndexName": "by_merchant"})), query(json!({}))),
         case(

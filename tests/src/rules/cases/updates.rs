@@ -1,4 +1,4 @@
-//! Updates.
+//! Cases of updates.
 
 use super::{Case, case, key_of, update};
 use crate::rules::Rule;
@@ -13,7 +13,7 @@ pub(super) fn cases() -> Vec<Case> {
         request.body["ExpressionAttributeNames"] = json!({"#n": name});
         request
     };
-    // On an item of its own, which no other case has to fit into.
+    // The item of this key is not used by other cases, because it is close to the size limit.
     let large = |bytes: usize| {
         let mut request = update("SET kept = :v", text(&"x".repeat(bytes)));
         request.body["Key"] = key_of("LARGE");

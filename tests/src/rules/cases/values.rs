@@ -1,4 +1,4 @@
-//! Keys and values.
+//! Cases of keys and values.
 
 use super::{Case, Request, case, get, put, put_if};
 use crate::rules::Rule;
@@ -28,7 +28,7 @@ fn keys() -> Vec<Case> {
         case(Rule::KeyEmpty, with(json!({"type": {"B": ""}})), with(json!({"type": {"S": "a"}}))),
         case(Rule::PartitionKeyTooLong, read(2049, 1), read(2048, 1)),
         case(Rule::PartitionKeyTooLong, write(2049, 1), write(2048, 1)),
-        // Bytes count, not characters.
+        // The limit is in bytes, not in characters.
         case(
             Rule::PartitionKeyTooLong,
             with(json!({"uuid": {"S": "ñ".repeat(1025)}})),
@@ -77,7 +77,7 @@ fn values() -> Vec<Case> {
         request
     };
     let nested = |levels: usize| (1..levels).fold(json!({"S": "a"}), |inner, _| json!({"L": [inner]}));
-    // The names and values of the key take 28 bytes, and the attribute's name four.
+    // The key's names and values have 28 bytes, and the attribute's name four.
     let of_size = |bytes: usize| with(json!({"type": {"S": "LARGE"}, "kept": {"S": "x".repeat(bytes - 28 - 4)}}));
     vec![
         case(Rule::ValueTypeCount, value(json!({})), value(json!({"S": ""}))),

@@ -1,4 +1,4 @@
-//! Transactions and batches of writes.
+//! Cases of transactions and batches of writes.
 
 use super::{Case, Request, case, key, key_of, put_action, transaction};
 use crate::rules::Rule;

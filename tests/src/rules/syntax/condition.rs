@@ -1,4 +1,4 @@
-//! Conditions: of writes, of filters and of keys, which share one grammar.
+//! Parses conditions of writes, filters and keys, which share one grammar.
 
 use super::{Cursor, Fault, Operand, Path, Token};
 use crate::rules::Rule;
@@ -6,21 +6,21 @@ use crate::rules::Rule;
 /// A condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// `left = right` and its kind.
+    /// `left = right`, or another comparator.
     Compare(Comparator, Operand, Operand),
     /// `operand BETWEEN low AND high`.
     Between(Operand, Operand, Operand),
     /// `operand IN (..)`.
     In(Operand, Vec<Operand>),
-    /// A function, by name, with its arguments.
+    /// A function by name with its arguments.
     Function(String, Vec<Operand>),
-    /// Both.
+    /// `condition AND condition`.
     And(Box<Condition>, Box<Condition>),
-    /// Either.
+    /// `condition OR condition`.
     Or(Box<Condition>, Box<Condition>),
-    /// Not.
+    /// `NOT condition`.
     Not(Box<Condition>),
-    /// In parentheses.
+    /// `(condition)`.
     Group(Box<Condition>),
 }
 
@@ -50,15 +50,15 @@ const COMPARATORS: [Comparator; 6] = [
     Comparator::GreaterOrEqual,
 ];
 
-/// Each function of a condition and how many operands it has.
+/// The functions of conditions, with their number of operands.
 const FUNCTIONS: [(&str, usize); 5] =
     [("attribute_exists", 1), ("attribute_not_exists", 1), ("attribute_type", 2), ("begins_with", 2), ("contains", 2)];
 
-/// The functions of updates, which no condition has.
+/// The functions of updates, which conditions may not use.
 const UPDATE_FUNCTIONS: [&str; 2] = ["if_not_exists", "list_append"];
 
 impl Comparator {
-    /// As it is written.
+    /// The comparator's text.
     #[must_use]
     pub fn sign(self) -> &'static str {
         match self {
@@ -83,17 +83,17 @@ impl Comparator {
         }
     }
 
-    /// Whether it asks for an order.
+    /// Whether it compares by order.
     #[must_use]
     pub fn orders(self) -> bool {
         !matches!(self, Self::Equal | Self::Unequal)
     }
 }
 
-/// Reads a condition.
+/// Parses a condition.
 ///
 /// # Errors
-/// A fault of its syntax, of a function's name or its number of operands.
+/// A fault of syntax, of a function's name, or of its number of operands.
 pub fn condition(text: &str) -> Result<Condition, Fault> {
     let mut cursor = Cursor::over(text)?;
     let condition = or(&mut cursor)?;
@@ -135,7 +135,7 @@ fn not(cursor: &mut Cursor) -> Result<Condition, Fault> {
     }
 }
 
-/// The name of the function that is called next.
+/// The function's name, if the next tokens are a call.
 fn function_name(cursor: &Cursor) -> Option<String> {
     match (cursor.peek(), cursor.peek_second()) {
         (Some(Token::Word(name)), Some(Token::Sign("("))) => Some(name.clone()),
@@ -209,7 +209,7 @@ fn operand(cursor: &mut Cursor) -> Result<Operand, Fault> {
 }
 
 impl Condition {
-    /// How many operators and functions it has.
+    /// The number of operators and functions.
     #[must_use]
     pub fn operators(&self) -> usize {
         let sizes =
@@ -225,7 +225,7 @@ impl Condition {
         }
     }
 
-    /// Calls `visit` with it and every part of it.
+    /// Calls `visit` with the condition and each of its parts.
     ///
     /// # Errors
     /// The first error of `visit`.
@@ -241,7 +241,7 @@ impl Condition {
         }
     }
 
-    /// The operands of this part alone.
+    /// The operands of this condition, without those of its parts.
     #[must_use]
     pub fn operands(&self) -> Vec<&Operand> {
         match self {

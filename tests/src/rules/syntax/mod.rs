@@ -12,23 +12,23 @@ pub use update::{Term, Update, update};
 
 use super::{Refusal, Rule};
 
-/// What an expression is for.
+/// The kind of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Of a write.
+    /// The condition of a write.
     Condition,
-    /// Of a query.
+    /// The key condition of a query.
     KeyCondition,
-    /// Of a query or scan.
+    /// The filter of a query or scan.
     Filter,
-    /// Of a read.
+    /// The projection of a read.
     Projection,
-    /// Of an update.
+    /// The update of an item.
     Update,
 }
 
 impl Kind {
-    /// The parameter that it is given in.
+    /// The parameter that contains it.
     #[must_use]
     pub fn parameter(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Kind {
     }
 }
 
-/// Why an expression is refused, whatever its kind.
+/// The reason why an expression of any kind is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     rule: Rule,
@@ -49,7 +49,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault with what varies in its message, without the expression's kind.
+    /// A fault, with the variable parts of its message except for the expression's kind.
     #[must_use]
     pub fn new(rule: Rule, varying: &[&str]) -> Self {
         Self { rule, varying: varying.iter().map(|&text| text.to_owned()).collect() }
@@ -60,7 +60,7 @@ impl Fault {
     pub fn of(self, kind: Kind) -> Refusal {
         let varying = self.varying.iter().map(String::as_str);
         match self.rule {
-            // Only updates have sections.
+            // Their messages have no kind: only updates have sections and these functions.
             Rule::SectionTwice | Rule::UpdateFunction => self.rule.refusal(&varying.collect::<Vec<_>>()),
             rule => rule.refusal(&std::iter::once(kind.parameter()).chain(varying).collect::<Vec<_>>()),
         }

@@ -1,25 +1,25 @@
-//! Document paths, operands and projections.
+//! Parses document paths, operands and projections.
 
 use super::{Cursor, Fault, Token};
 use crate::rules::{Rule, reserved};
 
-/// A place in an item.
+/// A document path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path(pub Vec<Element>);
 
 /// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Element {
-    /// An attribute, as written: with `#` where it is a placeholder.
+    /// An attribute as written, with `#` if it is a placeholder.
     Name(String),
-    /// A place in a list.
+    /// An index of a list.
     Index(String),
 }
 
-/// What a condition compares.
+/// An operand of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// What is at a path.
+    /// The value at a path.
     Path(Path),
     /// `:value`.
     Value(String),
@@ -28,7 +28,7 @@ pub enum Operand {
 }
 
 impl Path {
-    /// Reads a path.
+    /// Parses a path.
     ///
     /// # Errors
     /// A syntax error, or a reserved word.
@@ -49,7 +49,7 @@ impl Path {
     }
 }
 
-/// Reads a projection.
+/// Parses a projection.
 ///
 /// # Errors
 /// A syntax error, or a reserved word.

@@ -1,12 +1,12 @@
-//! The words of an expression.
+//! Splits expressions into tokens.
 
 use super::Fault;
 use crate::rules::Rule;
 
-/// A word of an expression.
+/// A token of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// An attribute, a function or a keyword, as written.
+    /// An attribute, function or keyword, as written.
     Word(String),
     /// `#name`.
     Name(String),
@@ -21,7 +21,7 @@ pub enum Token {
 const SIGNS: [&str; 14] = ["<>", "<=", ">=", "<", ">", "=", "+", "-", "(", ")", "[", "]", ",", "."];
 
 impl Token {
-    /// The text of it.
+    /// The token's text.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
@@ -30,17 +30,17 @@ impl Token {
         }
     }
 
-    /// Whether it is this keyword, in whatever case.
+    /// Whether the token is this keyword, in upper or lower case.
     #[must_use]
     pub fn is_word(&self, keyword: &str) -> bool {
         matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(keyword))
     }
 }
 
-/// Splits an expression into its words.
+/// Splits an expression into tokens.
 ///
 /// # Errors
-/// A syntax error at a character that begins no word.
+/// A syntax error at a character that begins no token.
 pub fn tokens(text: &str) -> Result<Vec<Token>, Fault> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -79,7 +79,7 @@ fn token(text: &str, first: char) -> Option<(Token, usize)> {
     }
 }
 
-/// A place in the words of an expression.
+/// A position in the tokens of an expression.
 #[derive(Debug)]
 pub struct Cursor {
     tokens: Vec<Token>,
@@ -87,7 +87,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The beginning of an expression.
+    /// A cursor at the first token of an expression.
     ///
     /// # Errors
     /// A syntax error.
@@ -95,56 +95,56 @@ impl Cursor {
         Ok(Self { tokens: tokens(text)?, at: 0 })
     }
 
-    /// The next word.
+    /// The next token.
     #[must_use]
     pub fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at)
     }
 
-    /// The word after the next.
+    /// The token after the next.
     #[must_use]
     pub fn peek_second(&self) -> Option<&Token> {
         self.tokens.get(self.at + 1)
     }
 
-    /// Takes the next word.
+    /// Consumes the next token.
     pub fn take(&mut self) -> Option<Token> {
         let token = self.tokens.get(self.at).cloned();
         self.at += usize::from(token.is_some());
         token
     }
 
-    /// Takes the next word if it is this sign.
+    /// Consumes the next token if it is this sign; returns whether it was.
     pub fn take_sign(&mut self, sign: &str) -> bool {
         let is_sign = matches!(self.peek(), Some(Token::Sign(found)) if *found == sign);
         self.at += usize::from(is_sign);
         is_sign
     }
 
-    /// Takes the next word if it is this keyword.
+    /// Consumes the next token if it is this keyword; returns whether it was.
     pub fn take_word(&mut self, keyword: &str) -> bool {
         let is_word = self.peek().is_some_and(|token| token.is_word(keyword));
         self.at += usize::from(is_word);
         is_word
     }
 
-    /// Takes this sign.
+    /// Consumes this sign.
     ///
     /// # Errors
-    /// A syntax error if another word is next.
+    /// A syntax error if another token is next.
     pub fn expect_sign(&mut self, sign: &str) -> Result<(), Fault> {
         if self.take_sign(sign) { Ok(()) } else { Err(self.fault()) }
     }
 
-    /// The end of the expression.
+    /// Checks that no token is left.
     ///
     /// # Errors
-    /// A syntax error if a word is left.
+    /// A syntax error if a token is left.
     pub fn expect_end(&self) -> Result<(), Fault> {
         if self.peek().is_none() { Ok(()) } else { Err(self.fault()) }
     }
 
-    /// A syntax error at the next word.
+    /// A syntax error at the next token.
     #[must_use]
     pub fn fault(&self) -> Fault {
         let text = |at: usize| self.tokens.get(at).map_or("", Token::text);

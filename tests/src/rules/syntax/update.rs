@@ -1,9 +1,9 @@
-//! Updates.
+//! Parses updates.
 
 use super::{Cursor, Fault, Path, Token};
 use crate::rules::Rule;
 
-/// An update.
+/// An update expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
     /// `SET path = term`.
@@ -16,10 +16,10 @@ pub struct Update {
     pub delete: Vec<(Path, String)>,
 }
 
-/// What an attribute is set to.
+/// The new value of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Term {
-    /// What is at a path.
+    /// The value at a path.
     Path(Path),
     /// `:value`.
     Value(String),
@@ -32,14 +32,14 @@ pub enum Term {
 }
 
 const SECTIONS: [&str; 4] = ["SET", "REMOVE", "ADD", "DELETE"];
-/// The functions of conditions, which no update has.
+/// The functions of conditions, which updates may not use.
 const CONDITION_FUNCTIONS: [&str; 6] =
     ["attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size"];
 
-/// Reads an update.
+/// Parses an update.
 ///
 /// # Errors
-/// A fault of its syntax, of a function's name or its number of operands, or a section that is there twice.
+/// A fault of syntax, of a function's name or number of operands, or a repeated section.
 pub fn update(text: &str) -> Result<Update, Fault> {
     let mut cursor = Cursor::over(text)?;
     let (mut update, mut seen) = (Update::default(), Vec::new());
@@ -73,7 +73,7 @@ pub fn update(text: &str) -> Result<Update, Fault> {
 }
 
 impl Update {
-    /// The paths that it writes.
+    /// The paths that the update writes.
     #[must_use]
     pub fn targets(&self) -> Vec<&Path> {
         let set = self.set.iter().map(|(path, _)| path);
@@ -81,7 +81,7 @@ impl Update {
         set.chain(&self.remove).chain(values).collect()
     }
 
-    /// How many operators and functions it has.
+    /// The number of operators and functions.
     #[must_use]
     pub fn operators(&self) -> usize {
         let set: usize = self.set.iter().map(|(_, term)| 1 + term.operators()).sum();
@@ -110,7 +110,7 @@ fn value(cursor: &mut Cursor) -> Result<String, Fault> {
     }
 }
 
-/// One operator at most: more of them need parentheses.
+/// Parses a term. It has at most one operator: more would need parentheses.
 fn term(cursor: &mut Cursor) -> Result<Term, Fault> {
     let left = part(cursor)?;
     match ["+", "-"].into_iter().find(|sign| cursor.take_sign(sign)) {

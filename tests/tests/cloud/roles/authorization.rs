@@ -1,5 +1,5 @@
-//! What the statements of the template name is what AWS's service authorization data knows: actions, the forms of
-//! their resources, condition keys. A role that is wrong in one of these is refused at the first call and not before.
+//! The template's actions, resource forms and condition keys exist in AWS's service authorization data. A role that is
+//! wrong in one of these is denied only at its first call.
 
 use ledger_tests::cloud::Template;
 use ledger_tests::cloud::authorization::Authorization;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const NONE: [String; 0] = [];
 
 #[test]
-fn statements_are_what_the_data_says() {
+fn statements_match_the_authorization_data() {
     let data = Authorization::read();
     assert!(data.source().iter().all(Option::is_some), "{:?}", data.source());
     assert_eq!(data.wrong(&Template::read()), NONE);
@@ -23,9 +23,9 @@ fn statement<'a>(root: &'a mut Value, role: &str, sid: &str) -> &'a mut Value {
     statements.iter_mut().find(|statement| statement["Sid"] == sid).expect("a statement")
 }
 
-/// The mistake of before first: with it the second deployment fails, for CodeDeploy may not move an alias.
+/// The first is a former mistake: the second deployment failed, because CodeDeploy could not move an alias.
 #[test]
-fn a_statement_that_allows_nothing_is_found() {
+fn statement_that_allows_nothing_is_found() {
     type Change = fn(&mut Value);
     let changes: [(&str, Change); 9] = [
         ("lambda:GetAlias on none of", |root| {
@@ -67,14 +67,14 @@ fn a_statement_that_allows_nothing_is_found() {
     }
 }
 
-/// A policy with its resources' ARNs made out.
+/// A role's policy with its resources' ARNs resolved.
 fn policy(template: &Template, role: &str) -> Policy {
     let document = &template.properties(role)["Policies"][0]["PolicyDocument"];
     Policy::read(document, &|value| refs::arn(template, value)).expect("a policy")
 }
 
-/// The aliases that CodeDeploy could not move: of each function whose versions come by a roll-out, and in each form
-/// that the data has for the call.
+/// Requests of CodeDeploy that the role denies: for each function with a gradual deployment, in each resource form that
+/// the data has for the call.
 fn immovable(template: &Template) -> Vec<String> {
     let role = policy(template, "RollOutRole");
     let mut found = Vec::new();
@@ -98,7 +98,7 @@ fn immovable(template: &Template) -> Vec<String> {
 }
 
 #[test]
-fn the_roll_out_may_move_the_alias_of_every_function() {
+fn roll_out_role_can_move_every_alias() {
     let template = Template::read();
     assert_eq!(immovable(&template), NONE);
     let changed = template.with(|root| {

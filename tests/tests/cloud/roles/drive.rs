@@ -1,5 +1,5 @@
-//! Drives everything that the functions do: each operation of the document with a success, the workers with
-//! work to do, Stripe's events, and the ways on which a function asks its store for more than usual.
+//! Runs everything that the functions do: each operation with a success, workers with work, Stripe's events, and paths
+//! that make additional requests to the store.
 
 use ledger_core::ops::settlement::{Compensation, Step, Task};
 use ledger_local::faces::FACES;
@@ -15,15 +15,15 @@ use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World, settling};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Where money stands, as a rule.
+/// The item of a customer's money in split records.
 pub(crate) const BALANCE: &str = "BALANCE#ECOPAY";
 /// Past the demo's hour to pay, and past Stripe's memory of a key.
 const LATER: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// All of a tenant whose customers stand in split records.
+/// Everything of a tenant with split records.
 pub(crate) async fn everything() {
     let world = World::with_terms(Host::fresh(), "driven", |_| {}).await;
-    // What is delivered, and when, must not be a matter of chance.
+    // Deliveries are held so that their number and time are fixed.
     world.hold_deliveries().await;
     starts(&world).await;
     let stage = Stage::set(world).await;
@@ -36,7 +36,7 @@ pub(crate) async fn everything() {
     in_flight(async |_| {}).await;
 }
 
-/// Each operation that a tenant has wherever it keeps its customers, and what follows from them.
+/// Each operation that does not depend on the migration, and what follows from them.
 pub(crate) async fn traffic(stage: &Stage) {
     for endpoint in Endpoint::ALL.into_iter().filter(|endpoint| !endpoint.is_migrations()) {
         let prepared = endpoint.prepare(stage).await;
@@ -53,7 +53,7 @@ pub(crate) async fn traffic(stage: &Stage) {
     let _ = stage.world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
 }
 
-/// What each function asks of its store before its first event.
+/// Each function's warm-up request.
 async fn starts(world: &World) {
     let workers = ["jobs", "outbox", "crediting", "settlement", "reconcile", "migrate"];
     for name in FACES.map(|(name, _)| name).into_iter().chain(workers) {
@@ -61,7 +61,7 @@ async fn starts(world: &World) {
     }
 }
 
-/// Everything that can be looked at.
+/// Every view.
 async fn views(stage: &Stage) {
     let Stage { world, merchant, terminal } = stage;
     let (customer, payment) = stage.paid("300").await;
@@ -115,7 +115,7 @@ async fn views(stage: &Stage) {
     view("/v1/terminal/totals".to_owned(), &terminal.who).await;
 }
 
-/// A settlement that is started, turned back and looked at.
+/// A settlement that is started, compensated and listed.
 async fn settlements(stage: &Stage) {
     let Stage { world, .. } = stage;
     let merchant = world.merchant().await;
@@ -143,8 +143,8 @@ async fn settlements(stage: &Stage) {
     }
 }
 
-/// A reconciliation of books with breaks of each kind of group, each of which is looked at again, and what can be
-/// looked at of it. A customer's money stands in the item `money`.
+/// A reconciliation of books with breaks in each kind of group, which are read again, and its views. `money` is the
+/// item of a customer's money.
 pub(crate) async fn reconciliations(stage: &Stage, money: &str) {
     let Stage { world, merchant, .. } = stage;
     let customer = world.customer_with("1000").await;
@@ -167,7 +167,7 @@ pub(crate) async fn reconciliations(stage: &Stage, money: &str) {
     let _ = world.api.send(&Call::get("/v1/admin/reconciliation", &world.operator.who)).await.good();
 }
 
-/// The key and the transaction of a payment.
+/// The key and the transaction id of a payment.
 async fn customer_pays(world: &World, customer: &Customer, merchant: &Merchant) -> (String, String) {
     world.adjust(&json!({"customer_id": customer.id}), "credit", "100").await;
     let call = customer.pays(merchant, "100");
@@ -175,13 +175,13 @@ async fn customer_pays(world: &World, customer: &Customer, merchant: &Merchant) 
     (call.key.expect("a key"), paid.text("/transaction_id"))
 }
 
-/// Payments with points and regional currency, which touch balances that they may not change.
+/// Payments with points and regional currency, including balances that net to zero.
 async fn points(stage: &Stage) {
     let Stage { world, merchant, .. } = stage;
     let customer = world.customer_with("2000").await;
     world.grant(&customer, "POINT", "600").await;
     world.grant(&customer, "REGIONAL#aoba", "1000").await;
-    // What is earned on the money is as much as the points that are spent.
+    // In one case the points earned equal the points spent.
     for body in [
         json!({"amount": "1500", "points": "500", "regional": {"aoba": "500"}}),
         json!({"amount": "101", "points": "1"}),
@@ -194,7 +194,7 @@ async fn points(stage: &Stage) {
         let rest = json!({});
         let _ = world.api.settle(&merchant.refunds(&payment, "1").json(&rest)).await.good();
     }
-    // By one-time code, with points, and taken back after the points were spent.
+    // A refund after the earned points were spent.
     let spender = world.customer_with("2000").await;
     let payment = world.api.settle(&spender.pays(merchant, "1000")).await.good().text("/payment_id");
     let earned = world.balance(&spender, "POINT").await;
@@ -203,7 +203,7 @@ async fn points(stage: &Stage) {
     let _ = world.api.settle(&merchant.refunds(&payment, "1").json(&json!({}))).await.good();
 }
 
-/// A card is replaced, reversed, enrolled again, and what was refused is looked up.
+/// Reversals of card operations, a new enrolment, and a refused top-up.
 async fn cards(stage: &Stage) {
     let Stage { world, terminal, .. } = stage;
     let (card, _, payment) = stage.paid_by_card("500").await;
@@ -221,7 +221,7 @@ async fn cards(stage: &Stage) {
     let _ = world.api.settle(&again.does("topup", &card, &json!({"amount": "1"}))).await.good();
 }
 
-/// What Stripe tells without being asked, of wallets that hold the money and of one that does not.
+/// Stripe's unrequested events, for wallets that have the money and for one that does not.
 async fn events(stage: &Stage) {
     let Stage { world, merchant, .. } = stage;
     for (what, event, spent) in [
@@ -244,8 +244,8 @@ async fn events(stage: &Stage) {
     }
 }
 
-/// Requests whose end nobody saw, and events that were lost: the recovery worker's work, with tenants that `put` has put
-/// somewhere.
+/// Requests with unknown outcomes and lost events, completed by the recovery worker, with tenants that `put` has
+/// changed.
 pub(crate) async fn in_flight(put: impl AsyncFn(&World)) {
     let rig = Rig::new().await;
     for (at, mishap) in [Mishap::LostBefore, Mishap::LostAfter, Mishap::MayPass].into_iter().enumerate() {
@@ -256,7 +256,7 @@ pub(crate) async fn in_flight(put: impl AsyncFn(&World)) {
         let _ = unseen(&scene, &scene.refund(&paid), mishap, |_| {}).await;
         assert!(topup["topup_id"].is_string(), "{topup}");
     }
-    // Paid, and no event came; and one that nobody pays.
+    // A top-up paid without an event, and an unpaid one.
     for (tenant, paid) in [("paid-unheard", true), ("abandoned", false)] {
         let scene = rig.scene(tenant).await;
         put(&scene.world).await;
@@ -269,7 +269,7 @@ pub(crate) async fn in_flight(put: impl AsyncFn(&World)) {
     }
 }
 
-/// A request meets a mishap on its way to Stripe, and the worker finishes it; the answer of a retry.
+/// A request meets a mishap on its way to Stripe, and the worker completes it; returns a retry's response.
 async fn unseen(scene: &Scene, call: &Call, mishap: Mishap, meanwhile: impl Fn(&Scene)) -> Value {
     let [client, worker] = [scene.rig.actor().await, scene.rig.actor().await];
     client.psp.next_sends([Some(mishap)]);

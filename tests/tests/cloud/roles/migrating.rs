@@ -1,5 +1,4 @@
-//! The same of tenants that are on their way from a legacy model: what writes to customers, in each form that such a
-//! write has, and the worker that takes customers along.
+//! The same for migrating tenants: every form of a customer's write, and the migration worker.
 
 use super::drive::{BALANCE, in_flight, reconciliations, traffic};
 use ledger_core::keys::{GOD_RECORD, sk};
@@ -12,15 +11,14 @@ use serde_json::{Value, json};
 
 const MODEL: Model = Model::GodRecord;
 
-/// Of all concerns both models are written, and the split records are read: money is the last to come there.
+/// Both models of every concern are written, and the split records are read: money is the last concern to get there.
 fn both() -> Phase {
     phase_of(MODEL, Concern::Money, Stage::ReadNew)
 }
 
-/// All of tenants that are on their way.
+/// Everything of migrating tenants.
 pub(crate) async fn everything() {
-    // God Records alone; both models, of which the split records are read; and split records, while the God Records are
-    // emptied.
+    // God Records alone; both models with split records read; and split records while the God Records are emptied.
     for phase in [Phase::first(MODEL), both(), last(MODEL)] {
         at(phase).await;
     }
@@ -28,7 +26,7 @@ pub(crate) async fn everything() {
     passes().await;
 }
 
-/// A tenant that stands at a phase.
+/// Runs everything for a tenant in a phase.
 async fn at(phase: Phase) {
     let world = World::legacy(Host::fresh(), &format!("driven-{phase}"), MODEL).await;
     world.hold_deliveries().await;
@@ -43,7 +41,7 @@ async fn at(phase: Phase) {
     reconciliations(&stage, if is_split { BALANCE } else { GOD_RECORD }).await;
 }
 
-/// One customer is taken along, with a step back on the way.
+/// Runs the passes for one customer, with a step back in between.
 async fn passes() {
     let world = World::legacy(Host::fresh(), "taken-along", MODEL).await;
     let customer = left_behind(&world).await;
@@ -53,7 +51,7 @@ async fn passes() {
     let found = pass(&world, "verify").await;
     assert_eq!((&found["customers"], &found["left"]), (&json!(1), &json!(0)), "{found}");
     world.stand_at(last(MODEL)).await;
-    // Whoever shows it has read it: what follows is not written by an earlier setting.
+    // Reading the migration makes the functions use the new setting for what follows.
     world.migration().await;
     world.change(&format!("/v1/admin/customers/{}", customer.id), &json!({"name": "Hana"})).await;
     world.stand_at(both()).await;
@@ -64,7 +62,7 @@ async fn passes() {
     assert!(!record.contains_key("balance"), "{record:?}");
 }
 
-/// Asks for a pass and carries it to its end: what it came to.
+/// Requests a pass, runs it to its end, and returns its result.
 async fn pass(world: &World, kind: &str) -> Value {
     let _ = world.ask_for(kind, &json!({})).await.good();
     let run = world.migrate().await.expect("a whole run");
@@ -72,7 +70,7 @@ async fn pass(world: &World, kind: &str) -> Value {
     world.last_pass(kind).await
 }
 
-/// A customer as a legacy system had them: one item, and what happened.
+/// A customer as a legacy system has it: one item and its history.
 async fn left_behind(world: &World) -> Customer {
     let record = [("balance", n(10_000)), ("point", n(70)), ("co2_total", n("1.5"))];
     let customer = world.legacy_customer(&record, &[]).await;

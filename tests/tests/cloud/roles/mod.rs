@@ -1,5 +1,5 @@
-//! The rules on every role of the template, and that each function's role allows what its code does and
-//! nothing else: every endpoint, worker and event is driven, and what the store was asked for is compared.
+//! Rules for every role of the template, and that each function's role allows exactly what its code does: every
+//! endpoint, worker and event is run, and its requests to the store are compared.
 mod authorization;
 mod drive;
 mod migrating;

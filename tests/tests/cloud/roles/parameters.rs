@@ -1,4 +1,4 @@
-//! What a deployment sets: production says what it must, and nothing is on by default that a fresh account refuses.
+//! Deployment parameters: production must set some, and no default is refused by a new AWS account.
 
 use ledger_tests::cloud::parameters::{Parameters, of_environment, refused};
 use ledger_tests::cloud::{Template, alarms, operations};
@@ -12,9 +12,9 @@ fn with(mut parameters: Parameters, set: &[(&str, &str)]) -> Parameters {
     parameters
 }
 
-/// The web pages of production would be refused by every browser, and it would be noticed by merchants.
+/// Without its origins, browsers would refuse production's web pages.
 #[test]
-fn production_says_where_its_web_pages_are() {
+fn production_without_web_origins_is_refused() {
     let template = Template::read();
     let wanted = ["In production, WebOrigins says where the web pages are served from."];
     assert_eq!(refused(&template, &of_environment("prod")), wanted);
@@ -25,7 +25,7 @@ fn production_says_where_its_web_pages_are() {
     for trial in ["default", "staging"] {
         assert_eq!(refused(&template, &of_environment(trial)), NONE, "{trial}");
     }
-    // As it was, without the assertion.
+    // Without the assertion nothing is refused.
     let lax = template.with(|root| {
         let assertions = root["Rules"]["ProductionIsCareful"]["Assertions"].as_array_mut().expect("assertions");
         assertions.retain(|of| !of.to_string().contains("WebOrigins"));
@@ -34,7 +34,7 @@ fn production_says_where_its_web_pages_are() {
 }
 
 #[test]
-fn what_belongs_together_is_set_together() {
+fn incomplete_parameter_groups_are_refused() {
     let template = Template::read();
     for (set, wanted) in [
         (("WarmReadUnits", "20000"), "With WarmReadUnits, WarmWriteUnits is needed."),
@@ -52,8 +52,7 @@ fn what_belongs_together_is_set_together() {
     assert_eq!(refused(&template, &with(Parameters::new(), &warm)), NONE);
 }
 
-/// What an account of AWS refuses as it is given to its owner: concurrency that is reserved, which must leave 100 to
-/// others, of the 10 or 1,000 that there are.
+/// Settings that a new AWS account refuses: reserved concurrency must leave 100 unreserved, of a quota of 10 or 1,000.
 fn refused_by_a_fresh_account(template: &Template) -> Vec<String> {
     let by_parameter = json!({"Fn::If": [
         "WithWebhookConcurrency", {"Ref": "WebhookConcurrency"}, {"Ref": "AWS::NoValue"},
@@ -73,7 +72,7 @@ fn refused_by_a_fresh_account(template: &Template) -> Vec<String> {
 }
 
 #[test]
-fn a_fresh_account_takes_the_stack_as_it_is() {
+fn stack_fits_the_quotas_of_a_new_account() {
     let template = Template::read();
     assert_eq!(refused_by_a_fresh_account(&template), NONE);
     let environments = ["default", "staging", "prod"].map(of_environment);
@@ -85,7 +84,7 @@ fn a_fresh_account_takes_the_stack_as_it_is() {
     assert_eq!(refused_by_a_fresh_account(&changed), ["StripeWebhookFunction reserves concurrency"]);
 }
 
-/// A creation that fails takes back what it has made, or each attempt leaves a table, keys and buckets behind.
+/// Retained resources that a failed creation would leave behind.
 fn left_behind(template: &Template) -> Vec<String> {
     let policy = |id: &str, name: &str| template.at(&format!("/Resources/{id}/{name}")).clone();
     let kept = template.resources().filter(|id| !policy(id, "DeletionPolicy").is_null());
@@ -96,7 +95,7 @@ fn left_behind(template: &Template) -> Vec<String> {
 }
 
 #[test]
-fn what_is_kept_is_not_left_behind_by_a_creation_that_failed() {
+fn failed_creation_leaves_no_retained_resource() {
     let template = Template::read();
     assert_eq!(left_behind(&template), NONE);
     let kept = template.resources().filter(|id| !template.at(&format!("/Resources/{id}/DeletionPolicy")).is_null());
@@ -106,9 +105,9 @@ fn what_is_kept_is_not_left_behind_by_a_creation_that_failed() {
     assert_eq!(left_behind(&changed), ["Table"]);
 }
 
-/// Cognito's own sender ends at about 50 mails a day; with an identity of SES the account's quota counts.
+/// Cognito's own sender is limited to about 50 mails a day; with an SES identity the account's quota applies.
 #[test]
-fn the_pools_mail_can_be_sent_by_ses() {
+fn user_pool_mail_can_be_sent_by_ses() {
     let template = Template::read();
     let mail = &template.properties("UserPool")["EmailConfiguration"]["Fn::If"];
     assert_eq!(mail[0], "WithMailIdentity");
@@ -118,9 +117,9 @@ fn the_pools_mail_can_be_sent_by_ses() {
     assert_eq!((&mail[1], &mail[2]), (&ses, &json!({"EmailSendingAccount": "COGNITO_DEFAULT"})));
 }
 
-/// The table and each of its indexes: a cold index throttles the table's writes.
+/// On the table and each of its indexes: a cold index throttles the table's writes.
 #[test]
-fn warm_throughput_is_of_the_table_and_all_its_indexes() {
+fn warm_throughput_covers_table_and_all_indexes() {
     let template = Template::read();
     let warm = json!({"Fn::If": [
         "WithWarmThroughput",
@@ -135,7 +134,7 @@ fn warm_throughput_is_of_the_table_and_all_its_indexes() {
     }
 }
 
-/// A topic's policy names this topic alone: whether SNS takes one for two is not known without an account.
+/// Topic policies that name another topic too: whether SNS accepts one for two is not verified.
 fn shared_policies(template: &Template) -> Vec<&str> {
     let is_own = |id: &str| {
         let policy = template.properties(id);
@@ -148,7 +147,7 @@ fn shared_policies(template: &Template) -> Vec<&str> {
 }
 
 #[test]
-fn a_topics_policy_is_its_own() {
+fn each_topic_has_its_own_policy() {
     let template = Template::read();
     assert_eq!(shared_policies(&template), Vec::<&str>::new());
     assert_eq!(template.of_kind("AWS::SNS::TopicPolicy").count(), template.of_kind("AWS::SNS::Topic").count());
@@ -159,9 +158,9 @@ fn a_topics_policy_is_its_own() {
     assert_eq!(shared_policies(&changed), ["PageTopicPolicy"]);
 }
 
-/// Each event of the trail is paid for, and most are reads of ticks: so they can be left out.
+/// Each event of the trail is charged, and most are reads of ticks, so reads can be left out.
 #[test]
-fn the_trail_can_leave_reads_out() {
+fn trail_can_exclude_reads() {
     let template = Template::read();
     assert_eq!(template.parameter("WithTrail")["AllowedValues"], json!(["yes", "writes", "no"]));
     let fields = template.properties("Trail")["AdvancedEventSelectors"][0]["FieldSelectors"].as_array();
@@ -172,14 +171,14 @@ fn the_trail_can_leave_reads_out() {
     assert_eq!(template.at("/Conditions/AreReadsTrailed"), &json!({"Fn::Equals": [{"Ref": "WithTrail"}, "yes"]}));
 }
 
-/// What follows a mark in the documents that an operator works by, up to the end of the word.
+/// The capitalized words that follow a mark in a document.
 fn named<'a>(document: &'a str, mark: &str) -> Vec<&'a str> {
     let rest = document.split(mark).skip(1);
     let words = rest.map(|rest| rest.split(|sign: char| !sign.is_ascii_alphanumeric()).next().unwrap_or_default());
     words.filter(|word| word.starts_with(|sign: char| sign.is_ascii_uppercase())).collect()
 }
 
-/// Outputs, alarms and parameters that the documents name, and the template has not.
+/// Outputs and alarms that a document names and the template lacks.
 fn unknown(template: &Template, document: &str) -> Vec<String> {
     let outputs = named(document, "out ").into_iter().filter(|name| template.at(&format!("/Outputs/{name}")).is_null());
     let alarms: BTreeSet<String> = alarms::all(template).into_iter().map(|alarm| alarm.id).collect();
@@ -189,7 +188,7 @@ fn unknown(template: &Template, document: &str) -> Vec<String> {
 }
 
 #[test]
-fn documents_name_what_the_template_has() {
+fn documents_name_existing_outputs_alarms_and_parameters() {
     let template = Template::read();
     let read = |name: &str| {
         let path = format!("{}/../{name}", env!("CARGO_MANIFEST_DIR"));
@@ -206,7 +205,7 @@ fn documents_name_what_the_template_has() {
         assert_eq!(unknown(&template, &page.text), NONE, "docs/operations/{}", page.name);
     }
     assert_eq!(unknown(&template, "$(out NoSuchUrl) and $STACK-NoSuch"), ["NoSuchUrl", "NoSuch"]);
-    // What is off until an account can bear it, or must be said, is a prerequisite there.
+    // Parameters that are off by default, or required, are prerequisites in the document.
     for name in ["WebhookConcurrency", "WarmReadUnits", "WarmWriteUnits", "MailIdentityArn", "MailFrom", "WebOrigins"] {
         assert!(!template.parameter(name).is_null() && first.contains(&format!("`{name}`")), "{name}");
     }

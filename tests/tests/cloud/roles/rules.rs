@@ -1,5 +1,5 @@
-//! Rules on what policies say, whoever has them: no wildcards but those that are named here, and of the
-//! table nothing but reads by key and writes within transactions.
+//! Rules for every policy: no wildcards except those listed here, and of the table only reads by key and writes in
+//! transactions.
 
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_tests::cloud::Template;
@@ -12,7 +12,7 @@ use ledger_tests::{sources, tree};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Statements that allow on a pattern of resources: policy, statement, and why.
+/// Statements that allow a pattern of resources: policy, statement, and reason.
 const PATTERNS: [(&str, &str, &str); 20] = [
     ("*", "Log", "streams of a log group are named by Lambda"),
     ("*", "Trace", "X-Ray knows no resources"),
@@ -38,11 +38,11 @@ const PATTERNS: [(&str, &str, &str); 20] = [
 
 const READS: [&str; 3] = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"];
 const WRITES: [&str; 2] = ["dynamodb:PutItem", "dynamodb:UpdateItem"];
-/// It exists within transactions alone, and AWS knows no condition on them for it.
+/// Exists only in transactions, and AWS has no condition key for the enclosing operation on it.
 const CHECK: &str = "dynamodb:ConditionCheckItem";
 const STREAM: [&str; 3] = ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"];
 const STREAMS: &str = "dynamodb:ListStreams";
-/// What no function may ever do, whatever a role allows.
+/// Actions that no function may ever do, whatever a role allows.
 const NEVER: [&str; 6] = [
     "dynamodb:BatchWriteItem",
     "dynamodb:DeleteItem",
@@ -51,15 +51,15 @@ const NEVER: [&str; 6] = [
     "dynamodb:PartiQLSelect",
     "dynamodb:PartiQLUpdate",
 ];
-/// Who reads the whole table, and may: nobody else.
+/// The only policies that may allow scans of the table.
 const SCANS: [&str; 3] = ["MigrateRole", "ReconcileRole", BOUNDARY];
-/// Who has DynamoDB export the table, and may: the state machine that reconciles exports.
+/// The only policy that may allow exports of the table: the state machine's that reconciles exports.
 const EXPORTER: &str = "ReconcileExportMachineRole";
 const EXPORTS: [&str; 2] = ["dynamodb:DescribeExport", "dynamodb:ExportTableToPointInTime"];
 const TRANSACTION: &str = "TransactWriteItems";
 const ENCLOSING: &str = "dynamodb:enclosingoperation";
 
-/// Whether a function's own code has one of these words.
+/// Whether a function's own code contains one of these words.
 pub(crate) fn code_says(binary: &str, words: &[&str]) -> bool {
     let start = tree::root().join(format!("crates/ledger-aws/src/bin/{binary}.rs"));
     let files = sources(&[&format!("functions/{binary}/src")]).into_iter().chain([start]);
@@ -68,7 +68,7 @@ pub(crate) fn code_says(binary: &str, words: &[&str]) -> bool {
     texts.iter().any(|text| words.iter().any(|word| text.contains(word)))
 }
 
-/// Every policy of the template.
+/// Every role's policy, and the boundary.
 fn policies(template: &Template) -> Vec<(String, Policy)> {
     let read = |id: &str| (id.to_owned(), template.role(id).unwrap_or_else(|unknown| panic!("{id}: {unknown}")));
     let mut policies: Vec<_> = template.roles().map(read).collect();
@@ -76,7 +76,7 @@ fn policies(template: &Template) -> Vec<(String, Policy)> {
     policies
 }
 
-/// What breaks the rules.
+/// Violations of the rules.
 fn wrong(template: &Template) -> Vec<String> {
     let mut found = Vec::new();
     for (id, policy) in policies(template) {
@@ -132,10 +132,10 @@ fn wrong_in(policy: &str, statement: &Statement) -> Vec<String> {
 }
 
 #[test]
-fn policies_keep_the_rules() {
+fn policies_follow_the_rules() {
     let template = Template::read();
     assert_eq!(wrong(&template), Vec::<String>::new());
-    // No exception outlives its reason.
+    // Every exception is still used.
     for (of, sid, why) in PATTERNS {
         let applies = |id: &str, statement: &Statement| {
             (of == "*" || of == id) && statement.sid == sid && statement.resources.iter().any(|of| of.contains('*'))
@@ -146,7 +146,7 @@ fn policies_keep_the_rules() {
 }
 
 #[test]
-fn what_breaks_the_rules_is_found() {
+fn violations_of_the_rules_are_found() {
     let arn = table_arn(TABLE_DEFAULT);
     for (what, change) in [
         ("a plain write", json!({"Action": ["dynamodb:UpdateItem"], "Resource": arn})),
@@ -202,9 +202,9 @@ fn asks(action: &str, enclosing: Option<&str>) -> Request {
     }
 }
 
-/// However much a role allowed, its boundary lets it write in transactions only, and never delete.
+/// However much a role allows, its boundary limits writes to transactions, and denies deletions.
 #[test]
-fn the_boundary_holds_whatever_a_role_allows() {
+fn boundary_denies_writes_outside_transactions() {
     let template = Template::read();
     let boundary = template.boundary().expect("a policy");
     let everything = Policy {
@@ -237,9 +237,9 @@ fn the_boundary_holds_whatever_a_role_allows() {
     }
 }
 
-/// And no role relies on its boundary for that.
+/// No role relies on its boundary for that.
 #[test]
-fn no_role_allows_a_plain_write_by_itself() {
+fn no_role_allows_writes_outside_transactions() {
     let template = Template::read();
     for function in template.functions() {
         let role = template.role(&function.role).expect("a policy");

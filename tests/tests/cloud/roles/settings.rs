@@ -1,4 +1,4 @@
-//! What each function has beside its code: a role, a log group, a bound on its time, of its own.
+//! Each function has its own role, log group and timeout.
 
 use ledger_tests::cloud::Template;
 use ledger_tests::cloud::template::BOUNDARY;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// API Gateway ends a request after 30 s.
 const FACE_TIMEOUT_S: u64 = 29;
 
-/// What is wrong with the functions' settings.
+/// Violations in the functions' settings.
 fn wrong(template: &Template) -> Vec<String> {
     let mut found = Vec::new();
     let mut taken = BTreeSet::new();
@@ -43,23 +43,23 @@ fn wrong(template: &Template) -> Vec<String> {
     found
 }
 
-/// Only Lambda may take the role.
+/// Whether only Lambda can assume the role.
 fn is_lambdas(role: &Value) -> bool {
     let trust = &role["AssumeRolePolicyDocument"]["Statement"];
     *trust == json!([{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}])
 }
 
 #[test]
-fn every_function_has_its_own() {
+fn every_function_has_its_own_role_and_logs() {
     let template = Template::read();
     assert!(template.functions().len() > 7);
     assert_eq!(wrong(&template), Vec::<String>::new());
 }
 
-/// No policy is put on a role from elsewhere, and no role is anybody's but a function's, CodeDeploy's or
-/// the schedules'.
+/// No policy is attached from elsewhere, and every role belongs to a function, CodeDeploy, the schedules or a state
+/// machine.
 #[test]
-fn there_are_no_other_policies() {
+fn every_iam_resource_is_expected() {
     let template = Template::read();
     let iam = template.resources().filter(|id| template.kind(id).starts_with("AWS::IAM::"));
     let mut expected: BTreeSet<String> = template.functions().into_iter().map(|function| function.role).collect();
@@ -69,7 +69,7 @@ fn there_are_no_other_policies() {
 }
 
 #[test]
-fn a_function_without_its_own_is_found() {
+fn function_without_required_settings_is_found() {
     for (resource, field, value) in [
         ("JobsFunction", "Role", json!({"Fn::GetAtt": "OutboxRole.Arn"})),
         ("JobsFunction", "LoggingConfig", json!({"LogGroup": {"Ref": "OutboxLogs"}})),
@@ -88,9 +88,9 @@ fn a_function_without_its_own_is_found() {
     }
 }
 
-/// A setting that no code reads would be turned in vain.
+/// Every environment variable of a function is read by some code.
 #[test]
-fn what_is_set_is_read() {
+fn every_environment_variable_is_read() {
     let files = sources(&["crates/ledger-runtime/src", "functions"]).into_iter();
     let code: Vec<String> = files.map(|file| std::fs::read_to_string(file).expect("a source")).collect();
     for function in Template::read().functions() {
@@ -101,10 +101,10 @@ fn what_is_set_is_read() {
     }
 }
 
-/// Who has Stripe's secret in its environment is who reads it, and who links its client: one without the
-/// other does nothing.
+/// A function has Stripe's secret in its environment exactly if it reads it and links its client. The same holds for
+/// other resources.
 #[test]
-fn functions_know_what_they_may_read() {
+fn environment_matches_permissions_and_code() {
     let template = Template::read();
     for function in template.functions() {
         let role = template.role(&function.role).expect("a policy");

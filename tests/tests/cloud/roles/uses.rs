@@ -1,5 +1,4 @@
-//! What each role allows is what its function was seen to do, and what it has beside the table is written
-//! down here.
+//! Each role allows exactly what its function was seen to do; permissions other than the table's data are listed here.
 
 use super::{drive, migrating};
 use ledger_local::faces::FACES;
@@ -26,7 +25,7 @@ const DATA: [&str; 8] = [
     "dynamodb:Scan",
     "dynamodb:UpdateItem",
 ];
-/// What every function needs to say what it does.
+/// Permissions of every function for logs and traces.
 const SPEAK: [&str; 4] = [
     "logs:CreateLogStream <logs>",
     "logs:PutLogEvents <logs>",
@@ -38,7 +37,7 @@ const GET_FILE: &str = "s3:GetObject <PayoutBucket.Arn>/*";
 const PUT_FILE: &str = "s3:PutObject <PayoutBucket.Arn>/*";
 const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
 
-/// What the local stack has no like of, and no test can see: function, and action and resource.
+/// Permissions that the local stack cannot observe: function, then actions with resources.
 const BESIDE: [(&str, &[&str]); 13] = [
     ("customer", &[KEY, SECRET]),
     ("merchant", &[KEY]),
@@ -121,7 +120,7 @@ const BESIDE: [(&str, &[&str]); 13] = [
     ("token-claims", &[]),
 ];
 
-/// What a policy allows, action by action.
+/// The actions and resources that a policy allows.
 fn allowed(policy: &Policy) -> BTreeSet<Use> {
     let allowing = policy.statements.iter().filter(|statement| statement.effect == Effect::Allow);
     let uses = allowing.flat_map(|of| {
@@ -130,7 +129,7 @@ fn allowed(policy: &Policy) -> BTreeSet<Use> {
     uses.collect()
 }
 
-/// What functions may do with the table, and what they were not seen to do.
+/// Table permissions that the functions were not seen to use.
 fn unused(template: &Template, asked: &Asked) -> Vec<String> {
     let mut found = Vec::new();
     for function in template.functions() {
@@ -144,7 +143,7 @@ fn unused(template: &Template, asked: &Asked) -> Vec<String> {
     found
 }
 
-/// What functions were seen to do, and a template's roles do not allow.
+/// Requests that functions were seen to make and the template's roles deny.
 fn refused(template: &Template, asked: &Asked) -> Vec<String> {
     let boundary = template.boundary().expect("a policy");
     let mut found = Vec::new();
@@ -167,13 +166,13 @@ fn role<'a>(root: &'a mut Value, id: &str) -> &'a mut Vec<Value> {
 }
 
 #[tokio::test]
-async fn roles_allow_what_functions_do_and_nothing_else() {
+async fn roles_allow_exactly_what_functions_do() {
     drive::everything().await;
     migrating::everything().await;
     let record = gate::record();
     assert_eq!(record.refused, BTreeSet::new());
     let template = Template::read();
-    // Each operation was driven to its success, or what is not seen says nothing.
+    // Each operation was run with success; otherwise an unused permission would prove nothing.
     for function in template.functions() {
         for route in &function.routes {
             let served = (face(&function), route.method.clone(), route.path.clone());
@@ -190,7 +189,7 @@ fn face(function: &Function) -> &'static str {
     face.unwrap_or_else(|| panic!("{} has routes and is no face", function.binary)).0
 }
 
-/// Roles that were given too much or too little are found by what was seen.
+/// Planted permissions, too many or too few, are found by the observed requests.
 fn planted(template: &Template, asked: &Asked) {
     let index = format!("{}/index/", table_arn(TABLE_DEFAULT));
     for (id, action, on) in [
@@ -220,9 +219,9 @@ fn planted(template: &Template, asked: &Asked) {
     assert!(!refused(&unbounded, asked).is_empty());
 }
 
-/// Beside the table, too, nothing is allowed that is not written down.
+/// Permissions other than the table's data are exactly those listed.
 #[test]
-fn what_roles_allow_beside_the_table() {
+fn other_permissions_are_exactly_the_listed_ones() {
     let template = Template::read();
     let table = table_arn(TABLE_DEFAULT);
     for function in template.functions() {
@@ -244,9 +243,9 @@ fn what_roles_allow_beside_the_table() {
     }
 }
 
-/// What a role allows, its boundary lets pass: else it would be allowed in vain.
+/// The boundary allows what a role allows; otherwise the role's permission would have no effect.
 #[test]
-fn the_boundary_covers_every_role() {
+fn boundary_allows_what_every_role_allows() {
     let template = Template::read();
     let boundary = template.boundary().expect("a policy");
     for function in template.functions() {

@@ -1,5 +1,4 @@
-//! What is easily overlooked, in every phase of both models: nobody, somebody without this or that, somebody whom only
-//! split records know, and the same key again.
+//! Edge cases in every phase of both models: unknown customers, missing items, split-only customers, replays.
 
 use crate::migration::checks;
 use crate::migration::fault::Fault;
@@ -15,8 +14,8 @@ use ledger_tests::model::{Act, Model};
 use ledger_tests::wire;
 use serde_json::{Map, json};
 
-/// A tenant in a phase, to which a phase before it may still be known, with one customer who has a name and nothing
-/// else but `sums`.
+/// A tenant in a phase, with environments that may still use the phase before. Its one customer has a name and `sums`
+/// and nothing else.
 struct Case {
     phase: Phase,
     scene: Scene,
@@ -89,7 +88,7 @@ impl Case {
     }
 }
 
-/// Plays a case in every phase of both models, with a customer who has `sums`, and checks everything after each.
+/// Plays a case in every phase of both models, with a customer who has `sums`, and checks everything afterwards.
 fn in_every_phase(sums: &[(&str, &str)], play: impl Fn(&mut Case, CustomerId)) {
     for phase in Legacy::ALL.into_iter().flat_map(Phase::all) {
         let mut case = Case::new(phase, sums);
@@ -103,7 +102,7 @@ fn pay(who: CustomerId, money: u64, points: u64, regional: u64) -> Op {
 }
 
 #[test]
-fn nobody_is_missing_in_every_phase() {
+fn unknown_customer_is_refused_in_every_phase() {
     in_every_phase(&[("balance", "10")], |case, who| {
         let nobody = customer(9);
         case.refuses(pay(nobody, 1, 0, 0), Failure::AccountMissing);
@@ -116,7 +115,7 @@ fn nobody_is_missing_in_every_phase() {
 }
 
 #[test]
-fn what_is_absent_is_nothing_in_every_phase() {
+fn absent_balance_is_zero_in_every_phase() {
     in_every_phase(&[], |case, who| {
         case.refuses(pay(who, 0, 0, 1), Failure::Insufficient);
         case.refuses(pay(who, 0, 1, 0), Failure::Insufficient);
@@ -125,9 +124,9 @@ fn what_is_absent_is_nothing_in_every_phase() {
     });
 }
 
-/// Aggregates and points may stand in one item, and then the guard is that of the points.
+/// Aggregates and points may be in one item; the guard is then that of the points.
 #[test]
-fn too_few_points_are_told_as_that_in_every_phase() {
+fn too_few_points_are_insufficient_in_every_phase() {
     in_every_phase(&[("point", "3"), ("balance", "100")], |case, who| {
         case.refuses(pay(who, 0, 4, 0), Failure::Insufficient);
         case.applies(pay(who, 10, 3, 0));
@@ -136,7 +135,7 @@ fn too_few_points_are_told_as_that_in_every_phase() {
 }
 
 #[test]
-fn a_frozen_customer_pays_nothing_in_any_phase() {
+fn frozen_customer_cannot_pay_in_any_phase() {
     in_every_phase(&[("balance", "100")], |case, who| {
         case.applies(Op::Freeze { who, on: true });
         case.refuses(pay(who, 1, 0, 0), Failure::AccountFrozen);
@@ -147,7 +146,7 @@ fn a_frozen_customer_pays_nothing_in_any_phase() {
 }
 
 #[test]
-fn a_customer_is_opened_once_in_every_phase() {
+fn customer_is_opened_once_in_every_phase() {
     in_every_phase(&[("balance", "100"), ("point", "1")], |case, old| {
         let new = customer(3);
         case.refuses(Op::Open { who: old }, Failure::AlreadyExists);
@@ -158,9 +157,9 @@ fn a_customer_is_opened_once_in_every_phase() {
     });
 }
 
-/// Who was opened before there was a migration has no God Record, and is there all the same.
+/// A customer opened before the migration has no God Record.
 #[test]
-fn whom_only_split_records_know_is_there_in_every_phase() {
+fn split_only_customer_is_found_in_every_phase() {
     in_every_phase(&[], |case, _| {
         let who = customer(4);
         let open = Request { op: Op::Open { who }, number: 90, attempt: 0 }.plan(&case.scene, &[]).unwrap();
@@ -173,9 +172,9 @@ fn whom_only_split_records_know_is_there_in_every_phase() {
     });
 }
 
-/// A key that stands is answered as it stands, by an environment that is a setting behind, too.
+/// A stored key is replayed, also by an environment that is one setting behind.
 #[test]
-fn a_replay_is_a_replay_in_every_phase() {
+fn retry_is_replayed_in_every_phase() {
     in_every_phase(&[("balance", "100"), ("point", "5")], |case, who| {
         let op = pay(who, 100, 5, 0);
         assert_eq!(case.number(50, op, 0), Told::Applied, "{}", case.phase);
@@ -185,13 +184,13 @@ fn a_replay_is_a_replay_in_every_phase() {
     });
 }
 
-/// Headroom that is reserved comes with the rest, whichever way a concern goes.
+/// Reserved headroom moves with the balance, whichever way a concern moves.
 #[test]
-fn reserved_headroom_goes_with_the_balance() {
+fn reserved_headroom_moves_with_the_balance() {
     in_every_phase(&[("balance", "100")], |case, who| {
         case.applies(Op::Topup { who, charge: 500 });
         let of = case.next;
-        // The other setting is another one's later by then.
+        // The layout of the phase before follows as a later setting.
         let before = case.phase.back().unwrap_or(case.phase);
         case.scene.settings.push(legacy::layout(&case.scene.terms.clone(), before, 3));
         case.world.config = 2;

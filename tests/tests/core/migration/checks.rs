@@ -16,7 +16,7 @@ const FIELDS: [&str; 7] = ["customer_id", "name", "email", "phone", "status", "a
 const SUMS: [&str; 3] = ["balance", "held", "reserved"];
 const TOTALS: [&str; 5] = ["co2_total", "payments", "paid_total", "refunds", "refunded_total"];
 
-/// A split record is what is expected, wherever it was read from.
+/// Checks that a split record equals the expected one, whichever model it was read from.
 pub(crate) fn same(
     check: &'static str,
     key: &Key,
@@ -35,7 +35,7 @@ pub(crate) fn same(
         }
         Some(_) => {
             let sums = |item: &Item| (SUMS.map(|name| sum(item, name)), item.get(attr::FROZEN).cloned());
-            // What counts against the cap has no place in the legacy model before the customer is taken over.
+            // What counts against the cap has no place in the legacy model until the customer is adopted.
             let counted = |item: &Item| item.contains_key(attr::EXPOSURE).then(|| sum(item, attr::EXPOSURE));
             let exposure = found.and_then(counted);
             found.map(sums) != expected.map(sums) || (exposure.is_some() && exposure != expected.and_then(counted))
@@ -45,8 +45,8 @@ pub(crate) fn same(
     if differs { broken(check, format!("{key:?}: {found:?}, but {expected:?}")) } else { Ok(()) }
 }
 
-/// Every setting that somebody has reads of a customer what is expected, no sum is below nothing, what stands in both
-/// models is the same in both, and what the ledger does not know is as it was.
+/// Checks one customer under every setting in use: each reads what is expected, no sum is negative, both models agree,
+/// and unknown attributes are unchanged.
 pub(crate) fn customer<S: Store>(world: &World<S>, scene: &Scene, who: CustomerId) -> Result<(), Broken> {
     let partition = Partition::customer(&scene.tenant, who);
     let balances = scene.terms.assets.keys().map(|asset| partition.balance(asset));
@@ -76,7 +76,7 @@ pub(crate) fn customer<S: Store>(world: &World<S>, scene: &Scene, who: CustomerI
             }
         }
     }
-    // What both models have is the same whatever the phase. While God Records are emptied, they lack what is new.
+    // Both models agree in every phase. While God Records are emptied, they lack new values, so parity is not checked.
     let migrations: Option<Vec<&Migration>> = settings.iter().map(|setting| scene.migration(*setting)).collect();
     let comparing =
         migrations.and_then(|all| all.into_iter().map(|one| scene.comparing(one)).collect::<Option<Vec<_>>>());
@@ -96,7 +96,7 @@ fn unknown<S: Store>(world: &World<S>, scene: &Scene, who: CustomerId) -> Result
     for (name, value) in &person.unknown {
         let stands = world.store.attribute(&record, name);
         let same = stands.as_ref() == Some(value);
-        // Members of a set come in any order.
+        // The members of a set have no order.
         let sets = |value: &serde_json::Value| {
             value["SS"].as_array().map(|set| set.iter().map(ToString::to_string).collect::<BTreeSet<_>>())
         };
@@ -107,7 +107,7 @@ fn unknown<S: Store>(world: &World<S>, scene: &Scene, who: CustomerId) -> Result
     Ok(())
 }
 
-/// Everybody, and beside that: the books, the history, and whatever no migration touches.
+/// Checks all customers, the books, the history, and the items that no migration touches.
 pub(crate) fn everything<S: Store>(world: &World<S>, scene: &Scene) -> Result<(), Broken> {
     scene.people.iter().try_for_each(|person| customer(world, scene, person.id))?;
     let all = world.store.all();
@@ -116,7 +116,7 @@ pub(crate) fn everything<S: Store>(world: &World<S>, scene: &Scene) -> Result<()
     untouched(world, &all)
 }
 
-/// Of a customer whom the ledger has, the balance is the sum of the postings.
+/// An adopted customer's balance equals the sum of the postings.
 fn books<S: Store>(world: &World<S>, scene: &Scene, all: &[Item]) -> Result<(), Broken> {
     let mut posted: BTreeMap<(CustomerId, String, &str), Decimal> = BTreeMap::new();
     for item in all.iter().filter(|item| item.opt_text(attr::SK).unwrap().is_some_and(|sk| sk.starts_with(sk::TXN))) {
@@ -158,7 +158,7 @@ fn books<S: Store>(world: &World<S>, scene: &Scene, all: &[Item]) -> Result<(), 
     Ok(())
 }
 
-/// The history in both formats together has each fact once.
+/// Both formats of the history together have each fact once.
 fn history<S: Store>(
     world: &World<S>,
     scene: &Scene,
@@ -192,7 +192,7 @@ fn history<S: Store>(
     missing.map_or(Ok(()), |line| broken("history", format!("without {line:?}")))
 }
 
-/// Whatever stands elsewhere is what it is without a migration.
+/// Items that no migration moves are what they are without a migration.
 fn untouched<S: Store>(world: &World<S>, all: &[Item]) -> Result<(), Broken> {
     let key = |item: &Item| (item.get(attr::PK).cloned(), item.get(attr::SK).cloned());
     let stands: BTreeMap<_, &Item> = all.iter().map(|item| (format!("{:?}", key(item)), item)).collect();
@@ -211,7 +211,7 @@ fn untouched<S: Store>(world: &World<S>, all: &[Item]) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Everybody stands where the setting asks for, and both models say the same wherever both are kept.
+/// Every customer's truth fits the setting, and both models agree where both are kept.
 pub(crate) fn settled<S: Store>(world: &World<S>, scene: &Scene) -> Result<(), Broken> {
     let Some(migration) = scene.migration(world.config) else { return Ok(()) };
     for person in &scene.people {
@@ -238,7 +238,7 @@ pub(crate) fn settled<S: Store>(world: &World<S>, scene: &Scene) -> Result<(), B
     Ok(())
 }
 
-/// Nothing but what the ledger never knew is left in a God Record that came from the legacy model.
+/// A God Record of the legacy model keeps only attributes unknown to the ledger.
 pub(crate) fn emptied<S: Store>(world: &World<S>, scene: &Scene) -> Result<(), Broken> {
     for person in scene.people.iter().filter(|person| person.is_legacy) {
         let record = world.store.find(&Partition::customer(&scene.tenant, person.id).god_record()).unwrap();

@@ -1,5 +1,4 @@
-//! The same histories on the embedded engine, with the shapes that only DynamoDB has; and the model's table held
-//! against the engine in what only a migration does.
+//! The same histories on the embedded engine, with the attribute types that only DynamoDB has.
 
 use crate::migration::fault::Fault;
 use crate::migration::scene::Store;
@@ -12,7 +11,7 @@ use ledger_tests::legacy::{self, Kinds};
 use serde_json::{Value as Json, json};
 
 #[test]
-fn the_engine_keeps_every_customer_right() {
+fn adjacent_phases_keep_every_customer_right_on_the_engine() {
     let pairs = adjacent();
     let seeds = 2 * pairs.len() as u64 * times();
     let figures = whole(run(seeds, |seed| {
@@ -24,7 +23,7 @@ fn the_engine_keeps_every_customer_right() {
 }
 
 #[test]
-fn the_engine_empties_god_records() {
+fn god_records_are_emptied_on_the_engine() {
     let seeds = 20 * times();
     let figures = whole(run(seeds, |seed| ends(Table::new(), Legacy::ALL[usize::try_from(seed % 2).unwrap()], seed)));
     println!("{figures:?}");
@@ -32,7 +31,7 @@ fn the_engine_empties_god_records() {
 }
 
 #[test]
-fn a_text_that_somebody_sets_while_it_is_taken_over_stays() {
+fn text_set_during_adoption_is_kept() {
     let Layout::Migrating(migration) = legacy::layout(&legacy::terms(), Phase::first(Legacy::GodRecord), 0) else {
         panic!()
     };

@@ -1,4 +1,4 @@
-//! Faults that are planted into what is sent: each is what a slip in the core would come to.
+//! Faults planted into transactions: each is what a mistake in the core would cause.
 
 use crate::migration::ops::Op;
 use crate::migration::scene::Seen;
@@ -7,25 +7,25 @@ use ledger_core::migration::{Layout, Migration, Phase, Stage};
 use ledger_core::transaction::{Clause, RenderedAction, Transaction};
 use ledger_tests::model::Act;
 
-/// Which one.
+/// The planted fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
     /// A copy is written without its marker.
     NoMarker,
-    /// A copy is not guarded on where the concern stands.
+    /// A copy is not guarded on the concern's truth.
     NoTruth,
-    /// Neither.
+    /// Both `NoMarker` and `NoTruth`.
     NeitherMarkerNorTruth,
-    /// Guards stand on the model that is not the truth.
+    /// Guards are on the model that is not the truth.
     WrongSide,
-    /// A refund forgets the model that is not the truth.
+    /// A refund omits the model that is not the truth.
     NoMirror,
     /// A transaction does not stamp the God Record.
     NoStamp,
-    /// A transaction does not ask whether it is fenced.
+    /// A transaction does not check the fence.
     NoFence,
-    /// A transaction does not ask where the concern stands.
+    /// A transaction does not check the concern's truth.
     NoTruthAsked,
     /// A copy of the profile is not guarded on what was read.
     UnguardedProfile,
@@ -59,7 +59,7 @@ fn without(mut acts: Vec<Act>, which: impl Fn(&Clause) -> bool) -> Vec<Act> {
     acts
 }
 
-/// What becomes of a transaction's actions.
+/// The actions of a transaction with the fault planted.
 pub(crate) fn in_what_is_placed(
     fault: Fault,
     acts: Vec<Act>,
@@ -88,7 +88,7 @@ pub(crate) fn in_what_is_placed(
     }
 }
 
-/// What becomes of a copy's actions.
+/// The actions of a copy with the fault planted.
 pub(crate) fn in_a_copy(fault: Fault, acts: Vec<Act>) -> Vec<Act> {
     let unmarked = |acts: Vec<Act>| acts.into_iter().filter(|act| !act.key.sk().starts_with("card_op_idem#")).collect();
     match fault {
@@ -111,7 +111,7 @@ pub(crate) fn in_a_copy(fault: Fault, acts: Vec<Act>) -> Vec<Act> {
     }
 }
 
-/// What was read before the fence was raised, as if it had been read after.
+/// What was read before the fence was raised, with the raised fence in it.
 pub(crate) fn not_read_again(fault: Fault, migration: &Migration, seen: &Seen) -> Option<Seen> {
     (fault == Fault::ReadBeforeRaised).then(|| {
         let mut seen = seen.clone();
@@ -147,7 +147,7 @@ fn unstamped(mut act: Act) -> Act {
     act
 }
 
-/// The guards of the other side of what has moved last, under the God Record's own clauses of this side.
+/// Exchanges the guards of the concern that moved last for those of the other side; truth and fence clauses stay.
 fn wrong_side(acts: Vec<Act>, transaction: &Transaction, layout: &Layout) -> Vec<Act> {
     let Layout::Migrating(migration) = layout else { return acts };
     let Some((concern, stage)) = migration.phase.entered_by() else { return acts };

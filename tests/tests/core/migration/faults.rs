@@ -1,5 +1,4 @@
-//! The same histories with a slip planted: a check tells, or another mechanism makes it harmless, and then both
-//! together are told.
+//! The same histories with a planted fault: a check detects it, or another mechanism makes it harmless.
 
 use crate::migration::fault::Fault;
 use crate::migration::play::Figures;
@@ -9,7 +8,7 @@ use ledger_core::migration::Stage;
 use ledger_tests::legacy::Kinds;
 use ledger_tests::model::Model;
 
-/// The first history that breaks something, of so many for each pair.
+/// The first history that fails a check, of `each` histories per pair.
 fn first(fault: Fault, pairs: &[Pair], each: u64) -> Result<Figures, (u64, Broken)> {
     run(each * pairs.len() as u64, |seed| {
         let pair = pairs[usize::try_from(seed % pairs.len() as u64).unwrap()];
@@ -17,7 +16,7 @@ fn first(fault: Fault, pairs: &[Pair], each: u64) -> Result<Figures, (u64, Broke
     })
 }
 
-/// Pairs of which one phase has just entered a stage.
+/// Pairs of which one phase has just entered one of the stages.
 fn entering(stages: &[Stage]) -> Vec<Pair> {
     let enters =
         |pair: &Pair| [pair.0, pair.1].iter().any(|p| p.entered_by().is_some_and(|(_, s)| stages.contains(&s)));
@@ -33,48 +32,48 @@ fn told(fault: Fault, stages: &[Stage], by: &[&str]) {
 const KEPT_IN_BOTH: [Stage; 3] = [Stage::DualWrite, Stage::Backfilled, Stage::ReadNew];
 
 #[test]
-fn guards_on_the_wrong_side_are_told() {
+fn guards_on_the_wrong_side_are_detected() {
     told(Fault::WrongSide, &KEPT_IN_BOTH, &["refused", "accepted", "verdict", "below nothing", "reading"]);
 }
 
 #[test]
-fn a_forgotten_mirror_is_told() {
+fn missing_mirror_is_detected() {
     told(Fault::NoMirror, &KEPT_IN_BOTH, &["parity", "reading"]);
 }
 
 #[test]
-fn a_forgotten_stamp_is_told() {
+fn missing_fence_stamp_is_detected() {
     told(Fault::NoStamp, &[Stage::DualWrite, Stage::NewOnly], &["parity", "reading", "comes to an end"]);
 }
 
 #[test]
-fn a_fence_that_nobody_asks_about_is_told() {
+fn unchecked_fence_is_detected() {
     told(Fault::NoFence, &[Stage::DualWrite, Stage::NewOnly], &["parity", "reading"]);
 }
 
 #[test]
-fn a_truth_that_nobody_asks_about_is_told() {
+fn unchecked_truth_is_detected() {
     told(Fault::NoTruthAsked, &Stage::ALL, &["parity", "reading", "refused", "accepted", "verdict"]);
 }
 
 #[test]
-fn a_profile_that_comes_back_is_told() {
+fn stale_profile_copy_is_detected() {
     told(Fault::UnguardedProfile, &[Stage::DualWrite, Stage::LegacyOnly], &["parity", "reading"]);
 }
 
 #[test]
-fn a_copy_of_what_was_read_too_early_is_told() {
+fn copy_read_before_the_fence_is_detected() {
     told(Fault::ReadBeforeRaised, &[Stage::DualWrite, Stage::NewOnly], &["parity", "reading"]);
 }
 
 #[test]
-fn a_copy_that_is_made_twice_is_told() {
+fn repeated_copy_is_detected() {
     told(Fault::NeitherMarkerNorTruth, &KEPT_IN_BOTH, &["parity", "reading", "below nothing"]);
 }
 
-/// Either of the two keeps a copy from being made twice.
+/// Either of the two prevents a second copy.
 #[test]
-fn of_marker_and_truth_one_is_enough() {
+fn either_marker_or_truth_prevents_a_second_copy() {
     for fault in [Fault::NoMarker, Fault::NoTruth] {
         let figures = first(fault, &entering(&KEPT_IN_BOTH), 1).map_err(|(seed, broken)| panic!("{seed}: {broken:?}"));
         println!("{fault:?}: {figures:?}");

@@ -1,4 +1,4 @@
-//! Whatever any builder makes can be placed in every phase; and the model's table does with it what the engine does.
+//! Every golden transaction can be placed in every phase, and the model executes it as the engine does.
 
 use ledger_core::dynamo::Item;
 use ledger_core::migration::{Layout, Model as Legacy, Phase};
@@ -10,7 +10,7 @@ use ledger_tests::legacy;
 use ledger_tests::model::Model;
 use ledger_tests::wire;
 
-/// Every vector's transaction, and what it starts from.
+/// Every vector's transaction, and the items that it starts from.
 fn transactions() -> impl Iterator<Item = (String, Transaction, Contents)> {
     vector::current().into_iter().filter_map(|(id, text)| {
         let vector = Vector::read(&id, &text);
@@ -21,7 +21,7 @@ fn transactions() -> impl Iterator<Item = (String, Transaction, Contents)> {
 }
 
 #[test]
-fn every_transaction_has_its_place_in_every_phase() {
+fn every_transaction_is_placed_in_every_phase() {
     let (mut placings, terms) = (0, legacy::terms());
     let layouts: Vec<(Phase, Layout)> = Legacy::ALL
         .into_iter()
@@ -40,7 +40,7 @@ fn every_transaction_has_its_place_in_every_phase() {
     assert!(placings > 20_000, "{placings}");
 }
 
-/// Executes twice on both: the second time most guards have something to say.
+/// Executes twice on both: the second time most guards fail.
 fn agree(what: &str, table: &Table, model: &mut Model, transaction: &Transaction, layout: &Layout) {
     let placed = transaction.placed(layout).unwrap();
     for time in ["once", "twice"] {
@@ -50,7 +50,7 @@ fn agree(what: &str, table: &Table, model: &mut Model, transaction: &Transaction
 }
 
 #[test]
-fn the_model_does_what_the_engine_does() {
+fn model_executes_as_the_engine_does() {
     let terms = legacy::terms();
     let phases: Vec<Phase> = Legacy::ALL.into_iter().flat_map(Phase::all).collect();
     let (mut runs, mut in_maps) = (0, 0);
@@ -63,7 +63,7 @@ fn the_model_does_what_the_engine_does() {
         let placed = transaction.placed(&layout).unwrap();
         let writes_map = |item: &&TransactItem| matches!(&item.render().unwrap().action, RenderedAction::Update(_, update) if update.contains("#regional.#aoba"));
         in_maps += placed.items().iter().filter(writes_map).count();
-        // Once as the vector has it, and once with everybody in God Records that are taken over.
+        // Once on the vector's items, and once with every customer in an adopted God Record.
         let (table, mut model) = (Table::new(), Model::new());
         for item in state.values() {
             table.put(&wire::item_to_json(item));

@@ -1,5 +1,5 @@
-//! A tenant leaves a legacy model while requests go on: whatever runs beside whatever, nobody's balance is wrong
-//! wherever it is read, nothing is spent twice, and no change of a profile is lost.
+//! A tenant leaves a legacy model under traffic: in any interleaving, balances are right wherever they are read,
+//! nothing is spent twice, and no change of a profile is lost.
 
 mod cases;
 mod checks;

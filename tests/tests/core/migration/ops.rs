@@ -21,7 +21,7 @@ use ledger_core::transaction::{Draft, Transaction};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// What becomes of a field.
+/// What a patch does to a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Change {
     Keep,
@@ -29,7 +29,7 @@ pub(crate) enum Change {
     Clear,
 }
 
-/// In what.
+/// The asset of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Coin {
     Money,
@@ -38,7 +38,7 @@ pub(crate) enum Coin {
     Regional,
 }
 
-/// What is asked for. Payments and top-ups are named by the number of the request that made them.
+/// An operation. Payments and top-ups are named by the number of the request that made them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     Pay { who: CustomerId, money: u64, points: u64, regional: u64 },
@@ -56,7 +56,7 @@ pub(crate) enum Op {
     Open { who: CustomerId },
 }
 
-/// A request: the key is its number, and each attempt at it has ids of its own.
+/// A request: its key is the number, and each attempt has new ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Request {
     pub(crate) op: Op,
@@ -80,7 +80,7 @@ impl Coin {
 }
 
 impl Request {
-    /// What has to be read before there is a plan, by the split records' keys.
+    /// The split records' keys that must be read before planning.
     pub(crate) fn reads(&self, scene: &Scene) -> Vec<Key> {
         let tenant = &scene.tenant;
         match self.op {
@@ -108,7 +108,7 @@ impl Request {
         }
     }
 
-    /// The transaction, given what was read; `Err`: refused before anything is written.
+    /// The transaction planned from what was read; `Err` if refused before anything is written.
     pub(crate) fn plan(&self, scene: &Scene, read: &[Option<Item>]) -> Result<Transaction, String> {
         let (tenant, terms, cx) = (&scene.tenant, &scene.terms, self.cx());
         let text = |error: ops::PlanRefusal| error.to_string();
@@ -239,7 +239,7 @@ impl Request {
         Transaction::seal(draft, &self.claim(scene), &answer()).unwrap()
     }
 
-    /// The payment provider tells that a top-up was paid.
+    /// The transaction of the PSP's event that a top-up was paid.
     fn paid(
         &self,
         scene: &Scene,
@@ -308,7 +308,7 @@ impl Request {
         }
     }
 
-    /// What is made is named by the request, what is booked by the attempt.
+    /// A resource's id comes from the request, a transaction's id from the attempt too.
     fn cx(&self) -> Context {
         let (number, attempt) = (u128::from(self.number), u128::from(self.attempt));
         let [.., byte] = self.number.to_be_bytes();

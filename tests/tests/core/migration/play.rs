@@ -1,5 +1,5 @@
-//! One history after the other, each from a seed: people's requests, workers, crashes and retries, while the tenant's
-//! setting changes and some environments do not know of it yet.
+//! Histories from seeds: requests, workers, crashes and retries while the tenant's setting changes and some
+//! environments still use the old one.
 
 use crate::migration::checks;
 use crate::migration::ops::{Change, Coin, Op, Request};
@@ -13,15 +13,15 @@ use ledger_tests::chance::Dice;
 use ledger_tests::legacy::{self, Kinds};
 use ledger_tests::wire;
 
-/// Two customers of the legacy model whom traffic meets, one whom it seldom meets, one who is opened while it goes on,
-/// one who was opened before there was a migration, and nobody at all.
+/// Two legacy customers with much traffic, one with little, one opened during the history, one opened before the
+/// migration, and one who does not exist.
 const PEOPLE: [u8; 6] = [0, 1, 2, 3, 4, 5];
 const OPENED: u8 = 3;
 const BORN_SPLIT: u8 = 4;
 const NOBODY: u8 = 5;
 const ENVIRONMENTS: usize = 3;
 
-/// What was played.
+/// Counts of what was played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
     pub(crate) histories: u64,
@@ -45,7 +45,7 @@ impl Figures {
     }
 }
 
-/// Somebody plays.
+/// A history in progress.
 pub(crate) struct Play<S> {
     pub(crate) scene: Scene,
     pub(crate) world: World<S>,
@@ -53,14 +53,14 @@ pub(crate) struct Play<S> {
     next: u32,
     requests: Vec<Request>,
     figures: Figures,
-    /// Whether everything is checked now and then, not only at the end.
+    /// Whether everything is also checked during the history, not only at the end.
     often: bool,
-    /// The concern that all of it is about, and then it is about one customer most of the time.
+    /// The concern of half of the requests; if set, seven in eight concern the same customer.
     about: Option<Concern>,
 }
 
 impl<S: Store> Play<S> {
-    /// A tenant's people as the legacy model has them.
+    /// Begins with the tenant's customers as the legacy model has them.
     pub(crate) fn new(store: S, mut scene: Scene, model: Legacy, seed: u64, kinds: Kinds) -> Self {
         let mut dice = Dice::new(seed);
         let mut world = World::new(store, ENVIRONMENTS);
@@ -94,7 +94,7 @@ impl<S: Store> Play<S> {
         Self { scene, world, dice, next: 2, requests, figures, often, about: None }
     }
 
-    /// A history about one concern.
+    /// Makes the history about one concern.
     pub(crate) fn about(mut self, concern: Option<Concern>) -> Self {
         self.about = concern;
         self
@@ -120,7 +120,7 @@ impl<S: Store> Play<S> {
         [Change::Keep, Change::Set, Change::Clear][self.pick(3)]
     }
 
-    /// Something that a request made, most of the time one of the right kind.
+    /// An earlier request of this kind, if there is one.
     fn one(&mut self, is: impl Fn(&Op) -> bool) -> Option<Request> {
         let fit: Vec<Request> = self.requests.iter().filter(|request| is(&request.op)).copied().collect();
         if fit.is_empty() { None } else { Some(fit[self.pick(fit.len())]) }
@@ -195,7 +195,7 @@ impl<S: Store> Play<S> {
 
     fn request(&mut self) {
         let request = match self.pick(6) {
-            // The same again, under the same key.
+            // A retry under the same key.
             0 if !self.requests.is_empty() => {
                 let which = self.pick(self.requests.len());
                 self.requests[which].attempt = self.requests[which].attempt.wrapping_add(1);
@@ -220,7 +220,7 @@ impl<S: Store> Play<S> {
         self.world.begin(Job::Bring(who, concern), environment);
     }
 
-    /// A worker brings one item of a legacy history over.
+    /// A worker moves one item of a legacy history.
     fn refer(&mut self) {
         let who = self.who();
         let partition = Partition::customer(&self.scene.tenant, who);
@@ -231,7 +231,7 @@ impl<S: Store> Play<S> {
         }
     }
 
-    /// So many moves, under the settings that the environments have.
+    /// Makes `moves` moves under the settings that the environments have.
     pub(crate) fn play(&mut self, moves: usize) -> Result<(), Broken> {
         for _ in 0..moves {
             match self.pick(24) {
@@ -245,7 +245,7 @@ impl<S: Store> Play<S> {
                     let task = self.pick(self.world.tasks.len());
                     let crashed = self.world.tasks.remove(task);
                     self.figures.crashes += 1;
-                    // Whoever asked asks again, elsewhere.
+                    // The client retries in another environment.
                     if let Job::Do(request) = crashed.job {
                         let environment = self.pick(ENVIRONMENTS);
                         let attempt = request.attempt.wrapping_add(16);
@@ -277,7 +277,7 @@ impl<S: Store> Play<S> {
         Ok(())
     }
 
-    /// Everybody comes to an end.
+    /// Steps all tasks to their end.
     pub(crate) fn drain(&mut self) -> Result<(), Broken> {
         for _ in 0..4_000 {
             if self.world.tasks.is_empty() {
@@ -289,17 +289,17 @@ impl<S: Store> Play<S> {
         broken("comes to an end", format!("{:?}", self.world.tasks))
     }
 
-    /// The tenant's setting is the next one.
+    /// Changes the tenant's setting to the next one.
     pub(crate) fn next_setting(&mut self) {
         self.world.config += 1;
     }
 
-    /// Every environment has read it.
+    /// Every environment has read the setting.
     pub(crate) fn all_know(&mut self) {
         self.world.environments.fill(self.world.config);
     }
 
-    /// A worker goes through everybody.
+    /// A worker brings every customer to the setting.
     pub(crate) fn pass(&mut self) -> Result<(), Broken> {
         for number in PEOPLE {
             for concern in Concern::ALL {
@@ -311,7 +311,7 @@ impl<S: Store> Play<S> {
         Ok(())
     }
 
-    /// God Records are emptied, while others are at work.
+    /// God Records are emptied while other tasks run.
     pub(crate) fn empty(&mut self) -> Result<(), Broken> {
         for number in PEOPLE {
             let environment = self.pick(ENVIRONMENTS);
@@ -321,7 +321,7 @@ impl<S: Store> Play<S> {
         Ok(())
     }
 
-    /// The same, and nobody else is at work.
+    /// God Records are emptied while no other task runs.
     pub(crate) fn empty_in_peace(&mut self) -> Result<(), Broken> {
         for number in PEOPLE {
             let environment = self.pick(ENVIRONMENTS);

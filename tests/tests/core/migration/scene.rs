@@ -1,5 +1,4 @@
-//! What stays as it is while a history is played: the tenant, its people, the settings one after the other, the fault
-//! that is planted; and the two stores that it can be played on.
+//! What stays the same during a history (tenant, customers, settings, planted fault), and the two stores.
 
 use crate::migration::fault::Fault;
 use crate::migration::ops::id;
@@ -16,7 +15,7 @@ use ledger_tests::model::{Act, Model};
 use ledger_tests::wire;
 use serde_json::{Map, Value as Json};
 
-/// What does not change.
+/// What does not change during a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Scene {
     pub(crate) tenant: Tenant,
@@ -29,18 +28,18 @@ pub(crate) struct Scene {
     all_read_new: [Phase; 2],
 }
 
-/// Somebody, and what of their God Record nobody may touch.
+/// A customer, and the attributes of its God Record that must not change.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
     pub(crate) id: CustomerId,
-    /// Whether they come from the legacy model.
+    /// Whether the customer comes from the legacy model.
     pub(crate) is_legacy: bool,
     pub(crate) unknown: Map<String, Json>,
-    /// How many items the legacy history has.
+    /// The number of items of the legacy history.
     pub(crate) history: usize,
 }
 
-/// A check that something did not pass.
+/// A check that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Broken {
     pub(crate) check: &'static str,
@@ -51,15 +50,15 @@ pub(crate) fn broken<T>(check: &'static str, what: impl Into<String>) -> Result<
     Err(Broken { check, what: what.into() })
 }
 
-/// A table that executes what is sent, all or none.
+/// A table that executes a transaction, all or nothing.
 pub(crate) trait Store {
     fn run(&mut self, acts: &[Act]) -> Result<(), Vec<Reason>>;
     fn put_raw(&mut self, item: &Json);
-    /// What the core can read of an item.
+    /// The attributes of an item that the core can read.
     fn find(&self, key: &Key) -> Option<Item>;
-    /// What of it the core cannot read.
+    /// The attributes that the core cannot read.
     fn odd(&self, key: &Key) -> Vec<(String, Odd)>;
-    /// One attribute, of whatever kind it is.
+    /// One attribute, of any type.
     fn attribute(&self, key: &Key, name: &str) -> Option<Json>;
     fn all(&self) -> Vec<Item>;
 }
@@ -143,7 +142,7 @@ impl Scene {
         }
     }
 
-    /// A customer in both models.
+    /// A customer's records in both models.
     pub(crate) fn snapshot(&self, store: &impl Store, migration: &Migration, who: CustomerId) -> Seen {
         let keys = migration.snapshot_keys(&self.whose(who));
         let odd = keys.first().map(|record| store.odd(record)).unwrap_or_default();
@@ -155,7 +154,7 @@ impl Scene {
         Snapshot::new(keys.into_iter().zip(seen.items.iter().cloned()), seen.odd.clone())
     }
 
-    /// The same, by a phase that compares every concern; `None` once nobody looks at the God Records any more.
+    /// The same migration in a phase that compares every concern; `None` once it is contracting.
     pub(crate) fn comparing(&self, migration: &Migration) -> Option<Migration> {
         let phase = match migration.phase.model() {
             Legacy::GodRecord => self.all_read_new[0],
@@ -165,13 +164,13 @@ impl Scene {
     }
 }
 
-/// The phase of a model in which every concern that moves is kept in both.
+/// The phase of a model in which the most concerns are kept in both.
 fn all_read_new(model: Legacy) -> Phase {
     let all = |phase: &Phase| Concern::ALL.into_iter().filter(|c| phase.stage(*c) == Stage::ReadNew).count();
     Phase::all(model).max_by_key(all).unwrap()
 }
 
-/// What was read.
+/// What was read of a customer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) items: Vec<Option<Item>>,
@@ -192,13 +191,13 @@ pub(crate) fn customer(number: u8) -> CustomerId {
     CustomerId::new(id(4, number.into()))
 }
 
-/// An item without the stamps that say only when it was touched.
+/// An item without the stamps of when it was created and updated.
 pub(crate) fn unstamped(item: &Item) -> Item {
     let stamps = [attr::CREATED_AT, attr::UPDATED_AT];
     item.iter().filter(|(name, _)| !stamps.contains(&name.as_str())).map(|(n, v)| (n.clone(), v.clone())).collect()
 }
 
-/// A sum, nothing if it is not there.
+/// A sum; zero if it is absent.
 pub(crate) fn sum(item: &Item, name: &str) -> rust_decimal::Decimal {
     match item.get(name) {
         Some(Value::N(number)) => number.parse().unwrap(),

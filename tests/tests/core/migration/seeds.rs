@@ -10,10 +10,10 @@ use ledger_tests::legacy::{self, Kinds};
 use ledger_tests::model::Model;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Two phases at once, one after the other.
+/// Two phases that are in use at the same time.
 pub(crate) type Pair = (Phase, Phase);
 
-/// Every pair of adjacent phases, forwards and back.
+/// Every pair of adjacent phases, forwards and backwards.
 pub(crate) fn adjacent() -> Vec<Pair> {
     let of = |model| Phase::all(model).zip(Phase::all(model).skip(1)).flat_map(|(a, b)| [(a, b), (b, a)]);
     Legacy::ALL.into_iter().flat_map(of).collect()
@@ -28,8 +28,8 @@ fn any(seed: u64) -> Pair {
     (one(), one())
 }
 
-/// A history: some time in the first phase, or in yet another one before it, then the second one while some still have
-/// the first, and then, of every other history, back.
+/// Plays some time in phase `a`, sometimes in another one before it, then in `b` while some environments still use `a`.
+/// Every other history returns to `a`.
 pub(crate) fn play<S: Store>(store: S, (a, b): Pair, seed: u64, fault: Fault, kinds: Kinds) -> Result<Figures, Broken> {
     let terms = legacy::terms();
     let mut dice = Dice::new(seed);
@@ -37,7 +37,7 @@ pub(crate) fn play<S: Store>(store: S, (a, b): Pair, seed: u64, fault: Fault, ki
     let before = before.filter(|_| dice.below(2) == 0).unwrap_or(a);
     let third = if dice.below(2) == 0 { a } else { b };
     let settings = [before, a, b, third].into_iter().zip(0..).map(|(phase, n)| legacy::layout(&terms, phase, n));
-    // Every other one is about what moves between the two.
+    // Every other history is about the concern that moves between the two.
     let moves = if a.number() < b.number() { b.entered_by() } else { a.entered_by() };
     let about = moves.map(|(concern, _)| concern).filter(|_| fault != Fault::None || dice.below(2) == 0);
     let play = Play::new(store, Scene::new(settings.collect(), fault), a.model(), seed, kinds);
@@ -50,7 +50,7 @@ pub(crate) fn play<S: Store>(store: S, (a, b): Pair, seed: u64, fault: Fault, ki
     play.next_setting();
     play.play(60)?;
     if third == a {
-        // The one before has settled by then.
+        // Every environment has the setting before by then.
         play.all_know();
         play.next_setting();
         play.play(50)?;
@@ -64,7 +64,7 @@ pub(crate) fn play<S: Store>(store: S, (a, b): Pair, seed: u64, fault: Fault, ki
     play.over()
 }
 
-/// To the very end: the God Records are emptied while some do not know of it yet, and forgotten.
+/// Plays to the end: God Records are emptied while some environments do not know of it yet, then left.
 fn to_the_end<S: Store>(store: S, model: Legacy, seed: u64, kinds: Kinds) -> Result<Figures, Broken> {
     let terms = legacy::terms();
     let last = Phase::all(model).last().unwrap();
@@ -97,7 +97,7 @@ fn to_the_end<S: Store>(store: S, model: Legacy, seed: u64, kinds: Kinds) -> Res
     play.over()
 }
 
-/// Runs so many histories on every processor and gives the first that broke something.
+/// Runs `seeds` histories on all processors; returns the first failure.
 pub(crate) fn run(seeds: u64, one: impl Fn(u64) -> Result<Figures, Broken> + Sync) -> Result<Figures, (u64, Broken)> {
     let (next, one) = (AtomicU64::new(0), &one);
     let part = || {
@@ -123,7 +123,7 @@ pub(crate) fn run(seeds: u64, one: impl Fn(u64) -> Result<Figures, Broken> + Syn
     })
 }
 
-/// How often more than usual: `MIGRATION_SEEDS=10` plays ten times as many histories.
+/// The factor of the number of histories: `MIGRATION_SEEDS=10` plays ten times as many.
 pub(crate) fn times() -> u64 {
     std::env::var("MIGRATION_SEEDS").map_or(1, |times| times.parse().unwrap())
 }
@@ -136,7 +136,7 @@ pub(crate) fn whole(figures: Result<Figures, (u64, Broken)>) -> Figures {
 }
 
 #[test]
-fn any_two_adjacent_phases_at_once_keep_every_customer_right() {
+fn two_adjacent_phases_at_once_keep_every_customer_right() {
     let pairs = adjacent();
     let seeds = 20 * pairs.len() as u64 * times();
     let figures = run(seeds, |seed| {
@@ -149,7 +149,7 @@ fn any_two_adjacent_phases_at_once_keep_every_customer_right() {
 }
 
 #[test]
-fn any_two_phases_at_once_keep_every_customer_right() {
+fn two_phases_at_once_keep_every_customer_right() {
     let seeds = 600 * times();
     let figures = whole(run(seeds, |seed| play(Model::new(), any(seed), seed, Fault::None, Kinds::Core)));
     println!("{figures:?}");
@@ -157,7 +157,7 @@ fn any_two_phases_at_once_keep_every_customer_right() {
 }
 
 #[test]
-fn god_records_are_emptied_while_some_do_not_know_of_it() {
+fn god_records_are_emptied_while_some_environments_are_behind() {
     let seeds = 200 * times();
     let figures = whole(run(seeds, |seed| {
         let model = Legacy::ALL[usize::try_from(seed % 2).unwrap()];

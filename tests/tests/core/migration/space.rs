@@ -1,6 +1,6 @@
-//! Every order of everybody's steps, in a small world: two environments, one of which may not have read the tenant's
-//! setting yet, a customer with little, a worker who may crash, and one request to each side of the books or two changes
-//! of one field. The states hold the table itself, and a step is what the core's own functions make of it.
+//! Every interleaving of steps in a small world: two environments, one of which may lag behind the tenant's setting, a
+//! customer with a small balance, a worker that may crash, and one request to each side of the books or two changes of
+//! one field. A state holds the table itself, and a step calls the core's own functions.
 
 use crate::migration::checks;
 use crate::migration::fault::Fault;
@@ -17,7 +17,7 @@ use serde_json::{Map, json};
 use stateright::{Checker, Model, Property};
 use std::collections::BTreeSet;
 
-/// A world.
+/// The scene and the first state.
 struct Space {
     scene: Scene,
     first: State,
@@ -26,20 +26,20 @@ struct Space {
 #[derive(Clone, Debug, PartialEq, Hash)]
 struct State {
     world: World<Table>,
-    /// The worker who has not begun yet.
+    /// The worker's job, if it has not begun.
     worker: Option<Job>,
-    /// How often somebody may crash yet.
+    /// How many crashes are still allowed.
     crashes: u8,
     broken: Option<Broken>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Action {
-    /// The worker begins, in the environment that reads a change of the setting at once.
+    /// The worker begins in the environment that reads a change of the setting at once.
     Begin,
-    /// Somebody does the next step.
+    /// A task does its next step.
     Step(usize),
-    /// Somebody is gone, and whoever asked asks again, in the other environment.
+    /// A task crashes; its client retries in the other environment.
     Crash(usize),
     /// The setting is changed.
     Change,
@@ -80,7 +80,7 @@ impl Model for Space {
             }
             Action::Step(task) => {
                 let stepped = next.world.step(&self.scene, task).map(drop);
-                // At the end everything is looked at.
+                // Everything is checked once no task is left.
                 let is_over = next.world.tasks.is_empty() && next.worker.is_none();
                 let checked =
                     stepped.and_then(|()| if is_over { checks::everything(&next.world, &self.scene) } else { Ok(()) });
@@ -94,7 +94,7 @@ impl Model for Space {
                 }
             }
             Action::Change => {
-                // One environment reads it at once, the other one keeps what it has until it is fenced.
+                // One environment reads it at once; the other keeps its setting until it is fenced.
                 next.world.config = 1;
                 next.world.environments[1] = 1;
             }
@@ -107,7 +107,7 @@ impl Model for Space {
     }
 }
 
-/// A customer with two of what it is about and a telephone number, and a tenant with money and that.
+/// A customer with two units of the asset and a telephone number, in a tenant with only that asset and money.
 fn space((a, b): (Phase, Phase), about: Concern, is_copied: bool, fault: Fault) -> Space {
     let mut terms = legacy::terms();
     terms.assets.retain(|asset, _| *asset == Asset::Ecopay || Concern::of(asset) == small(about));
@@ -144,7 +144,7 @@ fn space((a, b): (Phase, Phase), about: Concern, is_copied: bool, fault: Fault) 
     let mut world = World::new(Table::new(), 2);
     legacy.items().iter().for_each(|item| world.store.put(wire::item_from_json(item)));
     legacy.meaning(&scene.tenant, &scene.terms).into_iter().for_each(|item| world.expected.put(item));
-    // The ledger has the customer already; the concern itself may have to be copied yet.
+    // The customer is adopted; the concern itself is copied if `is_copied`.
     for concern in Concern::ALL.into_iter().filter(|concern| is_copied || *concern != about) {
         world.begin(Job::Bring(who, concern), 0);
         while !world.tasks.is_empty() {
@@ -171,12 +171,12 @@ fn space((a, b): (Phase, Phase), about: Concern, is_copied: bool, fault: Fault) 
     Space { scene, first: State { world, worker, crashes: 1, broken: None } }
 }
 
-/// What the customer has two of.
+/// The concern of the asset of which the customer has two units.
 fn small(about: Concern) -> Concern {
     if about == Concern::Regional { about } else { Concern::Points }
 }
 
-/// The four changes of a concern's stage, both ways.
+/// The four changes of a concern's stage, in both directions.
 fn changes(model: Legacy, about: Concern) -> Vec<(Phase, Phase)> {
     let all = Phase::all(model).zip(Phase::all(model).skip(1));
     let own = all.filter(|(_, to)| to.entered_by().is_some_and(|(concern, _)| concern == about));
@@ -200,26 +200,26 @@ fn explore(model: Legacy, about: Concern) {
 }
 
 #[test]
-fn every_order_keeps_a_balance_right() {
+fn every_interleaving_keeps_a_balance_right() {
     explore(Legacy::GodRecord, Concern::Points);
 }
 
 #[test]
-fn every_order_keeps_a_balance_in_a_map_right() {
+fn every_interleaving_keeps_a_map_balance_right() {
     explore(Legacy::GodRecord, Concern::Regional);
 }
 
 #[test]
-fn every_order_keeps_a_balance_among_the_aggregates_right() {
+fn every_interleaving_keeps_a_metrics_balance_right() {
     explore(Legacy::HalfWay, Concern::Points);
 }
 
 #[test]
-fn every_order_keeps_a_profile_right() {
+fn every_interleaving_keeps_a_profile_right() {
     explore(Legacy::GodRecord, Concern::Profile);
 }
 
-/// What breaks with a fault, in whichever change of a stage.
+/// The checks that a planted fault fails, at the first change of stage that fails any.
 fn told(fault: Fault, about: Concern) -> BTreeSet<&'static str> {
     let mut by = BTreeSet::new();
     for (pair, is_copied) in
@@ -237,7 +237,7 @@ fn told(fault: Fault, about: Concern) -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn every_order_tells_a_planted_fault() {
+fn planted_faults_are_detected_in_some_interleaving() {
     let faults = [
         (Fault::WrongSide, Concern::Points),
         (Fault::NoStamp, Concern::Points),

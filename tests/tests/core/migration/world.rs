@@ -1,6 +1,6 @@
-//! Several environments at one tenant's customers, each with the setting that it last read, in steps each of which is
-//! one call to the store. What is expected is a ledger of split records without any migration, to which each
-//! transaction that takes effect is written as its builder made it.
+//! Several environments work on one tenant's customers, each with the setting that it last read; each step is one call
+//! to the store. The expectation is a ledger of split records without a migration: each applied transaction is executed
+//! there as its builder made it.
 
 use crate::migration::checks;
 use crate::migration::fault;
@@ -17,19 +17,19 @@ use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Rejection, Transaction, Verdict};
 use ledger_tests::model::{Act, Model};
 
-/// The tables and whoever is at work on them.
+/// The tables, and the tasks that run on them.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct World<S> {
     pub(crate) store: S,
     pub(crate) expected: Model,
-    /// The tenant's setting, by its position.
+    /// The index of the tenant's setting.
     pub(crate) config: usize,
-    /// The setting that each environment last read.
+    /// The index of the setting that each environment last read.
     pub(crate) environments: Vec<usize>,
     pub(crate) tasks: Vec<Task>,
 }
 
-/// Somebody at work in an environment.
+/// A job that runs in an environment.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) struct Task {
     pub(crate) job: Job,
@@ -47,21 +47,21 @@ pub(crate) enum Job {
 /// What a task does next.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) enum At {
-    /// Reads what its plan needs.
+    /// Reads what the plan needs.
     Plan,
-    /// Writes what it has planned.
+    /// Writes what was planned.
     Write(Seen),
-    /// Reads the tenant's setting again, and then goes on.
+    /// Reads the tenant's setting again, then continues.
     Refresh(Box<At>),
-    /// Reads a customer who does not stand where the setting asks for.
+    /// Reads a customer whose records do not fit the setting.
     Look(Need, usize, Box<At>),
-    /// Writes what that look calls for.
+    /// Writes the change that follows from what was read.
     Change(Need, usize, Seen, Box<At>),
-    /// There is nothing more to do.
+    /// The job is over.
     End,
 }
 
-/// What a customer needs.
+/// What must be done to a customer's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Need {
     Adopt(CustomerId),
@@ -69,13 +69,13 @@ pub(crate) enum Need {
     Empty(CustomerId),
 }
 
-/// How a task ended.
+/// The result of a task's step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
-    /// It goes on.
+    /// The task continues.
     Goes,
     Applied,
-    /// The key's answer was given again.
+    /// The stored response was replayed.
     Replayed,
     Refused(Option<Failure>),
     Done,
@@ -107,7 +107,7 @@ impl<S: Store> World<S> {
         self.tasks.push(Task::new(job, environment, self.environments[environment]));
     }
 
-    /// One step of a task, which is gone when it has come to its end.
+    /// Does one step of a task, and removes the task if it is over.
     pub(crate) fn step(&mut self, scene: &Scene, task: usize) -> Result<Told, Broken> {
         let Task { job, environment, at } = self.tasks[task].clone();
         let (next, told) = match at {
@@ -139,7 +139,7 @@ impl<S: Store> World<S> {
         Ok(told)
     }
 
-    /// What a layout reads under a split record's key, of one instant.
+    /// What a layout reads under a split record's key at one instant.
     pub(crate) fn found(&self, layout: &Layout, key: &Key) -> Option<Item> {
         match layout.reading(key) {
             None => self.store.find(key),
@@ -202,7 +202,7 @@ impl<S: Store> World<S> {
                         let migration = scene.migration(setting);
                         let migration = migration.ok_or(Broken { check: "settings", what: "stale".to_owned() })?;
                         let seen = scene.as_snapshot(migration, who, &scene.snapshot(&self.store, migration, who));
-                        // The store's own reasons are the answer where there is nobody to take over.
+                        // If there is no legacy customer to adopt, the store's own reasons decide.
                         match adopt(migration, &scene.whose(who), &seen, now()) {
                             Ok(Adoption::Missing) => {
                                 let verdict = transaction.classify(&reasons);
@@ -217,19 +217,19 @@ impl<S: Store> World<S> {
         }
     }
 
-    /// What a cancellation means is what it means without a migration.
+    /// Checks that the verdict equals the one without a migration.
     fn same_verdict(&self, transaction: &Transaction, verdict: &Verdict, request: &Request) -> Result<(), Broken> {
         let Err(reasons) = self.expected.clone().execute(transaction.items()) else {
             return broken("refused", format!("{request:?}: {verdict:?}"));
         };
         let expected = transaction.classify(&reasons);
         let same = match (verdict, &expected) {
-            // Which of a customer's records is there already depends on the phase; that one is there does not.
+            // Which of a customer's records exist depends on the phase; that one of them exists does not.
             (Verdict::Rejected(this), Verdict::Rejected(that)) if this.failure == Failure::AlreadyExists => {
                 this.failure == that.failure
             }
             (Verdict::Rejected(this), Verdict::Rejected(that)) => {
-                // Of somebody who is not there, what else may be missing does not matter.
+                // For a customer who does not exist, which other records are missing is irrelevant.
                 let all = |r: &Rejection| (r.failure != Failure::AccountMissing).then(|| r.positions.clone());
                 let parts = |r: &Rejection| (r.failure, r.position, all(r), r.role);
                 let key = transaction.items()[this.position].key();
@@ -267,7 +267,7 @@ impl<S: Store> World<S> {
                 Ok(Copying::Done) => Ok(*then),
                 Ok(Copying::Fenced) => refresh(&At::Look(need, setting, then)),
                 Ok(Copying::NotAdopted) => {
-                    // Nobody to bring is brought.
+                    // A customer who does not exist has nothing to copy.
                     match adopt(migration, &whose, &snapshot, now()) {
                         Ok(Adoption::Missing) => Ok(*then),
                         _ => Ok(At::Look(Need::Adopt(who), setting, Box::new(At::Look(need, setting, then)))),
@@ -301,7 +301,7 @@ impl<S: Store> World<S> {
         }
     }
 
-    /// Writes what moves a customer; nothing that anybody reads may change by it.
+    /// Executes a change that moves a customer, and checks that no read changes by it.
     fn bring(&mut self, scene: &Scene, acts: Vec<Act>, who: CustomerId) -> Result<bool, Broken> {
         let applied = self.store.run(&acts).is_ok();
         if applied {
@@ -318,7 +318,7 @@ impl<S: Store> World<S> {
     }
 }
 
-/// A look is by the setting that the environment has by then.
+/// Looks read under the setting that the environment has by then.
 fn again(at: At, setting: usize) -> At {
     match at {
         At::Look(need, _, then) => At::Look(need, setting, Box::new(again(*then, setting))),

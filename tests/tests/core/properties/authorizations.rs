@@ -1,6 +1,5 @@
-//! A random payment that is authorized and then goes whatever ways at once, on the engine: of several
-//! transitions planned from one read one applies, a repeated one changes nothing, what is available and
-//! what is held are the sums of their postings at every moment, and never more is captured than was held.
+//! Random authorizations with concurrent transitions on the engine. Of several transitions planned from one read, one
+//! applies; repetition changes nothing; balances are the sums of their postings; captures never exceed the hold.
 
 use crate::properties::world::*;
 use ledger_core::account::{Account, Bucket, TenantAccount};
@@ -21,13 +20,13 @@ use rust_decimal::Decimal;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// What may be asked for.
+/// A transition of the payment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ask {
-    /// So many percent of what is held, or all of it.
+    /// Captures this percentage of the hold, or all of it.
     Capture(Option<u64>),
     Void,
-    /// By the worker, when the time is over.
+    /// By the worker, after the expiry time.
     Expire,
 }
 
@@ -35,9 +34,9 @@ struct Shop {
     table: Table,
     terms: TenantTerms,
     split: Split,
-    /// What the balances were at the start.
+    /// The balances at the start.
     opening: BTreeMap<String, Decimal>,
-    /// What the customer owed at the start, in money and points.
+    /// The customer's debt after the authorization, in money and points.
     debts: Debts,
     requests: u128,
 }
@@ -49,7 +48,7 @@ fn no_debts() -> Debts {
 }
 
 impl Shop {
-    /// A customer with just what is then held, and some points, who owes something by now.
+    /// A customer with exactly the hold, spare points, and debts that arise after the authorization.
     fn authorized(terms: &TenantTerms, split: Split, spare: u64, debts: Debts) -> Self {
         let table = Table::new();
         let mut opening = BTreeMap::new();
@@ -100,7 +99,7 @@ impl Shop {
         payment(&self.table.contents())
     }
 
-    /// Plans from what stands now; the worker comes when the time is over, the merchant before.
+    /// Plans from the current records; an expiry is planned after the hold's time is over, the others before.
     fn plan(&mut self, ask: Ask) -> Result<Transaction, PlanRefusal> {
         let payment = self.payment();
         self.requests += 1;
@@ -154,7 +153,7 @@ impl Shop {
         Ok(())
     }
 
-    /// Of what came back by the first transition, the debt was paid first.
+    /// Checks that the released part paid the debt first.
     fn check_repaid(&self, ended: &PaymentRecord) {
         let wallet = self.wallet();
         for (asset, debt) in &self.debts {
@@ -165,7 +164,7 @@ impl Shop {
         }
     }
 
-    /// Whether it applied; if not, the plan was stale.
+    /// Executes a plan; returns whether it applied. If not, the plan was stale.
     fn run(&self, planned: &Transaction) -> bool {
         let before = self.table.contents();
         match self.table.execute(planned.items()) {
@@ -245,7 +244,7 @@ fn entries(contents: &Contents) -> Vec<JournalEntry> {
     entries.map(|(_, item)| JournalEntry::read(item).unwrap()).collect()
 }
 
-/// What is available and what is held, by asset; nothing held is absent.
+/// The sums of available and held value by asset, without assets of which nothing is held.
 fn sums(contents: &Contents) -> (BTreeMap<String, Decimal>, BTreeMap<String, Decimal>) {
     let number = |item: &Item, name: &str| -> Decimal { item.number(name).unwrap().parse().unwrap() };
     let wallets = contents.iter().filter_map(|((_, sk), item)| Some((sk.strip_prefix("BALANCE#")?, item)));
@@ -268,7 +267,7 @@ fn debts() -> impl Strategy<Value = Debts> {
     (owed(), owed()).prop_map(|(money, points)| [(Asset::Ecopay, money), (Asset::Point, points)])
 }
 
-/// Whether asking for it of a payment that has ended so is answered with the payment as it stands.
+/// Whether the transition, planned on a payment in this end state, returns the payment unchanged.
 fn is_repeated(ask: Ask, payment: &PaymentRecord, total: u64) -> bool {
     match ask {
         Ask::Capture(percent) => {
@@ -284,7 +283,7 @@ proptest! {
     #![proptest_config(super::cases(60))]
 
     #[test]
-    fn of_several_from_one_read_one_wins(
+    fn concurrent_transitions_apply_once(
         terms in terms(),
         split in splits(),
         spare in 0..30_u64,
@@ -303,7 +302,7 @@ proptest! {
         };
         prop_assert_eq!(ended.state, end);
         shop.check_repaid(&ended);
-        // Planned again from what stands, each is answered with that, or is illegal and says so.
+        // Planned again from the current payment, each is a repetition or is refused for the state.
         for ask in asked {
             let before = entries(&shop.table.contents()).len();
             match shop.plan(ask) {
@@ -322,7 +321,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_captured_can_be_refunded_and_no_more(
+    fn refunds_are_limited_to_the_captured_amount(
         terms in terms(), split in splits(), debts in debts(), percent in 1..=100_u64, first in 1..=100_u64,
     ) {
         let mut shop = Shop::authorized(&terms, split, 0, debts);
@@ -344,7 +343,7 @@ proptest! {
     }
 
     #[test]
-    fn a_capture_above_what_is_held_is_none(terms in terms(), split in splits(), more in 1..1_000_u64) {
+    fn capture_above_hold_or_after_expiry_is_refused(terms in terms(), split in splits(), more in 1..1_000_u64) {
         let shop = Shop::authorized(&terms, split, 0, no_debts());
         let (t, m, payment, amount) = (tenant(), merchant(), shop.payment(), yen(split.total() + more));
         let capture = ops::capture::Capture { tenant: &t, merchant: &m, payment: &payment, wallet: &SeenWallet::default(), amount: Some(&amount) };

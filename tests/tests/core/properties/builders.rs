@@ -1,5 +1,5 @@
-//! Every builder, with random valid commands: sealing succeeds, the postings sum to zero and are what
-//! the balances move by, no key is written twice, and customers do not meet on any item.
+//! Every builder with random valid commands: sealing succeeds, postings sum to zero and equal the balances' changes, no
+//! key is written twice, and two customers' payments share no item.
 
 use crate::properties::world::*;
 use ledger_core::account::{self, Account, Posting};
@@ -39,7 +39,7 @@ fn pay(number: u128, split: Split, terms: &TenantTerms) -> Transaction {
     seal(&plan.draft, &claim(Principal::Customer(customer(number)), Operation::Pay, "k"))
 }
 
-/// Every operation that moves value, from the same numbers.
+/// Every operation that moves value, built from the same numbers.
 fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Vec<Transaction> {
     let (a, b, cx_) = (customer(0xa), customer(0xb), cx(1));
     let by_a = |operation| claim(Principal::Customer(a), operation, "k");
@@ -127,7 +127,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
     all
 }
 
-/// What is held for a merchant, and the ways in which it ends.
+/// An authorization, and each of its possible ends.
 fn held(terms: &TenantTerms, split: Split, share: u64, code: &PaymentCode) -> Vec<Transaction> {
     let (t, m) = (tenant(), merchant());
     let sealed = |draft: &Draft, operation| seal(draft, &claim(Principal::Merchant(m.id), operation, "k"));
@@ -174,7 +174,7 @@ fn adjustment(account: Account, delta: Delta) -> Adjustment {
     }
 }
 
-/// Every operation that moves none.
+/// Every operation that moves no value.
 fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction> {
     let (a, cx_) = (customer(0xa), cx(1));
     let actor = Actor::Staff(staff(1));
@@ -247,7 +247,7 @@ fn entry(transaction: &Transaction) -> Option<JournalEntry> {
     Some(JournalEntry::read(&put(journal).unwrap()).unwrap())
 }
 
-/// What holds for every transaction.
+/// Asserts what holds for every transaction.
 fn check(transaction: &Transaction) {
     let items = transaction.items();
     assert!(items.len() <= MAX_ITEMS);
@@ -266,7 +266,7 @@ fn check(transaction: &Transaction) {
     };
     let posted: Vec<&Posting> = entry.postings.iter().filter(|p| p.account.has_balance_item()).collect();
     assert_eq!(by(&moves), by(&posted), "balances move by what is posted");
-    // The marker finds its entry again.
+    // The marker names its entry.
     let marker: Item = put(&items[0]).unwrap();
     let id = marker.parsed("entry_id", TransactionId::parse).unwrap();
     assert_eq!(id, entry.id);
@@ -276,7 +276,7 @@ proptest! {
     #![proptest_config(super::cases(256))]
 
     #[test]
-    fn what_moves_value_is_balanced(
+    fn value_operations_are_balanced(
         terms in terms(), split in splits(), amount in 1..1_000_000_u64, share in 1..=100_u64,
     ) {
         let all = money_moves(&terms, split, amount, share);
@@ -285,7 +285,7 @@ proptest! {
     }
 
     #[test]
-    fn what_moves_none_has_no_entry(terms in terms(), amount in 1..1_000_000_u64, customers in 1..200_u128) {
+    fn operations_without_value_have_no_entry(terms in terms(), amount in 1..1_000_000_u64, customers in 1..200_u128) {
         let all = others(&terms, amount, customers);
         prop_assert!(all.iter().all(|transaction| entry(transaction).is_none()));
         all.iter().for_each(check);
@@ -301,7 +301,7 @@ proptest! {
     }
 
     #[test]
-    fn a_job_advances_under_the_same_child_keys(customers in 1..50_u128, done in 0..50_usize) {
+    fn grant_job_has_one_child_key_per_customer(customers in 1..50_u128, done in 0..50_usize) {
         let job = ops::bulk_grant::GrantJob {
             id: JobId::new(Uuid::from_u128(9)),
             staff: staff(1),

@@ -1,5 +1,5 @@
-//! `Condition::holds` says what the engine says, for any item and any condition.
-//! The expression for the engine is written here, not rendered by the core.
+//! `Condition::holds` agrees with the engine for any item and any condition.
+//! The engine's expression is written here, not rendered by the core.
 
 use ledger_core::dynamo::{Cmp, Condition, Item, Value};
 use ledger_core::transaction::ReasonCode;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Map, json};
 use std::cell::RefCell;
 
-/// A condition, to be made for the core and written for the engine, each by itself.
+/// A condition, converted separately for the core and for the engine.
 #[derive(Clone, Debug)]
 enum Case {
     Exists(&'static str),
@@ -48,7 +48,7 @@ fn values() -> impl Strategy<Value = Value> {
 
 fn conditions(pool: Vec<Value>) -> impl Strategy<Value = Case> {
     let attribute = proptest::sample::select(ATTRIBUTES.to_vec());
-    // Half of the operands are values that stand in the item.
+    // Half of the operands are values of the item.
     let value = prop_oneof![proptest::sample::select(pool), values()].boxed();
     let cmp = proptest::sample::select(vec![Cmp::Eq, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge]);
     let leaf = prop_oneof![
@@ -83,7 +83,7 @@ fn for_the_core(case: &Case) -> Condition {
     }
 }
 
-/// The expression; names and values are collected.
+/// The engine's expression; its names and values are collected.
 fn for_the_engine(case: &Case, names: &mut Map<String, serde_json::Value>, values: &mut Vec<Value>) -> String {
     let mut name = |attribute: &str| {
         names.insert(format!("#{attribute}"), json!(attribute));
@@ -114,7 +114,7 @@ fn for_the_engine(case: &Case, names: &mut Map<String, serde_json::Value>, value
     }
 }
 
-/// Whether values of its type are ordered: DynamoDB refuses `<` on others as malformed.
+/// Whether values of this type are ordered: DynamoDB refuses `<` on others as malformed.
 fn is_ordered(value: &Value) -> bool {
     matches!(value, Value::S(_) | Value::N(_) | Value::B(_))
 }
@@ -127,7 +127,7 @@ proptest! {
     #![proptest_config(super::cases(1_500))]
 
     #[test]
-    fn holds_says_what_the_engine_says((item, case) in inputs()) {
+    fn condition_holds_as_on_the_engine((item, case) in inputs()) {
         let (mut names, mut values) = (Map::new(), Vec::new());
         let expression = for_the_engine(&case, &mut names, &mut values);
         let values: Map<_, _> =
@@ -157,7 +157,7 @@ proptest! {
             }
         });
         let condition = for_the_core(&case);
-        // On the item as it was written, and as it came back: numbers are spelt differently.
+        // On the item as written, and as the engine returned it with numbers in another notation.
         prop_assert_eq!(condition.holds(item.as_ref()), engine, "{:?} on {:?}", condition, item);
         if !engine {
             prop_assert!(!condition.holds(stored.as_ref()), "{:?} on {:?}", condition, stored);

@@ -1,5 +1,5 @@
-//! Random sequences of what puts value aside and takes it back, on the engine and beside a model: what
-//! counts against the cap is the sum of the three parts, and the books are the sum of two of them.
+//! Random sequences of holds, reservations and their ends, on the engine and on a model.
+//! Exposure is the sum of three parts, and the books are the sum of two of them.
 
 use crate::properties::world::*;
 use ledger_core::account::{self, Account, Bucket, Posting, TenantAccount};
@@ -18,7 +18,7 @@ use rust_decimal::Decimal;
 use serde_json::json;
 use uuid::Uuid;
 
-/// The most that may count against the account.
+/// The cap on the account's exposure.
 const CAP: u64 = 1000;
 
 #[derive(Clone, Copy, Debug)]
@@ -28,17 +28,17 @@ enum Step {
     Reserve(u64),
     Release(u64),
     Receive(u64),
-    /// `true` where it is the holder's own doing, which a freeze stops.
+    /// `true` if the owner acts, which a freeze stops.
     Hold(u64, bool),
     PayOut(u64),
     ReleaseHold(u64),
-    /// Of what is held, so much is taken, and so much is earned with it.
+    /// Of the held amount, how much is captured, and how much is earned.
     CaptureHold(u64, u64, u64),
-    /// Frozen, or not any more.
+    /// Sets or clears the freeze.
     Freeze(bool),
 }
 
-/// What the account should be.
+/// The expected state of the account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Model {
     balance: u64,
@@ -48,7 +48,7 @@ struct Model {
 }
 
 impl Model {
-    /// The account after a step, or `None` if it is refused.
+    /// The account after a step, or `None` if the step is refused.
     fn after(mut self, step: Step) -> Option<Self> {
         let exposure = self.balance + self.held + self.reserved;
         match step {
@@ -105,7 +105,7 @@ fn action(step: Step) -> Option<TransactItem> {
     }
 }
 
-/// The entry of what an action moves; what does not stay within the account is against the adjustments.
+/// The entry of an action's postings; a remainder is posted against adjustments.
 fn entry(item: &TransactItem, number: u128) -> Option<Entry> {
     let mut postings = item.postings().cloned().collect::<Vec<_>>();
     let sum = account::net(postings.iter().map(|posting| ((), &posting.delta))).unwrap();
@@ -151,7 +151,7 @@ fn check(contents: &Contents, model: Model) {
     assert_eq!(posted, [parts[0], parts[1]], "the books");
 }
 
-/// Runs a step; whether it was applied.
+/// Runs a step; returns whether it was applied.
 fn run(table: &Table, step: Step, number: u128) -> bool {
     if let Step::Freeze(frozen) = step {
         let mut item = wire::item_to_json(wallet(&table.contents()));
@@ -163,7 +163,7 @@ fn run(table: &Table, step: Step, number: u128) -> bool {
         table.put(&item);
         return true;
     }
-    // Above the cap alone there is nothing to write.
+    // An amount above the cap alone has no action.
     let Some(item) = action(step) else { return false };
     let draft = Draft { entry: entry(&item, number), items: vec![item] };
     let claim = claim(Principal::Customer(customer(0xa)), Operation::Pay, &format!("k-{number}"));
@@ -202,7 +202,7 @@ proptest! {
     #![proptest_config(super::cases(100))]
 
     #[test]
-    fn the_parts_of_an_account_stay_together(steps in steps()) {
+    fn account_parts_equal_exposure_and_postings(steps in steps()) {
         let table = Table::new();
         let key = Partition::customer(&tenant(), customer(0xa)).balance(&Asset::Ecopay);
         let nothing = json!({ "N": "0" });

@@ -1,5 +1,4 @@
-//! Properties that hold for any input: of money, of conditions, of every builder, of sequences of
-//! refunds, holds and the provider's facts, and of replay. Failing inputs are printed, never written.
+//! Properties that hold for any input, checked with random cases. Failing inputs are printed, never written.
 
 mod authorizations;
 mod builders;
@@ -15,7 +14,7 @@ mod world;
 
 use proptest::test_runner::Config;
 
-/// So many cases, and no file of failures.
+/// A configuration of this many cases that writes no file of failures.
 fn cases(cases: u32) -> Config {
     Config { cases, failure_persistence: None, ..Config::default() }
 }

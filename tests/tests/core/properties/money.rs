@@ -1,5 +1,5 @@
-//! Money: parsing and printing, checked arithmetic, and rounding that never creates anything.
-//! What is expected is computed in whole units of `i128`, not in decimals.
+//! Money: parsing and printing, checked arithmetic, and rounding that never creates value.
+//! Expectations are computed in whole units of `i128`, not in decimals.
 
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Delta, Rate, RegionalKey};
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ proptest! {
     }
 
     #[test]
-    fn an_amount_counts_by_its_value((amount, _, scale) in amounts(), zeros in 0..8_usize) {
+    fn trailing_zeros_do_not_change_an_amount((amount, _, scale) in amounts(), zeros in 0..8_usize) {
         let printed = amount.text();
         let longer = if printed.contains('.') { printed } else { format!("{printed}.0") };
         let longer = longer + &"0".repeat(zeros);
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn one_decimal_too_many_is_refused(units in 0..1_000_000_u64, scale in 0..=6_u32, last in 1..10_u32) {
+    fn amount_with_too_many_decimals_is_refused(units in 0..1_000_000_u64, scale in 0..=6_u32, last in 1..10_u32) {
         let whole = text(units, scale);
         let longer = if whole.contains('.') { format!("{whole}{last}") } else { format!("{whole}.{last}") };
         prop_assert!(Amount::parse(&spec(scale), &longer).is_err(), "{}", longer);
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn adding_and_taking_are_inverse((a, ua, scale) in amounts(), ub in 1..1_000_000_000_000_000_u64) {
+    fn addition_and_subtraction_are_inverse((a, ua, scale) in amounts(), ub in 1..1_000_000_000_000_000_u64) {
         let b = Amount::parse(&spec(scale), &text(ub, scale)).unwrap();
         if let Ok(sum) = a.checked_add(&b) {
             prop_assert_eq!(units(Some(&sum), scale), ua + i128::from(ub));
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn a_rate_rounds_down_by_less_than_a_unit(
+    fn rate_rounds_down_by_less_than_a_unit(
         (amount, units_, scale) in amounts(), rate in 0..=100_000_000_u64, into in 0..=6_u32,
     ) {
         let parsed = Rate::parse(&text(rate, 6)).unwrap();
@@ -112,7 +112,7 @@ proptest! {
         }
         let exact = Decimal::try_from_i128_with_scale(exact, decimals);
         let Ok(co2) = Rate::parse(&text(rate, 6)).unwrap().co2(&amount) else {
-            // Nothing is refused that the yen or a usual rate could need.
+            // An amount that yen or a usual rate could need is never refused.
             prop_assert!(exact.is_err() || scale > 0 && units_ >= 10_i128.pow(19));
             return Ok(());
         };
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn a_proportion_rounds_down_and_the_last_takes_the_rest(
+    fn proportion_rounds_down_and_the_whole_is_exact(
         total in sizes(), whole in sizes(), at in 0..=1000_u64,
     ) {
         let amount = |units: u64| Amount::parse(&AssetSpec::ECOPAY, &units.to_string()).unwrap();
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn one_to_one_keeps_the_value((amount, units_, scale) in amounts(), into in 0..=6_u32) {
+    fn one_to_one_conversion_keeps_the_value((amount, units_, scale) in amounts(), into in 0..=6_u32) {
         match amount.one_to_one(&spec(into)) {
             Some(same) => prop_assert_eq!(same.value(), amount.value()),
             None => prop_assert!(into < scale && units_ % 10_i128.pow(scale - into) != 0),

@@ -1,5 +1,5 @@
-//! Reconciliation drops no item: every stored record of the golden vectors gives a fact or is of a kind that is listed
-//! as holding no value, and one in a state that the ledger does not know is a break.
+//! Reconciliation ignores no item: every golden record gives a fact or is of a kind listed as holding no value, and a
+//! record in an unknown state is a break.
 
 use super::cases;
 use super::stored_types::records;
@@ -11,15 +11,15 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// Attributes that hold a state or a kind. Their values are texts of a fixed list.
+/// Attributes with a state or kind, whose values are of a fixed list.
 const STATES: [&str; 7] = ["state", "kind", "operation", "decided", "payment_status", "truth_money", "truth_points"];
 
-/// Records in which such an attribute is free or is of no consequence for the books, by kind of item.
+/// Records in which such an attribute is free, or does not matter to the books, by kind of item.
 const FREE: [(ItemKind, &str); 3] = [
-    // The operation that asked for it; what was done is an entry.
+    // The operation that requested it; its effect is in an entry.
     (ItemKind::Topup, "operation"),
     (ItemKind::TopupRefund, "operation"),
-    // The provider's name for the event.
+    // The provider's name of the event.
     (ItemKind::EventMarker, "kind"),
 ];
 
@@ -58,7 +58,7 @@ fn kind_of(item: &Item) -> ItemKind {
     kind.unwrap_or_else(|| panic!("{} is of no known kind", shown(item)))
 }
 
-/// The records that can be read: a few of the vectors hold only what their case needs.
+/// The records that can be read; some vectors hold only the attributes that their case needs.
 fn readable() -> &'static [Item] {
     static READABLE: LazyLock<Vec<Item>> =
         LazyLock::new(|| records().into_iter().filter(|item| !is_unreadable(item)).collect());
@@ -66,7 +66,7 @@ fn readable() -> &'static [Item] {
 }
 
 #[test]
-fn every_record_gives_a_fact_or_is_of_a_listed_kind() {
+fn every_record_gives_a_fact_or_is_listed_without_value() {
     let mut seen = BTreeMap::<ItemKind, usize>::new();
     for item in readable() {
         let (kind, observed) = (kind_of(item), observed(item));
@@ -131,7 +131,7 @@ fn record_in_an_unknown_state_is_a_break() {
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// Of any records, in any order: the lines of the facts give the same facts and the same breaks.
+    /// Facts written as lines and parsed give the same facts and breaks, for any records in any order.
     #[test]
     fn facts_and_their_lines_give_the_same_breaks(order in prop::collection::vec(any::<prop::sample::Index>(), 1..40)) {
         let picked: Vec<Fact> = order.iter().flat_map(|at| facts(at.get(readable()))).collect();

@@ -1,5 +1,5 @@
-//! One top-up and everything that the payment provider may tell of it: late, twice, in any order and
-//! by any of three ways. Money moves once for each fact, and where all was told nothing more moves.
+//! One top-up and the PSP's facts about it: late, twice, in any order and by several ways.
+//! Each fact moves money once, and after all facts no repetition moves more.
 
 use crate::properties::world::*;
 use ledger_core::account::Account;
@@ -85,7 +85,7 @@ fn dispute(amount: u64) -> Dispute {
 }
 
 impl Desk {
-    /// A wallet with some money, a top-up that is claimed, and `spare` points.
+    /// A wallet with `money` and `spare` points, and a claimed top-up.
     fn new(terms: &TenantTerms, money: u64, spare: u64) -> Self {
         let topup = TopupTerms { points_rate: terms.points_rate, abandoned_after: Duration::from_secs(60) };
         let desk = Self { table: Table::new(), terms: TenantTerms { topup: Some(topup), ..terms.clone() }, told: 0 };
@@ -126,7 +126,7 @@ impl Desk {
         Balance::from_stored(asset, item.number("balance").unwrap()).unwrap()
     }
 
-    /// Asks for our refund once; whether it was claimed.
+    /// Requests our refund; returns whether it was claimed.
     fn ask(&self, amount: u64) -> bool {
         let (topup, points) = (self.topup(), self.balance(Asset::Point));
         let command = refund::RefundTopup {
@@ -153,14 +153,14 @@ impl Desk {
         }
     }
 
-    /// Tells a fact, under an event of its own or under the one that a look gives it.
+    /// Applies a fact, under a new event id or, if `by_look`, under the id of a lookup.
     fn tell(&mut self, fact: &Fact, by_look: bool) {
         let (topup, refund, wallet) = (self.topup(), self.refund(), self.wallet());
         let (ours, other) = match fact {
             Fact::Intent(_) => (None, None),
             Fact::Refund(told) if told.tags.is_some() => match &refund {
                 Some(refund) => (Some(refund), None),
-                // The provider cannot know of what was never asked for.
+                // Stripe has no refund that was never requested.
                 None => return,
             },
             Fact::Refund(told) => (None, Some(&told.id)),
@@ -240,20 +240,20 @@ fn sums(contents: &Contents) -> BTreeMap<String, Decimal> {
     sums
 }
 
-/// What happened at the provider, in the end.
+/// The final state at the PSP.
 #[derive(Clone, Copy, Debug)]
 struct Story {
     paid: bool,
-    /// How much we asked to refund, and whether it failed in the end.
+    /// The refund that we request, and whether it failed in the end.
     refund: Option<(u64, bool)>,
-    /// How much was disputed, and whether it came back.
+    /// The disputed amount, and whether it was reinstated.
     dispute: Option<(u64, bool)>,
-    /// How much was refunded at the provider, and whether that failed.
+    /// The amount refunded at the PSP, and whether that refund failed.
     beside: Option<(u64, bool)>,
 }
 
 impl Story {
-    /// Everything that is told of it. The refund's amount is what our record says is paid out.
+    /// All facts of the story; `paid_out` is the refund's amount in our record.
     fn facts(self, paid_out: Option<u64>) -> Vec<Fact> {
         let mut all = vec![intent(IntentStatus::Open)];
         if !self.paid {
@@ -278,7 +278,7 @@ impl Story {
         all
     }
 
-    /// What the provider has taken from us, less what it has given.
+    /// What the PSP has taken back, less what it has received.
     fn at_the_provider(self, paid_out: Option<u64>) -> Decimal {
         if !self.paid {
             return Decimal::ZERO;
@@ -303,7 +303,7 @@ proptest! {
     #![proptest_config(super::cases(60))]
 
     #[test]
-    fn each_fact_moves_money_once(
+    fn each_psp_fact_moves_money_once(
         terms in terms(),
         story in stories(),
         (money, spare) in (0..2000_u64, 0..2000_u64),
@@ -320,7 +320,7 @@ proptest! {
             desk.tell(&facts[which % facts.len()], by_look);
             desk.check(money, spare);
         }
-        // In the end everything has been told once more.
+        // At the end every fact is delivered once more.
         let facts = story.facts(paid_out(&desk));
         for fact in &facts {
             desk.tell(fact, false);
@@ -330,7 +330,7 @@ proptest! {
         let reserved = desk.get(&Partition::customer(&tenant(), customer(0xa)).balance(&Asset::Ecopay)).unwrap();
         prop_assert_eq!(reserved.opt_number("reserved").unwrap(), Some("0"), "no headroom stays reserved");
         prop_assert_eq!(reserved.opt_number("held").unwrap().unwrap_or("0"), "0", "nothing stays held");
-        // And again: nothing at all changes.
+        // A further delivery changes nothing.
         let before = desk.table.contents();
         for fact in facts.iter().rev() {
             desk.tell(fact, false);
@@ -339,8 +339,8 @@ proptest! {
     }
 
     #[test]
-    fn of_two_ways_from_one_read_one_is_late(terms in terms(), spare in 0..50_u64) {
-        // The holder lands what an event has landed: both read the record before either wrote.
+    fn concurrent_plans_of_one_fact_apply_once(terms in terms(), spare in 0..50_u64) {
+        // The claim's holder completes what an event has completed: both planned from the same read.
         let desk = Desk::new(&terms, 0, spare);
         let topup = desk.topup();
         let view = View {

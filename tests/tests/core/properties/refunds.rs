@@ -1,5 +1,5 @@
-//! A random payment, refunded in random parts while points come and go, on the engine: never more
-//! than was paid, everything settled in the end, and no balance below zero on the way.
+//! A random payment refunded in random parts on the engine, while the customer's points change.
+//! Refunds never exceed the payment, settle everything in the end, and leave no balance negative.
 
 use crate::properties::world::*;
 use ledger_core::dynamo::{Attributes, Item};
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 struct Shop {
     table: Table,
     terms: TenantTerms,
-    /// What customers' balances were given or lost beside the ledger.
+    /// The changes of customers' balances made past the ledger.
     beside: BTreeMap<String, Decimal>,
     requests: u128,
 }
@@ -30,7 +30,7 @@ impl Shop {
         Self { table: Table::new(), terms: terms.clone(), beside: BTreeMap::new(), requests: 1 }
     }
 
-    /// Gives a balance item another balance, as if by operations that are not looked at here.
+    /// Sets a balance past the ledger, as other operations would.
     fn set(&mut self, asset: &Asset, balance: u64) {
         let key = Partition::customer(&tenant(), customer(0xa)).balance(asset);
         let before = balances(&self.table.contents()).get(&asset.to_string()).copied().unwrap_or_default();
@@ -74,7 +74,7 @@ impl Shop {
         Ok(seal(&plan.draft, &claim(Principal::Merchant(merchant().id), Operation::Refund, &key)))
     }
 
-    /// What of the payment is left, in yen.
+    /// The refundable rest of the payment, in yen.
     fn left(&self) -> u64 {
         let left = payment(&self.table.contents()).refundable.values().map(Balance::value).sum::<Decimal>();
         left.try_into().unwrap()
@@ -148,7 +148,7 @@ proptest! {
     #![proptest_config(super::cases(60))]
 
     #[test]
-    fn parts_add_up_to_the_whole(
+    fn partial_refunds_add_up_to_the_payment(
         terms in terms(),
         split in splits(),
         spare in 0..30_u64,
@@ -157,7 +157,7 @@ proptest! {
         let mut shop = opened(&terms, split, spare);
         for (percent, points) in steps {
             if let Some(points) = points {
-                // The customer spends points, or gets some.
+                // The customer's points change between the refunds.
                 shop.set(&Asset::Point, points);
             }
             let left = shop.left();
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn of_two_refunds_from_one_read_one_is_stale(
+    fn concurrent_refunds_apply_once(
         terms in terms(), split in splits(), one in 1..=100_u64, other in 1..=100_u64,
     ) {
         let mut shop = opened(&terms, split, 0);
@@ -203,7 +203,7 @@ proptest! {
             }
         }
         prop_assert_eq!(shop.table.contents(), before);
-        // Planned again it is refunded if that much is left, and refused for good if not.
+        // Planned again, it is refunded if that much is left, and refused for good if not.
         match shop.plan(Some(part(other))) {
             Ok(again) => {
                 prop_assert!(part(one) + part(other) <= total);

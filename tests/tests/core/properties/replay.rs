@@ -1,5 +1,4 @@
-//! What was built is what is returned: the marker that a transaction writes gives every retry the
-//! same answer, refuses another request, expires, and is free again in the end.
+//! The stored response is replayed: a marker gives retries the same response, refuses other requests, and expires.
 
 use crate::properties::world::{answer, claim, customer, now, put, tenant};
 use ledger_core::idempotency::{Answer, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, Window};
@@ -33,7 +32,7 @@ fn claims() -> impl Strategy<Value = Claim> {
     )
 }
 
-/// The marker as the table gives it back.
+/// The marker as the table returns it.
 fn written(claim: &Claim, answer: &Answer) -> Marker {
     let sealed = Transaction::seal(&Draft::default(), claim, answer).unwrap();
     Marker::read(&put(&sealed.items()[0]).unwrap()).unwrap()
@@ -43,7 +42,7 @@ fn at(claim: &Claim, now: Timestamp) -> Claim {
     Claim { now, ..claim.clone() }
 }
 
-/// Requests that differ in one thing each.
+/// Requests that each differ in one thing.
 fn others(claim: &Claim) -> Vec<Claim> {
     let with = |fields: Fields| {
         let mut other = claim.clone();
@@ -80,14 +79,14 @@ proptest! {
     #![proptest_config(super::cases(500))]
 
     #[test]
-    fn the_same_request_gets_the_same_answer(claim in claims(), answer in answers(), later in 0..1_000_000_u32) {
+    fn retry_gets_the_stored_response(claim in claims(), answer in answers(), later in 0..1_000_000_u32) {
         let marker = written(&claim, &answer);
         let retry = at(&claim, now().plus(Window::of(claim.operation).replay / 1_000_000 * later));
         prop_assert_eq!(retry.verdict(&marker).unwrap(), KeyVerdict::Replay(answer));
     }
 
     #[test]
-    fn another_request_is_neither_executed_nor_replayed(claim in claims(), answer in answers()) {
+    fn other_request_with_the_key_is_refused(claim in claims(), answer in answers()) {
         let marker = written(&claim, &answer);
         for other in others(&claim) {
             prop_assert_eq!(other.verdict(&marker).unwrap(), KeyVerdict::Reused, "{:?}", other.request);
@@ -95,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn after_its_window_it_is_refused_and_then_free(claim in claims(), answer in answers(), ms in 0..86_400_000_u64) {
+    fn key_is_refused_after_its_window_and_then_free(claim in claims(), answer in answers(), ms in 0..86_400_000_u64) {
         let marker = written(&claim, &answer);
         let verdict = |now: Timestamp| at(&claim, now).verdict(&marker).unwrap();
         let expired = KeyVerdict::Expired { original_request_at: now() };
@@ -104,7 +103,7 @@ proptest! {
         prop_assert_eq!(verdict(end.minus(Duration::from_millis(1))), KeyVerdict::Replay(answer.clone()));
         prop_assert_eq!(verdict(end), expired.clone());
         prop_assert_eq!(verdict(end.plus(Duration::from_millis(ms))), expired.clone());
-        // The ttl is a day after that and the skew; it is free once no clock can differ.
+        // The TTL is a day and the clock skew later; the key is free once no clock can differ.
         let ttl = end.plus(DAY).plus(CLOCK_SKEW);
         prop_assert_eq!(verdict(ttl.plus(CLOCK_SKEW)), expired);
         prop_assert_eq!(verdict(ttl.plus(CLOCK_SKEW).plus(Duration::from_secs(1))), KeyVerdict::Free);
@@ -113,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_free_to_read_is_free_to_write(claim in claims(), seconds in 0..20_000_000_i64) {
+    fn key_is_writable_exactly_when_it_is_free(claim in claims(), seconds in 0..20_000_000_i64) {
         let marker = Transaction::seal(&Draft::default(), &claim, &answer()).unwrap();
         let stored = put(&marker.items()[0]).unwrap();
         let retry = at(&claim, Timestamp::from_millis(now().millis() + seconds * 1000));
@@ -124,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn a_uuidv7s_marker_outlives_its_admission(ahead_ms in 0..600_000_u64, later_ms in 0..9_000_000_000_u64) {
+    fn uuidv7_marker_outlives_its_admission(ahead_ms in 0..600_000_u64, later_ms in 0..9_000_000_000_u64) {
         let born = now().plus(Duration::from_millis(ahead_ms));
         let mut claim = claim(Principal::Customer(customer(1)), Operation::Pay, "k");
         claim.key = IdempotencyKey::parse(&least_born_at(born).to_string()).unwrap();

@@ -1,5 +1,5 @@
-//! An attribute of a wrong type is never read as an absent one: every stored record of the golden vectors, with each of
-//! its attributes replaced by a value of every other type, through every reader that understands the record.
+//! An attribute of a wrong type is never read as absent: every golden record, with each attribute replaced by a value
+//! of every other type, through every reader of the record.
 
 use ledger_core::dynamo::{Attributes, Item, ItemError, ItemFault, Value};
 use ledger_core::idempotency::Marker;
@@ -28,14 +28,14 @@ use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-/// What a reader makes of a record, as text.
+/// Reads a record; returns it as text.
 type Reader = fn(&Item) -> Result<String, ItemError>;
 
 fn shown<T: Debug>(read: Result<T, ItemError>) -> Result<String, ItemError> {
     read.map(|record| format!("{record:?}"))
 }
 
-/// A reader that takes the record's tenant.
+/// A reader that needs the record's tenant.
 macro_rules! of_tenant {
     ($read:path) => {
         |item| match item.key_text(attr::PK).and_then(tenant_of) {
@@ -89,10 +89,10 @@ const READERS: &[(&str, Reader)] = &[
     ("metrics view", |item| shown(ledger_runtime::views::MetricsView::read(Some(item)))),
 ];
 
-/// Readers that take apart an item of any record: for one of another record they say only that it is none of theirs.
+/// Readers of any record: for one of another kind they return that it is not theirs.
 const OF_ANY_RECORD: [&str; 1] = ["sealable"];
 
-/// What reconciliation says of an item: a break is how it says that it cannot be read.
+/// What reconciliation observes of an item; a break of an unreadable item is an error.
 fn reconciled(item: &Item) -> Result<String, ItemError> {
     let now = Timestamp::parse("2026-11-21T09:30:00Z").unwrap();
     let observed = of_item(item, now, Limits::default());
@@ -113,7 +113,7 @@ fn reconciled(item: &Item) -> Result<String, ItemError> {
     Ok(format!("{observed:?}"))
 }
 
-/// One value of each type but the given value's.
+/// One value of each type other than the given value's.
 fn of_other_types(value: &Value) -> Vec<Value> {
     let text = match value {
         Value::S(text) | Value::N(text) => text.clone(),
@@ -132,7 +132,7 @@ fn of_other_types(value: &Value) -> Vec<Value> {
     all.into_iter().filter(|other| !same_type(other)).collect()
 }
 
-/// Where attributes stand: of the item, of a map in it, or of the first map in a list.
+/// The paths of all attributes: of the item, of maps in it, and of the first map in a list.
 fn paths(item: &Item) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for (name, value) in item {
@@ -164,7 +164,7 @@ fn at<'a>(item: &'a mut Item, path: &[String]) -> &'a mut Item {
     }
 }
 
-/// The item with an attribute replaced, or removed.
+/// The item with an attribute replaced, or removed if `value` is `None`.
 fn with(item: &Item, path: &[String], value: Option<Value>) -> Item {
     let mut changed = item.clone();
     let (name, place) = path.split_last().unwrap();
@@ -182,10 +182,10 @@ fn value_at(item: &Item, path: &[String]) -> Value {
     at(&mut item, place)[name].clone()
 }
 
-/// Keys of the table and of its indexes: DynamoDB lets them be strings only.
+/// Keys of the table and its indexes, for which DynamoDB accepts strings only.
 const KEYS: [&str; 6] = [attr::PK, attr::SK, attr::DUE_PK, attr::DUE_SK, attr::OWNER_PK, attr::OWNER_SK];
 
-/// Every stored record of the vectors, one of each set of attributes, and those that no vector has.
+/// Every golden record, one per set of attributes, and records that no vector has.
 pub(crate) fn records() -> Vec<Item> {
     let mut records = BTreeMap::new();
     let mut take = |item: &Json| {

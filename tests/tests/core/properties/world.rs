@@ -1,5 +1,4 @@
-//! Random requests in one small world: terms, amounts, parts and ids, all from numbers.
-//! Nothing here decides what is right; the properties do.
+//! Random requests in one small world: terms, amounts, parts and ids, all made from numbers.
 
 use ledger_core::dynamo::Item;
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
@@ -54,7 +53,7 @@ pub(crate) fn points(units: u64) -> Amount {
     Amount::parse(&AssetSpec::POINT, &units.to_string()).unwrap()
 }
 
-/// A regional currency with the yen's scale, so that it can be a part of a payment in yen.
+/// A regional currency with the yen's scale, so that it can be part of a payment in yen.
 pub(crate) fn regional_spec() -> AssetSpec {
     AssetSpec::regional(RegionalKey::parse("aoba").unwrap(), 0).unwrap()
 }
@@ -63,7 +62,7 @@ pub(crate) fn regional(units: u64) -> Amount {
     Amount::parse(&regional_spec(), &units.to_string()).unwrap()
 }
 
-/// Random terms.
+/// Random terms of a tenant.
 pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
     let rate = || prop_oneof![Just("0"), Just("0.01"), Just("0.005"), Just("0.123456"), Just("1"), Just("3.5")];
     (rate(), rate(), rate(), any::<bool>(), 1..64_u32).prop_map(|(point, co2, bonus, deduct, shards)| {
@@ -91,7 +90,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
     })
 }
 
-/// How a payment in yen divides: money, points, regional.
+/// The parts of a payment in yen: money, points, regional currency.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Split {
     pub(crate) money: u64,
@@ -99,7 +98,7 @@ pub(crate) struct Split {
     pub(crate) regional: u64,
 }
 
-/// A split of which at least something is more than nothing.
+/// A split with a total above zero.
 pub(crate) fn splits() -> impl Strategy<Value = Split> {
     let part = || prop_oneof![Just(0_u64), 1..50_u64, 1..5_000_u64];
     (part(), part(), part())
@@ -159,7 +158,7 @@ pub(crate) fn seal(draft: &Draft, claim: &Claim) -> Transaction {
     Transaction::seal(draft, claim, &answer()).unwrap()
 }
 
-/// What an action puts, its key included.
+/// The item that an action puts, with its key.
 pub(crate) fn put(item: &TransactItem) -> Option<Item> {
     match item.render().unwrap().action {
         RenderedAction::Put(item) => Some(item),

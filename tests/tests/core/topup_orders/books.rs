@@ -1,5 +1,4 @@
-//! The books in the model's table, read without the core: what must hold at any moment, and what two
-//! tables must agree on.
+//! The books in the model's table, read without the core: invariants, and what two tables must have in common.
 
 use crate::topup_orders::desk::{refund_id, topup_id};
 use crate::topup_orders::story::Story;
@@ -14,7 +13,7 @@ pub(crate) type Lines = BTreeMap<String, String>;
 /// Sums by account, asset and part.
 type Sums = BTreeMap<(String, String, String), Decimal>;
 
-/// The lines of the books: balances, the states of records, and the sums of accounts.
+/// Balances, states of records, and sums of accounts.
 pub(crate) fn lines(model: &Model) -> Lines {
     let mut lines = Lines::new();
     for ((pk, sk), item) in model.iter() {
@@ -44,20 +43,20 @@ pub(crate) fn lines(model: &Model) -> Lines {
     lines
 }
 
-/// The lines where points may be short when they are taken back. Whether a point is paid with a point or with a yen
-/// depends on whether it is held at the time, and so on the order: money and points are counted together.
+/// The lines when points may be short as they are taken back. Whether a point is paid with a point or a yen depends on
+/// the balance at the time, and so on the order: money and points are counted together.
 pub(crate) fn lines_at_a_yen_a_point(model: &Model) -> Lines {
     let (mut kept, mut worth) = (Lines::new(), BTreeMap::<String, Decimal>::new());
     for (name, line) in lines(model) {
         let joined = name.replace("BALANCE#ECOPAY", "wallet").replace("BALANCE#POINT", "wallet");
         let joined = joined.replace(" ECOPAY", "").replace(" POINT", "");
-        // A debt is posted to `disputes` and not to the wallet.
+        // A debt is posted to `disputes`, not to the wallet.
         let is_debt = joined == "sum of disputes" || joined.starts_with("sum of customer:");
         let joined = if is_debt { "sum of wallets and disputes".to_owned() } else { joined };
         let part = joined.split(" wallet ").nth(1).unwrap_or("sum");
         match part {
             "sum" if joined == name => drop(kept.insert(name, line)),
-            // What may be spent less what is owed.
+            // The available balance less the debt.
             "owed" => *worth.entry(joined.replace(" owed", " balance")).or_default() -= parsed(&line),
             "balance" | "sum" => *worth.entry(joined).or_default() += parsed(&line),
             _ => drop(kept.insert(name, line)),
@@ -73,7 +72,7 @@ fn parsed(line: &str) -> Decimal {
     if line == "-" { Decimal::ZERO } else { line.parse().unwrap() }
 }
 
-/// The sums of all postings; each entry by itself sums to zero.
+/// The sums of all postings; asserts that each entry sums to zero.
 fn postings(model: &Model) -> Sums {
     let mut all = Sums::new();
     for ((pk, sk), entry) in model.iter().filter(|((_, sk), _)| sk.starts_with("TXN#")) {
@@ -160,7 +159,7 @@ pub(crate) fn check(model: &Model) {
     }
 }
 
-/// An attribute that must be a string.
+/// A string attribute; panics if it is not one.
 pub(crate) fn text<'a>(item: &'a Item, name: &str) -> &'a str {
     match item.get(name) {
         Some(Value::S(text)) => text,
@@ -168,7 +167,7 @@ pub(crate) fn text<'a>(item: &'a Item, name: &str) -> &'a str {
     }
 }
 
-/// An attribute that must be a number.
+/// A number attribute; panics if it is not one.
 pub(crate) fn number(item: &Item, name: &str) -> Decimal {
     match item.get(name) {
         Some(Value::N(text)) => text.parse().unwrap(),
@@ -176,12 +175,12 @@ pub(crate) fn number(item: &Item, name: &str) -> Decimal {
     }
 }
 
-/// A number that counts as nothing where it is absent.
+/// A number attribute; zero if it is absent.
 pub(crate) fn maybe(item: &Item, name: &str) -> Decimal {
     if item.contains_key(name) { number(item, name) } else { Decimal::ZERO }
 }
 
-/// In what the books of a story's top-up differ from what its history says.
+/// The differences between the books of a story's top-up and its history.
 pub(crate) fn against(model: &Model, story: &Story) -> Vec<String> {
     let truth = story.truth();
     let mut wrong = Vec::new();
@@ -219,7 +218,7 @@ pub(crate) fn against(model: &Model, story: &Story) -> Vec<String> {
         expect("owed".to_owned(), maybe(money, "owed").to_string(), truth.owed.to_string());
         expect("points".to_owned(), worth(points).to_string(), truth.points.to_string());
     } else {
-        // Points that were spent were paid for with money.
+        // Spent points were paid for with money.
         let refunds = (0..truth.refunds.len()).filter_map(|n| item(&format!("REFUND#{}", refund_id(story.topup, n))));
         let kept: Decimal = refunds.filter(|of| text(of, "state") != "failed").map(|of| maybe(of, "kept")).sum();
         let want = Decimal::from(truth.available) - Decimal::from(truth.owed) + Decimal::from(truth.points) + kept;

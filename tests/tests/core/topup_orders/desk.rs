@@ -1,5 +1,4 @@
-//! A webhook handler of the core's parts alone, over the model's table: what the runtime does with a
-//! fact, without clock, network and randomness.
+//! A webhook handler made of the core alone, on the model's table: no clock, no network, no randomness.
 
 use crate::topup_orders::story::{Story, Told, What};
 use ledger_core::dynamo::{Attributes, Item, Value};
@@ -27,7 +26,7 @@ use ledger_tests::model::Model;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Whose books, on which terms.
+/// One customer's books, on one tenant's terms.
 pub(crate) struct Desk {
     pub(crate) tenant: Tenant,
     pub(crate) now: Timestamp,
@@ -37,31 +36,31 @@ pub(crate) struct Desk {
     psp: PspTerms,
 }
 
-/// What becomes of a fact.
+/// The result of handling a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// It had its effect.
+    /// It took effect.
     Applied,
-    /// Its event had had it.
+    /// Its event took effect before.
     Repeated,
-    /// It is behind what is known.
+    /// It is behind our record.
     Behind,
-    /// Nothing of ours depends on it.
+    /// No record depends on its kind of event.
     Ignored,
-    /// There is no record that it speaks of.
+    /// The record that it is about does not exist.
     NoRecord,
     /// It contradicts our record.
     Odd(Oddity),
 }
 
-/// What a fact would do to the table as it was read.
+/// What a fact would do to the table as read.
 pub(crate) enum Plan {
     Ahead,
     Nothing(Done),
     Write(Box<Transaction>),
 }
 
-/// What a write met.
+/// The result of a write.
 pub(crate) enum Wrote {
     Applied,
     Stale,
@@ -100,7 +99,7 @@ impl Desk {
         }
     }
 
-    /// A table with two customers, the first of whom has `balance` yen from somewhere.
+    /// A table with two customers, the first with `balance` yen.
     pub(crate) fn open(&self, balance: u64) -> Model {
         let mut model = Model::new();
         for (customer, holds) in [(self.customer, balance), (self.friend, 0)] {
@@ -127,7 +126,7 @@ impl Desk {
         model
     }
 
-    /// The customer asks for a top-up.
+    /// The customer requests a top-up.
     pub(crate) fn claim_topup(&self, model: &mut Model, topup: usize, charge: u64) -> Wrote {
         let claim = self.claim(Principal::Customer(self.customer), Operation::Topup, &format!("topup-{topup}"));
         let command = topup::claim::Topup { customer: self.customer, charge: yen(charge) };
@@ -135,7 +134,7 @@ impl Desk {
         self.begin(model, &claim, call)
     }
 
-    /// The operator refunds a part of a top-up.
+    /// The operator refunds part of a top-up.
     pub(crate) fn claim_refund(&self, model: &mut Model, topup: usize, refund: usize, amount: u64) -> Wrote {
         let staff = StaffId::new(id(9));
         let key = format!("refund-{topup}-{refund}");
@@ -155,7 +154,7 @@ impl Desk {
         self.begin(model, &claim, call)
     }
 
-    /// The customer sends something away under a key.
+    /// Transfers an amount from the customer, or to the customer if `back`.
     pub(crate) fn send(&self, model: &mut Model, amount: &Amount, key: &str, back: bool) -> Wrote {
         let (from, to) = if back { (self.friend, self.customer) } else { (self.customer, self.friend) };
         let claim = self.claim(Principal::Customer(from), Operation::Transfer, key);
@@ -167,8 +166,8 @@ impl Desk {
         self.write(model, &Transaction::seal(&planned.draft, &claim, &answer()).unwrap())
     }
 
-    /// Delivers an event under an id. Whatever is stale is planned again; what is ahead is preceded by
-    /// a look at its PaymentIntent.
+    /// Delivers an event under an id. A stale plan is planned again; for a fact that is ahead, its PaymentIntent is
+    /// looked up first.
     pub(crate) fn deliver(&self, model: &mut Model, story: &Story, told: Told, event: &str) -> Done {
         match self.fact(model, story, told, event) {
             Ok(fact) => self.apply(model, story, &fact, &EventId::parse(event).unwrap()),
@@ -176,7 +175,7 @@ impl Desk {
         }
     }
 
-    /// The fact that an event tells, with the amounts that the provider was asked for.
+    /// The fact of an event, with the amounts that were requested from the PSP.
     pub(crate) fn fact(&self, model: &Model, story: &Story, told: Told, event: &str) -> Result<Fact, Done> {
         let paid = match told.what.ours() {
             Some(refund) => {
@@ -189,7 +188,7 @@ impl Desk {
         story.event(&self.tenant, told, event, paid.as_ref()).fact().ok_or(Done::Ignored)
     }
 
-    /// Whether anything of ours depends on an event.
+    /// Whether an event of this kind yields a fact.
     pub(crate) fn hears(&self, story: &Story, what: What) -> bool {
         let told = Told { topup: story.topup, what };
         story.event(&self.tenant, told, "evt", Some(&yen(1))).fact().is_some()
@@ -214,14 +213,14 @@ impl Desk {
         panic!("{fact:?} does not come to an end");
     }
 
-    /// A look at the story's PaymentIntent, as it stands at the provider.
+    /// Looks up the story's PaymentIntent at the PSP.
     pub(crate) fn look(&self, model: &mut Model, story: &Story) -> Done {
         let fact = Fact::Intent(story.intent(&self.tenant, IntentStatus::Succeeded));
         let event = fact.seen_as();
         self.apply(model, story, &fact, &event)
     }
 
-    /// What people do as soon as the top-up is in the wallet: the customer spends, the operator refunds.
+    /// Once the top-up is credited, the customer spends and the operator refunds.
     pub(crate) fn act(&self, model: &mut Model, story: &Story) {
         if story.refunds.is_empty() && story.spends == (0, 0) {
             return;
@@ -252,7 +251,7 @@ impl Desk {
         SeenWallet::read(items).unwrap()
     }
 
-    /// The answer to our own request, which the holder of the claim lands.
+    /// The response to our own request, with which the claim's holder completes it.
     pub(crate) fn answered(&self, model: &mut Model, fact: &Fact, topup: usize, refund: Option<usize>) -> Done {
         let record = self.topup(model, topup).unwrap();
         let refund = refund.map(|refund| self.refund(model, topup, refund).unwrap());
@@ -291,7 +290,7 @@ impl Desk {
         }
     }
 
-    /// What a fact would do to the table as it stands.
+    /// Plans a fact on the current table.
     pub(crate) fn plan(&self, model: &Model, story: &Story, fact: &Fact, event: &EventId) -> Plan {
         let ours = match fact {
             Fact::Refund(refund) => refund.tags.as_ref().and_then(|tags| tags.refund),
@@ -407,12 +406,11 @@ impl Desk {
     }
 }
 
-/// A top-up's id.
 pub(crate) fn topup_id(topup: usize) -> TopupId {
     TopupId::new(id(0x1000 + topup as u128))
 }
 
-/// The id of one of its refunds.
+/// The id of a top-up's refund.
 pub(crate) fn refund_id(topup: usize, refund: usize) -> RefundId {
     RefundId::new(id(0x2000 + 0x10 * topup as u128 + refund as u128))
 }
@@ -421,12 +419,12 @@ pub(crate) fn yen(units: u64) -> Amount {
     Amount::parse(&AssetSpec::ECOPAY, &units.to_string()).unwrap()
 }
 
-/// A UUIDv7 with a number in it.
+/// A UUIDv7 that contains a number.
 fn id(number: u128) -> Uuid {
     Uuid::from_u128(0x019a_a510_0000_7000_8000_0000_0000_0000 | number)
 }
 
-/// Another for each key.
+/// An id derived from the key.
 fn numbered(key: &str) -> Uuid {
     id(key.bytes().fold(0x3000, |sum: u128, byte| (sum * 257 + u128::from(byte)) & 0xff_ffff))
 }

@@ -1,5 +1,4 @@
-//! The model against the embedded engine: on everything that stands in a golden vector the two give the
-//! same reasons and the same items.
+//! The model against the embedded engine: on every golden vector both give the same reasons and the same items.
 
 use ledger_core::dynamo::Item;
 use ledger_core::transaction::TransactItem;
@@ -10,7 +9,7 @@ use ledger_tests::golden::written::Written;
 use ledger_tests::model::Model;
 use ledger_tests::wire;
 
-/// Executes twice on both, from the same state: the second time most guards have something to say.
+/// Executes twice on both from the same state: the second time most guards fail.
 fn agree(what: &str, state: &Contents, items: &[TransactItem]) {
     let (table, mut model) = (Table::new(), Model::new());
     for item in state.values() {
@@ -24,7 +23,7 @@ fn agree(what: &str, state: &Contents, items: &[TransactItem]) {
 }
 
 #[test]
-fn the_model_does_what_the_engine_does() {
+fn model_executes_golden_transactions_as_the_engine_does() {
     let mut runs = 0;
     for (id, text) in vector::current() {
         let vector = Vector::read(&id, &text);

@@ -1,7 +1,6 @@
-//! Every order of every history at once. A handler knows nothing but the table, so orders of the same
-//! events that have led to the same table go on alike: tables are kept per set of delivered events,
-//! histories share what they have in common, and orders are counted, not repeated. In each table
-//! everything that was delivered is delivered again; that this never changes anything covers
+//! Covers every order of every history. A handler knows only the table, so orders of the same events that led to the
+//! same table continue alike: tables are kept per set of delivered events, histories share common parts, and orders are
+//! counted, not repeated. In each table every delivered event is delivered again without effect, which covers
 //! duplicates at every place of every order.
 
 use crate::topup_orders::books::{self, Lines};
@@ -11,36 +10,36 @@ use ledger_core::psp::EventId;
 use ledger_tests::model::Model;
 use std::collections::BTreeMap;
 
-/// How much was run.
+/// How much was covered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
     pub(crate) histories: u64,
     /// Orders that were covered.
     pub(crate) orders: u64,
-    /// Events that were handled for the first time.
+    /// Events handled for the first time.
     pub(crate) deliveries: u64,
-    /// Events that were handled again.
+    /// Events handled again.
     pub(crate) duplicates: u64,
-    /// Handlings between whose read and write another event came.
+    /// Events handled between the read and the write of another one's handler.
     pub(crate) races: u64,
 }
 
 /// A table that some orders lead to.
 struct Reached {
     model: Model,
-    /// How many orders lead here.
+    /// The number of orders that lead here.
     orders: u64,
-    /// One of them.
+    /// One of these orders.
     by: Vec<String>,
 }
 
-/// Tables by the set of events that have been delivered.
+/// The tables by the set of delivered events, a bit for each.
 type Tables = BTreeMap<u32, Vec<Reached>>;
 
-/// An order whose books differ from those of another, or from what the history says.
+/// An order whose books differ from another order's, or from the history.
 pub(crate) struct Differs {
     pub(crate) story: Story,
-    /// It, and one that is as the history says.
+    /// The differing order, and one that agrees with the history.
     pub(crate) orders: [Vec<String>; 2],
     pub(crate) lines: Vec<String>,
 }
@@ -64,9 +63,9 @@ pub(crate) fn before(desk: &Desk, story: &Story) -> Model {
     model
 }
 
-/// Runs every order of histories that begin alike: the same customer, the same top-up, the same refunds
-/// of ours. Events without a fact are handled without a look at the table, so their places in an
-/// order are counted only. With `races`, each handling is also raced by each other event.
+/// Covers every order of histories that begin alike: the same customer, top-up and refunds of ours. Events without a
+/// fact do not touch the table, so their positions are only counted. With `races`, each handler also races with each
+/// other event.
 pub(crate) fn explore(desk: &Desk, stories: &[Story], races: bool) -> (Run, Vec<Differs>) {
     let mut events: Vec<What> = Vec::new();
     for what in stories.iter().flat_map(|story| &story.events) {
@@ -77,13 +76,13 @@ pub(crate) fn explore(desk: &Desk, stories: &[Story], races: bool) -> (Run, Vec<
     let set_of = |story: &Story| (0..events.len()).filter(|n| story.has(events[*n])).fold(0, |set, n| set | 1 << n);
     let mut tables = Tables::new();
     for whole in stories.iter().map(set_of) {
-        // Every part of it, from the whole down to nothing.
+        // Every subset of it, from the whole to the empty set.
         let parts = std::iter::successors(Some(whole), |part| (*part > 0).then(|| (part - 1) & whole));
         tables.extend(parts.map(|part| (part, Vec::new())));
     }
     let mut run = Run::default();
     add(tables.get_mut(&0).unwrap(), before(desk, &stories[0]), 1, Vec::new());
-    // A set comes after all its parts: it is a greater number.
+    // A set is a greater number than all its subsets, so it comes after them.
     let sets: Vec<u32> = tables.keys().copied().collect();
     for set in sets {
         for here in std::mem::take(tables.get_mut(&set).unwrap()) {
@@ -109,7 +108,7 @@ fn factorial(n: u64) -> u64 {
     (1..=n).product()
 }
 
-/// A table from which every event goes on.
+/// A table from which every event is delivered next.
 struct From<'a> {
     desk: &'a Desk,
     story: &'a Story,
@@ -145,7 +144,7 @@ impl From<'_> {
         run
     }
 
-    /// Delivers an event that has been delivered, under its own id and another: nothing happens.
+    /// Delivers an event again under its own id and another: the table must not change.
     fn again(&self, event: usize) {
         let (desk, story) = (self.desk, self.story);
         for id in [id(event), format!("{}again", id(event))] {
@@ -154,14 +153,14 @@ impl From<'_> {
             let (by, what) = (&self.here.by, self.events[event]);
             assert!(again == self.here.model, "{what:?} came twice ({id}): {done:?} after {by:?} of {story:#?}");
             if done == Done::Behind {
-                // Nothing is written, whatever the id.
+                // Nothing is written, so another id makes no difference.
                 return;
             }
         }
     }
 
-    /// Delivers an event for the first time. One of our own refund comes after its claim, and that after
-    /// the ledger has learnt of the success: from a look, if not from the event.
+    /// Delivers an event for the first time. An event of our own refund comes after its claim, and the claim after the
+    /// ledger learned of the success, by a lookup if not by the event.
     fn first(&self, model: &mut Model, event: usize) {
         let (desk, story, told) = (self.desk, self.story, self.told(event));
         if told.what.ours().is_some() {
@@ -172,8 +171,7 @@ impl From<'_> {
         assert!(matches!(done, Done::Applied | Done::Behind), "{:?}: {done:?} in {story:#?}", told.what);
     }
 
-    /// An event is handled while another comes between its read and its write. `None` if that leads
-    /// nowhere new: the write was stale, and is planned again.
+    /// Handles an event while another is handled between its read and its write. `None` unless its write is applied.
     fn race(&self, event: usize, other: usize) -> Option<Model> {
         let (desk, story, model) = (self.desk, self.story, &self.here.model);
         let name = id(event);
@@ -202,7 +200,7 @@ impl From<'_> {
 }
 
 fn add(reached: &mut Vec<Reached>, model: Model, orders: u64, by: Vec<String>) {
-    // What the marker of an event stops, our record stops as well: `again` has seen to that.
+    // What an event's marker stops, our record stops as well: `again` has checked that.
     let is_marker = |(pk, _): &(String, String)| pk.contains("#stripe_event#");
     match reached.iter_mut().find(|known| known.model.same_but_for(&model, is_marker)) {
         Some(known) => known.orders += orders,

@@ -1,5 +1,4 @@
-//! The provider's events in every order, twice, late and at the same time: whatever comes when, a
-//! history has one set of books.
+//! The PSP's events in every order, repeated, late and concurrent: a history always ends in the same books.
 
 mod books;
 mod desk;
@@ -16,8 +15,7 @@ use std::panic::{catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use story::{Story, histories};
 
-/// Runs histories that begin alike together, on every processor, and gives what differs, shortest
-/// history first.
+/// Covers histories that begin alike together, on all processors; returns the differences, shortest history first.
 fn every_order(stories: &[Story], races: bool) -> (Run, Vec<Differs>) {
     let mut alike: BTreeMap<_, Vec<Story>> = BTreeMap::new();
     for story in stories {
@@ -46,8 +44,8 @@ fn every_order(stories: &[Story], races: bool) -> (Run, Vec<Differs>) {
     })
 }
 
-/// Three wallets: one that holds plenty besides, one that holds the top-up alone, and one that has spent
-/// most of it and its points. Plenty is dull: the longest histories do without.
+/// Three wallets: one with much more money, one with the top-up alone, one that spent most of it and its points.
+/// The longest histories omit the first.
 fn wallets(story: &Story) -> Vec<Story> {
     let dull = (story.events.len() < 6).then_some((50_000, (0, 0)));
     let wallets = [(0, (0, 0)), (0, (6_500, 90))].into_iter().chain(dull);
@@ -61,7 +59,7 @@ fn none_differs(differs: &[Differs]) {
 }
 
 #[test]
-fn every_order_of_every_history_ends_in_the_same_books() {
+fn every_event_order_ends_in_the_same_books() {
     let stories: Vec<Story> = histories(6).iter().flat_map(wallets).collect();
     let (run, differs) = every_order(&stories, false);
     println!("{run:?}");
@@ -70,7 +68,7 @@ fn every_order_of_every_history_ends_in_the_same_books() {
 }
 
 #[test]
-fn events_that_are_handled_at_the_same_time_end_in_the_same_books() {
+fn concurrently_handled_events_end_in_the_same_books() {
     let stories: Vec<Story> = histories(4).iter().flat_map(wallets).collect();
     let (run, differs) = every_order(&stories, true);
     println!("{run:?}");
@@ -79,7 +77,7 @@ fn events_that_are_handled_at_the_same_time_end_in_the_same_books() {
 }
 
 #[test]
-fn long_histories_amid_other_traffic_keep_the_books() {
+fn long_histories_with_other_traffic_keep_the_invariants() {
     const SEEDS: u64 = 2_000;
     let next = AtomicU64::new(0);
     let part = || {

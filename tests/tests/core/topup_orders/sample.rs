@@ -1,6 +1,5 @@
-//! Longer histories, two at a time, while the customer spends and is paid and the operator refunds:
-//! then the order decides who bears what, and only what must hold at any moment is asked for, and that
-//! in the end the records and the provider's account are as the provider says.
+//! Longer histories, up to two at a time, with transfers and refunds in between. The order decides who bears what, so
+//! only the invariants are checked, and at the end our records and the PSP's account.
 
 use crate::topup_orders::books;
 use crate::topup_orders::desk::{Desk, Done, Plan, Wrote, topup_id, yen};
@@ -39,7 +38,7 @@ impl Dice {
     }
 }
 
-/// A refund of ours that the operator is going to ask for, and what the provider will tell of it.
+/// A refund that the operator will request, and its statuses at the PSP.
 struct Ours {
     topup: usize,
     refund: usize,
@@ -52,16 +51,16 @@ struct Sample {
     dice: Dice,
     model: Model,
     stories: Vec<Story>,
-    /// Refunds that are still to be asked for.
+    /// Refunds still to be requested.
     asked: Vec<Ours>,
-    /// What is on its way to us, under which id.
+    /// Events in transit, with their ids.
     told: Vec<(Told, String)>,
-    /// What has come.
+    /// Events that were delivered.
     came: Vec<(Told, String)>,
     run: Run,
 }
 
-/// One history from a seed; at least 7 and at most 12 different events.
+/// Plays one history from a seed, with 7 to 12 different events.
 pub(crate) fn run(seed: u64) -> Run {
     let mut dice = Dice(seed);
     let (stories, asked) = loop {
@@ -127,7 +126,7 @@ fn plot(dice: &mut Dice) -> (Vec<Story>, Vec<Ours>) {
 }
 
 impl Sample {
-    /// An event is on its way, perhaps twice, perhaps under another id.
+    /// Puts an event in transit, perhaps twice, perhaps under another id.
     fn expect(&mut self, told: Told) {
         let id = format!("evt_{}", self.came.len() + self.told.len());
         if self.dice.one_in(4) {
@@ -157,7 +156,7 @@ impl Sample {
         self.judge();
     }
 
-    /// The next event is any of those that are on their way.
+    /// Takes any event in transit.
     fn take(&mut self) -> Option<(Told, String)> {
         let at = self.dice.below(self.told.len().max(1));
         (at < self.told.len()).then(|| self.told.swap_remove(at))
@@ -175,7 +174,7 @@ impl Sample {
         self.desk.deliver(&mut self.model, &self.stories[told.topup], told, id)
     }
 
-    /// Something comes between the read and the write of a handler.
+    /// Handles something else between the read and the write of a handler.
     fn race(&mut self) {
         let Some((told, id)) = self.take() else { return };
         let story = self.stories[told.topup].clone();
@@ -197,7 +196,7 @@ impl Sample {
         self.told.push((told, id));
     }
 
-    /// The customer spends, or is paid.
+    /// The customer transfers money away, or receives some.
     fn trade(&mut self) {
         let (most, back) = (self.dice.pick(&[500, 5_000, 40_000]), self.dice.one_in(3));
         let amount = yen(self.dice.amount(most));
@@ -208,7 +207,7 @@ impl Sample {
         }
     }
 
-    /// The answer to a request of ours comes, at last.
+    /// The delayed response to one of our own requests.
     fn answer(&mut self) {
         let story = &self.stories[self.dice.below(self.stories.len())];
         let (desk, tenant) = (&self.desk, &self.desk.tenant);
@@ -226,8 +225,7 @@ impl Sample {
         assert!(matches!(done, Done::Applied | Done::Repeated), "{done:?}");
     }
 
-    /// The operator asks for a refund, once the ledger knows of the success. If there is none, nothing
-    /// is told of it.
+    /// The operator requests a refund once the ledger knows of the success. A refused refund has no events.
     fn ask(&mut self) {
         let Some(ours) = self.asked.pop() else { return };
         let story = &self.stories[ours.topup];
@@ -242,7 +240,7 @@ impl Sample {
         }
     }
 
-    /// In the end our records are as the provider says, and so is the account between us.
+    /// Asserts that our records and the clearing account agree with the PSP.
     fn judge(&self) {
         let mut clearing = 0_i128;
         for story in &self.stories {

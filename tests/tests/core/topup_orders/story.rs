@@ -1,5 +1,5 @@
-//! What can happen to one PaymentIntent at the payment provider: every history of up to so many
-//! events, the events as they are told, and the books that must come of them.
+//! What can happen to one PaymentIntent at the PSP: every history of up to `most` events, the events, and the books
+//! that must follow.
 
 use crate::topup_orders::desk::{refund_id, topup_id};
 use ledger_core::ids::Tenant;
@@ -8,21 +8,21 @@ use ledger_core::psp::{
     Dispute, Event, EventId, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, RefundStatus, Subject, Tags,
 };
 
-/// What an event tells.
+/// The content of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Processing,
     PaymentFailed,
     Succeeded,
     Canceled,
-    /// A refund that we asked for.
+    /// A refund that we requested.
     Ours(usize, RefundStatus),
-    /// A refund that was made at the provider.
+    /// A refund that was made at the PSP.
     Theirs(usize, RefundStatus),
     DisputeCreated,
     Withdrawn,
     Reinstated,
-    /// After it was won.
+    /// A second withdrawal, after the dispute was won.
     WithdrawnAgain,
     ReinstatedAgain,
     DisputeClosed,
@@ -35,16 +35,16 @@ pub(crate) struct Told {
     pub(crate) what: What,
 }
 
-/// A history: who does what, and what the provider tells of it.
+/// A history: the actions of customer and operator, and the PSP's events.
 #[derive(Clone, Debug)]
 pub(crate) struct Story {
     pub(crate) topup: usize,
     pub(crate) charge: u64,
-    /// What the customer has before.
+    /// The customer's balance before.
     pub(crate) balance: u64,
-    /// Money and points that the customer sends away as soon as the top-up is in the wallet.
+    /// Money and points that the customer transfers away once the top-up is credited.
     pub(crate) spends: (u64, u64),
-    /// Our refunds, claimed right after that.
+    /// The amounts of our refunds, claimed right after that.
     pub(crate) refunds: Vec<u64>,
     pub(crate) theirs: Vec<u64>,
     pub(crate) disputed: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Story {
 }
 
 impl What {
-    /// The refund of ours that it is about.
+    /// The number of our refund that it is about.
     pub(crate) fn ours(self) -> Option<usize> {
         match self {
             Self::Ours(refund, _) => Some(refund),
@@ -71,20 +71,19 @@ impl What {
     }
 }
 
-/// Books in order: what the history alone says of them.
+/// The books that follow from the history alone.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Truth {
     pub(crate) topup: &'static str,
     pub(crate) refunds: Vec<&'static str>,
-    /// Theirs, then the dispute.
+    /// Refunds made at the PSP, then the dispute.
     pub(crate) clawbacks: Vec<Option<&'static str>>,
     pub(crate) available: u64,
     pub(crate) held: u64,
     pub(crate) owed: u64,
-    /// What may be spent, is held or was spent of the points of the top-up, less what is taken back: one for every
-    /// hundred yen.
+    /// The top-up's points (one per hundred yen) less those taken back and those spent; may be negative.
     pub(crate) points: i64,
-    /// Below zero where refunds and clawbacks are more than was charged.
+    /// Negative if refunds and clawbacks exceed the charge.
     pub(crate) refundable: i64,
 }
 
@@ -93,7 +92,7 @@ impl Story {
         self.events.contains(&what)
     }
 
-    /// Whether the points of the top-up are always there when they are taken back, whatever comes first.
+    /// Whether the top-up's points are still there when they are taken back, in every order.
     pub(crate) fn has_its_points(&self) -> bool {
         let theirs = self.theirs.iter().enumerate();
         let theirs = theirs.filter(|(n, _)| last(|status| self.has(What::Theirs(*n, status))).is_some());
@@ -102,7 +101,7 @@ impl Story {
         self.spends.1 == 0 && gone <= self.charge
     }
 
-    /// The books after every event, in whatever order.
+    /// The books after all events, in any order.
     pub(crate) fn truth(&self) -> Truth {
         let succeeded = self.has(What::Succeeded);
         let open = self.has(What::Processing) || self.has(What::PaymentFailed);
@@ -161,7 +160,7 @@ impl Story {
         truth
     }
 
-    /// The PaymentIntent as it stands.
+    /// The PaymentIntent in a status.
     pub(crate) fn intent(&self, tenant: &Tenant, status: IntentStatus) -> PaymentIntent {
         PaymentIntent {
             id: self.intent_id(),
@@ -174,7 +173,7 @@ impl Story {
         }
     }
 
-    /// A refund of ours as it stands; `paid` is what we asked for.
+    /// A refund of ours in a status; `paid` is the amount that we requested.
     pub(crate) fn our_refund(&self, tenant: &Tenant, n: usize, status: RefundStatus, paid: &Amount) -> PspRefund {
         let tags = Tags { tenant: tenant.clone(), topup: topup_id(self.topup), refund: Some(refund_id(self.topup, n)) };
         self.refund(&format!("re_{}_{n}", self.topup), paid.text().parse().unwrap(), status, Some(tags))
@@ -237,25 +236,25 @@ fn money(minor: u64) -> PspMoney {
     PspMoney { minor, currency: "jpy".to_owned() }
 }
 
-/// Where a refund ends, given what has been told of it.
+/// The final status of a refund, given the statuses that occur.
 fn last(told: impl Fn(RefundStatus) -> bool) -> Option<RefundStatus> {
     [RefundStatus::Failed, RefundStatus::Succeeded, RefundStatus::Pending].into_iter().find(|status| told(*status))
 }
 
-/// The ways of a refund at the provider: it may fail even after it succeeded.
+/// The possible sequences of a refund at the PSP: it may fail even after it succeeded.
 pub(crate) fn ways_of_a_refund() -> [&'static [RefundStatus]; 7] {
     use RefundStatus::{Failed as F, Pending as P, Succeeded as S};
     [&[P], &[S], &[F], &[P, S], &[P, F], &[S, F], &[P, S, F]]
 }
 
-/// The ways of a dispute. An inquiry takes no money.
+/// The possible sequences of a dispute. An inquiry takes no money.
 pub(crate) fn ways_of_a_dispute() -> [&'static [What]; 9] {
     use What::{DisputeClosed as X, DisputeCreated as C, Reinstated as R, Withdrawn as W};
     let (again, back) = (&[W, R, What::WithdrawnAgain], &[W, R, What::WithdrawnAgain, What::ReinstatedAgain]);
     [&[], &[W], &[C, X], &[W, R], &[C, W], &[C, W, X], &[C, W, R, X], again, back]
 }
 
-/// Every history of at least one and at most `most` events, shortest first.
+/// Every history of 1 to `most` events, shortest first.
 pub(crate) fn histories(most: usize) -> Vec<Story> {
     let mut all = Vec::new();
     let opens: [&[What]; 4] =
@@ -274,7 +273,7 @@ pub(crate) fn histories(most: usize) -> Vec<Story> {
     all
 }
 
-/// A refund: whether it is ours, and its way. Ours may be claimed and nothing told of it.
+/// A refund: whether it is ours, and its statuses. Ours may be claimed and have no event.
 type Refund = (bool, &'static [RefundStatus]);
 
 /// No refund, one, or two.

@@ -1,5 +1,4 @@
-//! Bulk grants among customers who cannot be granted to, in assets that leave the terms, through faults of the
-//! store, and after the markers of their grants have gone.
+//! Bulk grants with customers who cannot be granted to, removed assets, store faults, and expired markers.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jobs::Progress;
@@ -15,7 +14,7 @@ use ledger_tests::http::{Call, Customer, Host, World};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// Longer ago than the markers of a job's grants are replayed.
+/// Longer ago than the replay window of a job's grants.
 const EXPIRED: &str = "2020-01-01T00:00:00.000Z";
 
 async fn bulk(world: &World, ids: &[&str], asset: &str) -> String {
@@ -23,7 +22,7 @@ async fn bulk(world: &World, ids: &[&str], asset: &str) -> String {
     world.operator("/v1/admin/grants", &body).await.text("/job_id")
 }
 
-/// Status, customers dealt with, and failures, which are all shown.
+/// The job's status, the number of customers done, and all failures.
 async fn view(world: &World, job: &str) -> (String, Value, Value) {
     let call = Call::get(&format!("/v1/admin/grants/{job}"), &world.operator.who);
     let view = world.api.send(&call).await.good();
@@ -45,7 +44,7 @@ async fn points(world: &World, customers: &[&Customer]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_customer_with_an_invalid_legacy_record_fails_alone() {
+async fn customer_with_unreadable_legacy_record_fails_alone() {
     let world = World::migrating("bulk-legacy", last(Model::GodRecord)).await;
     let wrong = world.legacy_customer(&[("balance", n(1000)), ("balance_held", n(1))], &[]).await;
     let (good, late) = (world.legacy_customer(&[("balance", n(1000))], &[]).await, world.customer().await);
@@ -61,7 +60,7 @@ async fn a_customer_with_an_invalid_legacy_record_fails_alone() {
     assert_eq!(points(&world, &[&good, &late]).await, ["25", "25"]);
     assert_eq!(world.run_jobs().await, Ok(Progress::default()));
 
-    // Every other operation that touches the customer says the same.
+    // Every other operation on the customer has the same error.
     let grant = json!({"customer_id": wrong.id, "asset": "POINT", "amount": "25", "reason": "thanks"});
     let freeze = json!({"name": "Taro"});
     let path = format!("/v1/admin/customers/{}", wrong.id);
@@ -81,7 +80,7 @@ async fn a_customer_with_an_invalid_legacy_record_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_job_in_an_asset_that_left_the_terms_ends_and_holds_no_other_up() {
+async fn job_in_removed_asset_ends_and_blocks_no_other() {
     let world = World::new("bulk-asset").await;
     let (one, two) = (world.customer().await, world.customer().await);
     let gone = bulk(&world, &[&one.id, &two.id], "REGIONAL#aoba").await;
@@ -100,7 +99,7 @@ async fn a_job_in_an_asset_that_left_the_terms_ends_and_holds_no_other_up() {
 }
 
 #[tokio::test]
-async fn a_customer_whose_grant_met_a_throttle_comes_again_and_has_not_failed() {
+async fn throttled_grant_is_retried_and_not_failed() {
     let host = Host::fresh();
     let world = World::with_terms(host.clone(), "bulk-throttle", |_| {}).await;
     let tap = Tap::default();
@@ -117,7 +116,7 @@ async fn a_customer_whose_grant_met_a_throttle_comes_again_and_has_not_failed() 
     let busy = run().await.expect_err("one is not certain");
     assert_eq!((busy.code(), tap.faults_left()), ("busy", 0));
     assert_eq!(view(&world, &job).await, ("running".to_owned(), json!(2), json!([])));
-    // Its outcome is lost after the effect.
+    // The answer is lost after the effect.
     tap.next_writes([Some(Fault::AnswerLost)]);
     let _ = run().await.expect_err("one is not certain");
     assert_eq!(run().await, Ok(Progress { done: 1, failed: 0, expired: 0 }));
@@ -127,7 +126,7 @@ async fn a_customer_whose_grant_met_a_throttle_comes_again_and_has_not_failed() 
 }
 
 #[tokio::test]
-async fn a_job_that_outlived_its_markers_grants_nothing_again() {
+async fn job_older_than_its_markers_grants_nothing_twice() {
     let world = World::new("bulk-expired").await;
     let (kept, lost) = (world.customer().await, world.customer().await);
     let job = bulk(&world, &[&kept.id, &lost.id], "POINT").await;
@@ -135,7 +134,7 @@ async fn a_job_that_outlived_its_markers_grants_nothing_again() {
     let mut old = world.books().await.row(pk, &sk).expect("the job").clone();
     assert_eq!(world.run_jobs().await, Ok(Progress { done: 2, failed: 0, expired: 0 }));
 
-    // Progress was not stored, the job is old, and one of its markers has gone.
+    // As if the progress had not been stored, the job were old, and one marker had expired.
     let _ = old.insert("created_at".to_owned(), s(EXPIRED));
     world.plant(old).await;
     let books = world.books().await;

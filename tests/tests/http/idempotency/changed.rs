@@ -1,6 +1,6 @@
-//! A stored response comes before everything that can change. After each endpoint has answered once, what its
-//! request was planned from is changed or taken away, and a retry gets the same bytes; so do refunds, captures
-//! and voids of payments in an asset that the tenant no longer runs.
+//! A stored response precedes everything that can change: after the first response, the records that the request was
+//! planned from are changed or removed, and a retry gets the same bytes. And refunds, captures and voids work for
+//! payments in an asset that the tenant no longer runs.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::money::{Asset, AssetSpec, RegionalKey};
@@ -21,17 +21,17 @@ use std::time::Duration;
 const CACHE_EXPIRED_AFTER_S: u64 = 61;
 const TOKEN_LIFETIME_S: i64 = 3_600;
 
-/// A stage whose stack goes by a clock of the test's own, so that its caches expire when the test says so.
+/// A stage whose clock the test sets, so that its caches can expire.
 pub(super) struct Changing {
     host: Arc<Host>,
     stage: Stage,
     ahead_s: Arc<AtomicU64>,
 }
 
-/// What a row becomes; `None`: it is deleted.
+/// The changed row, or `None` if it is deleted.
 type Change = fn(&Row) -> Option<Row>;
 
-/// A change of the rows of a tenant: its name, which rows it concerns, and what becomes of them.
+/// A change of a tenant's rows: its name, the rows that it concerns, and the change of each.
 type Disturbance = (&'static str, fn(&str, &str) -> bool, Change);
 
 const DISTURBANCES: [Disturbance; 10] = [
@@ -60,7 +60,7 @@ impl Changing {
         Self { host, stage, ahead_s }
     }
 
-    /// Changes the rows of the tenant, but not markers nor what a terminal is authenticated by.
+    /// Changes the tenant's rows, except markers and the profiles that authenticate terminals.
     async fn disturb(&self, rows: &Books, (_, concerns, change): Disturbance) {
         for ((pk, sk), row) in &rows.rows {
             let marker = sk.starts_with("card_op_idem#");
@@ -95,13 +95,13 @@ impl Changing {
         }
     }
 
-    /// The terms have lost every asset.
+    /// Removes every asset from the terms.
     async fn lose_assets(&self) {
         self.disturb(&self.stage.world.books().await, DISTURBANCES[0]).await;
     }
 }
 
-/// What `http_idempotency` runs for each endpoint: whatever changes, the stored response comes first.
+/// Asserts for one endpoint that the stored response comes first after each disturbance.
 pub(super) async fn a_stored_response_comes_first(endpoint: Endpoint) {
     let changing = Changing::set("changing", |_| {}).await;
     let world = &changing.stage.world;
@@ -129,7 +129,7 @@ pub(super) async fn a_stored_response_comes_first(endpoint: Endpoint) {
     }
 }
 
-/// The same table behind functions for which no payment provider is set up.
+/// The same table behind functions without a payment provider.
 async fn without_a_provider(changing: &Changing, call: &Call, first: &Answer, endpoint: Endpoint) {
     let (url, table) = (changing.host.stack().dynamodb_url().to_owned(), changing.host.stack().table().to_owned());
     let bare =
@@ -144,7 +144,7 @@ async fn without_a_provider(changing: &Changing, call: &Call, first: &Answer, en
 }
 
 #[tokio::test]
-async fn a_refund_of_a_payment_in_an_asset_that_left_the_terms_works() {
+async fn payment_in_a_removed_asset_is_refunded() {
     let changing = Changing::set("left-refund", with_yama).await;
     let Stage { world, merchant, .. } = &changing.stage;
     let customer = world.customer().await;
@@ -157,7 +157,7 @@ async fn a_refund_of_a_payment_in_an_asset_that_left_the_terms_works() {
     changing.lose_assets().await;
     let _ = changing.send(&pay.key(new_key())).await.problem(400, "invalid_request");
 
-    // The payment was in whole units, of a currency with two decimals.
+    // A payment of 10 in a currency with two decimals is refunded in parts with decimals.
     let part = changing.send(&merchant.refunds(&yama, "2.5")).await.good();
     assert_eq!(part.text("/amount"), "2.5");
     let _ = changing.send(&merchant.refunds(&yama, "0.001")).await.problem(400, "invalid_request");
@@ -176,7 +176,7 @@ async fn a_refund_of_a_payment_in_an_asset_that_left_the_terms_works() {
 }
 
 #[tokio::test]
-async fn a_hold_in_an_asset_that_left_the_terms_is_captured_or_released() {
+async fn hold_in_a_removed_asset_is_captured_or_released() {
     let changing = Changing::set("left-hold", with_yama).await;
     let Stage { world, merchant, terminal } = &changing.stage;
     let hold = async || {
@@ -203,7 +203,7 @@ async fn a_hold_in_an_asset_that_left_the_terms_is_captured_or_released() {
     world.check_books().await;
 }
 
-/// A regional currency of two decimals.
+/// Adds a regional currency of two decimals.
 fn with_yama(terms: &mut TenantTerms) {
     let spec = AssetSpec::regional(RegionalKey::parse("yama").expect("a key"), 2).expect("a scale");
     let yama = AssetTerms { spec: spec.clone(), cap: None, transferable: true, spendable: true };

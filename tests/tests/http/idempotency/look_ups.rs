@@ -1,18 +1,18 @@
-//! Keys that are looked up in a path or in a query string.
+//! Lookups of idempotency keys in a path and in a query string.
 
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, World};
 use serde_json::json;
 
-/// API Gateway decodes a path twice and cuts it at an encoded `?`, and so does the local gateway: of two keys that
-/// become one in a path, none is answered for the other. In a query each is found.
+/// API Gateway decodes a path twice and cuts it at an encoded `?`, as the local gateway does. Of two keys that become
+/// one in a path, neither is answered for the other. In a query each is found.
 #[tokio::test]
-async fn look_up_answers_for_the_right_key_or_not_at_all() {
+async fn lookup_answers_for_the_right_key_or_refuses() {
     let world = World::new("looked-up-keys").await;
     let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
     let uuid = new_key();
     let head = uuid.split('-').next().expect("a part");
-    // What the path of one becomes is another.
+    // Pairs of keys, of which the second becomes the first in a path.
     let pairs = [
         ("order-7", "order-7?again".to_owned()),
         ("order-8", "order-8#again".to_owned()),
@@ -28,21 +28,21 @@ async fn look_up_answers_for_the_right_key_or_not_at_all() {
     let encoded = |key: &str| key.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
     for (other, key) in &pairs {
         let _ = world.api.settle(&customer.pays(&merchant, "10").key(*other)).await.good();
-        // Only the other key has been used.
+        // Only the first key of the pair has been used.
         let found = look_up(format!("/v1/me/operations/pay?key={}", encoded(key))).await.good();
         assert_eq!((found.text("/state"), found.text("/key")), ("not_known_yet".to_owned(), key.clone()));
         let found = look_up(format!("/v1/me/operations/pay?key={}", encoded(other))).await.good();
         assert_eq!((found.text("/state"), found.text("/key")), ("done".to_owned(), (*other).to_owned()));
     }
     for key in pairs.iter().flat_map(|(other, key)| [*other, key.as_str()]).filter(|key| !key.starts_with(head)) {
-        // In a path a key other than a UUID is refused, however it is encoded: it may be what is left of another.
+        // In a path any key other than a UUID is refused, however encoded: it may be the rest of another key.
         let escaped = encoded(key).replace('%', "%25");
         for path in [encoded(key), escaped] {
             let answer = look_up(format!("/v1/me/operations/pay/{path}")).await;
             assert!(matches!(answer.status, 400 | 404), "{key} as {path}: {answer:?}");
         }
     }
-    // A UUID in another spelling cannot be distinguished from it; the answer says which key it is for.
+    // A UUID in another encoding cannot be distinguished; the answer names the key that it is for.
     let respelled = look_up(format!("/v1/me/operations/pay/{}", encoded(&uuid.replacen('-', "%2D", 1)))).await.good();
     assert_eq!(respelled.text("/key"), uuid);
     assert_eq!(look_up(format!("/v1/me/operations/pay/{uuid}")).await.good().text("/state"), "done");
@@ -53,9 +53,9 @@ async fn look_up_answers_for_the_right_key_or_not_at_all() {
     }
 }
 
-/// A terminal signs the path that it sends. Encoded otherwise than the function sees it, it is another.
+/// A terminal signs the path that it sends; another encoding than the function's does not verify.
 #[tokio::test]
-async fn terminal_that_encodes_its_path_is_refused_as_on_aws() {
+async fn terminal_request_with_encoded_path_is_refused() {
     let world = World::new("encoded-terminal-paths").await;
     let (merchant, card) = (world.merchant().await, world.card(None, "100").await);
     let terminal = world.terminal(&merchant).await;

@@ -1,4 +1,4 @@
-//! Crashes at every step, lost answers, a receiver that is away, and two who publish at once under traffic.
+//! Publishing through crashes at every step, lost answers, an unavailable receiver, and two concurrent publishers.
 
 use super::{check, due, heard, ids, journal, payers, rows, settle};
 use futures::future::join_all;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[tokio::test]
-async fn a_crash_at_any_step_loses_nothing_and_keeps_the_order() {
+async fn crash_at_any_step_loses_no_event_and_keeps_order() {
     let (world, tap) = (World::alone("crashes").await, EventTap::default());
     let _ = payers(&world, 3, 2).await;
     let journal_rows = rows(&world.books().await);
     assert!(journal_rows.len() == 9 && due(&world.books().await) == 9, "{}", journal_rows.len());
-    // Every step of the first rounds, and then every third.
+    // Every step of the first rounds, then every third.
     let (mut steps, mut crashes) = (1, 0);
     loop {
         for row in &journal_rows {
@@ -30,13 +30,13 @@ async fn a_crash_at_any_step_loses_nothing_and_keeps_the_order() {
         crashes += 1;
         steps += if steps < 20 { 1 } else { 3 };
     }
-    // How many there are depends on what comes together.
+    // The number of steps depends on how entries are batched.
     assert!(crashes > 2, "only {crashes} steps");
     let _ = world.check_books().await;
 }
 
 #[tokio::test]
-async fn what_is_lost_is_sent_again_and_what_is_held_at_a_crash_too() {
+async fn lost_and_interrupted_sends_are_sent_again() {
     let tap = EventTap::default();
     let world = World::alone("mishaps").await;
     let _ = payers(&world, 3, 3).await;
@@ -66,7 +66,7 @@ async fn what_is_lost_is_sent_again_and_what_is_held_at_a_crash_too() {
 }
 
 #[tokio::test]
-async fn who_waits_does_not_hold_the_others() {
+async fn throttled_account_does_not_delay_others() {
     let (world, tap) = (World::alone("away").await, EventTap::default());
     let customers = payers(&world, 3, 3).await;
     let stuck = format!("away#customer:{}", customers[1].id);
@@ -75,7 +75,7 @@ async fn who_waits_does_not_hold_the_others() {
     let mut told = journal(&world.books().await);
     let waiting = told.remove(&stuck).expect("it has entries");
     assert_eq!((tap.first_deliveries(), due(&world.books().await)), (told, waiting.len()));
-    // The receiver is away altogether, and comes back.
+    // The receiver becomes unavailable, then available again.
     tap.group(&stuck, ledger_runtime::publishing::Sent::Taken);
     tap.every_call(Some(Mishap::Lost));
     let pk = format!("away#customer#{}", customers[1].id);
@@ -84,13 +84,13 @@ async fn who_waits_does_not_hold_the_others() {
     assert!(world.publish(&tap, vec![last.clone()]).await.is_err());
     assert_eq!(due(&world.books().await), waiting.len());
     tap.every_call(None);
-    // The stream speaks of the last one only.
+    // The stream record names the last entry only.
     assert_eq!(world.publish(&tap, vec![last]).await.expect("it is back").published, waiting.len());
     check(&world, &tap).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_who_publish_at_once_under_traffic() {
+async fn concurrent_publishers_publish_each_entry_in_order() {
     let (world, tap) = (Arc::new(World::alone("traffic").await), EventTap::default());
     let customers = payers(&world, 4, 0).await;
     let (merchant, over) = (world.merchant().await, Arc::new(AtomicBool::new(false)));
@@ -104,7 +104,7 @@ async fn two_who_publish_at_once_under_traffic() {
                     let mishaps = [Mishap::Lost, Mishap::AnswerLost, Mishap::Half];
                     tap.next_calls([None, Some(mishaps[round % 3])]);
                 }
-                // Every other run crashes somewhere.
+                // Every other run crashes after some steps.
                 let steps = if round % 2 == 0 { u64::MAX } else { round as u64 % 29 };
                 let _ = killed_after(steps, world.publish(&tap, Vec::new())).await;
             }
@@ -115,7 +115,7 @@ async fn two_who_publish_at_once_under_traffic() {
         async move {
             for payment in 0..12 {
                 let paid = world.api.settle(&customer.pays(merchant, "1")).await.good();
-                // And what the stream would do.
+                // Publishes the entry as the stream trigger would.
                 let pk = format!("{}#customer#{}", world.tenant, customer.id);
                 let changed = heard(&pk, &format!("TXN#{}", paid.text("/transaction_id")));
                 if payment % 3 > 0 {

@@ -1,5 +1,6 @@
-//! Every journal entry that was committed is told at least once, nothing else is, each account's in order, and
-//! the marks go in the end: whatever crashes, is lost or runs at the same time, and whatever cannot be told.
+//! Every committed journal entry is published at least once, in the order of its account; nothing else is.
+//! All due index entries are removed in the end, through crashes, losses, concurrency and entries that cannot be
+//! published.
 mod crashes;
 mod order;
 mod poison;
@@ -15,10 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// The transactions of each group by their ids, in the order in which they are to be told first.
+/// The transaction ids of each group, in the order of first publication.
 type Told = BTreeMap<String, Vec<String>>;
 
-/// What the journal has to tell.
+/// The events that the journal requires.
 fn journal(books: &Books) -> Told {
     let mut told = Told::new();
     for (pk, sk, _) in books.under("TXN#") {
@@ -29,23 +30,23 @@ fn journal(books: &Books) -> Told {
     told
 }
 
-/// How many entries are still to be told.
+/// How many entries are still to be published.
 fn due(books: &Books) -> usize {
     let is_due = |row: &Row| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#publish#"));
-    // What has been told is due to be sealed.
+    // A published entry is due to be sealed.
     let told = |row: &Row| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
     assert!(books.under("TXN#").all(|(_, _, row)| is_due(row) || told(row) || !row.contains_key("due_pk")));
     books.under("TXN#").filter(|(_, _, row)| is_due(row)).count()
 }
 
-/// All of the journal was told, nothing else, in order, and nothing is left to do.
+/// Asserts that the journal and nothing else was published, in order, and that no entry is due.
 async fn check(world: &World, tap: &EventTap) {
     let books = world.books().await;
     assert_eq!(tap.first_deliveries(), journal(&books));
     assert_eq!(due(&books), 0);
 }
 
-/// Publishes until a run ends well, as ticks do.
+/// Publishes until a run succeeds, as ticks do.
 async fn settle(world: &World, tap: &EventTap) {
     for _ in 0..5 {
         if world.publish(tap, Vec::new()).await.is_ok() {
@@ -55,22 +56,22 @@ async fn settle(world: &World, tap: &EventTap) {
     panic!("no run ends well");
 }
 
-/// What the stream tells of an entry, as far as it matters.
+/// The key of an entry: all that the publisher reads of a stream record.
 fn heard(pk: &str, sk: &str) -> Item {
     Item::from([("uuid".to_owned(), Value::s(pk)), ("type".to_owned(), Value::s(sk))])
 }
 
-/// An id that was minted so long ago.
+/// An id that was made `ago` before now.
 fn minted(ago: Duration, world: &World) -> Uuid {
     let at = world.app.now().minus(ago);
     let millis = u64::try_from(at.millis()).expect("our times");
-    // The last bytes of an id are random.
+    // The last ten bytes of an id are random.
     let random = Uuid::parse_str(&new_id()).expect("an id").into_bytes();
     let random: [u8; 10] = random[6..].try_into().expect("ten bytes");
     uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
 }
 
-/// An entry of an account's that is still to be told, as it would stand in the table.
+/// An entry of an account that is still to be published, as the table stores it.
 fn entry(world: &World, customer: &str, id: Uuid, shard: u32) -> Row {
     let side = |account: String, delta: &str| {
         AttributeValue::M(Row::from([
@@ -96,12 +97,12 @@ fn entry(world: &World, customer: &str, id: Uuid, shard: u32) -> Row {
     row
 }
 
-/// The rows of the journal as they stand.
+/// The journal's rows.
 fn rows(books: &Books) -> Vec<Row> {
     books.under("TXN#").map(|(_, _, row)| row.clone()).collect()
 }
 
-/// Customers with money, and the merchant whom they pay so often each.
+/// Customers with money; each has paid one merchant `payments` times.
 async fn payers(world: &World, customers: usize, payments: usize) -> Vec<Customer> {
     let merchant = world.merchant().await;
     let mut payers = Vec::new();
@@ -115,7 +116,7 @@ async fn payers(world: &World, customers: usize, payments: usize) -> Vec<Custome
     payers
 }
 
-/// The ids of all deliveries, repetitions among them.
+/// The ids of all deliveries, with repetitions.
 fn ids(tap: &EventTap) -> Vec<String> {
     tap.delivered().into_iter().map(|delivery| delivery.id).collect()
 }

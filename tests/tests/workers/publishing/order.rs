@@ -1,4 +1,4 @@
-//! What was left behind goes first, however the younger was heard of and however much is due.
+//! Older unpublished entries are published first, whichever entry the stream names and however many are due.
 
 use super::{check, distinct, due, entry, heard, ids, minted, settle};
 use futures::future::join_all;
@@ -14,10 +14,10 @@ async fn one_shard(tenant: &str) -> World {
     World::with_terms(host::shared(), tenant, |terms| terms.due_shards = Shards::ONE).await
 }
 
-/// Before the youngest entry of an account, of which alone the stream speaks, goes one that an outage left
-/// behind: far out of reach of any margin, and behind more marks of others than one page holds.
+/// Two entries left by an outage precede the entry that the stream names. They are older than any margin, and behind
+/// more due index entries of other accounts than one page holds.
 #[tokio::test]
-async fn the_stream_does_not_overtake_what_was_left() {
+async fn entry_named_by_stream_is_published_after_older_ones() {
     let (world, tap) = (one_shard("overtake").await, EventTap::default());
     let others = (0..130).map(|at| entry(&world, &new_id(), minted(MINUTE * (300 - at), &world), 0));
     let _ = join_all(others.map(|row| world.plant(row))).await;
@@ -34,9 +34,9 @@ async fn the_stream_does_not_overtake_what_was_left() {
     check(&world, &tap).await;
 }
 
-/// More accounts than a batch, more marks than a page, more entries of one account than a read.
+/// More accounts than a batch, more due index entries than a page, more entries of one account than a read.
 #[tokio::test]
-async fn a_backlog_is_worked_off_in_order() {
+async fn backlog_is_published_in_order() {
     let (world, tap) = (one_shard("backlog").await, EventTap::default());
     let mut rows = Vec::new();
     for account in 0..26 {
@@ -54,9 +54,9 @@ async fn a_backlog_is_worked_off_in_order() {
     check(&world, &tap).await;
 }
 
-/// Marks of other shards count too: of each only the oldest are read.
+/// The older entries are on other shards, of which only the oldest due index entries are read.
 #[tokio::test]
-async fn an_older_entry_may_stand_on_another_shard() {
+async fn older_entries_on_other_shards_are_published_first() {
     let (world, tap) = (World::new("shards").await, EventTap::default());
     let customer = new_id();
     let ids_minted = [90, 60, 30, 0].map(|ago| minted(MINUTE * ago, &world));

@@ -1,4 +1,4 @@
-//! What cannot be told is put aside, by reference, and everything else flows; it can be told later.
+//! An entry that cannot be published is put aside by reference, delays no other, and can be published later.
 
 use super::{due, entry, id_of, ids, journal, minted, s};
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Entries of one account a minute apart, the oldest first.
+/// Entries of one account, a minute apart, the oldest first.
 fn entries(world: &World, customer: &str, count: u32) -> Vec<Row> {
     let id = |at| minted(Duration::from_secs(60) * (count - at), world);
     (0..count).map(|at| entry(world, customer, id(at), at % 4)).collect()
@@ -32,7 +32,7 @@ async fn put_aside(world: &World) -> u64 {
     world.counting.sum(&asked).await.expect("counters")
 }
 
-/// A person names an entry, by the words of its dead letter.
+/// Publishes the entry that a dead letter references, as an operator would.
 async fn again(world: &World, tap: &EventTap, letter: &Value) -> Result<Published, Problem> {
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let name = |name: &str| letter["entry"][name].as_str().expect("a key");
@@ -43,7 +43,7 @@ async fn again(world: &World, tap: &EventTap, letter: &Value) -> Result<Publishe
 }
 
 #[tokio::test]
-async fn everything_else_flows() {
+async fn unpublishable_entries_are_put_aside_and_others_are_published() {
     let (world, tap) = (World::alone("poison").await, EventTap::default());
     let (customer, other, refused) = (new_id(), new_id(), new_id());
     let mut rows = entries(&world, &customer, 5);
@@ -55,7 +55,7 @@ async fn everything_else_flows() {
     rows.extend(entries(&world, &other, 2));
     rows.extend(entries(&world, &refused, 1));
     let mut good: Vec<String> = [0, 4, 5, 6].map(|at| id_of(&rows[at])).into();
-    // And marks where no entry is.
+    // Due index entries on items that are no journal entries.
     let stray = |pk: &str, sk: &str| {
         let mut row = entry(&world, &new_id(), minted(Duration::ZERO, &world), 0);
         row.extend([("uuid".to_owned(), s(pk)), ("type".to_owned(), s(sk)), ("due_sk".to_owned(), s("!"))]);
@@ -67,7 +67,7 @@ async fn everything_else_flows() {
         world.plant(row.clone()).await;
     }
     tap.group(&format!("poison#customer:{refused}"), Sent::Never("InvalidMessageContents".to_owned()));
-    // A dead letter that is not kept holds its account, and only that.
+    // A dead letter that is not stored delays its account only.
     tap.next_calls([Some(Mishap::Lost)]);
     assert!(world.publish(&tap, Vec::new()).await.is_err());
     let _ = world.publish(&tap, Vec::new()).await.expect("the rest");
@@ -78,7 +78,7 @@ async fn everything_else_flows() {
     let letters = tap.letters();
     assert_eq!((letters.len(), put_aside(&world).await), (6, 6), "{letters:#?}");
     let books = world.books().await;
-    // What is an entry is due to be sealed, whatever it holds; a stray mark has gone.
+    // Every entry is due to be sealed, whatever it holds; a stray due index entry is removed.
     let marks = books.rows.iter().filter_map(|((_, sk), row)| Some((sk, opt_text(row, "due_pk")?)));
     assert!(marks.clone().all(|(sk, mark)| sk.starts_with("TXN#") && mark.contains("#due#seal#")));
     assert_eq!((marks.count(), due(&books)), (rows.len() - 2, 0));
@@ -94,7 +94,7 @@ async fn everything_else_flows() {
 }
 
 #[tokio::test]
-async fn what_was_put_aside_is_told_when_a_person_says_so() {
+async fn entry_put_aside_is_published_on_request() {
     let (world, tap) = (World::alone("again").await, EventTap::default());
     let row = entries(&world, &new_id(), 1).remove(0);
     let mut broken = row.clone();
@@ -102,10 +102,10 @@ async fn what_was_put_aside_is_told_when_a_person_says_so() {
     world.plant(broken).await;
     assert_eq!(world.publish(&tap, Vec::new()).await.expect("a run").dead_letters, 1);
     let letter = tap.letters().remove(0);
-    // Too early: it is put aside once more.
+    // Still unreadable: the entry is put aside again.
     let once_more = again(&world, &tap, &letter).await.expect("a run");
     assert_eq!((once_more.dead_letters, tap.letters().len(), ids(&tap).len()), (1, 2, 0));
-    // The code has learned to read it, which here is the other way round.
+    // In place of a new version that can read the entry, the entry is repaired.
     let mut repaired = row.clone();
     for mark in ["due_pk", "due_sk"] {
         let _ = repaired.remove(mark);
@@ -119,9 +119,9 @@ async fn what_was_put_aside_is_told_when_a_person_says_so() {
     assert_eq!(again(&world, &tap, &missing).await.expect_err("nothing there").code(), "not_found");
 }
 
-/// One that is still due is not told out of turn because somebody names it.
+/// Naming the last of three due entries publishes all three in order.
 #[tokio::test]
-async fn a_name_does_not_jump_the_queue() {
+async fn named_entry_is_published_after_older_due_ones() {
     let (world, tap) = (World::alone("named").await, EventTap::default());
     let rows = entries(&world, &new_id(), 3);
     for row in &rows {

@@ -1,5 +1,4 @@
-//! Where nothing goes wrong: everything that moves value is told once, and a receiver's balances are the
-//! ledger's, however often an event comes.
+//! Publishing without faults: every entry is published once, and a receiver's balances equal the ledger's.
 
 use super::{check, distinct, ids, settle};
 use ledger_core::ids::Tenant;
@@ -17,10 +16,10 @@ use std::time::Duration;
 #[path = "../../../../crates/ledger-local/examples/consumer/book.rs"]
 mod book;
 
-/// A world in which everything has happened once that a face can ask for.
+/// A world in which each endpoint was called once.
 async fn busy(tenant: &str) -> World {
     let world = World::alone(tenant).await;
-    // What is delivered, and when, must not be a matter of chance.
+    // Deliveries are held so that their number and time are fixed.
     world.hold_deliveries().await;
     let stage = Stage::set(world).await;
     for endpoint in Endpoint::ALL {
@@ -34,7 +33,7 @@ async fn busy(tenant: &str) -> World {
 }
 
 #[tokio::test]
-async fn everything_is_told_once() {
+async fn every_entry_is_published_once() {
     let (world, tap) = (busy("quiet").await, EventTap::default());
     let done = world.publish(&tap, Vec::new()).await.expect("the store is there");
     let told = ids(&tap);
@@ -44,7 +43,7 @@ async fn everything_is_told_once() {
     check(&world, &tap).await;
     assert_eq!(world.publish(&tap, Vec::new()).await, Ok(Published::default()));
     assert_eq!(ids(&tap), told);
-    // What it changes of an entry is its mark.
+    // Publishing changes nothing of an entry but its due index entry.
     let _ = world.check_books().await;
     let (now, hour) = (world.app.now(), Duration::from_secs(3600));
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
@@ -55,12 +54,12 @@ async fn everything_is_told_once() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_knows_repetitions_has_the_ledgers_balances() {
+async fn deduplicating_receiver_has_the_ledgers_balances() {
     let (world, tap) = (busy("receiver").await, EventTap::default());
     settle(&world, &tap).await;
     let mut book = book::Book::default();
     let events: Vec<String> = tap.delivered().into_iter().map(|delivery| delivery.body).collect();
-    // Again at once, and all of them again in the end.
+    // Each event twice in a row, and all of them again at the end.
     let again = events.iter().flat_map(|event| [event, event]).chain(&events);
     let new = again.filter(|event| book.take(event).expect("an event")).count();
     assert_eq!((new, book.transactions()), (events.len(), events.len()));
@@ -73,7 +72,7 @@ async fn a_receiver_that_knows_repetitions_has_the_ledgers_balances() {
         *sums.entry(asset).or_default() += balance;
     }
     assert!(sums.len() > 1 && sums.values().all(Decimal::is_zero), "{sums:?}");
-    // What is none of these is not taken.
+    // An event of another type, or of none, is refused.
     let mut other: Value = serde_json::from_str(&events[0]).expect("JSON");
     other["type"] = json!("ecopay.ledger.transaction.v2");
     assert!(book.take(&other.to_string()).is_err() && book.take("{}").is_err());

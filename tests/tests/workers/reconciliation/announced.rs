@@ -1,12 +1,11 @@
-//! Somebody is told of every run that found breaks, once it is over, whoever dies at it and whatever becomes of
-//! the telling; and of no other.
+//! Every run that found breaks is announced once it is over, through crashes and lost announcements; no other run is.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_tests::http::event_tap::{EventTap, Mishap};
 use ledger_tests::http::{Call, World};
 use serde_json::{Value, json};
 
-/// Books with a break, and a run that was asked for.
+/// A world whose books have one break.
 async fn broken(tenant: &str) -> World {
     let world = World::alone(tenant).await;
     let customer = world.customer_with("100").await;
@@ -35,7 +34,7 @@ fn runs(told: &EventTap) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn of_breaks_somebody_is_told_once_and_of_clean_books_nobody() {
+async fn breaks_are_announced_once_and_clean_books_are_not() {
     let (world, told) = (broken("told").await, EventTap::default());
     let run = ask(&world).await;
     let done = world.reconcile_telling(&told).await.expect("a whole run");
@@ -55,9 +54,9 @@ async fn of_breaks_somebody_is_told_once_and_of_clean_books_nobody() {
     assert_eq!(told.announced(), []);
 }
 
-/// The run is over and shows what it found; the telling comes later, and another run does not wait for it.
+/// The run ends and shows its breaks before the announcement, and the next run does not wait for it.
 #[tokio::test]
-async fn a_telling_that_fails_is_tried_again_by_the_next_tick() {
+async fn failed_announcement_is_retried_by_the_next_tick() {
     let (world, told) = (broken("untold").await, EventTap::default());
     let one = ask(&world).await;
     told.next_calls([Some(Mishap::Lost), Some(Mishap::AnswerLost)]);
@@ -78,7 +77,7 @@ async fn a_telling_that_fails_is_tried_again_by_the_next_tick() {
 }
 
 #[tokio::test]
-async fn whoever_dies_before_or_after_the_telling_is_followed_by_somebody_who_tells_the_same() {
+async fn crash_around_the_announcement_is_followed_by_the_same_announcement() {
     for (tenant, mishap, times) in [("died-before", Mishap::Held, 1), ("died-after", Mishap::AnswerHeld, 2)] {
         let (world, told) = (broken(tenant).await, EventTap::default());
         let run = ask(&world).await;

@@ -1,4 +1,4 @@
-//! The same checks over a table's export to S3, in files of the format that DynamoDB documents.
+//! The same checks run over a table's export to S3, in the file format that DynamoDB documents.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use flate2::Compression;
@@ -32,7 +32,7 @@ fn typed(value: &AttributeValue) -> Value {
     }
 }
 
-/// An export of these rows in two files, as it lies in a directory.
+/// Writes an export of these rows in two data files; `said` gives the item count that the manifest states.
 pub(crate) fn export(name: &str, books: &Books, said: impl Fn(usize) -> usize) -> PathBuf {
     let directory = std::env::temp_dir().join(format!("export-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&directory);
@@ -65,7 +65,7 @@ pub(crate) async fn reconciled(directory: &Path) -> Result<Exported, ExportError
     reconcile(&command).await
 }
 
-/// The kinds and subjects that a tenant's report names.
+/// The kinds and subjects of the breaks in the only tenant's report.
 pub(crate) fn found(exported: &Exported) -> BTreeSet<(String, String)> {
     let [report] = &exported.reports.values().collect::<Vec<_>>()[..] else { panic!("one tenant: {exported:?}") };
     let lines = String::from_utf8_lossy(report).into_owned();
@@ -74,7 +74,7 @@ pub(crate) fn found(exported: &Exported) -> BTreeSet<(String, String)> {
 }
 
 #[tokio::test]
-async fn an_export_is_reconciled_by_the_same_checks() {
+async fn export_is_reconciled_by_the_same_checks() {
     let stage = Stage::set(World::alone("exported").await).await;
     let (customer, payment) = stage.paid("1000").await;
     let _ = stage.world.api.settle(&stage.merchant.refunds(&payment, "300")).await.good();
@@ -112,9 +112,9 @@ async fn an_export_is_reconciled_by_the_same_checks() {
     }
 }
 
-/// An account that everybody pays has as few facts in a data file as any other: its part is no larger.
+/// The postings of an account that everyone pays are summed per data file, so its part does not grow.
 #[tokio::test]
-async fn what_is_posted_to_an_account_is_added_up() {
+async fn postings_of_an_account_are_summed_per_data_file() {
     let directory = std::env::temp_dir().join(format!("export-crowd-{}", std::process::id()));
     let (transactions, _) = ledger_tests::bulk::write(&directory, 100, |_| {}).expect("a disk");
     let work = directory.join("work");

@@ -1,5 +1,4 @@
-//! Records in states and of kinds that the ledger does not know: each is a break, whichever group it belongs to, and
-//! stays one after the group has been read again.
+//! Records in states and of kinds unknown to the ledger: each is a break, and stays one when its group is read again.
 
 use super::export::{export, found as found_in, reconciled};
 use super::planted::{all, found, remove, stage};
@@ -11,13 +10,13 @@ use ledger_tests::http::world::new_id;
 use serde_json::json;
 use std::time::Duration;
 
-/// An id that nothing has.
+/// An id that no record has.
 const ABSENT: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 
-/// One change past the ledger, and a break that it must lead to.
+/// One change made past the ledger, and the break that it must cause.
 struct Plant {
     why: &'static str,
-    /// Rows that are written over what is there.
+    /// Rows that are written over the original ones.
     written: Vec<Row>,
     /// Rows that are deleted.
     deleted: Vec<Row>,
@@ -29,7 +28,7 @@ impl Plant {
         Self { why, written: Vec::new(), deleted: Vec::new(), expected: (kind, subject.into()) }
     }
 
-    /// A row that cannot be read any more, by one attribute.
+    /// A row made unreadable by the value of one attribute.
     fn unreadable(why: &'static str, row: &Row, attribute: &str, value: &str) -> Self {
         Self::new(why, "unreadable_item", shown(row)).write(changed(row, attribute, value))
     }
@@ -44,7 +43,7 @@ impl Plant {
         self
     }
 
-    /// Whether a run finds the break in the table, and in an export of it.
+    /// Checks that a run finds the break in the table and in an export, then restores the rows.
     async fn is_found(&self, world: &World, books: &Books) -> Result<(), String> {
         for row in &self.written {
             world.plant(row.clone()).await;
@@ -67,7 +66,7 @@ impl Plant {
         }
         let (kind, subject) = &self.expected;
         let (expected, findings) = (found(kind, subject), all(&report, |_| true));
-        // An export is compared with nothing at the provider.
+        // An export is not compared with the provider.
         let is_in_export = kind.starts_with("provider_") || exported.is_superset(&expected);
         if report["status"] == "breaks" && findings.is_superset(&expected) && is_in_export {
             return Ok(());
@@ -76,7 +75,7 @@ impl Plant {
     }
 }
 
-/// Each is found, and without them the books are clean.
+/// Asserts that each plant is found, and that the books are clean afterwards.
 async fn assert_found(world: &World, books: &Books, plants: Vec<Plant>) {
     let mut missed = Vec::new();
     for plant in plants {
@@ -111,7 +110,7 @@ fn subject(row: &Row, kind: &str) -> String {
     format!("{kind}:{}", text(row, &format!("{kind}_id")))
 }
 
-/// The first row under a prefix that is as asked for.
+/// The first row of a partition under a prefix for which `is` holds.
 fn row<'a>(books: &'a Books, partition: &str, prefix: &'static str, is: impl Fn(&Row) -> bool) -> &'a Row {
     let mut rows = books.under(prefix).filter(|(pk, _, row)| pk.split('#').nth(1) == Some(partition) && is(row));
     rows.next().unwrap_or_else(|| panic!("no {prefix} of a {partition}")).2
@@ -126,7 +125,7 @@ fn unknown_item(beside: &Row, sk: &str) -> Row {
     Row::from([("uuid".to_owned(), beside["uuid"].clone()), ("type".to_owned(), s(sk))])
 }
 
-/// A dispute of a paid top-up, with its clawback.
+/// Creates a paid top-up with a dispute, and waits for its clawback.
 async fn disputed(world: &World) -> Books {
     let customer = world.customer().await;
     let topup = world.paid_topup(&customer, "900").await;
@@ -188,7 +187,7 @@ async fn item_of_an_unknown_kind_is_unreadable() {
     let plants =
         plants.map(|(row, shown)| Plant::new(shown, "unreadable_item", format!("{} {shown}", owner(&row))).write(row));
     let mut plants = Vec::from(plants);
-    // A record that names another than its key does.
+    // Records with an id other than that in their key.
     for (partition, prefix, attribute) in [
         ("payment", "PAYMENT", "payment_id"),
         ("payment", "HOLD", "payment_id"),

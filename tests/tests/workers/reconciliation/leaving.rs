@@ -1,5 +1,4 @@
-//! Breaks in the books of a tenant that leaves the God Record: where the truth is they are found, and what is beside it
-//! is left in peace.
+//! Reconciliation of a tenant in migration: breaks are found in the model that is the truth, not in the other one.
 
 use super::export::{export, found as found_in, reconciled};
 use super::planted::{Found, found, roots, with};
@@ -11,7 +10,7 @@ use ledger_tests::http::{Customer, Merchant, World};
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A world, a shop in it, and a customer of the legacy system who has paid there.
+/// A world, a merchant in it, and a legacy customer who has paid there.
 struct Leaving {
     world: World,
     shop: Merchant,
@@ -32,7 +31,7 @@ impl Leaving {
         let this = Self { world, shop, customer };
         this.pays().await;
         this.world.grant(&this.customer, "POINT", "10").await;
-        // One whom the ledger has not seen has no books, whatever stands there.
+        // A customer that is not adopted has no books, whatever its record holds.
         let _ = this.world.legacy_customer(&[("balance", s("not yet"))], &[]).await;
         this
     }
@@ -55,7 +54,7 @@ impl Leaving {
         assert_eq!(report["status"], "clean", "{why}: {report}");
     }
 
-    /// What a run finds in the table, and in an export of it.
+    /// What a run finds in the table; an export's findings must include it.
     async fn finds(&self, why: &str) -> Found {
         let report = self.world.reconciled().await;
         assert_eq!(report["status"], "breaks", "{why}: {report}");
@@ -77,7 +76,7 @@ fn number(row: &Row, name: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn one_yen_too_many_in_the_god_record_is_found_while_it_is_the_truth() {
+async fn wrong_balance_in_god_record_is_a_break_while_it_is_the_truth() {
     for stage in [Stage::LegacyOnly, Stage::DualWrite] {
         let of = Leaving::set(
             &format!("leaving-{}", stage.name().replace('_', "-")),
@@ -103,7 +102,7 @@ async fn one_yen_too_many_in_the_god_record_is_found_while_it_is_the_truth() {
 }
 
 #[tokio::test]
-async fn a_partial_balance_item_is_no_break_beside_the_truth() {
+async fn partial_balance_item_is_no_break_while_god_record_is_the_truth() {
     let of = Leaving::set("leaving-partial", phase_of(Model::GodRecord, Concern::Money, Stage::DualWrite)).await;
     let partial = of.row("BALANCE#ECOPAY").await;
     assert_eq!(
@@ -124,7 +123,7 @@ async fn a_partial_balance_item_is_no_break_beside_the_truth() {
 }
 
 #[tokio::test]
-async fn a_stale_god_record_is_no_break_where_it_is_left() {
+async fn stale_god_record_is_no_break_after_it_is_left() {
     let of = Leaving::set("leaving-stale", phase_of(Model::GodRecord, Concern::Money, Stage::ReadNew)).await;
     let _ = of.world.check_books().await;
     of.is_clean("in both").await;
@@ -136,20 +135,20 @@ async fn a_stale_god_record_is_no_break_where_it_is_left() {
         })
         .await;
         of.is_clean(truth).await;
-        // The reconciliation asks for what the books say; whether both models say the same, the audit asks.
+        // The reconciliation checks the truth against the books; only the audit compares both models.
         assert_eq!(fails(&of.world.books().await), truth == "both", "{truth}");
         let more = [("balance", n(4901)), ("exposure", n(4901))];
         with(&of.world, &balance, |row| row.extend(more.map(|(name, value)| (name.to_owned(), value)))).await;
         assert_eq!(of.finds(truth).await, of.customers("balance_differs"), "{truth}");
         of.world.plant(balance.clone()).await;
     }
-    // A God Record that cannot be understood is told of.
+    // A God Record that cannot be read is a break.
     with(&of.world, &record, |row| drop(row.insert("truth_points".to_owned(), s("somewhere")))).await;
     assert_eq!(of.finds("somewhere").await, found("unreadable_item", &format!("customer:{} customer", of.customer.id)));
 }
 
 #[tokio::test]
-async fn points_of_the_half_way_model_are_checked_in_the_aggregates() {
+async fn half_way_points_are_checked_in_the_metrics() {
     let of = Leaving::set("leaving-half-way", phase_of(Model::HalfWay, Concern::Points, Stage::DualWrite)).await;
     let _ = of.world.check_books().await;
     of.is_clean("in order").await;
@@ -162,7 +161,7 @@ async fn points_of_the_half_way_model_are_checked_in_the_aggregates() {
     assert_eq!(of.finds("one point").await, of.customers("balance_differs"));
     assert!(fails(&of.world.books().await));
     of.world.plant(metrics).await;
-    // What a God Record still has of them from before that model is nothing.
+    // Points that the God Record still holds from before that model are ignored.
     with(&of.world, &of.row("customer").await, |row| drop(row.insert("point".to_owned(), n(99)))).await;
     of.is_clean("left over").await;
 }
@@ -175,7 +174,7 @@ async fn what_happened_before_the_books_names_no_entry() {
     let reference = of.world.plant_reference(&of.customer, line).await;
     let _ = of.world.check_books().await;
     of.is_clean("a line of before").await;
-    // One that names an entry is held to it.
+    // A history line that names an entry must have that entry.
     let home = s(format!("customer:{}", of.customer.id));
     let named = [("home", home.clone()), ("principal", home), ("idempotency_key", s("k"))];
     with(&of.world, &reference, |row| row.extend(named.map(|(name, value)| (name.to_owned(), value)))).await;

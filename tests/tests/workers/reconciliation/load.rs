@@ -1,4 +1,4 @@
-//! A healthy tenant under live load has no break, however often it is looked at.
+//! Repeated runs find no break in a healthy tenant under live load.
 
 use futures::future::join_all;
 use ledger_tests::http::World;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn live_load_is_no_break() {
+async fn healthy_tenant_under_load_has_no_break() {
     let stage = Stage::set(World::alone("live-load").await).await;
     let world = &stage.world;
     let over = AtomicBool::new(false);

@@ -1,5 +1,4 @@
-//! The state machine that reconciles exports, as a text: every state is reached, every task is tried again, no
-//! failure is passed over, and what it names is in the template.
+//! The state machine that reconciles exports, read as text and compared with the function and the template.
 
 use ledger_runtime::reconcile::export::{BROKEN, ExportInput, PARTS_MAX};
 use ledger_tests::cloud::Template;
@@ -13,7 +12,7 @@ fn machine() -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("the machine")).expect("JSON")
 }
 
-/// Every state of a machine and of those within it, by name.
+/// Every state of a machine, nested ones included, by name.
 fn all(states: &Map<String, Value>) -> BTreeMap<String, Value> {
     let mut found: BTreeMap<String, Value> = states.clone().into_iter().collect();
     for state in states.values() {
@@ -24,7 +23,7 @@ fn all(states: &Map<String, Value>) -> BTreeMap<String, Value> {
     found
 }
 
-/// Where a state leads.
+/// The states that may follow.
 fn next(state: &Value) -> Vec<&str> {
     let choices = state["Choices"].as_array().into_iter().flatten();
     let choices = choices.map(|rule| &rule["Next"]);
@@ -59,9 +58,9 @@ fn every_state_is_reached_and_ends() {
     assert!(machine["TimeoutSeconds"].is_u64(), "a run that hangs must ring");
 }
 
-/// A fault that may pass is met with patience, one that does not with none.
+/// `BROKEN` is not retried; every other error is, with backoff.
 #[test]
-fn every_task_is_tried_again_and_its_failure_fails_the_run() {
+fn every_task_is_retried_and_its_failure_fails_the_run() {
     let machine = machine();
     let states = all(machine["States"].as_object().expect("states"));
     let of_type = |kind: &str| states.iter().filter(|(_, state)| state["Type"] == kind).collect::<Vec<_>>();
@@ -78,12 +77,12 @@ fn every_task_is_tried_again_and_its_failure_fails_the_run() {
             assert_eq!(task["TimeoutSeconds"], Template::read().properties("ReconcileExportFunction")["Timeout"]);
         }
     }
-    // Nothing is caught: whatever fails ends the run, with its own name, and a redrive goes on from there.
+    // No failure is caught: it ends the run under its own name, and a redrive continues from there.
     assert!(states.values().all(|state| state["Catch"].is_null()));
     for (name, map) in maps {
         assert_eq!((&map["ToleratedFailureCount"], &map["ToleratedFailurePercentage"]), (&json!(0), &Value::Null));
         assert_eq!(map["ItemProcessor"]["ProcessorConfig"]["Mode"], "DISTRIBUTED", "{name}");
-        // Of the many results none is kept: together they might be too large.
+        // Results of the map are discarded: together they might exceed the limit of a state's output.
         let [task] = &map["ItemProcessor"]["States"].as_object().expect("one").values().collect::<Vec<_>>()[..] else {
             panic!("{name}: one state")
         };
@@ -91,9 +90,9 @@ fn every_task_is_tried_again_and_its_failure_fails_the_run() {
     }
 }
 
-/// What the function is given is what it takes.
+/// The inputs that the machine builds are inputs that the function accepts.
 #[test]
-fn its_tasks_are_the_functions() {
+fn task_inputs_are_accepted_by_the_function() {
     let machine = machine();
     let states = &machine["States"];
     let usual = &states["UsualParts"]["Result"];
@@ -121,9 +120,9 @@ fn its_tasks_are_the_functions() {
     }
 }
 
-/// Each name that the template fills in is one that the machine has, and nothing else is left open.
+/// The template fills in exactly the names that the machine leaves open.
 #[test]
-fn what_it_names_is_in_the_template() {
+fn substitutions_and_actions_are_in_the_template() {
     let template = Template::read();
     let substitutions = template.properties("ReconcileExport")["DefinitionSubstitutions"].as_object().expect("names");
     let text = machine().to_string();
@@ -131,7 +130,7 @@ fn what_it_names_is_in_the_template() {
     assert_eq!(open, substitutions.keys().map(String::as_str).collect::<BTreeSet<_>>());
     assert_eq!(substitutions["ReconcileExportFunctionAlias"], json!({"Ref": "ReconcileExportFunction.Alias"}));
     assert_eq!(substitutions["ExportBucket"], json!({"Ref": "ExportBucket"}));
-    // What it calls itself, its role allows: each service and what it is asked.
+    // The machine's role allows each service action that a task names.
     let role = template.role("ReconcileExportMachineRole").expect("a policy");
     let allowed: BTreeSet<&str> = role.statements.iter().flat_map(|of| of.actions.iter().map(String::as_str)).collect();
     let states = all(machine()["States"].as_object().expect("states"));

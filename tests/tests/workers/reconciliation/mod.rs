@@ -1,5 +1,4 @@
-//! Reconciliation: what is planted is found and named, what is healthy is left in peace, under live load too,
-//! and a run is run once, by whoever comes first.
+//! Reconciliation: planted breaks are found and named, healthy books are clean under load, and a run is run once.
 mod announced;
 mod export;
 mod foreign;

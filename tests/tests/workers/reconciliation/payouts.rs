@@ -1,4 +1,4 @@
-//! What Stripe has paid out is compared with the settlements that it paid.
+//! Stripe's payouts are compared with the settlements that they paid.
 
 use crate::reconciliation::planted::{all, found, remove, roots, with};
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -25,7 +25,7 @@ async fn payouts_and_settlements_are_compared_both_ways() {
     let pk = format!("{}#merchant#{}", shop.world.tenant, at.merchant);
     let row = books.row(&pk, &format!("SETTLEMENT#{}", at.id)).expect("a settlement");
 
-    // Ours says that nothing was paid.
+    // Our record says that nothing was paid.
     with(&shop.world, row, |row| {
         row.insert("state".to_owned(), AttributeValue::S("undone".to_owned()));
     })
@@ -33,14 +33,14 @@ async fn payouts_and_settlements_are_compared_both_ways() {
     let report = reported(&shop).await;
     assert!(all(&report, |_| true).is_superset(&found("payout_differs", &subject)), "{report}");
 
-    // Ours knows of no such settlement.
+    // Our record is missing.
     remove(&shop.world, row).await;
     let report = reported(&shop).await;
     assert!(all(&report, |_| true).is_superset(&found("payout_differs", &subject)), "{report}");
     shop.world.plant(row.clone()).await;
     assert_eq!(reported(&shop).await["status"], "clean");
 
-    // Stripe's payout failed, and the event that says so never came.
+    // Stripe's payout failed, and its event is not delivered yet.
     let payout = shop.payouts()[0]["id"].as_str().expect("an id").to_owned();
     let _ = shop.world.stripe(&format!("/payouts/{payout}/fail"), &json!({})).await;
     let report = reported(&shop).await;

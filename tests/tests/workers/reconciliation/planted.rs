@@ -1,4 +1,4 @@
-//! Breaks that are written past the ledger: each is found, by its name, and nothing else is.
+//! Breaks written past the ledger: each is found under its own name, and no other is.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::ids::TransactionId;
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 pub(crate) type Found = BTreeSet<(String, String)>;
 
-/// Books with something of everything in them, in order.
+/// Books in order, with an example of most operations.
 pub(crate) async fn stage(tenant: &str) -> Stage {
     let stage = Stage::set(World::alone(tenant).await).await;
     let (customer, payment) = stage.paid("1000").await;
@@ -33,7 +33,7 @@ pub(crate) async fn stage(tenant: &str) -> Stage {
     stage
 }
 
-/// The kinds and subjects of the breaks that follow from no other.
+/// The kinds and subjects of the breaks that follow from no other break.
 pub(crate) fn roots(report: &Value) -> Found {
     all(report, |finding| finding.get("follows").is_none())
 }
@@ -74,7 +74,7 @@ fn owner(pk: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_in_order_is_clean() {
+async fn books_in_order_are_clean() {
     let stage = stage("in-order").await;
     stage.world.check_books().await;
     let report = stage.world.reconciled().await;
@@ -82,7 +82,7 @@ async fn what_is_in_order_is_clean() {
     assert!(report["items_read"].as_i64() > Some(50), "{report}");
 }
 
-/// One break after the other in the same books, each put right again before the next.
+/// One break after another in the same books, each repaired before the next.
 #[tokio::test]
 async fn each_planted_break_is_found_and_named() {
     let stage = stage("planted").await;
@@ -105,7 +105,7 @@ async fn each_planted_break_is_found_and_named() {
     assert_eq!(roots(&report), found("balance_differs", &owner(pk)));
     world.plant(balance.clone()).await;
 
-    // A merchant's balance off by one.
+    // A merchant's balance that is wrong.
     let merchant_pk = format!("{}#merchant#{}", world.tenant, stage.merchant.id);
     let balance = books.row(&merchant_pk, "BALANCE#ECOPAY").expect("a balance");
     with(world, balance, |row| {
@@ -124,7 +124,7 @@ async fn each_planted_break_is_found_and_named() {
     assert!(report["findings"]["items"].as_array().unwrap().iter().all(|found| found.get("proposed").is_none()));
     world.plant(pay.clone()).await;
 
-    // One doubled, under the same key and another id.
+    // An entry doubled, under the same key and another id.
     let double = TransactionId::of_step(Uuid::nil(), "double", Timestamp::from_millis(0)).to_string();
     let twin = {
         let mut twin = pay.clone();
@@ -146,7 +146,7 @@ async fn each_planted_break_is_found_and_named() {
     assert_eq!(roots(&reported("hold").await), found("hold_without_payment", &format!("payment:{id}")));
     world.plant(payment.clone()).await;
 
-    // What a payment may give back.
+    // The refundable amount of a payment.
     let captured = |row: &&Row| text(row, "state") == "captured";
     let (_, _, payment) = books.under("PAYMENT").find(|(_, _, row)| captured(row)).expect("one is captured");
     with(world, payment, |row| {
@@ -169,7 +169,7 @@ async fn each_planted_break_is_found_and_named() {
     assert_eq!(roots(&reported("unbalanced").await), found("unbalanced_entry", &format!("transaction:{id}")));
     world.plant(pay.clone()).await;
 
-    // A stuck claim: the marker of a top-up, in flight since long ago.
+    // A stuck claim: a top-up's marker that has been in flight for years.
     let (_, _, marker) = books.under("card_op_idem#topup#").next().expect("a marker");
     let stuck = {
         let mut stuck = marker.clone();
@@ -182,7 +182,7 @@ async fn each_planted_break_is_found_and_named() {
     assert_eq!(roots(&reported("stuck").await), found("claim_stuck", &subject));
     world.plant(marker.clone()).await;
 
-    // An item that nobody can read.
+    // An item that cannot be read.
     with(world, payment, |row| {
         row.insert("state".to_owned(), n("1"));
     })
@@ -195,9 +195,9 @@ async fn each_planted_break_is_found_and_named() {
     assert_eq!(report["status"], "clean", "everything was put right: {report}");
 }
 
-/// A Stripe charge that was never credited, and a credit that nobody paid.
+/// A Stripe charge that was never credited, and a charge that differs from our record.
 #[tokio::test]
-async fn the_payment_provider_and_the_books_are_compared_both_ways() {
+async fn provider_and_books_are_compared_both_ways() {
     let stage = Stage::set(World::alone("both-ways").await).await;
     let world = &stage.world;
     world.hold_deliveries().await;
@@ -206,10 +206,10 @@ async fn the_payment_provider_and_the_books_are_compared_both_ways() {
     let _ = world.stripe(&format!("/payment_intents/{}/succeed", unheard.intent), &json!({})).await;
     let report = world.reconciled().await;
     assert_eq!(roots(&report), found("charge_without_credit", &format!("topup:{}", unheard.id)), "{report}");
-    // The worker hears of it, and all is well.
+    // The webhook event arrives, and the books are clean.
     assert_eq!(world.deliver("payment_intent.succeeded", &unheard.intent).await, 200);
     assert_eq!(world.reconciled().await["status"], "clean");
-    // Our record says another charge than was made.
+    // Our record states another charge than Stripe's.
     let books = world.books().await;
     let row = books.row(&format!("{}#topup#{}", world.tenant, unheard.id), "TOPUP").expect("a top-up");
     with(world, row, |row| {
@@ -221,9 +221,9 @@ async fn the_payment_provider_and_the_books_are_compared_both_ways() {
     assert_eq!(roots(&report), found("charge_differs", &format!("topup:{}", unheard.id)), "{report}");
 }
 
-/// A proposal is asked for once, approved by another, and answers the break.
+/// A proposal can be requested once per finding, needs another approver, and ends the break.
 #[tokio::test]
-async fn a_proposed_adjustment_takes_two_people_and_answers_the_break() {
+async fn proposed_adjustment_needs_second_approver_and_ends_the_break() {
     let stage = stage("proposed").await;
     let world = &stage.world;
     let books = world.books().await;
@@ -251,7 +251,7 @@ async fn a_proposed_adjustment_takes_two_people_and_answers_the_break() {
     let approve = format!("/v1/admin/adjustments/{}/approve", asked.text("/adjustment_id"));
     let own = ledger_tests::http::Call::post(&approve, &world.operator.who, &json!({})).key(new_id());
     let _ = world.api.send(&own).await.problem(403, "four_eyes_required");
-    // The next night finds it as well, and somebody asks again: it is corrected once all the same.
+    // The next run finds the break too, and its proposal is requested; the second approval is refused.
     let of_the_next_run = world.operator(&proposed().await, &json!({"note": "counted twice"})).await;
     let by_another = |adjustment: &str| {
         let approve = format!("/v1/admin/adjustments/{adjustment}/approve");
@@ -264,10 +264,10 @@ async fn a_proposed_adjustment_takes_two_people_and_answers_the_break() {
     assert_eq!(report["status"], "clean", "{report}");
 }
 
-/// The second approver's function has a clock that is behind: the instant of the first correction lies before the
-/// other run began, although the run read the balance before it was corrected.
+/// The second approver's clock is behind: the first correction seems to precede the second run, although that run read
+/// the balance before the correction.
 #[tokio::test]
-async fn break_of_two_runs_is_corrected_once_by_a_slow_clock() {
+async fn break_of_two_runs_is_corrected_once_despite_slow_clock() {
     let stage = stage("slow-clock").await;
     let world = &stage.world;
     let books = world.books().await;
@@ -294,7 +294,7 @@ async fn break_of_two_runs_is_corrected_once_by_a_slow_clock() {
     };
     let (first, second) = (asked().await, asked().await);
     let _ = approve(&first).await.good();
-    // As the function with the slow clock would have written it.
+    // As a function with a slow clock would have written it.
     let books = world.books().await;
     with(world, books.row(pk, "BALANCE#ECOPAY").expect("a balance"), |row| {
         row.insert("corrected_at".to_owned(), s("2020-01-01T00:00:00.000Z"));

@@ -1,4 +1,4 @@
-//! Runs: asked for once, run once, told of, and begun again by the next worker if one dies.
+//! Runs: requested once, run once, and reported.
 
 use ledger_core::ids::Tenant;
 use ledger_runtime::reconcile::Outlets;
@@ -7,7 +7,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 #[tokio::test]
-async fn two_workers_run_what_is_due_once() {
+async fn concurrent_workers_run_a_due_run_once() {
     let world = World::alone("runs").await;
     let _ = world.customer_with("100").await;
     let id = world.operator("/v1/admin/reconciliation/runs", &json!({})).await.text("/run_id");
@@ -24,7 +24,7 @@ async fn two_workers_run_what_is_due_once() {
 }
 
 #[tokio::test]
-async fn the_night_has_one_run_and_a_report_for_machines() {
+async fn nightly_run_is_run_once_and_writes_a_jsonl_report() {
     let world = World::alone("night").await;
     let reports = ledger_local::reports::LocalReports::default();
     let customer = world.customer_with("100").await;
@@ -41,7 +41,7 @@ async fn the_night_has_one_run_and_a_report_for_machines() {
         ledger_tests::cloud::gate::as_function("reconcile", reconcile::run_as((&world.app, &outlets), &due, &settings))
             .await
     };
-    // Before three in the morning there is none of the night: somebody asks.
+    // Before three in the morning no nightly run is due: one is requested.
     let _ = world.operator("/v1/admin/reconciliation/runs", &json!({})).await;
     let done = run().await.expect("a whole run");
     assert!(done.breaks >= 3, "{done:?}");

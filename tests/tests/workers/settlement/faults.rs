@@ -2,8 +2,8 @@ use ledger_runtime::settlement::KycAnswer;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 
-/// Runs a settlement whose `n`th write meets a fault, for every write that there is, and from the start again
-/// after it; every task is run twice.
+/// Runs a settlement whose `n`th write meets the fault, then from the start again, for each write of the saga.
+/// Every task is run twice.
 async fn at_every_write(shop: &mut Settling, fault: Fault, kyc: KycAnswer, want: &str) {
     for nth in 0.. {
         shop.next_shop().await;
@@ -37,31 +37,31 @@ fn passed() -> KycAnswer {
 }
 
 #[tokio::test]
-async fn a_crash_before_each_write_forward() {
+async fn crash_before_any_write_still_settles() {
     let mut shop = Settling::new("settled-before").await;
     at_every_write(&mut shop, Fault::Refused, passed(), "paid").await;
 }
 
 #[tokio::test]
-async fn a_crash_after_each_write_forward() {
+async fn crash_after_any_write_still_settles() {
     let mut shop = Settling::new("settled-after").await;
     at_every_write(&mut shop, Fault::AnswerCut, passed(), "paid").await;
 }
 
 #[tokio::test]
-async fn a_crash_before_each_write_backward() {
+async fn crash_before_any_write_still_compensates() {
     let mut shop = Settling::new("undone-before").await;
     at_every_write(&mut shop, Fault::Refused, KycAnswer::Refused, "undone").await;
 }
 
 #[tokio::test]
-async fn a_crash_after_each_write_backward() {
+async fn crash_after_any_write_still_compensates() {
     let mut shop = Settling::new("undone-after").await;
     at_every_write(&mut shop, Fault::AnswerCut, KycAnswer::Refused, "undone").await;
 }
 
 #[tokio::test]
-async fn two_sagas_of_one_settlement_do_nothing_twice() {
+async fn concurrent_sagas_settle_once() {
     let mut shop = Settling::new("settled-twice").await;
     for _ in 0..5 {
         shop.next_shop().await;

@@ -1,9 +1,9 @@
 use ledger_core::ops::settlement::{Task, definition};
 use serde_json::Value;
 
-/// The state machine that is deployed is the one that the core's data gives.
+/// The deployed state machine equals the one that the core generates.
 #[test]
-fn the_machine_has_not_drifted() {
+fn deployed_machine_equals_the_generated_one() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../functions/settlement/saga.asl.json");
     let kept = std::fs::read_to_string(path).expect("the machine stands in the repository");
     let kept: Value = serde_json::from_str(&kept).expect("JSON");
@@ -11,9 +11,9 @@ fn the_machine_has_not_drifted() {
     assert!(kept == ours, "the machine is behind the core: cargo run -- saga > functions/settlement/saga.asl.json");
 }
 
-/// Each of its tasks is one that the function knows.
+/// Each task of the machine is one that the function knows.
 #[test]
-fn its_tasks_are_the_functions() {
+fn machine_tasks_are_the_functions_tasks() {
     let machine: Value = serde_json::from_str(&definition(ledger_core::events::SOURCE)).expect("JSON");
     let states = machine["States"].as_object().expect("states").values();
     let mut tasks: Vec<&str> = states.filter_map(|state| state["Parameters"]["task"].as_str()).collect();

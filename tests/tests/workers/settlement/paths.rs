@@ -6,7 +6,7 @@ use ledger_tests::http::tap::Fault;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_merchant_that_is_refused_keeps_its_records_for_the_next_settlement() {
+async fn merchant_refused_by_kyc_is_settled_next_time() {
     let shop = Settling::new("settled-refused").await;
     shop.take("3000").await;
     shop.credit().await;
@@ -29,7 +29,7 @@ async fn a_merchant_that_is_refused_keeps_its_records_for_the_next_settlement() 
 }
 
 #[tokio::test]
-async fn a_check_without_an_answer_is_waited_for() {
+async fn kyc_check_without_answer_makes_the_saga_wait() {
     let shop = Settling::new("settled-pending").await;
     shop.take("3000").await;
     shop.credit().await;
@@ -45,7 +45,7 @@ async fn a_check_without_an_answer_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_payout_that_no_file_can_ask_for_is_undone_to_the_last_yen() {
+async fn payout_too_large_for_the_file_is_undone_in_full() {
     let shop = Settling::new("settled-too-much").await;
     shop.take("20000000000").await;
     shop.credit().await;
@@ -61,7 +61,7 @@ async fn a_payout_that_no_file_can_ask_for_is_undone_to_the_last_yen() {
 }
 
 #[tokio::test]
-async fn more_records_than_fit_in_one_transaction() {
+async fn settlement_of_more_records_than_one_transaction_is_undone_and_settled() {
     let shop = Settling::new("settled-many").await;
     let customer = shop.world.customer_with("1000").await;
     let calls: Vec<_> = (0..220).map(|_| customer.pays(&shop.merchant, "3")).collect();
@@ -87,7 +87,7 @@ async fn more_records_than_fit_in_one_transaction() {
 }
 
 #[tokio::test]
-async fn an_undoing_that_cannot_finish_stops_and_is_resumed() {
+async fn stuck_compensation_stops_and_is_resumed() {
     let shop = Settling::new("settled-stuck").await;
     shop.take("3000").await;
     shop.credit().await;
@@ -96,7 +96,7 @@ async fn an_undoing_that_cannot_finish_stops_and_is_resumed() {
     for (task, outcome) in [(Step::Collect, Outcome::Next), (Step::Hold, Outcome::Next), (Step::Kyc, Outcome::Undo)] {
         assert_eq!(shop.run(&at, Task::Do(task)).await, Ok(outcome));
     }
-    // The store is away for longer than anybody tries.
+    // The store is unavailable for longer than all retries.
     shop.tap.every_call(Some(Fault::Error(500, "InternalServerError")));
     assert!(shop.run(&at, Task::Undo(Compensation::Hold)).await.is_err());
     shop.tap.every_call(None);

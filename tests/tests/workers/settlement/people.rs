@@ -6,7 +6,7 @@ use ledger_tests::http::{Call, World};
 use serde_json::json;
 
 #[tokio::test]
-async fn one_settlement_is_open_at_a_time_and_merchants_see_their_own() {
+async fn second_open_settlement_is_refused_and_merchants_list_their_own() {
     let shop = Settling::new("settled-once").await;
     shop.take("3000").await;
     shop.credit().await;
@@ -31,7 +31,7 @@ async fn one_settlement_is_open_at_a_time_and_merchants_see_their_own() {
 }
 
 #[tokio::test]
-async fn a_period_is_closed_only_if_there_is_somewhere_to_pay_to_and_from() {
+async fn period_without_payout_destination_is_not_closed() {
     let world = World::new("settled-nowhere").await;
     let merchant = world.merchant().await;
     let close = || {
@@ -61,7 +61,7 @@ async fn a_period_is_closed_only_if_there_is_somewhere_to_pay_to_and_from() {
 }
 
 #[tokio::test]
-async fn a_saga_is_started_once_and_again_when_somebody_resumes_it() {
+async fn saga_is_started_once_and_again_after_resume() {
     let shop = Settling::new("settled-started").await;
     shop.take("3000").await;
     shop.credit().await;
@@ -71,7 +71,7 @@ async fn a_saga_is_started_once_and_again_when_somebody_resumes_it() {
     assert_eq!(shop.start().await, 0);
     shop.good(&shop.about(&at, "resume", &json!({"reason": "repaired"}))).await;
     assert_eq!(shop.start().await, 1);
-    // A state machine takes no run twice.
+    // A state machine refuses a second execution with the same run number.
     assert_eq!(shop.sagas.started(), [(at.clone(), 0), (at.clone(), 2)]);
     assert_eq!(shop.walk(&at).await, Ended::Over);
     assert_eq!(shop.start().await, 0);

@@ -1,5 +1,4 @@
-//! A bank's file is sent again: two people approve it, the saga puts it, whoever dies, and nothing is put that
-//! nobody approved.
+//! A bank file is sent again only after two people approved it, and once per approval, through crashes.
 
 use futures::future::BoxFuture;
 use ledger_core::bank::BankFile;
@@ -18,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const COLLECT: Task = Task::Do(Step::Collect);
 
-/// A place that takes files, or does not, as the test says.
+/// File storage that can be made unavailable.
 #[derive(Clone)]
 struct Place {
     files: LocalFiles,
@@ -34,7 +33,7 @@ impl PayoutFiles for Place {
     }
 }
 
-/// A settlement that was paid by a file.
+/// A settlement that was paid by a bank file.
 async fn paid(tenant: &str) -> (Settling, SettlementRef) {
     let shop = Settling::new(tenant).await;
     shop.take("3000").await;
@@ -63,7 +62,7 @@ fn sent(shop: &Settling, at: &SettlementRef, resend: &str) -> Option<Vec<u8>> {
 }
 
 #[tokio::test]
-async fn a_file_is_sent_again_by_two_people_and_is_the_same() {
+async fn resent_file_needs_second_approver_and_equals_the_first() {
     let shop = Settling::new("settled-resent").await;
     shop.take("3000").await;
     shop.credit().await;
@@ -90,7 +89,7 @@ async fn a_file_is_sent_again_by_two_people_and_is_the_same() {
     let view = shop.view(&at).await;
     assert!(view["resending"].is_null() && view["resent_at"].is_string(), "{view}");
     assert_eq!(view["status"], "paid");
-    // A retry of the approval is its replay, and neither it nor another approval sends anything.
+    // A retry of the approval is replayed; neither it nor another approval sends the file again.
     assert_eq!(shop.good(&approve).await.body, accepted.body);
     let _ = shop.world.api.settle(&approve.key(new_key())).await.problem(400, "wrong_state");
     assert_eq!(shop.start().await, 0);
@@ -98,9 +97,9 @@ async fn a_file_is_sent_again_by_two_people_and_is_the_same() {
     shop.world.check_books().await;
 }
 
-/// While a file is on its way nobody knows what the bank has: nothing else is decided about it.
+/// While a resend is running, neither another resend nor a return is approved.
 #[tokio::test]
-async fn one_file_is_on_its_way_at_a_time() {
+async fn one_resend_runs_at_a_time() {
     let (shop, at) = paid("resent-once").await;
     let [one, two] = [asked(&shop, &at).await, asked(&shop, &at).await];
     let back = shop.good(&shop.about(&at, "returns", &json!({"note": "it came back"}))).await.text("/return_id");
@@ -115,7 +114,7 @@ async fn one_file_is_on_its_way_at_a_time() {
     assert_eq!(shop.start().await, 1);
     assert_eq!(shop.walk(&at).await, Ended::Over);
     assert!(sent(&shop, &at, &first).is_some() && sent(&shop, &at, &other).is_none());
-    // Then the other may go, under a key of its own, and after it the return.
+    // Afterwards the other resend is approved under a new key, then the return.
     shop.good(&approves(&shop, &at, &other)).await;
     assert_eq!((shop.start().await, shop.walk(&at).await), (1, Ended::Over));
     assert!(sent(&shop, &at, &other).is_some());
@@ -124,16 +123,16 @@ async fn one_file_is_on_its_way_at_a_time() {
     shop.world.check_books().await;
 }
 
-/// Between the approval and the file, between the file and the record, and after the record.
+/// A write fails, or its answer is lost, first at the start of the saga and then at the record of the resend.
 #[tokio::test]
-async fn whoever_dies_the_file_is_put_once_and_written_down() {
+async fn crashed_resend_stores_the_file_once_and_records_it() {
     for (tenant, fault, is_written) in
         [("resent-before", Fault::Refused, false), ("resent-after", Fault::AnswerCut, true)]
     {
         let (shop, at) = paid(tenant).await;
         let resend = asked(&shop, &at).await;
         shop.good(&approves(&shop, &at, &resend)).await;
-        // The saga was started, and nobody could write that down: it is started once more, under the same name.
+        // The saga is started but the start may not be recorded: the next start uses the same run number.
         shop.tap.next_writes([Some(fault.clone())]);
         let tenant = ledger_core::ids::Tenant::parse(tenant).expect("a slug");
         let starts =
@@ -143,7 +142,7 @@ async fn whoever_dies_the_file_is_put_once_and_written_down() {
         let _ = shop.start().await;
         let runs: Vec<u32> = shop.sagas.started().into_iter().map(|(_, run)| run).skip(1).collect();
         assert!(runs.windows(2).all(|two| two[0] == two[1]), "{runs:?}");
-        // The file is put, and whether that was written down nobody hears.
+        // The file is stored, but the write that records it fails or its answer is lost.
         shop.tap.next_writes([Some(fault.clone())]);
         let put = shop.run(&at, COLLECT).await;
         assert!(put.is_err() || is_written, "{put:?}");
@@ -158,7 +157,7 @@ async fn whoever_dies_the_file_is_put_once_and_written_down() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_put_stops_the_saga_until_somebody_resumes_it() {
+async fn resend_without_file_storage_stops_until_resumed() {
     let (mut shop, at) = paid("resent-stuck").await;
     let place = Place { files: shop.files.clone(), is_away: Arc::new(AtomicBool::new(true)) };
     shop.settler = Settler::new(&shop.app, Some(Arc::new(shop.kyc.clone())), Some(Arc::new(place.clone())));

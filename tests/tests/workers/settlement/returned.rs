@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const PAYOUT: Task = Task::Do(Step::Payout);
 const KINDS: [&str; 3] = ["payout.created", "payout.paid", "payout.failed"];
 
-/// A settlement of 3,000 yen that was paid, with its payout.
+/// A paid settlement of 3,000 yen, with the id of its payout.
 async fn paid(shop: &Settling) -> (SettlementRef, String) {
     shop.take("3000").await;
     shop.credit().await;
@@ -20,7 +20,7 @@ async fn paid(shop: &Settling) -> (SettlementRef, String) {
     (at, payout["id"].as_str().expect("an id").to_owned())
 }
 
-/// The money is the merchant's again, once.
+/// Asserts that the payout's money was credited to the merchant again, once.
 async fn is_back(shop: &Settling, at: &SettlementRef) {
     let view = shop.view(at).await;
     assert_eq!((view["status"].clone(), view["returned_at"].is_string()), (json!("returned"), true), "{view}");
@@ -29,7 +29,7 @@ async fn is_back(shop: &Settling, at: &SettlementRef) {
     books.check_credited();
 }
 
-/// The next settlement pays what came back and what was taken since, with a fee on the latter alone.
+/// The next settlement pays the returned money and the new payments, with a fee on the latter alone.
 async fn is_paid_again(shop: &Settling) {
     shop.take("1000").await;
     shop.credit().await;
@@ -49,7 +49,7 @@ async fn fail(shop: &Settling, payout: &str) {
 }
 
 #[tokio::test]
-async fn a_payout_that_failed_comes_back_once_in_every_order_of_its_events() {
+async fn failed_payout_is_returned_once_in_any_event_order() {
     let mut shop = Settling::by_stripe("back-orders").await;
     for [a, b, c] in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         shop.next_shop().await;
@@ -65,7 +65,7 @@ async fn a_payout_that_failed_comes_back_once_in_every_order_of_its_events() {
 }
 
 #[tokio::test]
-async fn a_payout_that_failed_before_we_knew_that_it_had_left_comes_back_once() {
+async fn payout_that_failed_before_its_answer_is_returned_once() {
     let mut shop = Settling::by_stripe("back-ahead").await;
     for heard_first in [true, false] {
         shop.next_shop().await;
@@ -93,12 +93,12 @@ async fn a_payout_that_failed_before_we_knew_that_it_had_left_comes_back_once() 
 }
 
 #[tokio::test]
-async fn a_failed_payout_that_is_found_by_a_look_comes_back() {
+async fn failed_payout_found_by_lookup_is_returned() {
     let shop = Settling::by_stripe("back-found").await;
     shop.take("3000").await;
     shop.credit().await;
     let at = shop.close().await;
-    // Found in the list, where it has failed by now; its event never comes.
+    // The lookup finds the payout, which has failed by then; its event never arrives.
     shop.psp.next_sends([Some(Mishap::LostAfter), Some(Mishap::Replayed)]);
     for step in [Step::Collect, Step::Hold, Step::Kyc, Step::Release, Step::Fee] {
         assert_eq!(shop.run(&at, Task::Do(step)).await, Ok(Outcome::Next));
@@ -110,14 +110,14 @@ async fn a_failed_payout_that_is_found_by_a_look_comes_back() {
 }
 
 #[tokio::test]
-async fn events_side_by_side_move_the_money_once() {
+async fn concurrent_payout_events_return_money_once() {
     let mut shop = Settling::by_stripe("back-parallel").await;
     for _ in 0..3 {
         shop.next_shop().await;
         let (at, payout) = paid(&shop).await;
         fail(&shop, &payout).await;
         let event = shop.world.stripe_event("payout.failed", &payout).await;
-        // The same one, and others that say the same.
+        // The same event, and others with the same content.
         let events: Vec<Value> = (0..8)
             .map(|n| {
                 let mut event = event.clone();
@@ -136,7 +136,7 @@ async fn events_side_by_side_move_the_money_once() {
 }
 
 #[tokio::test]
-async fn an_event_that_contradicts_us_is_kept_and_one_of_another_ledger_is_not() {
+async fn contradicting_payout_event_is_kept_and_foreign_one_is_not() {
     let shop = Settling::by_stripe("back-odd").await;
     let (at, payout) = paid(&shop).await;
     fail(&shop, &payout).await;
@@ -167,7 +167,7 @@ async fn an_event_that_contradicts_us_is_kept_and_one_of_another_ledger_is_not()
     }
     let foreign = metadata("ecopay_ledger", "another".to_owned());
     assert_eq!(shop.world.api.send(&foreign).await.good().text("/status"), "foreign");
-    // A merchant's own payout, which we did not ask for.
+    // A payout that the ledger did not request: it has no metadata.
     let nobodys = object("metadata", json!({}));
     assert_eq!(shop.world.api.send(&nobodys).await.good().text("/status"), "foreign");
     assert_eq!(shop.view(&at).await["status"], "paid");
@@ -177,7 +177,7 @@ async fn an_event_that_contradicts_us_is_kept_and_one_of_another_ledger_is_not()
 }
 
 #[tokio::test]
-async fn a_transfer_that_the_bank_returned_is_booked_by_two_people_and_once() {
+async fn bank_return_needs_second_approver_and_is_booked_once() {
     let shop = Settling::new("back-bank").await;
     shop.take("3000").await;
     shop.credit().await;
@@ -206,7 +206,7 @@ async fn a_transfer_that_the_bank_returned_is_booked_by_two_people_and_once() {
     for call in [approve(&one), approve(&other), ask()] {
         let _ = shop.world.api.settle(&call).await.problem(400, "wrong_state");
     }
-    // What came back is not sent again, whoever asked before.
+    // A returned settlement is not sent again, even if the resend was requested before.
     let again = shop.about(&at, &format!("resends/{resend}/approve"), &json!({}));
     let again = Call { who: shop.world.second.who.clone(), ..again };
     let _ = shop.world.api.settle(&again).await.problem(400, "wrong_state");
@@ -216,7 +216,7 @@ async fn a_transfer_that_the_bank_returned_is_booked_by_two_people_and_once() {
 }
 
 #[tokio::test]
-async fn what_came_back_is_given_back_with_the_rest_if_a_settlement_turns_back() {
+async fn undone_settlement_gives_back_returned_money_too() {
     let shop = Settling::by_stripe("back-undone").await;
     let (_, payout) = paid(&shop).await;
     fail(&shop, &payout).await;

@@ -7,13 +7,13 @@ use ledger_runtime::settlement::Ended;
 use ledger_tests::http::settling::Settling;
 use serde_json::json;
 
-/// The file of scenario 6, made by hand from the format's description.
+/// The file of scenario 6, written by hand from the description of the format.
 const KEPT: &[u8] = include_bytes!("../../../settlement/scenario-6.txt");
-/// Where the settlement's reference stands in it.
+/// The bytes of the settlement's reference in it.
 const REFERENCE: std::ops::Range<usize> = 122 + 91..122 + 111;
 
 #[test]
-fn the_file_of_scenario_6_is_the_one_that_is_kept() {
+fn scenario_6_file_equals_the_handwritten_one() {
     let sender = seed::terms().expect("terms").settlement.expect("settlements").sender.expect("an account");
     let parts = BankParts {
         bank_code: "0009",
@@ -37,7 +37,7 @@ fn the_file_of_scenario_6_is_the_one_that_is_kept() {
 }
 
 #[tokio::test]
-async fn scenario_6_to_the_yen() {
+async fn scenario_6_is_settled_to_the_yen() {
     let shop = Settling::new("scenario-6").await;
     let payment = shop.take("400000").await;
     shop.take("12300").await;
@@ -59,13 +59,13 @@ async fn scenario_6_to_the_yen() {
     for (account, yen) in [("fees", 6_000), ("consumption_tax", 600), ("bank_clearing", 393_400)] {
         assert_eq!(books.posted(account, "ECOPAY"), yen.into(), "{account}");
     }
-    // To the byte, but for the settlement's own reference.
+    // Equal to the byte, but for the settlement's reference.
     let mut file = shop.file(&at).expect("a file");
     assert_eq!(file.len(), KEPT.len());
     file[REFERENCE].copy_from_slice(&KEPT[REFERENCE]);
     assert_eq!(file, KEPT);
 
-    // A refund after it comes out of the next one, to the yen.
+    // A later refund is deducted from the next settlement.
     shop.refund(&payment, "1000").await;
     shop.credit().await;
     let second = shop.close().await;
@@ -108,7 +108,7 @@ async fn points_and_regional_currency_are_paid_in_yen() {
         }
     }
     let books = shop.world.check_books().await;
-    // What was issued has come back, and its yen were paid.
+    // The issued regional currency has returned, and was paid out in yen.
     assert_eq!(books.posted("points_issued", "REGIONAL#aoba"), 0.into());
     assert_eq!(books.posted("points_issued", "ECOPAY"), (-1_500).into());
 }

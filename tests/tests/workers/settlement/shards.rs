@@ -1,6 +1,5 @@
-//! What grows. Shards are raised while payments, crediting, publishing, sealing and settlement go on, by processes of
-//! which some still believe the smaller number: nothing is lost, and nothing is done twice. And a tenant may have more
-//! merchants than one sweep has time for.
+//! Shards are raised during payments, crediting, publishing, sealing and settlement, while some processes still use the
+//! smaller number: no work is lost or done twice. And a tenant may have more merchants than one sweep can credit.
 
 use futures::future::{join_all, join3};
 use ledger_core::ids::Actor as By;
@@ -26,10 +25,10 @@ use std::time::Duration;
 
 const PAYMENTS: usize = 12;
 const CUSTOMERS: usize = 3;
-/// A record that was read is believed for less than this.
+/// Cached terms are used for less than this.
 const CACHE_OVER: Duration = Duration::from_secs(61);
 
-/// One run of each worker, by a process: whether all of them ended well, and how much they found to do.
+/// Runs each worker once; returns whether all succeeded and how much work they found.
 async fn work(actor: &Actor, scene: &Scene, events: &EventTap) -> (bool, usize) {
     let due = Due::everything(scene.tenant.clone());
     let credited = gate::as_function("crediting", crediting::run_due(&actor.app, &due)).await;
@@ -42,7 +41,7 @@ async fn work(actor: &Actor, scene: &Scene, events: &EventTap) -> (bool, usize) 
     (credited.is_ok() && published.is_ok() && sealed.is_ok(), found)
 }
 
-/// Ticks until there is nothing to do.
+/// Runs the workers until no work is left.
 async fn drain(actor: &Actor, scene: &Scene, events: &EventTap) {
     for _ in 0..50 {
         if work(actor, scene, events).await == (true, 0) {
@@ -52,7 +51,7 @@ async fn drain(actor: &Actor, scene: &Scene, events: &EventTap) {
     panic!("there is no end of work");
 }
 
-/// Takes what is due into a settlement.
+/// Runs the collect step of a settlement to its end.
 async fn collect(actor: &Actor, at: &SettlementRef) {
     let task = Task::Do(Step::Collect);
     while run_task(&local_settler(&actor.app), at, task).await == Ok(Outcome::Again) {}
@@ -67,7 +66,7 @@ async fn pay(actor: &Actor, customers: &[Customer], merchant: &Merchant) {
     let _ = join_all(all).await;
 }
 
-/// The shards of all marks and lists of an attribute.
+/// The shards in the values of `attribute` that contain `of`.
 fn shards(books: &Books, attribute: &str, of: &str) -> BTreeSet<u32> {
     let marks = books.under("").filter_map(|(_, _, row)| opt_text(row, attribute));
     let marks = marks.filter(|mark| mark.contains(of)).filter_map(|mark| mark.rsplit('#').next());
@@ -82,7 +81,7 @@ async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
     let merchant = payable(world).await;
     let customers = join_all((0..2 * CUSTOMERS).map(|_| world.customer_with("1000"))).await;
     let (before, after) = customers.split_at(CUSTOMERS);
-    // Two processes that go on believing the smaller number: one writes, one looks for work.
+    // Two processes that keep the smaller number in their cache: one takes payments, one runs workers.
     let (old_writer, old_worker) = (rig.actor().await, rig.actor().await);
     pay(&old_writer, before, &merchant).await;
     let _ = work(&old_worker, &scene, &events).await;
@@ -96,7 +95,7 @@ async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
         gate::as_test(ledger.apply(&scene.tenant, Operation::TenantConfigure, &raised)).await.expect("raised");
         let path = format!("/v1/admin/merchants/{}", merchant.id);
         world.change(&path, &json!({"shards": 64, "reason": "a hot merchant"})).await;
-        // Two that have never known another number.
+        // Two processes that have read only the new number.
         let (new_writer, new_worker) = (rig.actor().await, rig.actor().await);
         let ((), ()) = futures::future::join(pay(&new_writer, after, &merchant), async {
             for _ in 0..3 {
@@ -117,10 +116,10 @@ async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
 
     let marks = world.books().await;
     assert!(shards(&marks, "owner_pk", &merchant.id).iter().any(|shard| *shard >= 4), "nothing met the new shards");
-    // What the merchant is owed is right at once, also for a process that still believes the smaller number.
+    // The merchant's total is right at once, also from a process that uses the smaller number.
     let owed = old_writer.send(&Call::get("/v1/merchant/balances", &merchant.who)).await.good().json();
     assert_eq!(owed["balances"][0]["total"], (PAYMENTS * CUSTOMERS * 3 * 10).to_string(), "{owed}");
-    // Ticks go on, also those of the process that has by now read the number anew.
+    // The workers go on, also in the old process once its cache has expired.
     old_worker.clock.ahead(CACHE_OVER);
     drain(&new_worker, &scene, &events).await;
     drain(&old_worker, &scene, &events).await;
@@ -129,7 +128,7 @@ async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
     for mark in ["#due#publish#", "#due#credit#", "#due#seal#"] {
         assert_eq!(shards(&books, "due_pk", mark), BTreeSet::new(), "{mark} is left");
     }
-    // Every entry was published, each account's in order, and is sealed.
+    // Every entry was published, in the order of its account, and is sealed.
     let told: BTreeSet<String> = events.delivered().into_iter().map(|delivery| delivery.id).collect();
     for (pk, sk, row) in books.under("TXN#") {
         assert!(told.contains(text(row, "transaction_id")) && row.contains_key("sealed"), "{pk} {sk}");
@@ -137,7 +136,7 @@ async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
     for (group, ids) in events.first_deliveries() {
         assert!(ids.is_sorted(), "{group}: {ids:?}");
     }
-    // What the settlement of the smaller number has not taken waits for the next.
+    // Records that the first settlement has not taken are due for the next one.
     let payments = CUSTOMERS * PAYMENTS * 3;
     let (taken, waiting): (Vec<_>, Vec<_>) =
         books.under("PAYMENT").map(|(_, _, row)| row).partition(|row| row.contains_key("settlement_id"));
@@ -183,9 +182,9 @@ async fn payments_on_new_shards_are_paid_by_the_next_settlement() {
     shop.world.check_books().await;
 }
 
-/// However many merchants a tenant has, each gets its turn: a sweep begins where the time of the last one was over.
+/// Each merchant gets its turn: a sweep begins where the last one ran out of time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sweep_whose_time_is_over_is_carried_on_by_the_next() {
+async fn sweep_out_of_time_is_continued_by_the_next() {
     let rig = Rig::new().await;
     let (scene, teller) = (rig.scene("many-merchants").await, rig.actor().await);
     let customer = scene.world.customer_with("1000").await;
@@ -195,7 +194,7 @@ async fn sweep_whose_time_is_over_is_carried_on_by_the_next() {
             let _ = teller.settle(&customer.pays(merchant, "7")).await.good();
         }
     };
-    // A process a tick, as functions come and go. It has time for four merchants.
+    // Each tick is a new process, with time for four merchants.
     let tick = async || {
         let (worker, due) = (rig.actor().await, Due::everything(scene.tenant.clone()));
         let swept = ledger_runtime::crediting::run_within(&worker.app, &due, Duration::ZERO);
@@ -207,7 +206,7 @@ async fn sweep_whose_time_is_over_is_carried_on_by_the_next() {
         credited.push(tick().await);
     }
     assert_eq!(credited, [4, 4, 2], "each merchant gets its turn");
-    // Those that were first have their turn again, wherever the sweep is.
+    // The merchants credited first get another turn, wherever the sweep is.
     sell().await;
     let mut again = 0;
     for _ in 0..4 {

@@ -10,12 +10,12 @@ use std::time::Duration;
 use stripe_simulator::{Fault as Weather, FaultKind};
 
 const PAYOUT: Task = Task::Do(Step::Payout);
-/// Longer than Stripe's lists are behind, and than anything is on its way, and clocks may differ.
+/// Longer than Stripe's lists may lag behind, a request may be in transit, and clocks may differ.
 const LISTED: Duration = Duration::from_secs(16 * 60);
-/// Longer than Stripe keeps a key.
+/// Longer than Stripe stores an idempotency key.
 const FORGOTTEN: Duration = Duration::from_secs(25 * 60 * 60);
 
-/// A settlement of 3,000 yen that has come to its payout.
+/// A settlement of 3,000 yen up to, but not including, its payout.
 async fn charged(shop: &Settling) -> SettlementRef {
     shop.take("3000").await;
     shop.credit().await;
@@ -26,7 +26,7 @@ async fn charged(shop: &Settling) -> SettlementRef {
     at
 }
 
-/// It is paid, once.
+/// Asserts that it is paid, once.
 async fn is_paid(shop: &Settling, at: &SettlementRef) {
     let (view, payouts) = (shop.view(at).await, shop.payouts());
     assert_eq!((view["status"].clone(), payouts.len()), (json!("paid"), 1), "{view} {payouts:?}");
@@ -37,7 +37,7 @@ async fn is_paid(shop: &Settling, at: &SettlementRef) {
     shop.world.check_books().await;
 }
 
-/// Nothing was paid, and the merchant has what it had.
+/// Asserts that nothing was paid and that the merchant's balance is as before.
 async fn is_undone(shop: &Settling, at: &SettlementRef) {
     assert_eq!(shop.walk(at).await, Ended::Over);
     let view = shop.view(at).await;
@@ -46,13 +46,13 @@ async fn is_undone(shop: &Settling, at: &SettlementRef) {
     shop.world.check_books().await;
 }
 
-/// The epochs of the keys under which Stripe was asked.
+/// The epochs of the PSP keys that were sent.
 fn epochs(shop: &Settling) -> Vec<String> {
     shop.psp.keys().iter().map(|key| key.rsplit_once('-').expect("a key").1.to_owned()).collect()
 }
 
 #[tokio::test]
-async fn scenario_6_through_stripe() {
+async fn scenario_6_is_paid_through_stripe() {
     let shop = Settling::by_stripe("stripe-6").await;
     let payment = shop.take("400000").await;
     shop.take("12300").await;
@@ -76,13 +76,13 @@ async fn scenario_6_through_stripe() {
     {
         assert_eq!(books.posted(account, "ECOPAY"), yen.into(), "{account}");
     }
-    // A file that there is not is not sent again.
+    // A settlement without a file cannot be sent again.
     let resend = shop.about(&at, "resends", &json!({"note": "lost"}));
     let _ = shop.world.api.settle(&resend).await.problem(400, "wrong_state");
 }
 
 #[tokio::test]
-async fn a_crash_before_and_after_each_write() {
+async fn crash_around_any_write_still_pays_once() {
     for (fault, tenant) in [(Fault::Refused, "stripe-before"), (Fault::AnswerCut, "stripe-after")] {
         let mut shop = Settling::by_stripe(tenant).await;
         for nth in 0.. {
@@ -103,7 +103,7 @@ async fn a_crash_before_and_after_each_write() {
 }
 
 #[tokio::test]
-async fn sagas_side_by_side_pay_once() {
+async fn concurrent_sagas_pay_once() {
     let mut shop = Settling::by_stripe("stripe-twice").await;
     for _ in 0..4 {
         shop.next_shop().await;
@@ -115,7 +115,7 @@ async fn sagas_side_by_side_pay_once() {
 }
 
 #[tokio::test]
-async fn whatever_happens_on_the_wire_it_is_paid_once() {
+async fn payout_is_paid_once_through_any_stripe_fault() {
     let mut shop = Settling::by_stripe("stripe-weather").await;
     for kind in [
         FaultKind::ErrorBefore,
@@ -143,7 +143,7 @@ async fn whatever_happens_on_the_wire_it_is_paid_once() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_lost_is_asked_for_again_under_the_same_key() {
+async fn lost_payout_answer_is_retried_under_the_same_key() {
     let mut shop = Settling::by_stripe("stripe-lost").await;
     for mishap in [Mishap::LostBefore, Mishap::LostAfter, Mishap::MayPass] {
         shop.next_shop().await;
@@ -162,7 +162,7 @@ async fn an_answer_that_is_lost_is_asked_for_again_under_the_same_key() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_stripe_keeps_leads_to_the_next_key() {
+async fn refusal_stored_by_stripe_leads_to_the_next_key() {
     let shop = Settling::by_stripe("stripe-burnt").await;
     let at = charged(&shop).await;
     shop.psp.next_sends([Some(Mishap::Burnt), Some(Mishap::Burnt)]);
@@ -175,7 +175,7 @@ async fn a_refusal_that_stripe_keeps_leads_to_the_next_key() {
 }
 
 #[tokio::test]
-async fn a_failure_that_stripe_replays_leads_to_the_next_key_once_nothing_can_be_there() {
+async fn replayed_failure_leads_to_the_next_key_once_absence_is_proven() {
     let shop = Settling::by_stripe("stripe-replayed").await;
     let at = charged(&shop).await;
     shop.psp.next_sends([Some(Mishap::Replayed), Some(Mishap::Replayed)]);
@@ -187,7 +187,7 @@ async fn a_failure_that_stripe_replays_leads_to_the_next_key_once_nothing_can_be
 }
 
 #[tokio::test]
-async fn a_refusal_for_good_gives_everything_back() {
+async fn final_refusal_undoes_the_settlement() {
     let shop = Settling::by_stripe("stripe-refused").await;
     let at = charged(&shop).await;
     shop.psp.next_sends([Some(Mishap::Refused)]);
@@ -196,15 +196,15 @@ async fn a_refusal_for_good_gives_everything_back() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_not_believed_while_something_may_have_left() {
+async fn refusal_is_not_final_while_a_payout_may_exist() {
     let mut shop = Settling::by_stripe("stripe-doubted").await;
-    // It had left.
+    // The payout was created before the refusal.
     let at = charged(&shop).await;
     shop.psp.next_sends([Some(Mishap::LostAfter), Some(Mishap::Refused)]);
     assert!(shop.run(&at, PAYOUT).await.is_err());
     assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Over));
     is_paid(&shop, &at).await;
-    // It may be on its way.
+    // The payout request may still be in transit.
     shop.next_shop().await;
     let at = charged(&shop).await;
     shop.psp.next_sends([
@@ -226,7 +226,7 @@ async fn a_refusal_is_not_believed_while_something_may_have_left() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_not_believed_once_somebody_else_sends() {
+async fn refusal_is_not_final_once_another_worker_sends() {
     let shop = Settling::by_stripe("stripe-overtaken").await;
     let at = charged(&shop).await;
     shop.psp.next_sends([Some(Mishap::HeldAfter), Some(Mishap::Refused)]);
@@ -241,7 +241,7 @@ async fn a_refusal_is_not_believed_once_somebody_else_sends() {
 }
 
 #[tokio::test]
-async fn what_is_too_old_is_looked_for_and_never_sent_again() {
+async fn payout_too_old_to_resend_is_looked_up() {
     let mut shop = Settling::by_stripe("stripe-old").await;
     for (mishap, more) in [(Mishap::LostAfter, &[][..]), (Mishap::LostBefore, &["2"])] {
         shop.next_shop().await;
@@ -261,7 +261,7 @@ async fn what_is_too_old_is_looked_for_and_never_sent_again() {
 }
 
 #[tokio::test]
-async fn a_period_is_closed_only_if_the_tenant_is_paid_through_stripe_too() {
+async fn stripe_settlement_needs_a_tenant_with_stripe() {
     let world = World::with_terms(Host::fresh(), "stripe-not", |terms| terms.topup = None).await;
     let merchant = world.merchant().await;
     let path = format!("/v1/admin/merchants/{}", merchant.id);
@@ -281,7 +281,7 @@ async fn a_period_is_closed_only_if_the_tenant_is_paid_through_stripe_too() {
 }
 
 #[tokio::test]
-async fn a_check_is_asked_before_anything_is_paid() {
+async fn kyc_refusal_prevents_the_payout() {
     let shop = Settling::by_stripe("stripe-kyc").await;
     shop.take("3000").await;
     shop.credit().await;

@@ -1,5 +1,5 @@
-//! Top-ups that nobody pays: cancellation is asked for, and only Stripe's word gives the headroom back.
-//! And whatever else the worker looks at with Stripe.
+//! Unpaid top-ups: the worker cancels them at Stripe, and releases headroom only when Stripe confirms.
+//! And the other records that the worker looks up at Stripe.
 
 use crate::topup_faults::audit::{Does, all_is_well, nothing_in_flight, wallet};
 use futures::future::join_all;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use stripe_simulator::RefundStatus;
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// The demo's terms: an hour.
+/// Top-up expiry in the demo terms: an hour.
 const EXPIRES_AFTER: Duration = Duration::from_secs(60 * 60);
 
 struct Abandoned {
@@ -23,7 +23,7 @@ struct Abandoned {
 }
 
 impl Abandoned {
-    /// A top-up that has its PaymentIntent, and that nobody has paid.
+    /// A top-up that has its PaymentIntent and is not paid.
     async fn new(tenant: &str) -> Self {
         let rig = Rig::new().await;
         let scene = rig.scene(tenant).await;
@@ -33,7 +33,7 @@ impl Abandoned {
         Self { scene, call, client, worker }
     }
 
-    /// The worker runs so long after the request.
+    /// Runs the worker `time` after the request.
     async fn after(&self, time: Duration) -> usize {
         self.worker.clock.ahead(time);
         self.worker.recover(&self.scene).await.expect("the store is there").checked
@@ -57,7 +57,7 @@ impl Abandoned {
 }
 
 #[tokio::test]
-async fn cancellation_is_asked_for_when_it_expires_and_not_before() {
+async fn topup_is_canceled_when_it_expires_and_not_before() {
     let abandoned = Abandoned::new("abandoned").await;
     assert_eq!(abandoned.after(EXPIRES_AFTER - MINUTE).await, 0);
     assert_eq!(abandoned.worker.psp.sends(), 0);
@@ -67,9 +67,9 @@ async fn cancellation_is_asked_for_when_it_expires_and_not_before() {
     abandoned.is_canceled().await;
 }
 
-/// Whether it was canceled is not known: the headroom stays reserved until it is.
+/// While it is unknown whether the intent was canceled, the headroom stays reserved.
 #[tokio::test]
-async fn a_cancellation_that_is_not_confirmed_gives_nothing_back() {
+async fn unconfirmed_cancellation_keeps_headroom_reserved() {
     for (tenant, lost) in [("unsure-before", Mishap::LostBefore), ("unsure-after", Mishap::LostAfter)] {
         let abandoned = Abandoned::new(tenant).await;
         abandoned.worker.psp.next_sends([Some(lost)]);
@@ -85,9 +85,9 @@ async fn a_cancellation_that_is_not_confirmed_gives_nothing_back() {
     }
 }
 
-/// It was paid at the last moment: Stripe refuses to cancel, and it is credited.
+/// The top-up was paid just before: Stripe refuses to cancel, and it is credited.
 #[tokio::test]
-async fn a_cancellation_that_comes_after_the_payment_credits_it() {
+async fn cancellation_after_payment_credits_the_topup() {
     let abandoned = Abandoned::new("paid-late").await;
     abandoned.scene.pay();
     assert_eq!(abandoned.after(EXPIRES_AFTER + MINUTE).await, 1);
@@ -95,9 +95,9 @@ async fn a_cancellation_that_comes_after_the_payment_credits_it() {
     all_is_well(&abandoned.scene, Does::Topup, &abandoned.call, &abandoned.client, None).await;
 }
 
-/// The payment and the cancellation race: whichever Stripe lets win, the books follow.
+/// The payment and the cancellation race: the books follow the one that Stripe accepts.
 #[tokio::test]
-async fn payment_and_cancellation_race() {
+async fn racing_payment_and_cancellation_end_as_stripe_decides() {
     for (tenant, pays_first) in [("race-paid", true), ("race-canceled", false)] {
         let abandoned = Abandoned::new(tenant).await;
         let mishap = if pays_first { Mishap::HeldBefore } else { Mishap::HeldAfter };
@@ -119,12 +119,12 @@ async fn payment_and_cancellation_race() {
     }
 }
 
-/// How many records one run of the worker looks at, on each shard.
+/// Records that one run of the worker reads, per shard.
 const BATCH: usize = 25;
 
-/// Top-ups that a person must decide on expire as well: they do not keep the worker from the others.
+/// Expired top-ups that need review do not keep the worker from the others.
 #[tokio::test]
-async fn what_waits_for_a_person_does_not_keep_the_worker_busy() {
+async fn topups_needing_review_do_not_block_the_worker() {
     let rig = Rig::new().await;
     let scene = rig.scene_with("abandoned-behind", |terms| terms.due_shards = Shards::ONE).await;
     let (client, worker) = (rig.actor().await, rig.actor().await);
@@ -144,9 +144,9 @@ async fn what_waits_for_a_person_does_not_keep_the_worker_busy() {
     assert_eq!(scene.world.attention().await["operations"].as_array().map(Vec::len), Some(BATCH));
 }
 
-/// A top-up that cannot be brought to its end does not keep the worker from the next one.
+/// A top-up whose recovery fails does not keep the worker from the next one.
 #[tokio::test]
-async fn one_that_fails_does_not_keep_the_worker_from_the_others() {
+async fn failed_recovery_does_not_block_other_topups() {
     let rig = Rig::new().await;
     let scene = rig.scene_with("abandoned-broken", |terms| terms.due_shards = Shards::ONE).await;
     let (client, worker) = (rig.actor().await, rig.victim().await);
@@ -163,9 +163,9 @@ async fn one_that_fails_does_not_keep_the_worker_from_the_others() {
     let _ = scene.world.check_books().await;
 }
 
-/// A refund is on its way for hours, and the events that tell of its end are lost: the worker looks.
+/// A refund stays pending for hours and the events of its end are lost: the worker looks it up.
 #[tokio::test]
-async fn a_refund_whose_events_are_lost_is_looked_at() {
+async fn refund_with_lost_events_is_looked_up() {
     let rig = Rig::new().await;
     for (tenant, arrives) in [("lost-paid", true), ("lost-failed", false)] {
         let scene = rig.scene(tenant).await;

@@ -1,5 +1,4 @@
-//! What must be true in the end, whatever happened before: of Stripe's objects, of the stored answer, of
-//! the claim, and of the books.
+//! What must hold in the end after any faults: of Stripe's objects, the stored response, the claim, and the books.
 
 use ledger_tests::http::books::{Books, opt_text, text};
 use ledger_tests::http::topup_rig::{Actor, POINTS, Scene, Wallet, YEN};
@@ -17,7 +16,7 @@ pub(crate) enum Does {
 impl Does {
     pub(crate) const BOTH: [Self; 2] = [Self::Topup, Self::Refund];
 
-    /// Makes what the operation needs, and its request.
+    /// Makes what the operation needs, and returns its request.
     pub(crate) async fn prepare(self, scene: &Scene) -> Call {
         match self {
             Self::Topup => scene.topup(),
@@ -25,7 +24,7 @@ impl Does {
         }
     }
 
-    /// How many objects Stripe has made of it.
+    /// How many objects Stripe has created for it.
     pub(crate) fn made(self, scene: &Scene) -> usize {
         match self {
             Self::Topup => scene.intents().len(),
@@ -33,7 +32,7 @@ impl Does {
         }
     }
 
-    /// How often it has moved money in the end.
+    /// How many journal entries moved its money.
     fn moved(self, books: &Books) -> usize {
         match self {
             Self::Topup => books.entries_of("topup"),
@@ -46,8 +45,8 @@ pub(crate) fn wallet(balance: &str, held: &str, reserved: &str) -> Wallet {
     Wallet { balance: balance.into(), held: held.into(), reserved: reserved.into() }
 }
 
-/// Ends what is left to end, and audits: the stored answer is the same as often as it is asked for,
-/// Stripe has made one object, every event may come twice in any order, and money has moved once.
+/// Finishes the operation and audits it: retries replay the stored response, Stripe has one object, events may arrive
+/// twice in any order, and money moved once.
 pub(crate) async fn all_is_well(scene: &Scene, does: Does, call: &Call, client: &Actor, first: Option<&Answer>) {
     let answer = client.settle(call).await.good();
     if let Some(first) = first {
@@ -73,7 +72,7 @@ pub(crate) async fn all_is_well(scene: &Scene, does: Does, call: &Call, client: 
     nothing_in_flight(&books);
 }
 
-/// The answer is asked for twice more: the same bytes, and said to be a replay.
+/// Asserts that two retries get the same bytes, marked as replays.
 pub(crate) async fn one_answer(call: &Call, client: &Actor, answer: &Answer) {
     for _ in 0..2 {
         let again = client.send(call).await;
@@ -81,7 +80,7 @@ pub(crate) async fn one_answer(call: &Call, client: &Actor, answer: &Answer) {
     }
 }
 
-/// No claim is open, and none is due to anybody.
+/// Asserts that no claim is open and none is due.
 pub(crate) fn nothing_in_flight(books: &Books) {
     for (pk, sk, marker) in books.under("card_op_idem#") {
         let lease = opt_text(marker, "lease_until");

@@ -1,5 +1,4 @@
-//! Clocks that are ten minutes wrong, in every combination: nothing is done twice meanwhile, and once
-//! they are right again all comes to its end.
+//! Clocks wrong by ten minutes, in every combination: money moves once, and operations finish once clocks are right.
 
 use crate::topup_faults::audit::{Does, all_is_well};
 use crate::topup_faults::matrix::{AT_ONCE, Crash, run};
@@ -12,14 +11,14 @@ const SKEWS_S: [i64; 3] = [-600, 0, 600];
 const RIGHT_AGAIN: Duration = Duration::from_secs(20 * 60);
 
 #[tokio::test]
-async fn clocks_that_are_wrong_move_no_money_twice() {
+async fn wrong_clocks_move_no_money_twice() {
     let rig = Rig::new().await;
     let mut cells = Vec::new();
     for does in Does::BOTH {
         for crash in [Crash::AfterEffect, Crash::BeforeSend] {
             for client in SKEWS_S {
                 for worker in SKEWS_S {
-                    // Before the effect there is no event, and a refund's are like a top-up's.
+                    // Before the effect there is no event, and a refund's events are like a top-up's.
                     let all = crash == Crash::AfterEffect && does == Does::Topup;
                     let webhooks: &[i64] = if all { &SKEWS_S } else { &[0] };
                     cells.extend(webhooks.iter().map(|webhook| (does, crash, [client, worker, *webhook])));
@@ -27,7 +26,7 @@ async fn clocks_that_are_wrong_move_no_money_twice() {
             }
         }
     }
-    // Most of them wait for a lease that lives.
+    // Most cells wait for a lease that is not over.
     run(cells, AT_ONCE * 3, async |at, (does, crash, skews): (Does, Crash, [i64; 3])| {
         let scene = rig.scene(&format!("clocks-{at}")).await;
         let (call, victim) = (does.prepare(&scene).await, rig.victim().await);
@@ -43,7 +42,7 @@ async fn clocks_that_are_wrong_move_no_money_twice() {
                 let answer = webhook.deliver_on_time(&scene, event).await;
                 match skews[2] {
                     0 => assert!(matches!(answer.status, 200 | 503), "{answer:?}"),
-                    // Whoever's clock is that wrong believes no signature.
+                    // A webhook with a clock that wrong rejects every signature.
                     _ => drop(answer.problem(400, "signature_invalid")),
                 }
             }
@@ -59,10 +58,10 @@ async fn clocks_that_are_wrong_move_no_money_twice() {
     .await;
 }
 
-/// A key that was born eleven minutes ahead of a function's clock: its stored answer is replayed there, and without
-/// one it is refused and never executed.
+/// A key eleven minutes ahead of a function's clock: its stored response is replayed there. Without one it is refused
+/// and never executed.
 #[tokio::test]
-async fn key_ahead_of_a_slow_clock_is_answered_from_the_store() {
+async fn key_ahead_of_a_slow_clock_is_only_replayed() {
     let rig = Rig::new().await;
     for does in Does::BOTH {
         let scene = rig.scene(&format!("slow-clock-{}", if does == Does::Topup { "topup" } else { "refund" })).await;

@@ -1,5 +1,4 @@
-//! Holders of a claim: those that sleep past their lease and wake up late, one that says that it is alive,
-//! and one that never gets an answer.
+//! Holders of a claim: late ones that resume after their lease, one that renews its lease, one without an answer.
 
 use crate::topup_faults::audit::{Does, all_is_well};
 use crate::topup_faults::matrix::{AT_ONCE, Crash, run};
@@ -10,15 +9,15 @@ use std::time::{Duration, Instant};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const TOO_OLD: Duration = Duration::from_secs(23 * 60 * 60 + 60);
-/// A worker says so often that it is alive, and may say so no longer than that.
+/// How often a worker renews its lease, and for how long at most.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 const CEILING: Duration = Duration::from_secs(180);
-/// A request ends after this, answered or not.
+/// A request ends after this, with or without Stripe's answer.
 const INLINE: Duration = Duration::from_secs(20);
 
-/// The holder of the first token wakes up after the second has landed: it gives its successor's answer.
+/// The first holder resumes after its successor has completed: it returns its successor's response.
 #[tokio::test]
-async fn a_late_holder_gives_its_successors_answer() {
+async fn late_holder_returns_its_successors_response() {
     let rig = Rig::new().await;
     let cells = Does::BOTH.into_iter().flat_map(|does| [(does, Mishap::HeldBefore), (does, Mishap::HeldAfter)]);
     run(cells.collect(), AT_ONCE, async |at, (does, mishap): (Does, Mishap)| {
@@ -40,9 +39,9 @@ async fn a_late_holder_gives_its_successors_answer() {
     .await;
 }
 
-/// The successor is still at it: the late holder's token is worth nothing, though nothing has landed.
+/// The successor is still running: the late holder's fencing token is rejected, though nothing is completed.
 #[tokio::test]
-async fn a_late_holder_does_not_get_before_its_successor() {
+async fn late_holder_writes_nothing_while_its_successor_runs() {
     let rig = Rig::new().await;
     run(Does::BOTH.to_vec(), AT_ONCE, async |at, does: Does| {
         let scene = rig.scene(&format!("late-before-{at}")).await;
@@ -67,10 +66,10 @@ async fn a_late_holder_does_not_get_before_its_successor() {
     .await;
 }
 
-/// The successor was refused for a reason that may pass: the late holder's token is worth nothing, and
-/// it writes nothing, although it has the object in its hand.
+/// The successor was refused temporarily: the late holder's fencing token is rejected, and it writes nothing although
+/// it has Stripe's object.
 #[tokio::test]
-async fn a_late_holder_writes_nothing_after_its_successor_failed() {
+async fn late_holder_writes_nothing_after_its_successor_failed() {
     let rig = Rig::new().await;
     let cells = Does::BOTH.into_iter().flat_map(|does| [(does, Mishap::HeldBefore), (does, Mishap::HeldAfter)]);
     run(cells.collect(), AT_ONCE, async |at, (does, mishap): (Does, Mishap)| {
@@ -97,10 +96,10 @@ async fn a_late_holder_writes_nothing_after_its_successor_failed() {
     .await;
 }
 
-/// The successor found nothing at Stripe, too late to send, and parked. Then the holder wakes up and
-/// sends: it writes nothing, and Stripe's event brings what it made to the books.
+/// The successor found nothing at Stripe, was too late to send, and parked. Then the holder resumes and sends: it
+/// writes nothing, and Stripe's event books the object.
 #[tokio::test]
-async fn a_late_holder_writes_nothing_after_its_successor_parked() {
+async fn late_holder_writes_nothing_after_its_successor_parked() {
     let rig = Rig::new().await;
     run(Does::BOTH.to_vec(), AT_ONCE, async |at, does: Does| {
         let scene = rig.scene(&format!("late-parked-{at}")).await;
@@ -123,9 +122,9 @@ async fn a_late_holder_writes_nothing_after_its_successor_parked() {
     .await;
 }
 
-/// Stripe says nothing: the request ends before API Gateway would end it, and the claim is recovered.
+/// Stripe does not answer: the request ends before API Gateway's timeout, and the claim is recovered.
 #[tokio::test]
-async fn a_request_ends_after_twenty_seconds() {
+async fn request_without_stripe_answer_ends_after_twenty_seconds() {
     let rig = Rig::new().await;
     run(Does::BOTH.to_vec(), 2, async |at, does: Does| {
         let scene = rig.scene(&format!("inline-{at}")).await;
@@ -143,10 +142,10 @@ async fn a_request_ends_after_twenty_seconds() {
     .await;
 }
 
-/// A worker that waits for Stripe keeps its claim by saying that it is alive, but not for ever: then it
-/// lets go, and another goes on.
+/// A worker that waits for Stripe renews its lease, up to a ceiling: then it releases the claim, and another worker
+/// continues.
 #[tokio::test]
-async fn a_worker_that_is_alive_keeps_its_claim_but_not_for_ever() {
+async fn worker_renews_its_claim_up_to_the_ceiling() {
     let rig = Rig::new().await;
     let scene = rig.scene("alive").await;
     let (call, victim) = (scene.topup(), rig.victim().await);
@@ -161,13 +160,13 @@ async fn a_worker_that_is_alive_keeps_its_claim_but_not_for_ever() {
     });
     worker.psp.held(1).await;
     let _ = worker.tap.take();
-    // Its clock runs past the lease that it took; before it, it says that it is alive.
+    // Its clock passes the lease that it took; it renews the lease before.
     worker.clock.ahead(LEASE_OVER + HEARTBEAT * 2);
     written(&worker).await;
     other.clock.ahead(LEASE_OVER * 2 + HEARTBEAT);
     let left = other.recover(&scene).await.expect("the store is there");
     assert_eq!((left.completed, left.waiting, other.psp.sends()), (0, 0, 0), "{left:?}");
-    // It has had all the time that one holder gets.
+    // It has reached the ceiling of one holder.
     worker.clock.ahead(LEASE_OVER + CEILING);
     let ended = running.await.expect("it ends").expect("the store is there");
     assert_eq!((ended.completed, ended.waiting), (0, 1));
@@ -176,7 +175,7 @@ async fn a_worker_that_is_alive_keeps_its_claim_but_not_for_ever() {
     all_is_well(&scene, Does::Topup, &call, &other, None).await;
 }
 
-/// Waits for a write.
+/// Waits for the worker's next transaction.
 async fn written(actor: &Actor) {
     let waiting = async {
         while !actor.tap.take_targets().iter().any(|target| target == "TransactWriteItems") {

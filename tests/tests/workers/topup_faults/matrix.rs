@@ -1,5 +1,5 @@
-//! The matrix: an operation's process dies at one of seven points, and somebody recovers. Each cell is a
-//! tenant of its own, and a failure names its cell.
+//! The matrix: an operation's process crashes at one of seven points, and another actor recovers it.
+//! Each cell is a tenant, and a failure names its cell.
 
 use crate::topup_faults::audit::{Does, all_is_well};
 use futures::future::{FutureExt, join_all};
@@ -13,13 +13,13 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
-/// So many cells run at once.
+/// Cells that run at once.
 pub(crate) const AT_ONCE: usize = 8;
 const CELL_PATIENCE: Duration = Duration::from_secs(60);
-/// A request waits so long for another with its key.
+/// How long a request waits for another one with its key.
 const WAIT: Duration = Duration::from_secs(5);
 
-/// Where the process dies.
+/// The point at which the process crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Crash {
     BeforeClaim,
@@ -31,12 +31,12 @@ pub(crate) enum Crash {
     BeforeReply,
 }
 
-/// Who comes first afterwards.
+/// Which actor comes first afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
     Client,
     Webhook,
-    /// The customer has paid meanwhile, and of that the first event tells.
+    /// The customer has paid meanwhile, and the event of the payment arrives first.
     WebhookOfPayment,
     Worker,
     AllAtOnce,
@@ -55,7 +55,7 @@ impl Crash {
         Self::BeforeReply,
     ];
 
-    /// A process takes the request up and dies; what it answered before that, if it did.
+    /// Runs the request until the process crashes; returns its answer if it gave one.
     pub(crate) async fn strike(self, victim: &Actor, scene: &Scene, call: &Call) -> Option<Answer> {
         match self {
             Self::BeforeClaim => before_claim(victim, call).await,
@@ -69,7 +69,7 @@ impl Crash {
         None
     }
 
-    /// Whether Stripe has made its object by then.
+    /// Whether Stripe has created its object by then.
     fn has_object(self) -> bool {
         match self {
             Self::BeforeClaim | Self::AfterClaim | Self::BeforeSend => false,
@@ -77,7 +77,7 @@ impl Crash {
         }
     }
 
-    /// Whether the claim stands without an answer.
+    /// Whether the claim has no response yet.
     fn is_open(self) -> bool {
         match self {
             Self::AfterClaim | Self::BeforeSend | Self::AfterEffect | Self::BeforeLanding => true,
@@ -115,7 +115,7 @@ async fn after_landing(victim: &Actor, scene: &Scene, call: &Call) {
     dies(victim.spawn(call), landed).await;
 }
 
-/// A process is killed at a point: its future is dropped there.
+/// Waits for the point, then drops the future of the process there.
 async fn dies(process: JoinHandle<Answer>, at: impl Future<Output = ()>) {
     at.await;
     assert!(!process.is_finished(), "it came past the point where it was to die");
@@ -182,7 +182,7 @@ async fn by_all(scene: &Scene, [client, webhook, worker]: [&Actor; 3], call: &Ca
     let _ = recovered.expect("the store is there");
 }
 
-/// Runs cells side by side, and fails with the names of all that failed.
+/// Runs cells concurrently, and fails with the names of all that failed.
 pub(crate) async fn run<C: Debug + Copy>(cells: Vec<C>, at_once: usize, cell: impl AsyncFn(usize, C)) {
     let (begun, count) = (Instant::now(), cells.len());
     let outcomes = stream::iter(cells.into_iter().enumerate()).map(async |(at, name)| {
@@ -202,9 +202,8 @@ pub(crate) async fn run<C: Debug + Copy>(cells: Vec<C>, at_once: usize, cell: im
     assert!(failed.is_empty(), "{} of {count} cells failed:\n{}", failed.len(), failed.join("\n"));
 }
 
-/// Every crash point, every recovery.
 #[tokio::test]
-async fn dead_at_any_point_and_recovered_by_anybody() {
+async fn crash_at_any_point_is_recovered_by_any_actor() {
     let mut cells = Vec::new();
     for does in Does::BOTH {
         for crash in Crash::ALL {
@@ -227,10 +226,9 @@ async fn dead_at_any_point_and_recovered_by_anybody() {
     .await;
 }
 
-/// While the lease lives nobody takes over: the client waits for a while and is told to come again, and
-/// the worker leaves it alone.
+/// Until the lease is over no other actor takes over: the client waits, then gets 409, and the worker does nothing.
 #[tokio::test]
-async fn while_the_lease_lives_the_client_is_told_to_wait() {
+async fn request_during_another_holders_lease_gets_409() {
     let rig = Rig::new().await;
     let open = Crash::ALL.into_iter().filter(|crash| crash.is_open());
     let cells: Vec<_> = open.flat_map(|crash| Does::BOTH.map(|does| (does, crash))).collect();
@@ -253,9 +251,9 @@ async fn while_the_lease_lives_the_client_is_told_to_wait() {
     .await;
 }
 
-/// Many requests with one key, at several processes: one of them asks Stripe, and all get its answer.
+/// Many requests with one key at several processes: one calls Stripe, and all return its answer.
 #[tokio::test]
-async fn many_requests_with_one_key_are_one() {
+async fn concurrent_requests_with_one_key_call_stripe_once() {
     let rig = Rig::new().await;
     run(Does::BOTH.to_vec(), 1, async |at, does: Does| {
         let scene = rig.scene(&format!("many-{at}")).await;

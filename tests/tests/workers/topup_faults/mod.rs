@@ -1,5 +1,5 @@
-//! Crashes at every point of an operation that calls Stripe, and every way to recover from them.
-//! However they meet: one object at Stripe, one effect in the books, one answer.
+//! Crashes at every point of an operation that calls Stripe, with every way of recovery.
+//! Each ends with one object at Stripe, one effect in the books and one response.
 mod abandoned;
 mod audit;
 mod clocks;

@@ -1,5 +1,4 @@
-//! What is too old to be sent again: it is looked for, and if it is not there a person decides. Stripe has
-//! the last word all the same.
+//! Operations too old to be sent again are looked up, and parked for review if absent. Stripe's object prevails.
 
 use crate::topup_faults::audit::{Does, all_is_well, nothing_in_flight, one_answer, wallet};
 use crate::topup_faults::matrix::{AT_ONCE, Crash, run};
@@ -14,14 +13,14 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Nothing is sent again after this.
 const TOO_OLD: Duration = Duration::from_secs(23 * 60 * 60 + 60);
 
-/// What a person decides.
+/// What the operator decides on a parked operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decision {
     Retry,
     GiveUp,
 }
 
-/// A person decides on what is listed.
+/// Resolves a listed operation as an operator.
 pub(crate) async fn resolve(scene: &Scene, actor: &Actor, listed: &Value, action: &str) -> Answer {
     let id = listed["resource_id"].as_str().expect("an id");
     let path = format!("/v1/admin/attention/operations/{id}/resolve");
@@ -34,9 +33,9 @@ pub(crate) async fn resolve(scene: &Scene, actor: &Actor, listed: &Value, action
     answer
 }
 
-/// The object is there: it is found, and nothing is sent.
+/// The object exists: the lookup finds it, and nothing is sent.
 #[tokio::test]
-async fn too_old_to_be_sent_again_and_found() {
+async fn operation_too_old_to_resend_is_completed_if_found() {
     let rig = Rig::new().await;
     run(Does::BOTH.to_vec(), AT_ONCE, async |at, does: Does| {
         let scene = rig.patient_scene(&format!("old-found-{at}")).await;
@@ -51,9 +50,9 @@ async fn too_old_to_be_sent_again_and_found() {
     .await;
 }
 
-/// The lists do not tell: it is neither sent nor parked, and found once they do.
+/// The lookup gives no result: the operation is neither sent nor parked, and found once the lookup works.
 #[tokio::test]
-async fn too_old_to_be_sent_again_and_stripe_does_not_tell() {
+async fn operation_too_old_to_resend_waits_while_lookup_is_unknown() {
     let rig = Rig::new().await;
     run(Does::BOTH.to_vec(), AT_ONCE, async |at, does: Does| {
         let scene = rig.patient_scene(&format!("old-blind-{at}")).await;
@@ -75,9 +74,9 @@ async fn too_old_to_be_sent_again_and_stripe_does_not_tell() {
     .await;
 }
 
-/// The object is not there: parked, counted, listed; and a person has it tried again, or gives it up.
+/// The object is absent: the operation is parked, counted and listed; the operator retries it or gives it up.
 #[tokio::test]
-async fn too_old_to_be_sent_again_and_not_found() {
+async fn operation_too_old_to_resend_is_parked_if_absent() {
     let rig = Rig::new().await;
     let cells = Does::BOTH.into_iter().flat_map(|does| [(does, Decision::Retry), (does, Decision::GiveUp)]);
     run(cells.collect(), AT_ONCE, async |at, (does, decision): (Does, Decision)| {
@@ -92,14 +91,14 @@ async fn too_old_to_be_sent_again_and_not_found() {
             Does::Refund => wallet("0", YEN, "0"),
         };
         assert_eq!(scene.wallet("ECOPAY").await, set_aside);
-        // It stays as it is, whoever comes, and the alarm stays on.
+        // Neither the worker nor the client changes it, and the alarm stays on.
         let _ = worker.recover(&scene).await.expect("the store is there");
         assert_eq!((worker.psp.sends(), worker.counted(Metric::NeedsAttention)), (0, 2));
         let _ = worker.send(&call).await.problem(409, "idempotency_key_in_use");
         let listed = scene.world.attention().await["operations"][0].clone();
         assert_eq!((&listed["why"], &listed["operation"]), (&json!("not_found"), &json!(name(does))));
 
-        // So soon after the last look nothing is decided.
+        // Shortly after the last lookup no decision is accepted.
         let _ = resolve(&scene, &worker, &listed, "retry").await.problem(503, "busy");
         worker.clock.ahead(TOO_OLD + MINUTE * 14);
         let _ = resolve(&scene, &worker, &listed, "retry").await.problem(503, "busy");
@@ -146,9 +145,9 @@ async fn given_up(scene: &Scene, does: Does, call: &Call, worker: &Actor, listed
     nothing_in_flight(&scene.world.check_books().await);
 }
 
-/// A person decides on what Stripe has made after all: the books follow Stripe, not the person.
+/// The decision concerns an object that exists at Stripe after all: it is refused, and the books follow Stripe.
 #[tokio::test]
-async fn a_decision_that_comes_too_late_is_refused() {
+async fn decision_on_operation_found_at_stripe_is_refused() {
     let rig = Rig::new().await;
     run(vec!["retry", "give_up"], 2, async |at, action: &str| {
         let scene = rig.patient_scene(&format!("old-late-{at}")).await;

@@ -1,5 +1,4 @@
-//! Stripe at its worst: answers that are lost, failures that it replays for ever under a key, and
-//! refusals, for good and for now.
+//! Stripe's failures: lost answers, failures that it replays under a key, final and temporary refusals.
 
 use crate::topup_faults::audit::{Does, all_is_well, nothing_in_flight, one_answer, wallet};
 use crate::topup_faults::matrix::{Crash, run};
@@ -26,14 +25,14 @@ fn of(does: Does, kind: FaultKind) -> Fault {
     Fault::once(kind).on("POST", path)
 }
 
-/// The epochs of the keys that were sent, in their order.
+/// The epochs of the keys, in the order of sending.
 fn epochs(keys: &[String]) -> Vec<&str> {
     keys.iter().map(|key| key.rsplit('-').next().expect("an epoch")).collect()
 }
 
 /// Stripe failed after the effect and replays the failure: the object is found by its metadata.
 #[tokio::test]
-async fn a_failure_that_is_replayed_after_the_effect_is_looked_through() {
+async fn replayed_failure_after_the_effect_is_resolved_by_lookup() {
     for does in Does::BOTH {
         let rig = Rig::new().await;
         let scene = rig.scene("replayed-after").await;
@@ -45,10 +44,10 @@ async fn a_failure_that_is_replayed_after_the_effect_is_looked_through() {
     }
 }
 
-/// Stripe failed before the effect and replays the failure: nothing is believed for fifteen minutes, then
-/// the absence is proven and the next key is used; and so once more.
+/// Stripe failed before the effect and replays the failure: absence is proven only after fifteen minutes, then the next
+/// key is used. The same happens once more.
 #[tokio::test]
-async fn a_failure_that_is_replayed_before_the_effect_ends_in_the_next_epoch() {
+async fn replayed_failure_before_the_effect_leads_to_the_next_epoch() {
     for does in Does::BOTH {
         let rig = Rig::new().await;
         let scene = rig.scene("replayed-before").await;
@@ -64,7 +63,7 @@ async fn a_failure_that_is_replayed_before_the_effect_ends_in_the_next_epoch() {
             assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (0, Some("IN_FLIGHT")), "{after:?}");
         }
         assert!(epochs(&worker.psp.keys()).iter().all(|epoch| *epoch == "1"), "{:?}", worker.psp.keys());
-        // The pauses between its runs have grown by then.
+        // The pauses between the worker's attempts have grown by then.
         recover(MINUTE * 30).await;
         assert_eq!((does.made(&scene), scene.marker(&call).await.as_deref()), (0, Some("FAILED_RETRY")));
         rig.simulator.inject(of(does, FaultKind::ErrorBefore));
@@ -83,9 +82,9 @@ async fn a_failure_that_is_replayed_before_the_effect_ends_in_the_next_epoch() {
     }
 }
 
-/// A worker that learns nothing comes again later, and later each time; the client need not wait for it.
+/// A worker without a result retries later, with growing pauses; the client need not wait for it.
 #[tokio::test]
-async fn a_worker_that_learns_nothing_lets_go() {
+async fn worker_without_a_result_releases_the_claim() {
     for does in Does::BOTH {
         let rig = Rig::new().await;
         let scene = rig.scene("lets-go").await;
@@ -104,9 +103,9 @@ async fn a_worker_that_learns_nothing_lets_go() {
     }
 }
 
-/// Answers that are lost before and after the effect, once and twice: the key makes one object of it.
+/// Answers lost before and after the effect, once and twice: the key makes one object of them.
 #[tokio::test]
-async fn lost_answers_are_sent_again_under_the_same_key() {
+async fn lost_answers_are_retried_under_the_same_key() {
     use Mishap::{LostAfter, LostBefore};
     let rig = Rig::new().await;
     let losses: [&[Mishap]; 5] =
@@ -133,11 +132,11 @@ async fn lost_answers_are_sent_again_under_the_same_key() {
     .await;
 }
 
-/// A request that Stripe refuses for good: the refusal is the answer, and what was reserved is free.
+/// A final refusal by Stripe is the response, and the reservation is released.
 #[tokio::test]
-async fn a_refusal_for_good_is_the_answer() {
+async fn final_refusal_is_the_response() {
     let rig = Rig::new().await;
-    // Right away; and after a sending whose outcome was not known, when it is looked for first.
+    // At once, and after an unknown outcome, when the object is looked up first.
     let cells: [&[Option<Mishap>]; 2] = [&[], &[Some(Mishap::LostBefore)]];
     run(cells.to_vec(), 2, async |at, before: &[Option<Mishap>]| {
         let scene = rig.scene(&format!("refused-{at}")).await;
@@ -155,9 +154,9 @@ async fn a_refusal_for_good_is_the_answer() {
     .await;
 }
 
-/// The same of a refund: somebody refunded the payment at the dashboard before.
+/// The payment was refunded at Stripe's dashboard before: the refund is refused, and the hold is released.
 #[tokio::test]
-async fn a_refund_that_is_refused_for_good_gives_the_money_back() {
+async fn finally_refused_refund_releases_the_hold() {
     let rig = Rig::new().await;
     let scene = rig.scene("refund-refused").await;
     let (topup, client) = (scene.paid().await, rig.actor().await);
@@ -178,10 +177,10 @@ async fn refused_for_good(scene: &Scene, call: &Call, yen: &str, points: &str) {
     nothing_in_flight(&scene.world.check_books().await);
 }
 
-/// Stripe does not know our key: nobody's fault but ours, so nothing is given up and nothing given back.
-/// After five refusals a person must look, and once the key is right the operation goes on.
+/// A wrong API key is a fault of the deployment: nothing is given up or released. After five refusals the operation is
+/// parked, and continues once the key is right.
 #[tokio::test]
-async fn a_wrong_api_key_is_parked_after_five_refusals() {
+async fn operation_is_parked_after_five_refusals_of_the_api_key() {
     let rig = Rig::new().await;
     run(Does::BOTH.to_vec(), 2, async |at, does: Does| {
         let scene = rig.scene(&format!("wrong-key-{at}")).await;
@@ -217,10 +216,9 @@ async fn a_wrong_api_key_is_parked_after_five_refusals() {
     .await;
 }
 
-/// A deployment may come before its Stripe account: a worker without a provider has nothing to do, and says
-/// so. But claims that wait for one are not left alone in silence.
+/// A deployment without a Stripe account: the worker has no work and succeeds. With claims in flight it fails.
 #[tokio::test]
-async fn a_worker_without_a_provider() {
+async fn worker_without_provider_fails_only_if_claims_are_in_flight() {
     let rig = Rig::new().await;
     let scene = rig.scene("no-provider").await;
     let (victim, worker) = (rig.victim().await, rig.actor().await);

@@ -1,5 +1,4 @@
-//! The store goes away after Stripe has done its part: the client is told what is known, and whoever
-//! recovers does the rest once.
+//! The store fails after Stripe's effect: the client gets 503 `outcome_unknown`, and recovery completes it once.
 
 use crate::topup_faults::audit::{Does, all_is_well};
 use crate::topup_faults::matrix::{AT_ONCE, run};
@@ -7,10 +6,10 @@ use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::topup_rig::{LEASE_OVER, Rig};
 
-/// What the store does.
+/// How the store fails.
 #[derive(Clone, Copy, Debug)]
 enum Away {
-    /// Nobody is there, for reads as well.
+    /// Every call fails, reads included.
     Down,
     /// The completing write never arrives.
     WriteRefused,
@@ -20,7 +19,7 @@ enum Away {
     AnswerCut,
 }
 
-/// Who recovers.
+/// The actor that recovers.
 #[derive(Clone, Copy, Debug)]
 enum By {
     Client,
@@ -29,7 +28,7 @@ enum By {
 }
 
 #[tokio::test]
-async fn the_store_goes_away_after_stripe_has_done_its_part() {
+async fn operation_is_completed_once_after_the_store_fails() {
     let rig = Rig::new().await;
     let mut cells = Vec::new();
     for does in Does::BOTH {

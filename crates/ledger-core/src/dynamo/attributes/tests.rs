@@ -16,7 +16,7 @@ fn map<const N: usize>(entries: [(&str, V); N]) -> V {
     V::M(entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// What a read gives of an item without the attribute and with each value.
+/// Checks a read of an item without the attribute, and with each value.
 #[track_caller]
 fn check<T: PartialEq + Debug>(
     read: impl Fn(&Item) -> Result<T, ItemError>,
@@ -34,7 +34,7 @@ fn check<T: PartialEq + Debug>(
     }
 }
 
-/// The same of a read and its optional form: they differ for an absent attribute alone.
+/// Checks a read and its optional form: they differ only if the attribute is absent.
 #[track_caller]
 fn check_both<T: PartialEq + Debug + Clone>(
     read: impl Fn(&Item) -> Result<T, ItemError>,

@@ -1,4 +1,4 @@
-//! An operation in flight as it stands in the table: the marker that takes its key, and reading it back.
+//! The stored form of an operation in flight: the marker that takes its key, and reading it back.
 
 use super::{Flight, Parked, Phase};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
@@ -46,10 +46,10 @@ impl Flight {
         TransactItem::put(Role::Marker, self.marker_key(), item, vec![claim.free_clause(Failure::AlreadyExists)])
     }
 
-    /// Reads a stored marker without an answer.
+    /// Reads a stored marker that has no response yet.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let (tenant, _) = item.text(attr::PK)?.split_once('#').ok_or_else(|| ItemError::invalid(attr::PK))?;
         Ok(Self {

@@ -1,5 +1,5 @@
-//! The state machine of an operation in flight, step by step: who may do what, until when, and under
-//! which of the provider's keys. The writes themselves stand in golden vectors.
+//! The state machine of an operation in flight: who may do what, until when, and under which PSP key. The writes are
+//! in the golden vectors.
 
 use super::*;
 use crate::dynamo::Item;
@@ -37,7 +37,7 @@ fn flight() -> Flight {
     held().into_record()
 }
 
-/// A claim as its first holder has it.
+/// A claim with its first holder.
 fn held() -> Leased<Flight> {
     let topup = TopupId::new(Uuid::from_u128(7));
     let terms = PspTerms { ledger: "l".to_owned(), livemode: false, account: Some("acct_1".to_owned()) };
@@ -52,7 +52,7 @@ fn answer() -> Answer {
     Answer { status: 201, content_type: "text/plain".to_owned(), location: Some("/x".to_owned()), body: "b".to_owned() }
 }
 
-/// The marker as it stands once it is claimed.
+/// The marker as stored by the claim.
 fn stored(flight: &Flight) -> Item {
     put(&flight.marker(&claim(), None))
 }
@@ -64,7 +64,7 @@ fn put(item: &TransactItem) -> Item {
     }
 }
 
-/// The marker once it is answered: what `answered` sets and removes.
+/// The marker after the response was stored.
 fn landed(flight: &Flight, at: Timestamp) -> Item {
     let mut item = stored(flight);
     for gone in ["lease_until", attr::DUE_PK, attr::DUE_SK] {
@@ -87,7 +87,7 @@ fn holds(transaction: &Transaction, item: &Item) -> bool {
 }
 
 #[test]
-fn what_is_claimed_is_read_back() {
+fn claimed_flight_is_read_back_unchanged() {
     let flight = flight();
     assert_eq!(Flight::read(&stored(&flight)), Ok(flight.clone()));
     let parked = Flight { phase: Phase::Parked, parked: Some(Parked::NotFound), ..flight.clone() };
@@ -103,7 +103,7 @@ fn what_is_claimed_is_read_back() {
 }
 
 #[test]
-fn a_holder_goes_on_until_its_ceiling() {
+fn holder_renews_its_lease_until_its_time_limit() {
     let flight = held();
     let (next, beat) = flight.heartbeat(now().plus(10 * SECOND)).unwrap().unwrap();
     assert_eq!(*next, Flight { lease_until: now().plus(40 * SECOND), ..(*flight).clone() });
@@ -114,13 +114,13 @@ fn a_holder_goes_on_until_its_ceiling() {
         assert!(!flight.may_hold(now().plus(late)), "whoever slept through it sends nothing");
     }
     assert!(flight.may_hold(now().plus(CEILING).minus(MILLISECOND)));
-    // A new holder has a ceiling of its own.
+    // A new holder has its own time limit.
     let (second, _) = flight.take_over(now().plus(CEILING)).unwrap().unwrap();
     assert!(second.heartbeat(now().plus(CEILING + CEILING).minus(MILLISECOND)).unwrap().is_some());
 }
 
 #[test]
-fn a_lease_ends_at_its_last_instant() {
+fn flight_is_taken_over_once_the_lease_has_ended() {
     let flight = flight();
     let end = flight.lease_until;
     assert_eq!(end, now().plus(LEASE));
@@ -128,7 +128,7 @@ fn a_lease_ends_at_its_last_instant() {
     let (second, taken) = flight.take_over(end).unwrap().unwrap();
     assert_eq!(*second, Flight { fence: 2, taken_at: end, lease_until: end.plus(LEASE), ..flight.clone() });
     assert_eq!(second.psp_key(), flight.psp_key());
-    // Only as it was seen: neither under another token, nor with its lease renewed, nor answered.
+    // Refused if the marker has another token, a renewed lease, or a response.
     assert!(holds(&taken, &stored(&flight)));
     for moved in [
         Flight { fence: 2, ..flight.clone() },
@@ -156,12 +156,12 @@ fn a_late_holder_writes_nothing() {
     assert!(late.iter().all(|transaction| !holds(transaction, &item)));
     let landing = first.land(&answer(), false, end);
     assert!(landing.clauses().iter().any(|clause| !clause.condition.holds(Some(&item))));
-    // And it is told what stands.
+    // The rejected write returns the stored marker.
     let from = crate::transaction::Provenance::from(&claim());
     let transaction = Transaction::landed(&Draft::default(), landing, &from).unwrap();
     let reasons = [Reason { code: ReasonCode::ConditionalCheckFailed, item: Some(item.clone()) }];
     assert_eq!(transaction.classify(&reasons), Verdict::MarkerStands(item.clone()));
-    // What is learnt from outside needs no token, and nothing but that none has landed.
+    // An outcome from outside needs no token. It requires only that no response is stored.
     let outside = |item: &Item| {
         let landing = first.land_from_outside(&answer(), false, end);
         landing.clauses().iter().all(|clause| clause.condition.holds(Some(item)))
@@ -171,7 +171,7 @@ fn a_late_holder_writes_nothing() {
 }
 
 #[test]
-fn who_lets_go_lets_anybody_in() {
+fn released_flight_can_be_taken_at_once() {
     let flight = held();
     let at = now().plus(5 * SECOND);
     let (next, _) = flight.let_go(at).unwrap();
@@ -179,7 +179,7 @@ fn who_lets_go_lets_anybody_in() {
 }
 
 #[test]
-fn refusals_are_counted_and_the_fifth_is_for_a_person() {
+fn fifth_refusal_parks_the_flight() {
     let mut flight = held();
     let mut at = now();
     for (attempt, pause_s) in [(1, 30), (2, 60), (3, 120), (4, 240)] {
@@ -204,7 +204,7 @@ fn refusals_are_counted_and_the_fifth_is_for_a_person() {
 }
 
 #[test]
-fn the_epoch_advances_only_where_the_key_is_burnt() {
+fn epoch_advances_only_if_the_key_is_burnt() {
     let flight = held();
     let at = now().plus(20 * SECOND);
     let (kept, _) = flight.fail_retryably(false, at).unwrap();
@@ -216,7 +216,7 @@ fn the_epoch_advances_only_where_the_key_is_burnt() {
 }
 
 #[test]
-fn the_providers_key_is_of_resource_step_and_epoch() {
+fn psp_key_depends_on_resource_step_and_epoch() {
     let flight = flight();
     let key = flight.psp_key();
     assert_eq!(key.as_str(), "ecopay-00000000-0000-0000-0000-000000000007-create_intent-1");
@@ -238,22 +238,22 @@ fn the_providers_key_is_of_resource_step_and_epoch() {
 }
 
 #[test]
-fn what_is_nearly_a_day_old_is_not_sent_again() {
+fn request_nearly_a_day_old_is_not_sent_again() {
     let flight = held();
     assert!(flight.may_send(now()));
     assert!(flight.may_send(now().plus(23 * HOUR).minus(MILLISECOND)));
     for old in [23 * HOUR, 24 * HOUR, 400 * DAY] {
         assert!(!flight.may_send(now().plus(old)));
     }
-    // A clock that went backwards a little is no reason to wait; one that is off by a day is none to send.
+    // A clock slightly behind still sends; one that is off by a day does not.
     assert!(flight.may_send(now().minus(CLOCK_SKEW)));
     assert!(!flight.may_send(now().minus(23 * HOUR)));
-    // The age is that of the epoch.
+    // The age is counted per epoch.
     let (burnt, _) = flight.fail_retryably(true, now().plus(22 * HOUR)).unwrap();
     assert!(burnt.may_send(now().plus(44 * HOUR)));
 }
 
-/// Who sent and who looks may be two machines whose clocks differ by `CLOCK_SKEW`.
+/// The sender and the reader may be two machines whose clocks differ by `CLOCK_SKEW`.
 #[test]
 fn absence_is_confirmed_after_the_skew_of_clocks() {
     let (flight, listed) = (flight(), Duration::from_secs(10 * 60));
@@ -265,7 +265,7 @@ fn absence_is_confirmed_after_the_skew_of_clocks() {
 }
 
 #[test]
-fn a_person_starts_it_anew() {
+fn unparked_flight_starts_in_a_new_epoch() {
     let first = held();
     let at = now().plus(2 * DAY);
     let (parked, _) = first.park(Parked::NotFound, now().plus(DAY)).unwrap();
@@ -289,7 +289,7 @@ fn verdict(item: &Item, at: Timestamp) -> KeyVerdict {
 }
 
 #[test]
-fn without_an_answer_a_marker_never_lapses() {
+fn marker_without_response_never_lapses() {
     let flight = flight();
     let retry = Flight { phase: Phase::FailedRetry, attempts: 2, ..flight.clone() };
     let mut parked = stored(&Flight { phase: Phase::Parked, ..flight.clone() });
@@ -299,7 +299,7 @@ fn without_an_answer_a_marker_never_lapses() {
             let at = now().plus(later);
             assert!(matches!(verdict(&item, at), KeyVerdict::InFlight(_)));
             assert!(!Marker::read(&item).unwrap().lapsed(at));
-            // Nor can it be written over.
+            // No other claim can overwrite it.
             let free = Claim { now: at, ..claim() }.free_clause(Failure::AlreadyExists);
             assert!(!free.condition.holds(Some(&item)));
         }
@@ -315,7 +315,7 @@ fn a_key_in_flight_is_bound_to_its_request() {
 }
 
 #[test]
-fn an_answer_is_replayed_for_a_day_and_refused_for_another() {
+fn response_is_replayed_for_a_day_then_refused_for_a_day() {
     let flight = flight();
     let at = now().plus(3 * DAY);
     let item = landed(&flight, at);
@@ -326,13 +326,13 @@ fn an_answer_is_replayed_for_a_day_and_refused_for_another() {
     assert_eq!(verdict(&item, at.plus(DAY).minus(MILLISECOND)), KeyVerdict::Replay(answer()));
     assert_eq!(verdict(&item, at.plus(DAY)), expired);
     assert_eq!(verdict(&item, at.plus(2 * DAY)), expired);
-    // The ttl has the skew on it, and whoever reads it allows for as much again.
+    // The `ttl` includes the clock skew, and a reader allows for the same skew again.
     assert_eq!(verdict(&item, at.plus(2 * DAY + 2 * CLOCK_SKEW)), expired);
     assert_eq!(verdict(&item, at.plus(2 * DAY + 2 * CLOCK_SKEW + SECOND)), KeyVerdict::Free);
 }
 
 #[test]
-fn landing_writes_the_answer_and_takes_the_mark_off() {
+fn landing_stores_the_response_and_removes_the_due_entry() {
     let flight = held();
     let at = now().plus(SECOND);
     for (refused, state) in [(false, COMPLETED), (true, FAILED_TERMINAL)] {

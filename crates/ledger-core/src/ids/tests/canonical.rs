@@ -1,4 +1,4 @@
-//! Whatever is parsed has one text: a parser takes a text only if the value is written as just that text.
+//! Every parser accepts only the canonical text of a value: the text as which the value is written.
 
 use crate::account::Account;
 use crate::canonical::parse_canonical;
@@ -13,7 +13,7 @@ use crate::reconcile::Group;
 use crate::time::{BusinessDate, UtcDay};
 use proptest::prelude::*;
 
-/// Reads a text and writes the value again; `None` if the text is refused.
+/// Parses a text and writes the value again; `None` if the text is refused.
 type Rewrite = fn(&str) -> Option<String>;
 
 const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
@@ -22,7 +22,7 @@ fn written(value: impl ToString) -> String {
     value.to_string()
 }
 
-/// Every parser of a text that becomes a part of a key or is compared in a guard, with texts that it takes.
+/// Every parser of a text that becomes part of a key or is compared in a guard, with texts that it accepts.
 fn parsers() -> Vec<(&'static str, Rewrite, Vec<String>)> {
     let of_id = |before: &str, after: &str| format!("{before}{ID}{after}");
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
@@ -90,7 +90,7 @@ fn parsers() -> Vec<(&'static str, Rewrite, Vec<String>)> {
     ]
 }
 
-/// One change of a text: of the kinds that lenient parsers forgive.
+/// One change of a text, of a kind that lenient parsers ignore.
 #[derive(Clone, Debug)]
 enum Change {
     FlipCase(usize),
@@ -160,7 +160,7 @@ fn changed(text: &str, change: &Change) -> String {
 }
 
 #[test]
-fn canonical_text_is_taken() {
+fn canonical_text_is_accepted() {
     for (what, rewrite, texts) in parsers() {
         assert!(!texts.is_empty());
         for text in texts {
@@ -190,7 +190,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4_000) })]
 
     #[test]
-    fn parsed_text_is_the_one_that_is_written(
+    fn parsed_text_equals_the_written_text(
         parser in 0..64_usize,
         sample in 0..8_usize,
         changes in prop::collection::vec(changes(), 1..4),

@@ -11,13 +11,13 @@ fn took(model: Model, items: &[(Key, Item)], odd: &[(&str, Odd)]) -> Result<Vec<
     }
 }
 
-/// Of a God Record alone.
+/// Adopts a customer with a God Record and no other item.
 fn of(values: &[(&str, Value)], odd: &[(&str, Odd)]) -> Result<Vec<String>, Unadoptable> {
     took(Model::GodRecord, &[(god(), item(values))], odd)
 }
 
 #[test]
-fn what_cannot_be_kept_is_named() {
+fn attribute_that_cannot_be_kept_is_named_in_the_error() {
     let kind = "is of a kind that the ledger does not read";
     let null = "is null: it has to be taken out, or be a number";
     let text = "is no text";
@@ -92,7 +92,7 @@ fn what_cannot_be_kept_is_named() {
             "{value:?}"
         );
     }
-    // What it does not know may be of any kind.
+    // Unknown attributes may have any type.
     assert!(of(&[], &[("nickname", Odd::Null), ("tags", Odd::Other)]).is_ok());
     let wrong = Unadoptable { attribute: "point".to_owned(), why: number };
     assert_eq!(wrong.to_string(), "the God Record's `point` is no number");
@@ -114,14 +114,14 @@ fn number_timestamps_are_kept_and_null_ones_are_set() {
     assert!(empty.contains(&format!("updated_at = {AT}")) && empty.contains("updated_at = ''"), "{empty}");
 }
 
-/// What is written in any case: what is there afterwards, and on what that hangs.
+/// The attributes that are set in every adoption.
 const TAKEN: &str = "fence_phase = 0, truth_profile = 'legacy', truth_history = 'legacy', truth_metrics = 'legacy', \
      truth_points = 'legacy', truth_jcredit = 'legacy', truth_regional = 'legacy', truth_money = 'legacy', \
      profile_accounts = 3, ";
 const AT: &str = "'2023-11-14T22:13:20.000Z'";
 const RAW: &str = "IF attribute_exists(uuid) AND attribute_not_exists(fence_phase)";
 
-/// What is protected if it stands.
+/// The attributes that are set only if they are absent.
 fn protected() -> String {
     format!(
         "profile_status = if_not_exists(profile_status, 'active'), \
@@ -130,26 +130,26 @@ fn protected() -> String {
     )
 }
 
-/// A balance's companions.
+/// The companions of a balance.
 fn beside(word: &str, exposure: &str) -> String {
     format!("{word}_exposure = {exposure}, {word}_updated_at = {AT}, ")
 }
 
 #[test]
-fn whatever_shape_a_god_record_has_it_is_taken_over_whole() {
+fn god_record_is_adopted_with_absent_zero_and_large_balances() {
     let none = |word: &str| format!("{}{word} = 0, ", beside(word, "0"));
     let nothing = "attribute_not_exists(balance) AND attribute_not_exists(point)";
     let empty_map = format!("{}regional = {{aoba: 0}}, ", beside("regional_aoba", "0"));
-    // Each: what stands, what is set, what it hangs on, and what opens.
+    // Each case: the God Record, the attributes set, the guards, and the opening balances.
     let cases = [
-        // Nothing is there, and what the ledger does not know is not touched.
+        // No balances; attributes unknown to the ledger are not touched.
         (
             vec![("rank", s("gold")), ("tags", Value::L(vec![n("1")])), ("name", s(""))],
             format!("{}{}{empty_map}", none("balance"), none("point")),
             format!("{nothing} AND attribute_not_exists(regional.aoba) AND attribute_not_exists(regional)"),
             vec![],
         ),
-        // Zero in every form; a map that names none of the tenant's currencies, and one that it does not run.
+        // Zero in several forms; a map without the tenant's currency, and with one that it does not have.
         (
             vec![
                 ("balance", n("0.000")),
@@ -166,7 +166,7 @@ fn whatever_shape_a_god_record_has_it_is_taken_over_whole() {
             "balance = 0.000 AND point = -0 AND attribute_not_exists(regional.aoba)".to_owned(),
             vec![],
         ),
-        // Decimals, the most that there may be, and a number with an exponent; guarded as they were read.
+        // Decimals, the largest balance, and a number with an exponent; guards compare the stored form.
         (
             vec![
                 ("balance", n("999999999999999.0")),
@@ -196,7 +196,7 @@ fn whatever_shape_a_god_record_has_it_is_taken_over_whole() {
                 [side(&format!("customer:{ID}"), opens), side("opening_balances", &format!("-{opens}"))]
             })
             .collect();
-        // A marker, an entry and its line in the legacy history before it, if anything opens.
+        // If a balance opens: a marker, an entry, and its legacy history item before the God Record.
         assert_eq!(taken.len(), if opens.is_empty() { 1 } else { 4 }, "{taken:#?}");
         if let [marker, entry, ..] = &taken[..taken.len() - 1] {
             assert!(marker.starts_with("card_op_idem#opening_balance#opening: PUT "), "{marker}");
@@ -207,18 +207,18 @@ fn whatever_shape_a_god_record_has_it_is_taken_over_whole() {
 }
 
 #[test]
-fn who_is_there_already_and_who_is_not() {
+fn adoption_distinguishes_unknown_split_and_adopted_customers() {
     let born = "customer: PUT {fence_phase: 0, regional: {}, truth_history: 'split', truth_jcredit: 'split', \
          truth_metrics: 'split', truth_money: 'split', truth_points: 'split', truth_profile: 'split', \
          truth_regional: 'split'} IF attribute_not_exists(uuid)";
     assert_eq!(took(Model::GodRecord, &[], &[]), Ok(vec!["missing".to_owned()]));
     assert_eq!(took(Model::GodRecord, &[(partition().profile(), Item::new())], &[]), Ok(vec![born.to_owned()]));
-    // Whatever else is there: it has been taken over.
+    // A fence means adopted; the other attributes are not read.
     assert_eq!(of(&[("fence_phase", n("0")), ("balance", s("x"))], &[]), Ok(vec!["adopted".to_owned()]));
 }
 
 #[test]
-fn of_the_half_way_model_points_open_from_the_aggregates() {
+fn half_way_model_opens_points_from_aggregates() {
     let values = item(&[("balance", n("0")), ("regional", m(&[("aoba", n("0"))]))]);
     let aggregates = item(&[("point", n("40")), ("co2_total", n("3.5"))]);
     let taken = took(Model::HalfWay, &[(god(), values), (metrics(), aggregates)], &[]).unwrap();
@@ -229,7 +229,7 @@ fn of_the_half_way_model_points_open_from_the_aggregates() {
 }
 
 #[test]
-fn a_text_that_says_nothing_goes_if_it_still_says_nothing() {
+fn empty_or_null_text_is_removed_if_unchanged() {
     let gone = |values: &[(&str, Value)], odd: &[(&str, Odd)]| {
         let taken =
             of(&[values, &[("balance", n("0")), ("point", n("0")), ("regional", m(&[]))]].concat(), odd).unwrap();
@@ -249,7 +249,7 @@ fn a_text_that_says_nothing_goes_if_it_still_says_nothing() {
     let (removed, guards) = gone(&[("email", s(""))], &[("name", Odd::Null), ("phone_number", Odd::Null)]);
     assert_eq!(removed, "REMOVE email, phone_number, name");
     assert_eq!(guards, format!(" AND email = ''{}{}", is_null("phone_number"), is_null("name")));
-    // The aggregates may have a null under a name under which the God Record has a text.
+    // The God Record may have a text under a name under which the aggregates have a null.
     assert_eq!(
         gone(&[("email", s("a@example.jp")), ("name", s("Hana"))], &[("email", Odd::Null), ("name", Odd::Null)]),
         nothing
@@ -257,7 +257,7 @@ fn a_text_that_says_nothing_goes_if_it_still_says_nothing() {
 }
 
 #[test]
-fn a_balance_where_the_other_model_has_it_is_no_less_lost() {
+fn balance_in_the_item_of_the_other_model_is_refused() {
     let why = "is a balance in an item in which the tenant's model has none";
     let refused = |name: &str| Err(Unadoptable { attribute: name.to_owned(), why });
     let (units, none) = (item(&[("point", n("5"))]), item(&[("point", n("0")), ("jcredit", n("0.0"))]));
@@ -274,15 +274,15 @@ fn a_balance_where_the_other_model_has_it_is_no_less_lost() {
 }
 
 #[test]
-fn the_sums_of_aggregates_are_read_where_they_stand() {
+fn totals_are_checked_in_the_item_that_holds_them() {
     let wrong = |name: &str, why| Err(Unadoptable { attribute: name.to_owned(), why });
     for name in ["co2_total", "payments", "paid_total", "refunds", "refunded_total"] {
         let aggregates = (metrics(), item(&[(name, s("many"))]));
         assert_eq!(took(Model::HalfWay, &[(god(), Item::new()), aggregates], &[]), wrong(name, "is no number"));
     }
-    // What the half-way model has not in the God Record is none of the ledger's there.
+    // A total in the God Record is not read in the half-way model.
     assert!(took(Model::HalfWay, &[(god(), item(&[("co2_total", s("many"))]))], &[]).is_ok());
-    // Money that a tenant does not run.
+    // Money, for a tenant without money.
     let of = |values: &[(&str, Value)]| {
         let assets = vec![AssetSpec::POINT];
         adopt(

@@ -2,13 +2,13 @@ use super::*;
 use crate::dynamo::{AttributeKind, ItemError};
 use Concern::{Points, Profile, Regional};
 
-/// What a look at a concern at a stage calls for, under fence 3.
+/// What copying a concern at a stage needs, under fence 3.
 fn look(concern: Concern, stage: Stage, items: &[(Key, Item)]) -> Copying {
     let migration = migration(Model::GodRecord, at_stage(concern, stage), 3);
     copy(&migration, &whose(), concern, &seen(items), now()).unwrap()
 }
 
-/// What is written, but for the marker, which is looked at.
+/// The written actions without the marker, which is checked here.
 fn copied(concern: Concern, stage: Stage, items: &[(Key, Item)]) -> Vec<String> {
     let Copying::Copy(change) = look(concern, stage, items) else { panic!("{concern:?}") };
     let mut told = told(&change);
@@ -23,7 +23,7 @@ fn split(asset: &str) -> Key {
 }
 
 #[test]
-fn each_stage_and_truth_has_one_way() {
+fn stage_and_truth_decide_the_direction_of_a_copy() {
     for stage in Stage::ALL {
         let ways = Truth::ALL.map(|truth| {
             let record = adopted(3, &[(Points, truth.name())], &[("point", n("5"))]);
@@ -48,7 +48,7 @@ fn each_stage_and_truth_has_one_way() {
 }
 
 #[test]
-fn what_has_to_be_done_before_is_said() {
+fn copy_reports_missing_adoption_later_fence_and_raise() {
     let look = |record: Option<Item>| {
         let items: Vec<(Key, Item)> = record.map(|record| (god(), record)).into_iter().collect();
         look(Points, Stage::DualWrite, &items)
@@ -56,16 +56,16 @@ fn what_has_to_be_done_before_is_said() {
     assert_eq!(look(None), Copying::NotAdopted);
     assert_eq!(look(Some(item(&[("point", n("5"))]))), Copying::NotAdopted);
     assert_eq!(look(Some(adopted(4, &[], &[]))), Copying::Fenced);
-    // Emptied: nothing is said of the concern.
+    // An emptied God Record does not say where the concern is.
     assert_eq!(look(Some(item(&[("fence_phase", n("3"))]))), Copying::Done);
-    // Where a concern is where it has to be, nobody is shut out.
+    // If the concern is already where the phase needs it, the fence is not raised.
     assert_eq!(look(Some(adopted(2, &[(Points, "both")], &[]))), Copying::Done);
     let Copying::Raise(raise) = look(Some(adopted(2, &[], &[]))) else { panic!() };
     assert_eq!(told(&raise), ["customer: SET fence_phase = 3 IF fence_phase < 3"]);
 }
 
 #[test]
-fn the_difference_of_sums_is_added_however_far_writers_have_come() {
+fn difference_of_sums_is_added_whatever_writers_have_added() {
     let companions = [("point_held", n("0")), ("created_at", s("2024-05-06T07:08:09.000Z"))];
     let legacy = |sum: &str| {
         let own = [("point", n(sum)), ("point_exposure", n(sum)), ("point_updated_at", s("then"))];
@@ -77,7 +77,7 @@ fn the_difference_of_sums_is_added_however_far_writers_have_come() {
          updated_at = if_not_exists(updated_at, 'then')";
     let first = format!("BALANCE#POINT: ADD balance 500.5, held 0, exposure 500.5 {stamps}");
     assert_eq!(copied(Points, Stage::DualWrite, &[legacy("500.50")]), [record, &first]);
-    // Somebody has spent 20 in both since, and somebody got 3 before the record was there.
+    // Since the first copy, another writer has spent 20 in both models, or added 3 before the record existed.
     for (legacy_has, split_has) in [("480.5", "-20"), ("503.5", "3"), ("500.5", "0.0")] {
         let made =
             item(&[("balance", n(split_has)), ("held", n("0")), ("exposure", n(split_has)), ("created_at", s("c"))]);
@@ -85,7 +85,7 @@ fn the_difference_of_sums_is_added_however_far_writers_have_come() {
             "BALANCE#POINT: ADD balance 500.5, exposure 500.5 SET updated_at = if_not_exists(updated_at, 'then')";
         assert_eq!(copied(Points, Stage::DualWrite, &[legacy(legacy_has), (split("POINT"), made)]), [record, again]);
     }
-    // Both say the same already: what is left is to say so.
+    // The models are already equal: only the location of the concern is written.
     let same = item(&[
         ("balance", n("7")),
         ("held", n("0")),
@@ -97,7 +97,7 @@ fn the_difference_of_sums_is_added_however_far_writers_have_come() {
 }
 
 #[test]
-fn back_into_the_god_record_goes_what_the_split_records_have() {
+fn balance_is_copied_back_into_the_god_record() {
     let wallet = item(&[
         ("balance", n("12.3")),
         ("held", n("1")),
@@ -118,7 +118,7 @@ fn back_into_the_god_record_goes_what_the_split_records_have() {
 }
 
 #[test]
-fn a_profile_is_copied_as_it_was_read_or_not_at_all() {
+fn profile_is_copied_guarded_on_the_fields_that_were_read() {
     let there =
         [("name", s("Hana")), ("email", s("new@example.jp")), ("created_at", s("then")), ("updated_at", s("later"))];
     let profile = item(&[
@@ -131,7 +131,7 @@ fn a_profile_is_copied_as_it_was_read_or_not_at_all() {
         ("updated_at", s("later")),
     ]);
     let record = |truth: &str| (god(), adopted(3, &[(Profile, truth)], &there));
-    // A telephone number that was cleared does not come back.
+    // A telephone number that was cleared in the God Record is removed from the profile.
     let told = copied(Profile, Stage::DualWrite, &[record("legacy"), (partition().profile(), profile.clone())]);
     let read = "customer: SET truth_profile = 'both' IF fence_phase = 3 AND truth_profile = 'legacy' \
          AND attribute_not_exists(profile_customer_id) AND name = 'Hana' AND email = 'new@example.jp' \
@@ -161,7 +161,7 @@ fn number_timestamp_is_copied_as_text_and_keeps_its_type_in_the_god_record() {
     assert!(read.ends_with(" AND created_at = 1617235200"), "{read}");
     assert!(put.contains("created_at = '2021-04-01T00:00:00.000Z'"), "{put}");
     assert!(put.contains("updated_at = if_not_exists(updated_at, '2021-04-01T00:00:00.123Z')"), "{put}");
-    // Back: the same instant is not written again, and another one in the unit that is there.
+    // Copied back: an equal instant is not written again, another one is written in the stored unit.
     let back = |at: &str| {
         let profile =
             item(&[("customer_id", s(ID)), ("name", s("Hana")), ("created_at", s(at)), ("status", s("active"))]);
@@ -172,7 +172,7 @@ fn number_timestamp_is_copied_as_text_and_keeps_its_type_in_the_god_record() {
 }
 
 #[test]
-fn of_the_half_way_model_points_come_from_the_aggregates() {
+fn half_way_model_copies_points_from_aggregates() {
     let phase = Phase::all(Model::HalfWay).find(|phase| phase.stage(Points) == Stage::DualWrite).unwrap();
     let aggregates = item(&[("point", n("5")), ("point_exposure", n("5")), ("co2_total", n("1"))]);
     let items = [(god(), adopted(3, &[], &[("point", n("900"))])), (metrics(), aggregates)];
@@ -189,7 +189,7 @@ fn of_the_half_way_model_points_come_from_the_aggregates() {
 }
 
 #[test]
-fn what_cannot_be_held_exactly_is_not_copied() {
+fn sum_that_cannot_be_held_exactly_is_not_copied() {
     let of = |legacy: &str, split_has: Value| {
         let items =
             [(god(), adopted(3, &[], &[("point", n(legacy))])), (split("POINT"), item(&[("balance", split_has)]))];

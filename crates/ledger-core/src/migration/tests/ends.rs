@@ -26,14 +26,14 @@ fn number_timestamp_is_equal_to_the_text_that_was_copied() {
     }
 }
 
-/// What a comparison finds while points alone are in both models.
+/// The result of a comparison in which points are the only concern that is in both models.
 fn compared(truth: &str, legacy: &[(&str, Value)], wallet: &[(&str, Value)]) -> Result<Parity, ItemError> {
     let points = Key::stored(&whose().tenant, partition().as_str(), "BALANCE#POINT").unwrap();
     let items = [(god(), adopted(3, &[(Points, truth)], legacy)), (points, item(wallet))];
     let mut migration = migration(Model::GodRecord, at_stage(Points, Stage::Backfilled), 3);
     migration.assets.truncate(2);
     let mut parity = parity(&migration, &whose(), &seen(&items))?;
-    // What has moved before is told of apart.
+    // The concerns that moved before points are reported as not copied.
     let before = BTreeSet::from([Profile, History, Metrics]);
     assert!(parity.not_copied.is_superset(&before));
     parity.not_copied.retain(|concern| !before.contains(concern));
@@ -41,7 +41,7 @@ fn compared(truth: &str, legacy: &[(&str, Value)], wallet: &[(&str, Value)]) -> 
 }
 
 #[test]
-fn what_two_models_do_not_say_alike_is_named() {
+fn attributes_that_differ_between_models_are_named() {
     let differ = |attributes: &[&str]| {
         let named = |attribute: &&str| Difference {
             concern: Points,
@@ -51,7 +51,7 @@ fn what_two_models_do_not_say_alike_is_named() {
         Parity { not_copied: BTreeSet::new(), differences: attributes.iter().map(named).collect() }
     };
     for (legacy, wallet, want) in [
-        // A sum is a number, however it is written, and nothing if it is not there.
+        // Sums are compared as numbers, and an absent sum is zero.
         (vec![("point", n("5.0"))], vec![("balance", n("5")), ("held", n("0.00")), ("exposure", n("0"))], &[][..]),
         (vec![], vec![], &[]),
         (vec![("point", n("5"))], vec![("balance", n("5.01"))], &["balance"]),
@@ -62,11 +62,11 @@ fn what_two_models_do_not_say_alike_is_named() {
             vec![("reserved", n("3"))],
             &["held", "reserved", "exposure"],
         ),
-        // What is no number is not what any number is.
+        // A value that is not a number equals no number.
         (vec![("point", s("5"))], vec![("balance", n("5"))], &["balance"]),
         (vec![], vec![("balance", s("0"))], &["balance"]),
         (vec![("point", s("x"))], vec![("balance", s("x"))], &["balance"]),
-        // Fields are alike as they are; an empty text is none. When an item was touched is no part of what it says.
+        // Fields are compared as they are, and an empty text is absent. Stamps are not compared.
         (vec![("point_frozen", s("a")), ("point_corrected_at", s(""))], vec![("frozen", s("a"))], &[]),
         (
             vec![("point_frozen", s("a"))],
@@ -74,7 +74,7 @@ fn what_two_models_do_not_say_alike_is_named() {
             &["frozen", "corrected_at"],
         ),
         (vec![("created_at", s("a")), ("point_updated_at", s("b"))], vec![("updated_at", s("c"))], &[]),
-        // What nobody knows is compared by nobody.
+        // Unknown attributes are not compared.
         (vec![("rank", s("gold"))], vec![("colour", s("red"))], &[]),
     ] {
         let parity = compared("both", &legacy, &wallet).unwrap();
@@ -90,7 +90,7 @@ fn what_two_models_do_not_say_alike_is_named() {
 }
 
 #[test]
-fn only_what_is_in_both_is_compared() {
+fn only_concerns_in_both_models_are_compared() {
     let nothing = seen(&[(god(), adopted(3, &[], &[]))]);
     for model in Model::ALL {
         for phase in Phase::all(model) {
@@ -108,7 +108,7 @@ fn row(name: &str, more: &[(&str, Value)]) -> Item {
 }
 
 #[test]
-fn what_stands_for_a_legacy_row_is_found_under_few_keys() {
+fn entry_or_reference_of_a_legacy_row_is_found_under_at_most_two_keys() {
     let keys = |row: &Item| told_by(row).iter().map(|key| key.sk().to_owned()).collect::<Vec<_>>();
     let name = format!("history#1700000000000#pay#{ID}");
     let ours = row(&name, &[("transaction_id", s(ID))]);
@@ -134,14 +134,14 @@ fn looked_at(model: Model, items: &[(Key, Item)]) -> Result<Contraction, ItemErr
     contract(&migration, &whose(), &seen(items))
 }
 
-/// Everything in the split records.
+/// A God Record after every concern has moved to the split records.
 fn moved(fence: i64, more: &[(&str, Value)]) -> Item {
     let truths = Concern::ALL.map(|concern| (concern, if concern == Money { "both" } else { "split" }));
     adopted(fence, &truths, more)
 }
 
 #[test]
-fn what_the_split_records_have_goes_and_the_rest_stays() {
+fn contraction_removes_what_split_records_hold_and_keeps_the_rest() {
     let whole = [
         ("name", s("Hana")),
         ("profile_status", s("active")),
@@ -168,7 +168,7 @@ fn what_the_split_records_have_goes_and_the_rest_stays() {
              point, profile_status, {regional}, regional_aoba_exposure, {truths} IF fence_phase <= 29"
         )
     };
-    // The map of currencies goes as it was read; one that the tenant does not run keeps the map.
+    // The map of currencies is removed as it was read; a currency outside the tenant's terms keeps the map.
     let known = written(m(&[("aoba", n("1"))]));
     assert_eq!(known, [format!("{} AND regional = {{aoba: 1}} AND {NOT_LEGACY}", gone("regional"))]);
     let strange = written(m(&[("aoba", n("1")), ("gone", n("0"))]));
@@ -176,12 +176,12 @@ fn what_the_split_records_have_goes_and_the_rest_stays() {
 }
 
 #[test]
-fn nothing_goes_that_may_stand_there_alone() {
+fn concern_held_by_the_god_record_alone_is_not_removed() {
     assert_eq!(emptied(Model::GodRecord, &[]), Contraction::Done);
     assert_eq!(emptied(Model::GodRecord, &[(god(), item(&[("balance", n("5"))]))]), Contraction::NotCopied(Profile));
     assert_eq!(emptied(Model::GodRecord, &[(god(), moved(30, &[]))]), Contraction::Fenced);
     for concern in Concern::ALL {
-        // Neither what says that it is alone, nor what is not understood.
+        // Refused if the God Record says that it holds the concern alone, or says something unknown.
         let attribute = format!("truth_{}", concern.name());
         let mut record = moved(29, &[]);
         record.insert(attribute.clone(), s("legacy"));
@@ -192,7 +192,7 @@ fn nothing_goes_that_may_stand_there_alone() {
             assert_eq!(looked_at(Model::GodRecord, &[(god(), record)]).unwrap_err().attribute, attribute);
         }
     }
-    // An empty one is left as it is, once who plans by an earlier setting is shut out.
+    // An emptied God Record gets the fence only, which rejects writers with an earlier setting.
     let rest = |fence: i64| item(&[("fence_phase", Value::int(fence)), ("rank", s("gold"))]);
     assert_eq!(emptied(Model::GodRecord, &[(god(), rest(29))]), Contraction::Done);
     let Contraction::Change(change) = emptied(Model::GodRecord, &[(god(), rest(28))]) else { panic!() };
@@ -200,7 +200,7 @@ fn nothing_goes_that_may_stand_there_alone() {
 }
 
 #[test]
-fn of_the_half_way_model_points_go_and_aggregates_stay() {
+fn half_way_model_contraction_removes_points_and_keeps_aggregates() {
     let aggregates =
         item(&[("point", n("3")), ("point_held", n("0")), ("co2_total", n("1")), ("updated_at", s("then"))]);
     let record = item(&[("fence_phase", n("29")), ("balance", n("5")), ("point", n("9")), ("co2_total", n("7"))]);
@@ -211,13 +211,13 @@ fn of_the_half_way_model_points_go_and_aggregates_stay() {
         format!("customer: SET fence_phase = 29 REMOVE balance IF fence_phase <= 29 AND {NOT_LEGACY}"),
     ];
     assert_eq!(told(&change), want);
-    // What stands in the aggregates of the other model was never the God Record's.
+    // In the God Record model, the aggregates item was never part of the God Record.
     let items = [(god(), item(&[("fence_phase", n("29"))])), (metrics(), aggregates)];
     assert_eq!(emptied(Model::GodRecord, &items), Contraction::Done);
 }
 
 #[test]
-fn a_legacy_history_goes_in_a_week() {
+fn legacy_history_expires_in_a_week() {
     let (due, name) = (now().plus(HISTORY_KEPT).seconds(), "history#1700000000000#pay");
     let kept =
         [row("TXN#1", &[]), row("customer", &[]), row(name, &[(attr::TTL, n("1"))]), item(&[(attr::SK, s(name))])];

@@ -1,7 +1,7 @@
 use super::*;
 use crate::keys::attr;
 
-/// `CONFIG` with a migration.
+/// A `CONFIG` item with a migration.
 fn config(stored: Value) -> Item {
     let aoba = m(&[("scale", n("2")), ("spendable", Value::Bool(true)), ("transferable", Value::Bool(true))]);
     item(&[
@@ -25,7 +25,7 @@ fn good() -> Item {
 }
 
 #[test]
-fn a_setting_is_read_as_it_was_written() {
+fn setting_is_read_as_written() {
     let whole = migration(Model::GodRecord, 20, 31);
     let want =
         [("fence", n("31")), ("model", s("god_record")), ("phase", n("20")), ("since", s("2023-11-14T22:13:20.000Z"))];
@@ -45,7 +45,7 @@ fn a_setting_is_read_as_it_was_written() {
 }
 
 #[test]
-fn what_is_not_understood_is_not_guessed() {
+fn invalid_setting_is_an_error_that_names_the_attribute() {
     let read = |config: &Item| Layout::read(config).map_err(|error| error.attribute);
     let wrong = |attribute: &str| Err(attribute.to_owned());
     for value in [s("god_record"), n("3"), Value::L(Vec::new()), Value::Bool(true)] {
@@ -69,14 +69,14 @@ fn what_is_not_understood_is_not_guessed() {
             assert_eq!(read(&config(Value::M(stored))), wrong(name), "missing");
         }
     }
-    // A phase that the other model has not.
+    // The other model does not have this phase.
     let mut stored = good();
     stored.extend(item(&[("model", s("half_way")), ("phase", n("25"))]));
     assert_eq!(read(&config(Value::M(stored))), wrong("phase"));
-    // Not contracting is not contracting.
+    // An explicit `false` means not contracting.
     let stored = good().into_iter().chain(item(&[("contracting", Value::Bool(false))])).collect();
     assert_eq!(Layout::read(&config(Value::M(stored))), Ok(Layout::Migrating(migration(Model::GodRecord, 20, 31))));
-    // Nor is a tenant whose terms cannot be read one without a migration.
+    // Unreadable terms are an error, not a tenant without a migration.
     let mut terms = config(Value::M(good()));
     terms.remove("points_rate");
     assert_eq!(read(&terms), wrong("points_rate"));

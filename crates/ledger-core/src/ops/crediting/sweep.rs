@@ -1,5 +1,5 @@
-//! Where a tenant's next sweep over its merchants begins. A sweep has a bounded time; what it does not reach,
-//! the next one begins with. It decides nothing about money: two sweeps at once may both visit a merchant.
+//! The place where a tenant's next sweep over its merchants begins. A sweep's time is bounded; the next one continues
+//! with the merchants that it did not reach. It affects no money: two sweeps at once may both visit a merchant.
 
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -10,19 +10,19 @@ use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 
 const AFTER: &str = "after";
 
-/// Behind which merchant the next sweep begins; `None`: with the first.
+/// The merchant after which the next sweep begins; `None`: at the first one.
 ///
 /// # Errors
-/// [`ItemError`] if the item does not look as [`move_sweep`] writes it.
+/// [`ItemError`] if the item was not written by [`move_sweep`].
 pub fn sweep_after(item: Option<&Item>) -> Result<Option<MerchantId>, ItemError> {
     item.map_or(Ok(None), |item| item.opt_parsed(AFTER, MerchantId::parse))
 }
 
 /// Moves the place where the next sweep begins, from where it was read. `None` if it does not change. Fails with
-/// `StalePlan` if another sweep has moved it meanwhile.
+/// `StalePlan` if another sweep has moved it since.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn move_sweep(
     tenant: &Tenant,
     seen: Option<MerchantId>,

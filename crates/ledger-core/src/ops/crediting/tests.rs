@@ -1,4 +1,4 @@
-//! What is credited together, what never is, and what a failed guard means.
+//! Which records are credited together, which never are, and what a failed guard means.
 
 use super::*;
 use crate::account::Account;
@@ -18,7 +18,7 @@ fn merchant(number: u128) -> MerchantId {
     MerchantId::new(Uuid::from_u128(number))
 }
 
-/// A payment of merchant 1, or a refund of it, as it stands in the table.
+/// A payment of merchant 1, or a refund of it, as stored.
 fn stored(number: u128, refund: bool, delta: &[(&str, &str)]) -> Item {
     let payment = PaymentId::new(Uuid::from_u128(number));
     let id = RefundId::new(Uuid::from_u128(number));
@@ -62,7 +62,7 @@ fn moved(batch: &Batch) -> BTreeMap<(Account, String), String> {
 }
 
 #[test]
-fn as_many_as_fit_are_credited_together() {
+fn batch_has_as_many_records_as_fit_into_a_transaction() {
     let yen = [("ECOPAY", "100")];
     let both = [("ECOPAY", "100"), ("POINT", "1")];
     for (count, delta, fit, assets) in
@@ -72,7 +72,7 @@ fn as_many_as_fit_are_credited_together() {
         assert_eq!(batch.records(), fit);
         assert_eq!(batch.transaction().items().len(), 1 + assets + fit);
     }
-    // An asset that only the last one has costs an action too.
+    // An asset that only the last record has also takes an action.
     let mut waiting = payments(98, &yen);
     waiting[97] = record(98, &both);
     assert_eq!(lease().batch(&waiting, now()).unwrap().unwrap().records(), 97);
@@ -80,7 +80,7 @@ fn as_many_as_fit_are_credited_together() {
 }
 
 #[test]
-fn a_balance_gains_what_its_records_say() {
+fn balance_changes_by_the_sum_of_its_records() {
     let refund = Uncredited::read(&tenant(), &stored(9, true, &[("ECOPAY", "-250.0"), ("POINT", "-7")])).unwrap();
     let waiting = [
         record(1, &[("ECOPAY", "100"), ("REGIONAL#aoba", "0.5")]),
@@ -89,7 +89,7 @@ fn a_balance_gains_what_its_records_say() {
     ];
     let batch = lease().batch(&waiting, now()).unwrap().unwrap();
     let account = Account::Merchant(merchant(1));
-    // Points cancel out, and money goes below zero.
+    // Points cancel out, and money falls below zero.
     let expected = [("ECOPAY", "-100"), ("REGIONAL#aoba", "0.5")];
     assert_eq!(moved(&batch), expected.map(|(asset, sum)| ((account, asset.to_owned()), sum.to_owned())).into());
     let roles: Vec<Role> = batch.transaction().items().iter().map(TransactItem::role).collect();
@@ -100,7 +100,7 @@ fn a_balance_gains_what_its_records_say() {
 }
 
 #[test]
-fn only_what_is_due_is_read_and_only_as_it_was_written() {
+fn uncredited_record_is_read_only_if_due_and_well_formed() {
     let yen = [("ECOPAY", "100")];
     let with = |name: &str, value: Option<Value>| {
         let mut item = stored(1, true, &yen);
@@ -126,13 +126,13 @@ fn only_what_is_due_is_read_and_only_as_it_was_written() {
     for value in [Value::s("100"), Value::int(0), Value::N("1e3x".to_owned())] {
         assert_eq!(delta(value), wrong(DELTA));
     }
-    // A payment that was captured late is due since then.
+    // A payment that was captured late is due since the capture.
     let later = now().plus(LEASE);
     assert_eq!(with(attr::UPDATED_AT, Some(Value::s(later))).unwrap().unwrap().since(), later);
 }
 
 #[test]
-fn a_record_is_never_credited_twice_nor_to_another() {
+fn record_is_credited_once_and_to_its_own_merchant() {
     let yen = [("ECOPAY", "100")];
     let twice = [record(1, &yen), record(2, &yen), record(1, &yen)];
     assert_eq!(lease().batch(&twice, now()), Err(BuildError::SameKey(Role::Payment)));
@@ -143,7 +143,7 @@ fn a_record_is_never_credited_twice_nor_to_another() {
 }
 
 #[test]
-fn a_projection_needs_its_holders_token() {
+fn projection_requires_the_holders_token() {
     let records = payments(2, &[("ECOPAY", "100")]);
     let projected = |holder| Transaction::projected(holder, (&tenant(), merchant(1)), &records, now());
     let key = || Partition::merchant(&tenant(), merchant(1)).crediting();
@@ -157,14 +157,14 @@ fn a_projection_needs_its_holders_token() {
     let balance = alive().add(attr::BALANCE, "delta", Value::int(1));
     let moving = TransactItem::update(Role::Crediting, key(), balance, mine());
     assert_eq!(projected(moving), Err(BuildError::Unfenced(Role::Crediting)));
-    // And a merchant's balance is written in no other way.
+    // A merchant's balance cannot be written in any other way.
     let batch = lease().batch(&records, now()).unwrap().unwrap();
     let added = batch.transaction().items()[1].clone();
     assert_eq!(Transaction::unkeyed(vec![added]), Err(BuildError::EffectWithoutJournal(Role::MerchantBalance)));
 }
 
 #[test]
-fn a_merchant_is_taken_once_its_holder_is_silent() {
+fn merchant_is_taken_once_its_lease_has_ended() {
     let seen = Crediting { holder: Holder { fence: 4, lease_until: now() }, version: 9 };
     let taken =
         |at| CreditedMerchant::take(&tenant(), merchant(1), Some(&seen), at).unwrap().map(|(held, _)| held.fence());
@@ -173,7 +173,7 @@ fn a_merchant_is_taken_once_its_holder_is_silent() {
 }
 
 #[test]
-fn a_failed_guard_says_which_records_it_was() {
+fn failed_guard_names_its_records() {
     let batch = lease().batch(&payments(4, &[("ECOPAY", "100"), ("POINT", "1")]), now()).unwrap().unwrap();
     let setback = |failed: &[(usize, Option<Item>)]| {
         let none = Reason { code: ReasonCode::None, item: None };
@@ -190,7 +190,7 @@ fn a_failed_guard_says_which_records_it_was() {
         Some(item)
     };
     let another = || Some(Item::from([("fence".to_owned(), Value::int(2))]));
-    // Behind the holder and two assets.
+    // Positions 0 to 2 are the lease and two assets.
     assert_eq!(setback(&[(4, credited())]), Setback::Credited(vec![1]));
     assert_eq!(setback(&[(3, credited()), (6, credited())]), Setback::Credited(vec![0, 3]));
     assert_eq!(setback(&[(3, credited()), (5, None)]), Setback::Missing(vec![2]));

@@ -1,5 +1,5 @@
-//! What the vectors do not show: records read back as they are written, every way in which a hold can
-//! divide seals, and the tenant's time for holds has its bounds.
+//! What the golden vectors do not cover. Records are read back as written, every division of a hold gives a valid
+//! transaction, and the tenant's hold time has bounds.
 
 use super::*;
 use crate::idempotency::{Answer, Claim};
@@ -58,7 +58,7 @@ fn merchant() -> MerchantTerms {
     MerchantTerms { id, name: "Aoba".to_owned(), open: true, shards: Shards::ONE }
 }
 
-/// 10 points, 20 regional, and so much money, all of it held: as it is read back.
+/// An authorized payment of 10 points, 20 of regional currency and `money`, read back from its stored form.
 fn authorized(money: u64) -> (PaymentRecord, Transaction) {
     let amount = |spec: &AssetSpec, units: u64| Amount::parse(spec, &units.to_string()).unwrap();
     let (terms, at) = (terms(HoldHours::new(2)), cx(1));
@@ -116,7 +116,7 @@ fn blank() -> PaymentRecord {
 }
 
 #[test]
-fn an_authorized_payment_comes_back_as_it_was_written() {
+fn authorized_payment_is_read_back_unchanged() {
     let (payment, sealed) = authorized(100);
     assert_eq!(payment.state, PaymentState::Authorized);
     assert_eq!(payment.expires_at, Some(cx(1).now.plus(Duration::from_secs(2 * 60 * 60))));
@@ -128,7 +128,7 @@ fn an_authorized_payment_comes_back_as_it_was_written() {
 }
 
 #[test]
-fn every_division_seals() {
+fn every_division_of_a_hold_gives_a_valid_transaction() {
     for money in [1, 99, 100, 110, 1_000] {
         let (payment, _) = authorized(money);
         let (tenant, merchant, terms) = (tenant(), merchant(), terms(None));
@@ -157,7 +157,7 @@ fn every_division_seals() {
 }
 
 #[test]
-fn a_hold_lasts_from_an_hour_to_thirty_days() {
+fn hold_time_is_one_hour_to_thirty_days() {
     assert_eq!([0, 721].map(HoldHours::new), [None, None]);
     let days = |days: u64| Duration::from_secs(days * 24 * 60 * 60);
     assert_eq!((terms(None).hold_for(), HoldHours::MAX.duration()), (days(7), days(30)));

@@ -1,5 +1,5 @@
-//! What a task has to do, given where its settlement stands. The runtime asks again after every write, so a
-//! task that was taken before, or by somebody else meanwhile, finds nothing left to do.
+//! Decides what a task has to do, from its settlement's state. The runtime asks again after every write, so a task
+//! that another worker has done already finds nothing left to do.
 
 use super::record::{Settlement, SettlementState, TurnedBack};
 use super::saga::{Compensation, Outcome, Step, Task};
@@ -12,40 +12,40 @@ use crate::time::Timestamp;
 use crate::transaction::{BuildError, Transaction};
 use std::time::Duration;
 
-/// After how long a settlement that is not over is run once more: its saga may have been ended by hand.
+/// After how long an unfinished settlement is run again: its saga may have been stopped by hand.
 const RUN_AGAIN: Duration = Duration::from_secs(25 * 60 * 60);
 
 /// What a task has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Move {
-    /// Nothing: this is its outcome.
+    /// Nothing: the task has this outcome.
     Said(Outcome),
-    /// Write this, and look again.
+    /// Write this, then read the settlement and decide again.
     Write(Box<Transaction>),
-    /// Take due records in, or find that there are none left.
+    /// Collect due records, or find that none are left.
     Collect,
-    /// Give the records of the last batch back.
+    /// Release the records of the last batch.
     GiveBack,
-    /// Ask whether the merchant may be paid.
+    /// Ask the KYC provider whether the merchant may be paid.
     Check,
-    /// Send the payout, or find out what became of it.
+    /// Send the payout, or look up its result.
     Pay,
-    /// Put the bank's file once more, for this request.
+    /// Write the bank file again, for this request.
     Resend(PayoutRequestId),
 }
 
 /// Why a task has no move.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MoveError {
-    /// The saga's order was not kept.
+    /// The task is not possible in the settlement's state.
     #[error("the task {task} does not follow the state {state}")]
     OutOfOrder {
-        /// Which task.
+        /// The task's name.
         task: String,
-        /// Where the settlement stands.
+        /// The settlement's state.
         state: SettlementState,
     },
-    /// What it writes can never be right.
+    /// The transaction breaks a rule of the builder.
     #[error(transparent)]
     Build(#[from] BuildError),
 }
@@ -53,7 +53,7 @@ pub enum MoveError {
 /// The move of a task.
 ///
 /// # Errors
-/// [`MoveError`], a fault of ours.
+/// [`MoveError`], which means a defect in our code.
 pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Timestamp) -> Result<Move, MoveError> {
     let write = |transaction: Result<Transaction, BuildError>| Ok(Move::Write(Box::new(transaction?)));
     let out_of_order = || Err(MoveError::OutOfOrder { task: task.name(), state: settlement.state });
@@ -61,7 +61,7 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
     if state.is_over() {
         return match (settlement.resend, task) {
             (None, _) => Ok(Move::Said(Outcome::Over)),
-            // Whichever task comes first: the saga is run for this.
+            // Any step or compensation does it: the saga was run again for the resend only.
             (Some(id), Task::Do(_) | Task::Undo(_)) => Ok(Move::Resend(id)),
             (Some(_), Task::Stop) if settlement.stuck_at.is_some() => Ok(Move::Said(Outcome::Next)),
             (Some(_), Task::Stop) => write(stopped(tenant, settlement, now)),
@@ -83,7 +83,7 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
             (step, state) if state > left_by(step) => Ok(Move::Said(Outcome::Next)),
             (Step::Collect | Step::Hold | Step::Kyc | Step::Release | Step::Fee | Step::Payout, _) => out_of_order(),
         },
-        // Somebody else has gone on to the payout: this saga leaves the settlement to the other.
+        // Another run has gone on to the payout: this one leaves the settlement to it.
         Task::Undo(_) if state == SettlementState::Paying => Ok(Move::Said(Outcome::Over)),
         Task::Undo(_) if settlement.turned_back.is_none() => {
             write(steps::turn_back(tenant, settlement, TurnedBack::StepFailed, now))
@@ -106,10 +106,10 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
     }
 }
 
-/// The saga of a settlement has been started: it is looked at again if it is not over in a day.
+/// Records that a settlement's saga was started. It is due again in 25 hours if it is not over.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn started(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let update = Update::new().add("runs", "one", Value::int(1)).set(
         attr::DUE_SK,
@@ -119,13 +119,13 @@ pub fn started(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Resu
     Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
 }
 
-/// It waits for a person, and is not run again by itself.
+/// Records that the settlement needs review. It is not run again by itself.
 fn stopped(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let update = Update::new().set("stuck_at", "ua", Value::s(now)).remove(attr::DUE_PK).remove(attr::DUE_SK);
     Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
 }
 
-/// The state that a step leaves.
+/// The state in which a step runs, and which it leaves.
 const fn left_by(step: Step) -> SettlementState {
     match step {
         Step::Collect | Step::Hold => SettlementState::Collecting,
@@ -136,7 +136,7 @@ const fn left_by(step: Step) -> SettlementState {
     }
 }
 
-/// The state that an undoing leads to.
+/// The state after a compensation.
 const fn undone_to(compensation: Compensation) -> SettlementState {
     match compensation {
         Compensation::Fee => SettlementState::Released,

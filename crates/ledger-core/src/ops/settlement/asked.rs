@@ -1,5 +1,5 @@
-//! What one person asks for and another approves, about a settlement that was paid by a bank file: to send the file
-//! again, for a bank pays a file as often as it gets it, or to book the transfer as returned by the bank.
+//! Requests about a settlement that was paid by a bank file. One person requests and another approves that the file
+//! is sent again, or that the transfer is booked as returned. A bank pays a file each time it gets it.
 
 use super::destination::Destination;
 use super::record::{Settlement, SettlementState};
@@ -17,36 +17,36 @@ use crate::personal::FreeText;
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Planned, Role, TransactItem};
 
-/// What is asked for.
+/// What is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// The file is sent again.
+    /// To send the file again.
     Resend,
-    /// The transfer is booked as returned: the merchant is owed it again.
+    /// To book the transfer as returned: the merchant is owed it again.
     Return,
 }
 
-/// A request. Its content never changes, its state does once.
+/// A stored request. Its content never changes; its state changes once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// For what.
+    /// What is requested.
     pub wish: Wish,
     /// Its id.
     pub id: PayoutRequestId,
-    /// Whose settlement.
+    /// The settlement's merchant.
     pub merchant: MerchantId,
-    /// Which settlement.
+    /// The settlement.
     pub settlement: SettlementId,
-    /// Who asked.
+    /// The staff member who requested it.
     pub requested_by: StaffId,
     /// `pending` or `approved`.
     pub state: String,
-    /// When it was asked for.
+    /// When it was requested.
     pub created_at: Timestamp,
 }
 
 impl Wish {
-    /// The attribute of a request's id.
+    /// The attribute that holds the request's id.
     const fn id_attribute(self) -> &'static str {
         match self {
             Self::Resend => "resend_id",
@@ -54,7 +54,7 @@ impl Wish {
         }
     }
 
-    /// The operation that asks for it.
+    /// The operation of the request.
     #[must_use]
     pub const fn request(self) -> Operation {
         match self {
@@ -63,7 +63,7 @@ impl Wish {
         }
     }
 
-    /// The operation that approves it.
+    /// The operation of the approval.
     #[must_use]
     pub const fn approval(self) -> Operation {
         match self {
@@ -72,7 +72,7 @@ impl Wish {
         }
     }
 
-    /// Where a request stands.
+    /// The key of a request's item.
     #[must_use]
     pub fn key(self, tenant: &Tenant, merchant: MerchantId, id: PayoutRequestId) -> Key {
         match self {
@@ -86,7 +86,7 @@ impl Asked {
     /// Reads a stored request.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(wish: Wish, item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             wish,
@@ -106,10 +106,10 @@ impl Asked {
     }
 }
 
-/// Asks for it. Nothing happens until another person approves it.
+/// Stores a request. Nothing happens until another person approves it.
 ///
 /// # Errors
-/// [`PlanRefusal`] unless the settlement is paid, by a file.
+/// [`PlanRefusal`] unless the settlement is paid by a bank file.
 pub fn plan_request(
     tenant: &Tenant,
     settlement: &Settlement,
@@ -145,11 +145,11 @@ pub fn plan_request(
     Ok(Planned { draft: Draft { entry: None, items }, receipt: asked })
 }
 
-/// Approves a request, by another person than who asked, while the settlement is paid and no file of it is on its
-/// way: of one that is, nobody knows yet whether the bank has it.
+/// Another person approves a request. The settlement must be paid, and its file must not be in the middle of a
+/// resend, because it is then unknown whether the bank has it.
 ///
 /// # Errors
-/// [`PlanRefusal`] unless the settlement is still paid, by a file that is not being sent again.
+/// [`PlanRefusal`] unless the settlement is still paid by a bank file that is not being sent again.
 pub fn plan_approve(
     tenant: &Tenant,
     asked: &Asked,
@@ -176,7 +176,7 @@ pub fn plan_approve(
     Ok(Planned { draft, receipt })
 }
 
-/// Whether a file may be sent again, or booked as returned.
+/// Whether the settlement's file may be sent again, or its transfer booked as returned.
 #[must_use]
 pub fn is_paid_by_file(settlement: &Settlement) -> bool {
     let by_file = match &settlement.destination {

@@ -1,21 +1,21 @@
-//! The saga in the Amazon States Language, made from the data of `saga.rs`. The file that is deployed,
+//! The saga in the Amazon States Language, generated from `saga.rs`. The deployed file,
 //! `functions/settlement/saga.asl.json`, is this text.
 
 use super::saga::{Outcome, STEPS, Task, WAIT};
 use serde_json::{Map, Value, json};
 
-/// Tells that a settlement stopped, beside the metric.
+/// The state that publishes an event about a stopped settlement. A metric reports it too.
 const ANNOUNCE: &str = "Announce";
-/// The function that is called for each task: the template fills it in.
+/// The function that each task calls. The template replaces the placeholder.
 const FUNCTION: &str = "${SettlementFunctionAlias}";
-/// The deployment by its name: several may share a bus. The template fills it in.
+/// The deployment's name, since several may share a bus. The template replaces the placeholder.
 const LEDGER: &str = "${LedgerName}";
-/// What the function calls a fault that another try may mend.
+/// The function's error for a failure that a retry may resolve.
 pub const UNAVAILABLE: &str = "Settlement.Unavailable";
-/// What it calls one that no repetition mends.
+/// The function's error for a failure that no retry resolves.
 pub const BROKEN: &str = "Settlement.Broken";
 
-/// The state machine's definition. A settlement that stops is announced as an event of `event_source`.
+/// The state machine's definition. A settlement that stops is published as an event of `event_source`.
 #[must_use]
 pub fn definition(event_source: &str) -> String {
     let mut states = Map::new();
@@ -38,7 +38,7 @@ pub fn definition(event_source: &str) -> String {
             },
         }] },
         "ResultPath": null,
-        // The metric rings as well.
+        // If the event cannot be sent, the metric still raises the alarm.
         "Catch": [{ "ErrorEquals": ["States.ALL"], "ResultPath": null, "Next": "Stuck" }],
         "Next": "Stuck",
     });
@@ -60,7 +60,7 @@ pub fn definition(event_source: &str) -> String {
 fn add(states: &mut Map<String, Value>, task: Task) {
     let name = state(task);
     let policy = task.retry();
-    // The language wants a number with decimals here, and nowhere else.
+    // The States Language requires a number with decimals here.
     let backoff: Value = serde_json::from_str(&format!("{}.0", policy.backoff)).unwrap_or_default();
     let after_failure = task.failed().map_or_else(|| ANNOUNCE.to_owned(), state);
     let body = json!({
@@ -108,7 +108,7 @@ fn add(states: &mut Map<String, Value>, task: Task) {
     states.insert(name, body);
 }
 
-/// A state's name: `Hold`, `UndoHold`.
+/// A state's name, such as `Hold` or `UndoHold`.
 fn state(task: Task) -> String {
     task.name().split('_').map(capitalised).collect()
 }

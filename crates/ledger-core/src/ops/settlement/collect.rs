@@ -1,6 +1,6 @@
-//! Taking records into a settlement, and giving them back: as many a transaction as fit. A record belongs to
-//! exactly one settlement because its stamp is conditional, and what a settlement adds up to is what its
-//! stamps added: both stand in one transaction.
+//! Adding records to a settlement and releasing them, as many per transaction as fit. A record belongs to exactly one
+//! settlement, because its stamp is conditional. The settlement's sums are those of its stamped records, because both
+//! change in one transaction.
 
 use super::record::{Settlement, came_back_attribute, refunded_attribute, taken_attribute};
 use super::returned::RETURNED_ID;
@@ -14,34 +14,34 @@ use crate::transaction::{BuildError, Clause, MAX_ITEMS, Role, TransactItem, Tran
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// The most records of one transaction: besides them it holds the settlement and the list of them.
+/// The most records in one transaction. Its other two items are the settlement and the list of the records.
 pub const RECORDS_MAX: usize = MAX_ITEMS - 2;
 
-/// A record that a merchant is to be settled for.
+/// A record that can be settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settleable {
-    /// Which one.
+    /// The record.
     pub source: Source,
     /// What it owes to the merchant, by asset.
     pub deltas: Vec<Delta>,
 }
 
-/// Which record.
+/// The kind and id of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A payment.
     Payment(PaymentId),
     /// A refund of a payment.
     Refund(PaymentId, RefundId),
-    /// What came back of an earlier settlement.
+    /// The returned payout of an earlier settlement.
     Returned(SettlementId),
 }
 
 impl Settleable {
-    /// Reads a record, as it stands in the table or in the index.
+    /// Reads a record from the table or the index.
     ///
     /// # Errors
-    /// [`ItemError`] if it is none.
+    /// [`ItemError`] if it is no such record.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let payment = || item.parsed("payment_id", PaymentId::parse);
         let returned = item.opt_parsed(RETURNED_ID, SettlementId::parse)?;
@@ -55,7 +55,7 @@ impl Settleable {
         Ok(Self { source, deltas })
     }
 
-    /// Its key; a merchant is settled for its own records.
+    /// The record's key. `merchant` must be the record's own merchant.
     #[must_use]
     pub fn key(&self, tenant: &Tenant, merchant: MerchantId) -> Key {
         match self.source {
@@ -81,7 +81,7 @@ impl Settleable {
         }
     }
 
-    /// Of which sum of a settlement some of it is a part.
+    /// The sum of a settlement that a delta belongs to.
     fn part(&self, delta: &Delta) -> Part {
         match self.source {
             Source::Payment(_) | Source::Refund(..) if delta.is_debit() => Part::Refunded,
@@ -122,7 +122,7 @@ impl Part {
         }
     }
 
-    /// The sum with records more, or less. What was refunded counts as a positive quantity.
+    /// The signed change of the sum when records are added or released. Refunds count as a positive quantity.
     fn change(self, sum: Delta, more: bool) -> Delta {
         let positive = match self {
             Self::Taken | Self::CameBack => true,
@@ -132,15 +132,15 @@ impl Part {
     }
 }
 
-/// What a stamp's failed guard means: the record at this position of the batch is another settlement's, or
-/// not credited. `None` for the two items before them.
+/// The record of the batch whose guard failed at `position` of the transaction. That record is another settlement's,
+/// or not credited. `None` for the first two items.
 #[must_use]
 pub fn dropped(position: usize) -> Option<usize> {
     position.checked_sub(2)
 }
 
-/// Takes records, at most [`RECORDS_MAX`], into a settlement that was read. Each is guarded on being credited
-/// and unstamped; one whose guard fails is left out by the caller, who builds the rest anew.
+/// Adds records, at most [`RECORDS_MAX`], to a settlement that was read. Each is guarded on being credited and
+/// unstamped. If a guard fails, the caller leaves that record out and builds the rest again.
 ///
 /// # Errors
 /// [`BuildError`] if the sums do not fit, or for too many records.
@@ -156,11 +156,10 @@ pub fn collect(
     Transaction::unkeyed(items)
 }
 
-/// Gives the records of the last transaction back that took some. The caller reads them with
-/// [`read_batch`].
+/// Releases the records of the last transaction that added some. The caller reads them with [`read_batch`].
 ///
 /// # Errors
-/// [`BuildError`] if the sums do not fit, or if there is nothing to give back.
+/// [`BuildError`] if the sums do not fit, or there is nothing to release.
 pub fn give_back(
     tenant: &Tenant,
     settlement: &Settlement,
@@ -177,15 +176,15 @@ pub fn give_back(
     Transaction::unkeyed(items)
 }
 
-/// Reads the list of records that one transaction took.
+/// Reads the list of the records that one transaction added.
 ///
 /// # Errors
-/// [`ItemError`] if it does not look as we write it.
+/// [`ItemError`] if an attribute is missing or malformed.
 pub fn read_batch(item: &Item) -> Result<Vec<Settleable>, ItemError> {
     item.maps("records", Settleable::read)
 }
 
-/// The totals with records more, or less.
+/// The change of the totals when records are added or released.
 fn added(settlement: &Settlement, records: &[Settleable], more: bool) -> Result<Update, BuildError> {
     let parts = records.iter().flat_map(|record| record.deltas.iter().map(|delta| (record.part(delta), delta)));
     let sums = crate::account::net(parts.map(|(part, delta)| ((delta.asset().clone(), part), delta)))?;
@@ -205,7 +204,7 @@ fn added(settlement: &Settlement, records: &[Settleable], more: bool) -> Result<
     Ok(update.set("batches", "batches", Value::int(batches.into())))
 }
 
-/// The list of the records, under the number that follows from the settlement as it was read.
+/// The list of the records, under the next batch number of the settlement as it was read.
 fn listed(tenant: &Tenant, settlement: &Settlement, records: &[Settleable], now: Timestamp) -> TransactItem {
     let number = settlement.batches.saturating_add(1);
     let key = keys::settled(tenant, settlement.merchant, settlement.id, number);

@@ -1,15 +1,15 @@
-//! Where a merchant is paid.
+//! Payout destinations of merchants.
 
 use crate::bank::BankAccount;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::psp::PspId;
 
-/// Where a merchant is paid.
+/// The payout destination of a merchant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// Its bank account, by a file for the tenant's bank.
+    /// The merchant's bank account, paid by a file for the tenant's bank.
     Bank(BankAccount),
-    /// An account that is registered at the tenant's account of the payment provider.
+    /// An external account that is registered at the tenant's account of the payment provider.
     Stripe {
         /// The provider's id of it, such as `ba_1Nv...`.
         external_account: PspId,
@@ -20,7 +20,7 @@ impl Destination {
     /// Reads a stored destination.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as [`Destination::item`] writes it.
+    /// [`ItemError`] if an attribute is missing or was not written by [`Destination::item`].
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         match item.text("kind")? {
             "bank" => BankAccount::read(item).map(Self::Bank),
@@ -32,7 +32,7 @@ impl Destination {
         }
     }
 
-    /// Its attributes.
+    /// The attributes that are stored.
     #[must_use]
     pub fn item(&self) -> Item {
         match self {
@@ -48,7 +48,7 @@ impl Destination {
         }
     }
 
-    /// All of it in one line, for what a key is bound to.
+    /// All its texts in one line, for the fingerprint of a request.
     #[must_use]
     pub fn text(&self) -> String {
         let item = self.item();
@@ -59,7 +59,7 @@ impl Destination {
         parts.collect::<Vec<_>>().join(";")
     }
 
-    /// It as it may be shown.
+    /// The destination in a form that may be shown: a bank account is masked.
     #[must_use]
     pub fn shown(&self) -> String {
         match self {

@@ -1,41 +1,41 @@
-//! The fee: a rate on what was taken less what was refunded, and a tax on the fee. Each is rounded down to
-//! the yen by itself, in the merchant's favour.
+//! The settlement fee: a rate on what was taken less what was refunded, and a tax on the fee. Each is rounded down to
+//! the yen separately, in the merchant's favour.
 
 use crate::bank::Sender;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::money::{Amount, AssetSpec, Balance, MoneyError, Rate};
 
-/// What a tenant has agreed with its merchants.
+/// A tenant's settlement terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettlementTerms {
     /// Yen of fee per yen settled.
     pub fee_rate: Rate,
     /// Yen of tax per yen of fee.
     pub tax_rate: Rate,
-    /// Whose account merchants are paid from; `None` if the tenant pays through its payment provider only.
+    /// The account that merchants are paid from; `None` if the tenant pays through its payment provider only.
     pub sender: Option<Sender>,
 }
 
-/// How a settled sum divides.
+/// How a settled sum is divided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Charged {
     /// The fee, if there is one.
     pub fee: Option<Amount>,
     /// Its tax, if there is one.
     pub tax: Option<Amount>,
-    /// What is left for the merchant, if anything is.
+    /// The rest, which is paid to the merchant, if it is above 0.
     pub payable: Option<Amount>,
 }
 
 impl SettlementTerms {
-    /// The terms of a tenant that has set none: no fee, and nobody to pay from.
+    /// The terms of a tenant without settlement terms: no fee, and no account to pay from.
     #[must_use]
     pub fn free() -> Self {
         Self { fee_rate: Rate::ZERO, tax_rate: Rate::ZERO, sender: None }
     }
 
-    /// How `net` yen divide, of which `came_back` were charged when they were paid before. Fee and tax together
-    /// never take more than there is.
+    /// Divides `net` yen. No fee is taken on `came_back` of them, which was charged when it was paid before. Fee and
+    /// tax together are never above `net`.
     ///
     /// # Errors
     /// [`MoneyError`] if the sums do not fit.
@@ -64,10 +64,10 @@ impl SettlementTerms {
         Ok(Charged { fee: Some(fee), tax, payable })
     }
 
-    /// Reads the terms, as they stand in a tenant's `CONFIG` and in a settlement.
+    /// Reads the terms from a tenant's `CONFIG` or a settlement.
     ///
     /// # Errors
-    /// [`ItemError`] if they do not look as [`SettlementTerms::item`] writes them.
+    /// [`ItemError`] if an attribute is missing or was not written by [`SettlementTerms::item`].
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             fee_rate: item.rate("fee_rate")?,
@@ -76,7 +76,7 @@ impl SettlementTerms {
         })
     }
 
-    /// Their attributes.
+    /// The attributes that are stored.
     #[must_use]
     pub fn item(&self) -> Item {
         let mut item = Item::from([
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_is_rounded_down_by_itself_and_nothing_is_lost() {
+    fn fee_and_tax_are_rounded_down_separately_and_parts_sum_to_net() {
         for (net, fee, tax, want) in [
             ("400000", "0.015", "0.1", ["6000", "600", "393400"]),
             ("66", "0.015", "0.1", ["0", "0", "66"]),
@@ -119,12 +119,12 @@ mod tests {
     }
 
     #[test]
-    fn what_came_back_was_charged_before() {
+    fn returned_payout_is_not_charged_again() {
         for (net, came_back, want) in [
             ("400000", "400000", ["0", "0", "400000"]),
             ("400000", "0", ["6000", "600", "393400"]),
             ("402000", "2000", ["6000", "600", "395400"]),
-            // What was refunded since comes out of it.
+            // Refunds made since then reduce it.
             ("300", "2000", ["0", "0", "300"]),
         ] {
             assert_eq!(charged(net, came_back, "0.015", "0.1"), want, "{net} with {came_back}");

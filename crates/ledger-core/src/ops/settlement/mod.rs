@@ -1,11 +1,11 @@
-//! Settlements: closing a merchant's period and paying what it comes to, step by step, each step by one
-//! conditional write that can be repeated, and undone in reverse as long as no money has left.
+//! Settlements: closing a merchant's period and paying its net, step by step. Each step is one conditional write that
+//! can be repeated. Until money may have left, the steps can be undone in reverse order.
 //!
 //! ```text
 //! collecting -> held -> verified -> released -> charged -> paying -> paid
-//!      |         ^----------'           ^----------'  ^-------'        refused, and proven so
+//!      |         ^----------'           ^----------'  ^-------'        proven refusal
 //!      |-> carried                 nothing is to be paid
-//!      '-> undone                  turned back, and everything is given back    paid -> returned: it came back
+//!      '-> undone                  turned back, and everything is given back    paid -> returned: money returned
 //!                                                                               paid -> paid: its file is sent again
 //! ```
 

@@ -1,4 +1,4 @@
-//! Closing a merchant's period: a settlement is opened, one at a time.
+//! Closing a merchant's period: opening a settlement. A merchant has at most one open settlement.
 
 use super::destination::Destination;
 use super::fees::SettlementTerms;
@@ -16,39 +16,39 @@ use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
 use std::collections::BTreeMap;
 
-/// What is open of a merchant's settlements, its `SETTLING` item: one at a time, and what the last one left.
+/// A merchant's `SETTLING` item: the open settlement, and what the last one carried over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settling {
-    /// The settlement that is open.
+    /// The open settlement.
     pub open: Option<SettlementId>,
-    /// What the next one begins with, by asset.
+    /// The quantities that the next settlement begins with, by asset.
     pub carry: BTreeMap<Asset, Balance>,
 }
 
-/// A period to be closed.
+/// The command to close a period.
 #[derive(Clone, Debug)]
 pub struct Open<'a> {
-    /// Whose table.
+    /// The tenant.
     pub tenant: &'a Tenant,
-    /// Whose period.
+    /// The merchant whose period it is.
     pub merchant: &'a MerchantTerms,
-    /// Where the merchant is paid, as it was read.
+    /// The merchant's payout destination, as it was read.
     pub destination: Option<&'a Destination>,
-    /// Through which account of the payment provider it is paid, if there is one.
+    /// The account of the payment provider that pays, if there is one.
     pub psp: Option<&'a PspTerms>,
-    /// What is open, as it was read.
+    /// The merchant's `SETTLING` item, as it was read.
     pub settling: &'a Settling,
-    /// Who closes it.
+    /// The staff member who closes it.
     pub staff: StaffId,
-    /// On which day it is paid; the day of closing if nobody says.
+    /// The day of the payout; `None`: the day of closing.
     pub pay_on: Option<BusinessDate>,
 }
 
 impl Settling {
-    /// Reads the item; nothing is open if there is none.
+    /// Reads the item; without an item nothing is open.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
         let Some(item) = item else { return Ok(Self::default()) };
         let open = item.opt_parsed("open", SettlementId::parse)?;
@@ -56,10 +56,10 @@ impl Settling {
     }
 }
 
-/// Opens a settlement: its record, and the one place that says which one is open.
+/// Opens a settlement: its record, and the merchant's `SETTLING` item.
 ///
 /// # Errors
-/// [`PlanRefusal`] if one is open, or if there is nowhere to pay to or from.
+/// [`PlanRefusal`] if one is open, or the payout has no destination or no account to pay from.
 pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<Settlement>, PlanRefusal> {
     let Open { tenant, merchant, settling, staff, .. } = command;
     let refused = |why| PlanRefusal::Invalid { field: "merchant_id", why };
@@ -127,7 +127,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
     Ok(Planned { draft: Draft { entry: None, items }, receipt: settlement })
 }
 
-/// None is open, and the rest of the last one is what was read.
+/// Requires that no settlement is open and that the carried quantities are as they were read.
 fn opened(tenant: &Tenant, settlement: &Settlement, settling: &Settling, now: Timestamp) -> TransactItem {
     let seen = if settling.carry.is_empty() {
         Condition::absent("carry")
@@ -142,8 +142,8 @@ fn opened(tenant: &Tenant, settlement: &Settlement, settling: &Settling, now: Ti
     TransactItem::update(Role::Settlement, keys::settling(tenant, settlement.merchant), update, clauses)
 }
 
-/// A settlement is over: the next one may be opened, and begins with `carry` (`None`: what this one began
-/// with, for it turned back).
+/// Closes a settlement: the next one may be opened, and begins with `carry`. `None` keeps what this one began with,
+/// because it turned back.
 pub(super) fn closed(
     tenant: &Tenant,
     (merchant, id): (MerchantId, SettlementId),

@@ -1,4 +1,4 @@
-//! The `SETTLEMENT#<id>` item: what a settlement took, what became of it, and where it stands.
+//! The `SETTLEMENT#<id>` item: a settlement's records, sums, state and payout.
 
 use super::destination::Destination;
 use super::fees::SettlementTerms;
@@ -15,54 +15,54 @@ use crate::transaction::{Clause, Role, TransactItem};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Where a settlement stands. Each state before `Paid` is left by one step, and entered again by what undoes it.
+/// The state of a settlement. One step leaves each state before `Paid`, and its compensation enters it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SettlementState {
     /// Records are being stamped.
     Collecting,
-    /// What the merchant is owed is put aside.
+    /// What the merchant is owed is held.
     Held,
-    /// The merchant has been checked.
+    /// The KYC check of the merchant has passed.
     Verified,
-    /// All that is put aside is yen.
+    /// All that is held is yen.
     Released,
     /// Fee and tax are taken.
     Charged,
-    /// The payout may have left, or leaves. There is no way back but a proven refusal.
+    /// The payout may have left. Only a proven refusal leads back.
     Paying,
-    /// Paid; for good, unless it comes back.
+    /// Paid. Final, unless the money is returned.
     Paid,
-    /// Nothing was to be paid: the rest goes into the next settlement; for good.
+    /// Nothing was to be paid, and the rest goes into the next settlement. Final.
     Carried,
-    /// It turned back: the next settlement takes its records; for good.
+    /// It turned back, and the next settlement takes its records. Final.
     Undone,
-    /// It was paid, and the money came back: the next settlement pays it; for good.
+    /// It was paid and the money was returned; the next settlement pays it. Final.
     Returned,
 }
 
 /// Why a settlement turned back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnedBack {
-    /// The merchant's check was refused.
+    /// The KYC check was refused.
     KycRefused,
-    /// The merchant's check had no answer in time.
+    /// The KYC check had no answer in time.
     KycUnanswered,
     /// The payout was refused for good, and nothing has left.
     PayoutRefused,
-    /// A step failed as often as it may.
+    /// A step failed on its last retry.
     StepFailed,
 }
 
-/// What one asset adds to a settlement.
+/// The sums of one asset in a settlement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetTotals {
-    /// What payments brought.
+    /// The sum of payments.
     pub taken: Balance,
-    /// What refunds took, as a positive quantity.
+    /// The sum of refunds, as a positive quantity.
     pub refunded: Balance,
-    /// What was paid before and came back. No fee is taken on it: it was then.
+    /// What was paid before and returned. No fee is taken on it again.
     pub came_back: Balance,
-    /// What the settlement before left, with its sign.
+    /// What the settlement before carried over, with its sign.
     pub carried_in: Balance,
 }
 
@@ -71,61 +71,61 @@ pub struct AssetTotals {
 pub struct Settlement {
     /// Its id.
     pub id: SettlementId,
-    /// Whose.
+    /// The merchant.
     pub merchant: MerchantId,
-    /// Where it stands.
+    /// The present state.
     pub state: SettlementState,
-    /// Why it goes backwards, if it does.
+    /// Why it turned back, if it did.
     pub turned_back: Option<TurnedBack>,
-    /// Since when it waits for a person, if it does.
+    /// Since when it needs review, if it does.
     pub stuck_at: Option<Timestamp>,
-    /// Who closed the period.
+    /// The staff member who closed the period.
     pub requested_by: StaffId,
-    /// When.
+    /// When the period was closed.
     pub created_at: Timestamp,
-    /// On which day it is paid.
+    /// The day of the payout.
     pub pay_on: BusinessDate,
-    /// Where it is paid.
+    /// The payout destination.
     pub destination: Destination,
-    /// What was agreed when the period was closed.
+    /// The terms at the time when the period was closed.
     pub terms: SettlementTerms,
-    /// Through which account of the payment provider it is paid, if it is.
+    /// The account of the payment provider that pays, if one does.
     pub psp: Option<PspTerms>,
-    /// How many records it has.
+    /// The number of its records.
     pub records: u32,
-    /// How many transactions took them.
+    /// The number of transactions that added them.
     pub batches: u32,
-    /// What they add up to, by asset.
+    /// The sums of its records, by asset.
     pub totals: BTreeMap<Asset, AssetTotals>,
-    /// The quantity of each asset that was put aside or netted, with its sign.
+    /// The quantity of each asset that was held or netted, with its sign.
     pub put_aside: BTreeMap<Asset, Balance>,
-    /// When it was put aside.
+    /// When it was held.
     pub held_at: Option<Timestamp>,
-    /// What all of it is in yen.
+    /// The total in yen.
     pub net: Option<Amount>,
     /// The fee.
     pub fee: Option<Amount>,
     /// The tax on the fee.
     pub tax: Option<Amount>,
-    /// What is paid out.
+    /// The amount that is paid out.
     pub payable: Option<Amount>,
-    /// How far asking the payment provider has come.
+    /// The progress of the payout request to the payment provider.
     pub sending: Option<Sending>,
     /// When it was paid.
     pub paid_at: Option<Timestamp>,
-    /// What the payout is called outside: a file's name, or the payment provider's id.
+    /// The payout's name outside: a file's name, or the payment provider's id.
     pub payout_reference: Option<String>,
-    /// When it was known to have come back.
+    /// When the return of the money became known.
     pub returned_at: Option<Timestamp>,
-    /// The approved request by which its file is being sent again, if it is.
+    /// The approved request for which its file is being sent again, if it is.
     pub resend: Option<PayoutRequestId>,
-    /// When its file was sent again last.
+    /// When its file was last sent again.
     pub resent_at: Option<Timestamp>,
     /// How often its saga was started.
     pub runs: u32,
-    /// Over how many shards its merchant's records are spread.
+    /// The number of shards of its merchant's records.
     pub shards: Shards,
-    /// Over how many shards the tenant's due work is spread.
+    /// The number of shards of the tenant's due work.
     pub due_shards: Shards,
 }
 
@@ -144,7 +144,7 @@ impl SettlementState {
         Self::Returned,
     ];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -161,7 +161,7 @@ impl SettlementState {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
@@ -187,7 +187,7 @@ impl TurnedBack {
     /// Every reason.
     pub const ALL: [Self; 4] = [Self::KycRefused, Self::KycUnanswered, Self::PayoutRefused, Self::StepFailed];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -204,7 +204,7 @@ impl TurnedBack {
 }
 
 impl AssetTotals {
-    /// Nothing of an asset.
+    /// Zero quantities of an asset.
     #[must_use]
     pub fn zero(asset: &Asset) -> Self {
         let zero = || Balance::zero(asset.clone());
@@ -228,7 +228,7 @@ impl Settlement {
     /// Reads a stored settlement.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.parsed("settlement_id", SettlementId::parse)?,
@@ -263,7 +263,7 @@ impl Settlement {
         })
     }
 
-    /// Its attributes when a period is closed, due to be run at once.
+    /// The attributes of a new settlement. It is due to be run at once.
     pub(super) fn item(&self, tenant: &Tenant) -> Item {
         let carried = self.totals.iter().map(|(asset, totals)| (asset.clone(), totals.carried_in.clone())).collect();
         let mut item = Item::from([
@@ -289,7 +289,7 @@ impl Settlement {
         item
     }
 
-    /// What each asset comes to: taken, less refunded, what came back, and what the settlement before left.
+    /// The net of each asset: taken, less refunded, plus what was returned and what the last settlement carried over.
     ///
     /// # Errors
     /// [`crate::money::MoneyError`] if a sum does not fit.
@@ -301,7 +301,7 @@ impl Settlement {
         self.totals.iter().map(|(asset, totals)| Ok((asset.clone(), net(totals)?))).collect()
     }
 
-    /// What was paid before and came back, in yen. A payout is in nothing else.
+    /// What was paid before and returned, in yen. Payouts have no other asset.
     pub(super) fn came_back(&self) -> Balance {
         self.totals.get(&Asset::Ecopay).map_or_else(|| Balance::zero(Asset::Ecopay), |totals| totals.came_back.clone())
     }
@@ -312,13 +312,13 @@ impl Settlement {
         keys::due_partition(tenant, Work::Settlement, keys::shard_of(self.id.uuid(), self.due_shards))
     }
 
-    /// A change of it, guarded on where it was seen to stand and in which direction it was going. Whoever
-    /// was overtaken looks again.
+    /// A change of the settlement, guarded on the state and the direction that were read. A worker whose guard fails
+    /// reads it again.
     pub(super) fn changed(&self, tenant: &Tenant, update: Update, now: Timestamp) -> TransactItem {
         self.changed_if(tenant, Vec::new(), update, now)
     }
 
-    /// The same, unless somebody has begun to ask the payment provider since.
+    /// The same, guarded also on no other sending having begun since.
     pub(super) fn changed_as_sent(&self, tenant: &Tenant, update: Update, now: Timestamp) -> TransactItem {
         let more = self.sending.iter().flat_map(Sending::as_seen).collect();
         self.changed_if(tenant, more, update, now)
@@ -342,7 +342,7 @@ impl Settlement {
     }
 }
 
-/// Where a sum stands.
+/// The field of a sum.
 type Sum = fn(&mut AssetTotals) -> &mut Balance;
 
 /// The sums that grow with each record, by the prefix of their attributes.
@@ -375,12 +375,12 @@ fn number(asset: &Asset, value: &Value) -> Option<Balance> {
     }
 }
 
-/// Yen that a settlement comes to; `None` if they are zero or not yet computed.
+/// A yen amount of a settlement; `None` if it is zero or not computed yet.
 fn yen(item: &Item, name: &str) -> Result<Option<Amount>, ItemError> {
     if item.opt_number(name)? == Some("0") { Ok(None) } else { item.opt_amount(name, Asset::Ecopay) }
 }
 
-/// A map of quantities by asset; an empty one if the attribute is not there.
+/// A map of quantities by asset; empty if the attribute is absent.
 pub(super) fn quantities(item: &Item, name: &str) -> Result<BTreeMap<Asset, Balance>, ItemError> {
     item.numbers(name, |asset, number| {
         let asset = Asset::parse(asset).map_err(|_| ItemError::invalid(name))?;
@@ -389,7 +389,7 @@ pub(super) fn quantities(item: &Item, name: &str) -> Result<BTreeMap<Asset, Bala
     })
 }
 
-/// Quantities as they are stored; what is nothing is left out.
+/// The stored form of quantities. Zero quantities are left out.
 pub(super) fn quantities_value(quantities: &BTreeMap<Asset, Balance>) -> Value {
     let deltas: Vec<Delta> = quantities.values().filter_map(Balance::as_delta).collect();
     crate::transaction::changes(&deltas)

@@ -1,6 +1,6 @@
-//! Sending a bank's file again. Two people approve it, in one transaction that makes the settlement due once more;
-//! its saga puts the file, of the same name and bytes, and writes down that it did. One at a time: while one is on
-//! its way neither another is approved nor the transfer booked as returned.
+//! Sending a bank file again. A request that two people agreed on makes the settlement due once more. Its saga writes
+//! the file, of the same name and bytes, and records that. During a resend, no other request about the file is
+//! approved.
 
 use super::record::Settlement;
 use crate::dynamo::{Condition, Update, Value};
@@ -10,12 +10,13 @@ use crate::keys::{self, attr};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, TransactItem, Transaction};
 
-/// Whose approval is on its way.
+/// The attribute for the approved request whose resend is in progress.
 pub(super) const RESEND_ID: &str = "resend_id";
-/// When a file was put last that was sent again.
+/// The attribute for the time of the last resend.
 pub(super) const RESENT_AT: &str = "resent_at";
 
-/// The file is to be put once more, at once. Another run than any before: a state machine takes each once only.
+/// Makes the file due to be written again at once. The number of runs grows, because a state machine accepts each
+/// run's name once only.
 pub(super) fn approved(tenant: &Tenant, settlement: &Settlement, id: PayoutRequestId, now: Timestamp) -> TransactItem {
     let update = Update::new()
         .add("runs", "one", Value::int(1))
@@ -25,10 +26,10 @@ pub(super) fn approved(tenant: &Tenant, settlement: &Settlement, id: PayoutReque
     settlement.changed(tenant, update, now)
 }
 
-/// The file has been put.
+/// Records that the file was written again.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn resent(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let update = Update::new()
         .set(RESENT_AT, "ua", Value::s(now))
@@ -39,7 +40,7 @@ pub fn resent(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Resul
     Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
 }
 
-/// Whether a file is on its way is as it was seen, of a settlement that has one.
+/// Requires that the resend is as it was read, for a settlement that is paid by file.
 pub(super) fn as_seen(settlement: &Settlement) -> Option<Clause> {
     let condition = match settlement.resend {
         Some(id) => Condition::compare(RESEND_ID, crate::dynamo::Cmp::Eq, "seen_resend", Value::s(id)),

@@ -1,5 +1,5 @@
-//! A person has looked at a settlement that stopped: its saga is run again, from the start. One whose file could not
-//! be sent again is paid all the same, and stopped.
+//! The operator resumes a stuck settlement: its saga is run again, from the start. A settlement whose file could not
+//! be sent again is paid, and still stuck.
 
 use super::record::Settlement;
 use crate::dynamo::{Update, Value};
@@ -27,7 +27,7 @@ pub fn plan(
     if settlement.stuck_at.is_none() || is_over {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
-    // Another run than any before, noted or not: a state machine takes each run once only.
+    // A new run number, even if the last run was not recorded: a state machine accepts each run's name once only.
     let update = Update::new()
         .add("runs", "one", Value::int(1))
         .set(attr::DUE_PK, "due_pk", Value::S(settlement.due_partition(tenant)))

@@ -1,6 +1,6 @@
-//! Money that was paid out and came back: the merchant is owed it again, and its next settlement pays it. Either
-//! the payment provider says so, by an event or when it is looked at, or two people who have seen it on the bank's
-//! statement. It comes back once, whoever says so and however often: `paid -> returned` stands once.
+//! Payouts that were returned: the merchant is owed the money again, and its next settlement pays it. The fact comes
+//! from the payment provider, by an event or a lookup, or from two people who saw it on the bank's statement. It is
+//! booked once, because the transition `paid -> returned` happens once.
 
 use super::destination::Destination;
 use super::record::{Settlement, SettlementState};
@@ -18,23 +18,23 @@ use crate::psp::{Payout, PayoutStatus};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Provenance, Role, TransactItem};
 
-/// Of which settlement a record is what came back. It is not the one that the record is stamped with.
+/// The attribute for the settlement whose payout was returned. The record's stamp is another settlement's.
 pub(crate) const RETURNED_ID: &str = "returned_settlement_id";
 
-/// What the payment provider's word on a payout means.
+/// What the payment provider's fact about a payout means for our record.
 #[derive(Clone, Debug)]
 pub enum Word {
-    /// Nothing that is not known: nothing to do.
+    /// The fact is known already: nothing to do.
     Behind,
-    /// It has left, and that is not written down yet: [`super::paid`] comes first.
+    /// The payout has left, and our record does not have that yet: [`super::paid`] comes first.
     Ahead,
-    /// It contradicts our record: nothing is done, and a person must look.
+    /// The fact contradicts our record: nothing is written, and it needs review.
     Odd(Oddity),
-    /// It has come back: this is to happen.
+    /// The money was returned: this is to be written.
     Back(Box<Draft>),
 }
 
-/// How a payout contradicts the settlement that it is to be of, if it does.
+/// How a payout contradicts its settlement; `None` if it does not.
 #[must_use]
 pub fn oddity(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: Option<&str>) -> Option<Oddity> {
     let (Destination::Stripe { .. }, Some(psp)) = (&settlement.destination, &settlement.psp) else {
@@ -56,7 +56,7 @@ pub fn oddity(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account
     (!named || !known).then_some(Oddity::Object)
 }
 
-/// What a payout, as it looked, means for its settlement. `account` is the one that it was seen on.
+/// Decides what a payout's fact means for its settlement. `account` is the provider's account of the payout.
 #[must_use]
 pub fn word(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: Option<&str>, now: Timestamp) -> Word {
     if let Some(oddity) = oddity(tenant, settlement, payout, account) {
@@ -73,7 +73,7 @@ pub fn word(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: 
                 None => Word::Odd(Oddity::Amount),
             }
         }
-        // Nothing was asked for, or it was refused for good.
+        // No payout was requested, or it was refused for good.
         (
             SettlementState::Collecting
             | SettlementState::Held
@@ -87,7 +87,7 @@ pub fn word(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: 
     }
 }
 
-/// On whose behalf the entry of what came back is written.
+/// The provenance of the entry for a returned payout.
 #[must_use]
 pub fn provenance(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Provenance {
     Provenance {
@@ -100,8 +100,8 @@ pub fn provenance(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> P
     }
 }
 
-/// What was paid from `clearing` is there again, and owed to the merchant: in its balance, and as a record that
-/// its next settlement takes. `None` if nothing was paid.
+/// Takes a returned payout back from `clearing` and owes it to the merchant again. It is in the merchant's balance
+/// again, and in a record that the next settlement takes. `None` if nothing was paid.
 pub(super) fn back(tenant: &Tenant, settlement: &Settlement, clearing: TenantAccount, now: Timestamp) -> Option<Draft> {
     let (merchant, payable) = (settlement.merchant, settlement.payable.as_ref()?);
     let update =

@@ -1,102 +1,101 @@
-//! The saga of a settlement as data: its steps in their order, what undoes each, and how often each is tried.
-//! The state machine that runs it on AWS is made from this (`asl.rs`), and the local stack walks it as it is.
+//! The saga of a settlement as data: its steps in order, the compensation of each, and the retries of each. The state
+//! machine on AWS is generated from it (`asl.rs`); the local stack executes it directly.
 //!
-//! Every step may be taken any number of times, by anybody: it looks where the settlement stands, and each of
-//! its writes is guarded on that. So a saga that died is simply run again from the start.
+//! Every task can run any number of times, in any worker: it reads the settlement's state, and each of its writes is
+//! guarded on that state. So a saga that died is run again from the start.
 
 use crate::ids::SettlementId;
 use std::time::Duration;
 
-/// A step.
+/// A step of the saga.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// Credited records that no settlement has are stamped, and what they owe is added up.
+    /// Stamps credited records that no settlement has, and adds up what they owe.
     Collect,
-    /// What the merchant is owed is put aside: `balance -> held`.
+    /// Holds what the merchant is owed: `balance -> held`.
     Hold,
-    /// The merchant is checked.
+    /// Runs the KYC check of the merchant.
     Kyc,
-    /// What is put aside is released from the assets that it was paid in: all of it is yen from now on.
+    /// Converts what is held from its assets to yen.
     Release,
-    /// The fee and its tax are taken from it.
+    /// Takes the fee and its tax.
     Fee,
-    /// The rest is paid out.
+    /// Pays the rest out.
     Payout,
 }
 
 /// What undoes a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Compensation {
-    /// The fee and its tax are given back.
+    /// Gives the fee and its tax back.
     Fee,
-    /// What became yen is again what it was.
+    /// Converts the yen back to their assets.
     Release,
-    /// What was put aside is the merchant's again: `held -> balance`.
+    /// Releases what was held to the merchant: `held -> balance`.
     Hold,
-    /// The stamps are taken off, so that the next settlement takes the records.
+    /// Removes the stamps, so that the next settlement takes the records.
     Collect,
 }
 
-/// A task of the saga: a step, or what undoes one.
+/// A task of the saga: a step or a compensation, or the end of a stuck settlement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Task {
-    /// A step.
+    /// Runs a step.
     Do(Step),
-    /// What undoes one.
+    /// Undoes a step.
     Undo(Compensation),
-    /// Neither the one nor the other can finish: it is written down, and somebody is told. If the settlement
-    /// was over by then, nobody is.
+    /// Records that the settlement is stuck, and reports it. If the settlement is over by then, nothing is reported.
     Stop,
 }
 
-/// What a task says when it is done. The state machine chooses by it.
+/// The result of a task. The state machine selects the next task by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done, or was before: on to the next one.
+    /// Done, now or before: go on to the next task.
     Next,
-    /// There is more of the same to do.
+    /// Run the same task again: there is more to do.
     Again,
-    /// Somebody outside has not decided yet: ask again after a pause.
+    /// The provider has no decision yet: run the task again after a pause.
     Wait,
-    /// The settlement turns back: undo what has been done, in reverse.
+    /// The settlement turns back: undo the steps in reverse order.
     Undo,
-    /// The settlement is over, one way or the other.
+    /// The settlement is over, paid or not.
     Over,
 }
 
-/// What follows if a task fails as often as it may.
+/// What follows when the last retry of a task has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
     /// The settlement turns back.
     Undo,
-    /// It stops, and a person resumes it: whether money has left is not known, or nothing undoes an undoing.
+    /// It is stuck until an operator resumes it: the payout may have left, or a compensation has failed.
     Stop,
 }
 
-/// How a task that fails is tried again.
+/// The retries of a task that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The pause before the first repetition.
+    /// The pause before the first retry.
     pub interval: Duration,
-    /// By how much each pause is longer than the one before.
+    /// The factor from each pause to the next.
     pub backoff: u32,
     /// The longest pause.
     pub interval_max: Duration,
-    /// How many repetitions there are.
+    /// The number of retries.
     pub attempts: u32,
 }
 
-/// The steps in their order.
+/// The steps in order.
 pub const STEPS: [Step; 6] = [Step::Collect, Step::Hold, Step::Kyc, Step::Release, Step::Fee, Step::Payout];
 
-/// The pause before somebody outside is asked again.
+/// The pause before a task with [`Outcome::Wait`] runs again.
 pub const WAIT: Duration = Duration::from_secs(60);
 
-/// How long a merchant's check may stay without an answer before the settlement turns back.
+/// How long a KYC check may have no answer before the settlement turns back.
 pub const KYC_WITHIN: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Step {
-    /// Its name in tasks, keys and records.
+    /// The name in tasks, keys and records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -109,8 +108,8 @@ impl Step {
         }
     }
 
-    /// What undoes it. A check needs no undoing, and a payout has none: once it may have left, the
-    /// settlement does not turn back, but for a proven refusal, after which nothing has left.
+    /// The compensation. A check has none, because it changes nothing. A payout has none: once it may have left, only
+    /// a proven refusal turns the settlement back, and then nothing has left.
     #[must_use]
     pub const fn compensation(self) -> Option<Compensation> {
         match self {
@@ -131,7 +130,7 @@ impl Step {
 }
 
 impl Compensation {
-    /// Every one, in the order of undoing.
+    /// Every compensation, in the order of undoing.
     pub const ALL: [Self; 4] = [Self::Fee, Self::Release, Self::Hold, Self::Collect];
 
     /// The name of the step that it undoes.
@@ -145,7 +144,7 @@ impl Compensation {
         }
     }
 
-    /// What is undone after it.
+    /// The compensation that follows it.
     #[must_use]
     pub fn next(self) -> Option<Self> {
         Self::ALL.into_iter().find(|other| *other > self)
@@ -153,13 +152,13 @@ impl Compensation {
 }
 
 impl Task {
-    /// Every task: the steps, what undoes them, and the end of what cannot finish.
+    /// Every task: the steps, the compensations, and the stop.
     pub fn all() -> impl Iterator<Item = Self> {
         let steps = STEPS.into_iter().map(Self::Do);
         steps.chain(Compensation::ALL.into_iter().map(Self::Undo)).chain([Self::Stop])
     }
 
-    /// Its name, such as `hold` or `undo_hold`.
+    /// The name, such as `hold` or `undo_hold`.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -169,20 +168,20 @@ impl Task {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::all().find(|task| task.name() == name)
     }
 
-    /// The idempotency key of what it does in a settlement.
+    /// The idempotency key of the task's write in a settlement.
     #[must_use]
     pub fn key(self, settlement: SettlementId) -> String {
         format!("settlement:{settlement}:{}", self.name())
     }
 
-    /// How it is tried again. An undoing is tried for longer than a step: nothing follows if it fails but
-    /// a person.
+    /// The retries of the task. A compensation has more of them than a step, because after its last failure only an
+    /// operator can go on.
     #[must_use]
     pub const fn retry(self) -> RetryPolicy {
         let (interval, interval_max) = (Duration::from_secs(2), Duration::from_secs(300));
@@ -193,22 +192,22 @@ impl Task {
         RetryPolicy { interval, backoff: 2, interval_max, attempts }
     }
 
-    /// The task that follows an outcome of this one; `None` if the saga ends. After [`Outcome::Wait`] it is
-    /// this one, after a pause.
+    /// The task that follows an outcome; `None` if the saga ends. After [`Outcome::Wait`] it is the same task, after
+    /// a pause.
     #[must_use]
     pub fn after(self, outcome: Outcome) -> Option<Self> {
         match (self, outcome) {
             (_, Outcome::Over) | (Self::Stop, _) => None,
             (_, Outcome::Again | Outcome::Wait) => Some(self),
             (Self::Do(step), Outcome::Next) => STEPS.into_iter().find(|next| *next > step).map(Self::Do),
-            // From the last one on, whatever step it was: a saga that is run again, from the start, may find
-            // its settlement anywhere on its way back. What is not there to be undone says so.
+            // Begin with the last step's compensation, whatever step this is: a saga that is run again from the start
+            // may find its settlement anywhere on its way back. A compensation with nothing to undo has no effect.
             (Self::Do(_), Outcome::Undo) => Compensation::ALL.into_iter().next().map(Self::Undo),
             (Self::Undo(compensation), Outcome::Next | Outcome::Undo) => compensation.next().map(Self::Undo),
         }
     }
 
-    /// The task that follows if this one fails as often as it may; `None` if the saga ends.
+    /// The task that follows when the last retry has failed; `None` if the saga ends.
     #[must_use]
     pub fn failed(self) -> Option<Self> {
         match self {
@@ -221,7 +220,7 @@ impl Task {
         }
     }
 
-    /// The outcomes that it can have.
+    /// The possible outcomes.
     #[must_use]
     pub const fn outcomes(self) -> &'static [Outcome] {
         match self {
@@ -240,7 +239,7 @@ impl Outcome {
     /// Every outcome.
     pub const ALL: [Self; 5] = [Self::Next, Self::Again, Self::Wait, Self::Undo, Self::Over];
 
-    /// Its name in a task's answer.
+    /// The name in a task's response.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -252,7 +251,7 @@ impl Outcome {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.name() == name)
@@ -260,7 +259,7 @@ impl Outcome {
 }
 
 impl RetryPolicy {
-    /// The pause before a repetition, counted from 0, or `None` if there are no more.
+    /// The pause before a retry, counted from 0; `None` if there are no more.
     #[must_use]
     pub fn pause(&self, repetition: u32) -> Option<Duration> {
         if repetition >= self.attempts {

@@ -1,7 +1,7 @@
-//! A payout through the payment provider: what it is asked, under which key, and until when. The key is made of
-//! the settlement, the step and an epoch, so that whoever sends it, and however often, it is done once. The
-//! next epoch begins only when nothing can come of the one before: a refusal that the provider keeps under the
-//! key, or a proven absence. Who sends says so first, so that a refusal is believed only of the last sending.
+//! A payout through the payment provider: the request, its key, and until when it may be sent. The key is made of the
+//! settlement, the step and an epoch, so the payout is made once however often it is sent. The next epoch begins only
+//! if the last one can have no effect: after a refusal that the provider keeps under the key, or a proven absence. A
+//! worker records a sending before it sends, so that only the last sending's refusal counts.
 
 use super::destination::Destination;
 use super::record::Settlement;
@@ -14,34 +14,34 @@ use crate::time::{CLOCK_SKEW, Timestamp};
 use crate::transaction::{BuildError, Clause, Transaction};
 use std::time::Duration;
 
-/// Whoever has said that it sends sends within this, or not at all.
+/// A worker that has recorded a sending must send within this time, or not at all.
 pub const SEND_WITHIN: Duration = Duration::from_secs(20);
-/// What was sent has arrived, or never will, after this, by the clocks of two of our machines.
+/// After this time a request has arrived, or never will. Includes the clock skew between two of our machines.
 const QUIET_AFTER: Duration = CLOCK_SKEW.saturating_add(Duration::from_secs(90));
-/// The provider's lists are believed to lack what was made only so long after the epoch began, by the clocks of two of
-/// our machines.
+/// How long after the epoch's beginning the provider's lists are sure to show what it made. Includes the clock skew
+/// between two of our machines.
 const LISTED_AFTER: Duration = CLOCK_SKEW.saturating_add(Duration::from_secs(10 * 60));
 
-/// How far asking the payment provider has come.
+/// The progress of a payout request to the payment provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sending {
-    /// Since when the payout may have left, in whichever epoch.
+    /// Since when the payout may have left, in any epoch.
     pub since: Timestamp,
-    /// Which epoch it is, from 1 on.
+    /// The epoch, from 1 on.
     pub epoch: u32,
-    /// When it began.
+    /// When the epoch began.
     pub epoch_at: Timestamp,
-    /// How many sendings were begun in it.
+    /// How many sendings were begun in the epoch.
     pub sends: u32,
-    /// When the last one was.
+    /// When the last sending was begun.
     pub sent_at: Option<Timestamp>,
 }
 
 impl Sending {
-    /// Reads how far it has come; `None` if it has not begun, or has turned back.
+    /// Reads the progress; `None` if the payout has not begun, or was turned back.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub(super) fn read(item: &Item) -> Result<Option<Self>, ItemError> {
         if item.opt_number("payout_epoch")?.is_none() || item.opt_text("paying_at")?.is_none() {
             return Ok(None);
@@ -55,25 +55,25 @@ impl Sending {
         }))
     }
 
-    /// Whether the provider still knows the epoch's key: past that it may only be looked for.
+    /// Whether the provider still knows the epoch's key. After that the payout is only looked up.
     #[must_use]
     pub fn may_send(&self, now: Timestamp) -> bool {
         now < self.epoch_at.plus(RESEND_WITHIN) && now.plus(RESEND_WITHIN) > self.epoch_at
     }
 
-    /// Whether no sending that was begun can still have its effect.
+    /// Whether no sending that was begun can still have an effect.
     #[must_use]
     pub fn is_quiet(&self, now: Timestamp) -> bool {
         self.sent_at.is_none_or(|sent_at| now >= sent_at.plus(QUIET_AFTER))
     }
 
-    /// Whether the provider's lists would have what the epoch made.
+    /// Whether the provider's lists are sure to show what the epoch made.
     #[must_use]
     pub fn is_listed(&self, now: Timestamp) -> bool {
         now >= self.epoch_at.plus(LISTED_AFTER)
     }
 
-    /// Nobody has begun a sending, or another epoch, since this was read.
+    /// Requires that no sending and no epoch was begun since this was read.
     pub(super) fn as_seen(&self) -> [Clause; 2] {
         [("payout_epoch", "seen_epoch", self.epoch), ("payout_sends", "seen_sends", self.sends)].map(
             |(attribute, name, seen)| Clause {
@@ -84,7 +84,7 @@ impl Sending {
     }
 }
 
-/// The first epoch, if it is the payment provider who pays.
+/// Begins the first epoch, if the payment provider pays.
 pub(super) fn begun(settlement: &Settlement, update: Update, now: Timestamp) -> Update {
     match &settlement.destination {
         Destination::Bank(_) => update,
@@ -92,8 +92,8 @@ pub(super) fn begun(settlement: &Settlement, update: Update, now: Timestamp) -> 
     }
 }
 
-/// What the provider is asked in this epoch, byte for byte the same each time, and under which key. `None` if
-/// it is not the provider who pays, or not yet.
+/// The request of this epoch, with its key. Its bytes are the same each time. `None` if the provider does not pay
+/// this settlement, or not yet.
 #[must_use]
 pub fn request(tenant: &Tenant, settlement: &Settlement) -> Option<(PspRequest, PspKey)> {
     let Destination::Stripe { external_account } = &settlement.destination else { return None };
@@ -103,11 +103,11 @@ pub fn request(tenant: &Tenant, settlement: &Settlement) -> Option<(PspRequest, 
     Some((request, PspKey::new(settlement.id.uuid(), Step::CreatePayout, sending.epoch)))
 }
 
-/// Somebody is about to send: refusals of whoever was before are not believed any more. With what the
-/// settlement is by that.
+/// Records that a sending begins: from now on refusals of earlier sendings do not count. Also returns the settlement
+/// after the write.
 ///
 /// # Errors
-/// [`BuildError::Empty`] if the provider is not to be asked.
+/// [`BuildError::Empty`] if no payout request has begun.
 pub fn send(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<(Settlement, Transaction), BuildError> {
     let sending = settlement.sending.ok_or(BuildError::Empty)?;
     let sends = sending.sends.saturating_add(1);
@@ -118,10 +118,10 @@ pub fn send(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<
     Ok((Settlement { sending: Some(sending), ..settlement.clone() }, transaction))
 }
 
-/// Nothing can come of this epoch any more: the next one begins.
+/// Begins the next epoch. The caller has proven that the present one can have no effect.
 ///
 /// # Errors
-/// [`BuildError::Empty`] if the provider is not to be asked.
+/// [`BuildError::Empty`] if no payout request has begun.
 pub fn next_epoch(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let sending = settlement.sending.ok_or(BuildError::Empty)?;
     let update = epoch(Update::new(), sending.epoch.saturating_add(1), now).remove("payout_sent_at");

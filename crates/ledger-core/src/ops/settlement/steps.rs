@@ -1,6 +1,5 @@
-//! What each step and each undoing writes: the settlement's state, guarded on the one before, and what moves
-//! in the books with it. The entry of a step has an id made from the settlement and the step, so that it can
-//! stand once only.
+//! The write of each step and compensation: the settlement's next state, guarded on the present one, with the
+//! postings. An entry's id is made of the settlement and the step, so it can be written once only.
 
 use super::destination::Destination;
 use super::open::closed;
@@ -19,9 +18,8 @@ use crate::time::Timestamp;
 use crate::transaction::{BuildError, Draft, Entry, TransactItem, Transaction};
 use std::collections::BTreeMap;
 
-/// Puts aside what the merchant is owed: the whole yen, points and units of regional currency. What is less
-/// than one stays for the next settlement. If it comes to nothing, or to less, all of it does, and the
-/// settlement is over.
+/// Holds what the merchant is owed: whole yen, points and units of regional currency. Fractions stay for the next
+/// settlement. If the sum is zero or below, everything is carried over and the settlement is over.
 pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let nets = settlement.nets()?;
     let whole = nets.iter().filter(|(asset, _)| **asset != Asset::Jcredit);
@@ -47,17 +45,17 @@ pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> 
     step(tenant, settlement, Task::Do(Step::Hold), update, held_postings(settlement, &parts), Vec::new(), now)
 }
 
-/// What was put aside is the merchant's again.
+/// Releases what was held to the merchant.
 pub(super) fn undo_hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let postings = inverse(held_postings(settlement, &settlement.put_aside));
     let update = to(Update::new(), SettlementState::Collecting).remove("put_aside").remove("net").remove("held_at");
     step(tenant, settlement, Task::Undo(Compensation::Hold), update, postings, Vec::new(), now)
 }
 
-/// The merchant has been checked; `reference` is what the checker calls it.
+/// Records that the KYC check passed. `reference` is the KYC provider's reference.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn verified(
     tenant: &Tenant,
     settlement: &Settlement,
@@ -68,14 +66,14 @@ pub fn verified(
     step(tenant, settlement, Task::Do(Step::Kyc), update, Vec::new(), Vec::new(), now)
 }
 
-/// What is put aside is yen from now on.
+/// Converts what is held to yen.
 pub(super) fn release(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let update = to(Update::new(), SettlementState::Released);
     let postings = released_postings(settlement)?;
     step(tenant, settlement, Task::Do(Step::Release), update, postings, Vec::new(), now)
 }
 
-/// What is put aside is what it was paid in again.
+/// Converts what is held back to its assets.
 pub(super) fn undo_release(
     tenant: &Tenant,
     settlement: &Settlement,
@@ -86,7 +84,7 @@ pub(super) fn undo_release(
     step(tenant, settlement, Task::Undo(Compensation::Release), update, postings, Vec::new(), now)
 }
 
-/// Fee and tax are taken.
+/// Takes fee and tax.
 pub(super) fn fee(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let net = settlement.net.as_ref().ok_or(BuildError::Empty)?;
     let charged = settlement.terms.charge(net, &settlement.came_back())?;
@@ -99,22 +97,22 @@ pub(super) fn fee(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> R
     step(tenant, settlement, Task::Do(Step::Fee), update, postings, Vec::new(), now)
 }
 
-/// Fee and tax are given back.
+/// Gives fee and tax back.
 pub(super) fn undo_fee(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let postings = inverse(fee_postings(settlement, settlement.fee.as_ref(), settlement.tax.as_ref()));
     let update = to(Update::new(), SettlementState::Released).remove("fee").remove("tax").remove("payable");
     step(tenant, settlement, Task::Undo(Compensation::Fee), update, postings, Vec::new(), now)
 }
 
-/// From now on the payout may have left.
+/// Records that from now on the payout may have left.
 pub(super) fn pay(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let update = to(Update::new(), SettlementState::Paying).set("paying_at", "ua", Value::s(now));
     let update = sending::begun(settlement, update, now);
     Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
 }
 
-/// The payout has left: held money leaves the books for `clearing`, and the settlement is over. `reference` is
-/// what the payout is called outside.
+/// Books the payout: held money moves to `clearing`, and the settlement is over. `reference` is the payout's name
+/// outside.
 ///
 /// # Errors
 /// [`BuildError`] if the sums do not fit.
@@ -142,11 +140,11 @@ pub fn paid(
     step(tenant, settlement, Task::Do(Step::Payout), update, postings, more, now)
 }
 
-/// The settlement turns back. A payout that was refused has not left, and never will, unless somebody has begun
-/// to send it since: then this is stale.
+/// Turns the settlement back. A payout that was refused has not left and never will. If another sending has begun
+/// since, the write fails as stale.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn turn_back(
     tenant: &Tenant,
     settlement: &Settlement,
@@ -160,7 +158,7 @@ pub fn turn_back(
     Transaction::unkeyed(vec![settlement.changed_as_sent(tenant, update, now)])
 }
 
-/// Everything is undone: the next settlement begins with what this one began with.
+/// Ends an undone settlement: the next one begins with what this one began with.
 pub(super) fn undone(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let update = over(Update::new(), SettlementState::Undone);
     let closed = closed(tenant, (settlement.merchant, settlement.id), None, now);
@@ -175,14 +173,15 @@ fn over(update: Update, state: SettlementState) -> Update {
     to(update, state).remove(attr::DUE_PK).remove(attr::DUE_SK).remove("stuck_at")
 }
 
-/// `balance -> held`, for what the merchant is owed. What it owes stays in its balance until it is netted.
+/// The postings `balance -> held` of what the merchant is owed. What the merchant owes stays in its balance until it
+/// is netted.
 fn held_postings(settlement: &Settlement, parts: &BTreeMap<Asset, Balance>) -> Vec<Posting> {
     let merchant = Account::Merchant(settlement.merchant);
     let owed = parts.values().filter_map(Balance::as_amount);
     owed.flat_map(|part| [Posting::new(merchant, part.debit()), Posting::held(merchant, part.credit())]).collect()
 }
 
-/// Points and regional currency go back to where they were issued, and their yen come from there, one to one.
+/// The postings that exchange points and regional currency for yen, one to one, with the account that issued them.
 /// What the merchant owes in any asset is netted.
 fn released_postings(settlement: &Settlement) -> Result<Vec<Posting>, MoneyError> {
     let merchant = Account::Merchant(settlement.merchant);
@@ -221,13 +220,13 @@ fn inverse(postings: Vec<Posting>) -> Vec<Posting> {
     postings.into_iter().map(|posting| Posting { delta: posting.delta.inverse(), ..posting }).collect()
 }
 
-/// One posting for each part of an account and asset.
+/// Sums the postings, so that each part of an account and asset has one.
 fn summed(postings: Vec<Posting>) -> Result<Vec<Posting>, MoneyError> {
     let sums = net(postings.iter().map(|p| ((p.account, p.bucket, p.delta.asset().clone()), &p.delta)))?;
     Ok(sums.into_iter().map(|((account, bucket, _), delta)| Posting { account, bucket, delta }).collect())
 }
 
-/// A step's state and its postings, each posting to the merchant with the change of its balance.
+/// Builds a step: the next state, and its postings, each with the change of the merchant's balance.
 fn step(
     tenant: &Tenant,
     settlement: &Settlement,
@@ -252,7 +251,7 @@ fn step(
     sealed(tenant, settlement, task, Draft { entry, items }, now)
 }
 
-/// The entry of what happens to a settlement once.
+/// The entry of an event that happens once in a settlement.
 pub(super) fn entry(settlement: &Settlement, what: &str, postings: Vec<Posting>) -> Entry {
     Entry {
         id: TransactionId::of_step(settlement.id.uuid(), what, settlement.created_at),
@@ -267,7 +266,7 @@ pub(super) fn entry(settlement: &Settlement, what: &str, postings: Vec<Posting>)
     }
 }
 
-/// A step under its own key, in the name of who closed the period.
+/// Builds a step under its own key. Its actor is the staff member who closed the period.
 fn sealed(
     tenant: &Tenant,
     settlement: &Settlement,
@@ -310,10 +309,10 @@ fn operation(task: Task) -> Operation {
     }
 }
 
-/// The transfer that a settlement asks its bank for.
+/// The bank transfer of a settlement.
 ///
 /// # Errors
-/// `None` if nothing is to be paid, or there is nobody to pay from.
+/// `None` if nothing is to be paid, or there is no account to pay from.
 #[must_use]
 pub fn transfer(settlement: &Settlement) -> Option<crate::bank::Transfer<'_>> {
     let Destination::Bank(to) = &settlement.destination else { return None };

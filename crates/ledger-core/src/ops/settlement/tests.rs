@@ -35,7 +35,7 @@ fn quantity(asset: &Asset, number: &str) -> Balance {
     Balance::from_stored(asset.clone(), number).unwrap()
 }
 
-/// A settlement that stands in `state` and has taken `(asset, taken, refunded, carried in)`.
+/// A settlement in `state` with the totals `(asset, taken, refunded, carried in)`.
 fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
     let of = |(asset, taken, refunded, carried): &(&Asset, &str, &str, &str)| {
         let totals = AssetTotals {
@@ -92,7 +92,7 @@ fn written(settlement: &Settlement, task: Task) -> Transaction {
     }
 }
 
-/// What a transaction posts: `account bucket asset delta`.
+/// The postings of a transaction, as `account bucket asset delta`.
 fn postings(transaction: &Transaction) -> Vec<String> {
     let entry = transaction.items().iter().find_map(|item| match item.render().unwrap().action {
         RenderedAction::Put(item) => item.get("postings").cloned(),
@@ -161,7 +161,7 @@ fn points_and_regional_currency_become_yen_and_debts_are_netted() {
         "points_issued  REGIONAL#aoba 10",
     ];
     assert_eq!(postings(&release), want);
-    // What is undone is the same the other way round.
+    // The compensation posts the inverse.
     let back = Settlement { state: S::Released, turned_back: Some(TurnedBack::KycRefused), ..held };
     let undone = postings(&written(&back, Task::Undo(Compensation::Release)));
     assert!(undone.contains(&"merchant held ECOPAY -230".to_owned()), "{undone:?}");
@@ -200,7 +200,7 @@ fn every_task_in_every_state_has_a_move_or_is_out_of_order() {
                 {
                     assert_eq!(next, Ok(Move::Said(Outcome::Undo)), "{task:?} on {state}");
                 }
-                // Once money may have left, nothing but the payout's own task decides.
+                // Once money may have left, only the payout task decides.
                 if state == S::Paying && matches!(task, Task::Undo(_)) {
                     assert_eq!(next, Ok(Move::Said(Outcome::Over)));
                 }
@@ -209,9 +209,9 @@ fn every_task_in_every_state_has_a_move_or_is_out_of_order() {
     }
 }
 
-/// Whichever task of the saga comes first puts the file; a saga that cannot stops once.
+/// Whichever step or compensation of the saga runs first writes the file again. A saga that cannot stops once.
 #[test]
-fn a_paid_settlement_runs_again_only_to_send_its_file_again() {
+fn paid_settlement_runs_again_only_to_resend_its_file() {
     let yen = Asset::Ecopay;
     let id = crate::ids::PayoutRequestId::parse("019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d61").unwrap();
     let paid = settlement(S::Paid, &[(&yen, "400000", "0", "0")]);
@@ -233,7 +233,7 @@ fn a_paid_settlement_runs_again_only_to_send_its_file_again() {
 }
 
 #[test]
-fn undoing_is_the_order_of_the_steps_in_reverse() {
+fn compensations_run_in_reverse_order_of_the_steps() {
     let undone: Vec<&str> = Compensation::ALL.iter().map(|c| c.name()).collect();
     let done: Vec<&str> = STEPS.iter().rev().filter(|s| s.compensation().is_some()).map(|s| s.name()).collect();
     assert_eq!(undone, done);
@@ -253,7 +253,7 @@ fn undoing_is_the_order_of_the_steps_in_reverse() {
 }
 
 #[test]
-fn retries_back_off_up_to_a_longest_pause() {
+fn retry_pauses_grow_up_to_the_longest_pause() {
     let policy = Task::Undo(Compensation::Hold).retry();
     let pauses: Vec<u64> = (0..11).map_while(|n| policy.pause(n)).map(|pause| pause.as_secs()).collect();
     assert_eq!(pauses, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
@@ -281,16 +281,16 @@ fn every_state_of_the_machine_exists_and_is_reached() {
 }
 
 #[test]
-fn a_settlement_is_read_as_it_is_written() {
+fn settlement_is_read_back_unchanged() {
     let yen = Asset::Ecopay;
     let carried = settlement(S::Collecting, &[(&yen, "0", "0", "-500")]);
     let item = carried.item(&tenant());
     assert_eq!(Settlement::read(&item).as_ref(), Ok(&carried));
 }
 
-/// A saga that is run again finds its way from wherever its settlement stands.
+/// A saga that is run again goes on from any state of its settlement.
 #[test]
-fn from_every_state_a_run_from_the_start_is_in_order() {
+fn run_from_the_start_is_in_order_from_every_state() {
     let yen = Asset::Ecopay;
     let net = crate::money::Amount::parse(&crate::money::AssetSpec::ECOPAY, "400000").unwrap();
     for state in S::ALL {
@@ -306,7 +306,7 @@ fn from_every_state_a_run_from_the_start_is_in_order() {
             while let Some(now_) = task {
                 task = match next_move(&tenant(), &at, now_, now()) {
                     Ok(Move::Said(outcome)) => now_.after(outcome),
-                    // Here it goes on.
+                    // From here the saga goes on.
                     Ok(Move::Write(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_)) => {
                         None
                     }
@@ -327,7 +327,7 @@ fn by_stripe(state: S, sends: u32) -> Settlement {
 }
 
 #[test]
-fn an_epoch_has_one_request_and_another_key_than_the_next() {
+fn epoch_has_one_request_and_its_own_key() {
     let first = by_stripe(S::Paying, 0);
     let (request, key) = sending::request(&tenant(), &first).unwrap();
     let want = "amount=2951&currency=jpy&destination=ba_1&metadata%5Becopay_ledger%5D=demo\
@@ -345,7 +345,7 @@ fn an_epoch_has_one_request_and_another_key_than_the_next() {
 }
 
 #[test]
-fn what_may_be_sent_and_what_is_believed_follows_the_clock() {
+fn sending_and_lookup_deadlines_follow_the_clock() {
     let hours = |count: u64| Duration::from_secs(count * 60 * 60);
     let sending = by_stripe(S::Paying, 0).sending.unwrap();
     for (at, may) in [(now(), true), (now().plus(hours(22)), true), (now().plus(hours(23)), false)] {
@@ -354,7 +354,7 @@ fn what_may_be_sent_and_what_is_believed_follows_the_clock() {
     assert!(!sending.may_send(now().minus(hours(23))), "a clock that is behind");
     assert!(sending.is_quiet(now()));
     let sent = Sending { sent_at: Some(now()), ..sending };
-    // Who sent and who looks may be two machines whose clocks differ by `CLOCK_SKEW`.
+    // The sender and the reader may be two machines whose clocks differ by `CLOCK_SKEW`.
     let quiet = now().plus(Duration::from_secs(90));
     assert!(!sent.is_quiet(quiet) && sent.is_quiet(quiet.plus(CLOCK_SKEW)));
     let listed = now().plus(Duration::from_secs(600));
@@ -362,7 +362,7 @@ fn what_may_be_sent_and_what_is_believed_follows_the_clock() {
 }
 
 #[test]
-fn a_payout_comes_back_only_of_what_was_paid() {
+fn only_a_paid_payout_is_returned() {
     use super::returned::{Word, word};
     use crate::psp::{Payout, PayoutStatus, PayoutTags, PspId, PspMoney};
     let tags = |settlement: &Settlement| PayoutTags {

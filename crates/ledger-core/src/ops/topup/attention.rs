@@ -1,4 +1,4 @@
-//! What a person must look at: operations that were parked, and events that contradict our records.
+//! What needs review: parked operations, and events that contradict our records.
 
 use super::record::TopupRecord;
 use super::refund_record::TopupRefund;
@@ -16,35 +16,35 @@ use crate::psp::EventId;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
 
-/// An event that has had no effect and needs a person. The provider keeps its content; we keep why.
+/// An event that was not applied and needs review. The provider keeps its content; we keep only the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptEvent {
     /// Its id.
     pub id: EventId,
     /// Its type.
     pub kind: String,
-    /// What is wrong: the name of an oddity, or `no_record`.
+    /// The reason: the name of a contradiction, or `no_record`.
     pub why: String,
-    /// The provider's object, for looking it up.
+    /// The id of the provider's object, for looking it up.
     pub object: Option<String>,
-    /// When it came first.
+    /// When it was first received.
     pub received_at: Timestamp,
 }
 
-/// Who decides, and why.
+/// The staff member who decides, with the reason.
 #[derive(Clone, Debug)]
 pub struct Decider<'a> {
-    /// Who.
+    /// The actor.
     pub actor: Actor,
-    /// Why.
+    /// The reason.
     pub reason: &'a FreeText,
 }
 
 impl KeptEvent {
-    /// Keeps an event until a person has looked at it. A second delivery changes nothing.
+    /// Keeps an event until its review. A second delivery changes nothing.
     ///
     /// # Errors
-    /// [`BuildError`], which this form never gives.
+    /// [`BuildError`], which a transaction of this form never causes.
     pub fn keep(&self, tenant: &Tenant) -> Result<Transaction, BuildError> {
         let mut item = Item::from([
             ("event".to_owned(), Value::s(&self.id)),
@@ -61,7 +61,7 @@ impl KeptEvent {
         Transaction::unkeyed(vec![TransactItem::put_new(Role::KeptEvent, key, item, Failure::AlreadyExists)])
     }
 
-    /// Whether a person has looked at a stored event and needs nothing more of it.
+    /// Whether a stored event was reviewed and dismissed.
     #[must_use]
     pub fn is_dismissed(item: &Item) -> bool {
         item.contains_key("dismissed_at")
@@ -70,7 +70,7 @@ impl KeptEvent {
     /// Reads a kept event.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.named("event", EventId::parse)?,
@@ -82,10 +82,10 @@ impl KeptEvent {
     }
 }
 
-/// A person has looked at an event and needs nothing more of it.
+/// Dismisses a kept event after its review.
 ///
 /// # Errors
-/// None today; the signature is that of every builder.
+/// Never, at present; the signature is that of every builder.
 pub fn dismiss(
     tenant: &Tenant,
     event: &EventId,
@@ -107,7 +107,7 @@ pub fn dismiss(
     Ok(Planned { draft: Draft { entry: None, items }, receipt: cx.now })
 }
 
-/// A parked operation is tried again, under the provider's next key: its effect was proven absent.
+/// Retries a parked operation under its next PSP key. Its effect was proven absent.
 ///
 /// # Errors
 /// [`PlanRefusal`] if it is not parked.
@@ -117,11 +117,11 @@ pub fn retry(flight: &Flight, decider: &Decider<'_>, cx: &Context) -> Result<Pla
     Ok(Planned { draft: Draft { entry: None, items }, receipt: cx.now })
 }
 
-/// A parked operation ends as refused, and what it reserved is given back: its effect was proven
-/// absent. `answer` is what its key is answered with from here on.
+/// Ends a parked operation as refused, and gives back what it reserved. Its effect was proven absent. `answer`
+/// becomes its stored response.
 ///
 /// # Errors
-/// [`PlanRefusal`] if it is not parked, or its record is further than that.
+/// [`PlanRefusal`] if it is not parked, or its record has gone further.
 pub fn give_up(
     flight: &Flight,
     (topup, refund): (&TopupRecord, Option<&TopupRefund>),

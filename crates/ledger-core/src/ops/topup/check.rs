@@ -1,5 +1,4 @@
-//! Looking at the provider's object again later: a cancellation that it has not confirmed, a refund on
-//! its way.
+//! Later lookups of the provider's object: for an unconfirmed cancellation, or a refund in progress.
 
 use super::record::TopupRecord;
 use super::refund_record::TopupRefund;
@@ -11,14 +10,14 @@ use crate::time::Timestamp;
 use crate::transaction::{BuildError, Role, TransactItem, Transaction};
 use std::time::Duration;
 
-/// The pause before the next look.
+/// The pause before the next lookup.
 const AGAIN: Duration = Duration::from_secs(10 * 60);
 
-/// A top-up whose cancellation is not certain is looked at again. `burnt` says that the provider has
-/// refused under the cancellation's key, and keeps the refusal: the next has another.
+/// Schedules another lookup of a top-up whose cancellation is not certain. `burnt` means that the provider keeps a
+/// refusal under the cancellation's key: the next attempt uses the next epoch's key.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn topup_again(
     tenant: &Tenant,
     topup: &TopupRecord,
@@ -32,10 +31,10 @@ pub fn topup_again(
     Transaction::unkeyed(vec![TransactItem::update(Role::Topup, keys::topup(tenant, topup.id), update, clauses)])
 }
 
-/// A refund that is still on its way is looked at again.
+/// Schedules another lookup of a refund that is in progress.
 ///
 /// # Errors
-/// [`BuildError`], which this form never gives.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn refund_again(tenant: &Tenant, refund: &TopupRefund, now: Timestamp) -> Result<Transaction, BuildError> {
     let update = refund.due_again(tenant, Update::new(), now.plus(AGAIN));
     let clauses = vec![seen("state", "seen_state", Value::s(refund.state))];

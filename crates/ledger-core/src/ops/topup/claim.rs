@@ -1,4 +1,4 @@
-//! A customer asks for a top-up: the headroom under the cap is reserved before the provider is asked.
+//! A customer requests a top-up: the headroom under the cap is reserved before the provider is called.
 
 use super::record::{TopupRecord, TopupState};
 use crate::account::Account;
@@ -13,16 +13,16 @@ use crate::ops::{Context, PlanRefusal, TenantTerms};
 use crate::psp::{PspRequest, PspTerms};
 use crate::transaction::{Draft, Role, TransactItem};
 
-/// A top-up.
+/// A command to top up.
 #[derive(Clone, Debug)]
 pub struct Topup {
-    /// Whose wallet.
+    /// The customer whose wallet is topped up.
     pub customer: CustomerId,
-    /// How much.
+    /// The amount.
     pub charge: Amount,
 }
 
-/// The claim as one transaction: the reservation and the `TOPUP` record. Nothing is credited.
+/// Builds the claim: the reservation and the `TOPUP` record. Nothing is credited.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the tenant offers no top-ups, or the charge alone is above the cap.

@@ -1,7 +1,8 @@
-//! Money that the provider takes without our asking: a dispute, or a refund made at the provider. Points that came
-//! with the money are taken back in proportion, as by a refund of ours. The wallet gives what may be spent of it; the
-//! rest is what it owes, and stands on the tenant's account `disputes`, never on a balance below zero. What comes back
-//! to the wallet pays that first (`ops/debt.rs`), so the order of such events does not matter.
+//! Clawbacks: money that the provider takes without our request, by a dispute or a refund made at the provider.
+//! Points that came with the money are taken back in proportion, as by our own refunds. The wallet gives what is
+//! available. The rest is its debt, posted to the tenant's account `disputes`, so that no balance falls below zero.
+//! Value that comes back to the wallet pays the debt first (`ops/debt.rs`), so the order of such events does not
+//! matter.
 
 use super::record::TopupRecord;
 use super::route::{Effect, View};
@@ -21,22 +22,22 @@ use crate::psp::PspId;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Role, TransactItem, exists};
 
-/// The attribute of the latest movement, where it is not the first one to the state.
+/// The attribute for the latest movement, unless it is the first one to its state.
 const ROUND: &str = "round";
-/// The attribute of what the top-up's remainder is lowered by.
+/// The attribute for the amount by which the top-up's remainder is lowered.
 const LOWERED: &str = "refundable_lowered";
 
-/// The attributes of what was taken for the points, and of how many points that settled.
+/// The attributes for what was taken for the points, and for how many points that settled.
 const POINTS: &str = "points";
 const KEPT: &str = "kept";
 const SETTLED: &str = "settled";
 
-/// Where a clawback stands.
+/// The state of a clawback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClawbackState {
     /// The provider has the money.
     Taken,
-    /// It gave it back.
+    /// The provider gave the money back.
     Returned,
 }
 
@@ -45,14 +46,15 @@ pub enum ClawbackState {
 pub struct Clawback {
     /// The provider's id of the dispute or refund.
     pub id: PspId,
-    /// How much.
+    /// The amount.
     pub amount: Amount,
-    /// Where it stands.
+    /// The present state.
     pub state: ClawbackState,
-    /// The latest movement of its money that is known: odd ones take it, even ones give it back. An event of an
-    /// earlier one, or of the same, has no effect.
+    /// The latest known movement of its money. Odd movements take it, even ones give it back. An event of the same or
+    /// an earlier movement has no effect.
     pub round: u32,
-    /// By how much the top-up's remainder is lower while it is taken; `None` of one that an earlier release took.
+    /// By how much the top-up's remainder is lowered while the money is taken; `None` for a clawback that an earlier
+    /// release booked.
     pub lowered: Option<Amount>,
     /// What was taken for the points that came with the money.
     pub points: ForPoints,
@@ -63,24 +65,24 @@ pub struct Clawback {
 pub struct ForPoints {
     /// Points that are taken or owed.
     pub points: Option<Amount>,
-    /// Yen for points that were spent, where the tenant deducts them.
+    /// Yen for spent points, if the tenant deducts them.
     pub kept: Option<Amount>,
-    /// Points that it settles: taken, owed, paid for in yen or forgiven.
+    /// The points that it settles: taken, owed, paid for in yen or forgiven.
     pub settled: Option<Amount>,
 }
 
-/// What the provider says of a clawback.
+/// The provider's fact about a clawback.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moved<'a> {
     /// The provider's id of the dispute or refund.
     pub(super) id: &'a PspId,
-    /// How much.
+    /// The amount.
     pub(super) amount: &'a Amount,
-    /// Which movement of its money it is, from 1 on: odd ones take it, even ones give it back.
+    /// The movement of its money, from 1 on. Odd movements take it, even ones give it back.
     pub(super) round: u32,
 }
 
-/// Which movement of a clawback's money a fact is about, where the object lists so many.
+/// The movement that a fact is about, if the object lists `movements` of them.
 pub(super) fn round_of(back: bool, movements: u32) -> u32 {
     let least = movements.max(if back { 2 } else { 1 });
     if least.is_multiple_of(2) == back { least } else { least.saturating_add(1) }
@@ -90,7 +92,7 @@ impl ClawbackState {
     /// Every state.
     pub const ALL: [Self; 2] = [Self::Taken, Self::Returned];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -99,13 +101,13 @@ impl ClawbackState {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 
-    /// The first movement that leads to it.
+    /// The first movement that leads to the state.
     const fn first_round(self) -> u32 {
         match self {
             Self::Taken => 1,
@@ -118,7 +120,7 @@ impl Clawback {
     /// Reads a stored clawback.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let state = item.named("state", ClawbackState::parse)?;
         Ok(Self {
@@ -145,7 +147,7 @@ impl ForPoints {
         [(points, text(&self.points)), (kept, text(&self.kept)), (settled, text(&self.settled))]
     }
 
-    /// What leaves or comes back in yen: the clawback's amount, and what is paid for points that were spent.
+    /// The yen that move: the clawback's amount, and what is paid for spent points.
     fn money(&self, amount: &Amount) -> Result<Amount, PlanRefusal> {
         match &self.kept {
             Some(kept) => Ok(amount.checked_add(kept)?),
@@ -153,9 +155,9 @@ impl ForPoints {
         }
     }
 
-    /// In proportion to this clawback alone, rounded down, so that what it takes does not depend on what came before.
-    /// Points that are held can be taken when they come back; what else is short was spent, and is paid for or
-    /// forgiven as the tenant has it.
+    /// Computes the points in proportion to this clawback alone, rounded down, so that earlier clawbacks do not
+    /// matter. Held points can be taken when they are released. Other missing points were spent, and are paid for or
+    /// forgiven by the tenant's policy.
     fn of(view: &View<'_>, amount: &Amount) -> Result<Self, PlanRefusal> {
         let topup = view.topup;
         let Some(points) = &topup.points else { return Ok(Self::default()) };
@@ -168,7 +170,7 @@ impl ForPoints {
     }
 }
 
-/// What a wallet gives of an amount that is taken from it, and what it owes from then on.
+/// The part of an amount that the wallet gives, and the part that it owes.
 struct Division {
     given: Option<Amount>,
     owed: Option<Amount>,
@@ -184,7 +186,7 @@ impl Division {
         Ok(Self { given, owed })
     }
 
-    /// The wallet's item, and what is posted to it and to `disputes`.
+    /// The wallet's item, with its postings and those of `disputes`.
     fn item(
         &self,
         view: &View<'_>,
@@ -208,7 +210,7 @@ impl Division {
     }
 }
 
-/// The provider takes the money. `None` if a later movement is known, or this one.
+/// Books that the provider takes the money. `None` if this movement or a later one is known.
 pub(super) fn take(view: &View<'_>, moved: &Moved<'_>, now: Timestamp) -> Result<Option<Effect>, PlanRefusal> {
     match view.clawback {
         Some(clawback) if clawback.round >= moved.round => return Ok(None),
@@ -264,7 +266,7 @@ fn money_taken(
     let SeenBalance { available, .. } =
         view.wallet.get(&Asset::Ecopay).ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
     let division = Division::of(&money, available)?;
-    // What is short came from the read.
+    // The shortfall was computed from the read, so the guard is the exact balance.
     let guard = match &division.owed {
         None => forms::holds(&money, Failure::StalePlan),
         Some(_) => seen(attr::BALANCE, "seen", Value::N(available.text())),
@@ -272,8 +274,8 @@ fn money_taken(
     Ok(division.item(view, (Role::Payer, &Asset::Ecopay), vec![exists(), guard], now))
 }
 
-/// Where the points that may be spent cover what is taken, it is enough that they still do; where they do not, what
-/// is owed, paid for or forgiven came from the read.
+/// If the available points cover what is taken, the guard is that they still do. If not, the guard is the exact
+/// balance, from which the rest was computed.
 fn points_taken(view: &View<'_>, for_points: &ForPoints, now: Timestamp) -> Result<Taken, PlanRefusal> {
     let (Some(settled), Some(seen_points)) = (&for_points.settled, view.wallet.get(&Asset::Point)) else {
         return Ok(None);
@@ -291,8 +293,8 @@ fn points_taken(view: &View<'_>, for_points: &ForPoints, now: Timestamp) -> Resu
     Ok(division.item(view, (Role::Points, &Asset::Point), guards, now))
 }
 
-/// The provider gives the money back, and with it come the points. Where it had not been taken, nothing moves, and
-/// the movement before is not made up for.
+/// Books that the provider gives the money back, with the points. If it was never taken, nothing moves, and the
+/// missing movement is not booked later.
 pub(super) fn give_back(view: &View<'_>, moved: &Moved<'_>, now: Timestamp) -> Result<Option<Effect>, PlanRefusal> {
     let (tenant, topup, wallet) = (view.tenant, view.topup, view.topup.wallet());
     let clawback = match view.clawback {
@@ -335,8 +337,8 @@ pub(super) fn give_back(view: &View<'_>, moved: &Moved<'_>, now: Timestamp) -> R
     Ok(Some(effect(view, Operation::ClawbackReturned, moved, Draft { entry: Some(entry), items })))
 }
 
-/// A later movement that leads to where the clawback stands: those between did not change the sum, and are behind
-/// from now on.
+/// Records a later movement that leads to the clawback's present state. The movements between cancel out, and events
+/// about them are superseded from now on.
 fn passed_over(view: &View<'_>, clawback: &Clawback, moved: &Moved<'_>, now: Timestamp) -> Effect {
     let items = vec![as_seen(view.tenant, view.topup, clawback, moved_on(clawback.state, moved, now))];
     let operation = match clawback.state {
@@ -351,7 +353,7 @@ fn moved_on(to: ClawbackState, moved: &Moved<'_>, now: Timestamp) -> Update {
     if moved.round == to.first_round() { update } else { update.set(ROUND, "round", Value::int(moved.round.into())) }
 }
 
-/// Changes a clawback's record, which is as it was read.
+/// Changes a clawback's record, guarded on its state and movement as read.
 fn as_seen(tenant: &Tenant, topup: &TopupRecord, clawback: &Clawback, change: Update) -> TransactItem {
     let state = clawback.state;
     let round = if clawback.round == state.first_round() {
@@ -363,8 +365,8 @@ fn as_seen(tenant: &Tenant, topup: &TopupRecord, clawback: &Clawback, change: Up
     TransactItem::update(Role::Clawback, keys::clawback(tenant, topup.id, &clawback.id), change, clauses)
 }
 
-/// The top-up. Where refunds and clawbacks together are more than was charged, what may be refunded is below zero and
-/// more points are taken back than came with it. What it owes itself was written by an earlier release.
+/// Changes the top-up. If refunds and clawbacks together exceed the charge, its refundable rest falls below zero, and
+/// more points are taken back than came with it. Its `owed` was written by an earlier release.
 fn topup_item(tenant: &Tenant, topup: &TopupRecord, update: Update, now: Timestamp) -> TransactItem {
     let clauses = vec![
         seen("state", "seen_state", Value::s(topup.state)),
@@ -403,8 +405,8 @@ fn record(
     TransactItem::put(Role::Clawback, keys::clawback(tenant, topup.id, moved.id), item, vec![clause])
 }
 
-/// It stands in the history when it happened, which may be months after the top-up; the clawback's own
-/// record lets it happen once.
+/// The entry, dated when it happened, which may be months after the top-up. The clawback's record makes sure that it
+/// is written once.
 fn entry(view: &View<'_>, moved: &Moved<'_>, state: ClawbackState, postings: Vec<Posting>, now: Timestamp) -> Entry {
     let id = moved.id;
     let step = match moved.round {

@@ -1,7 +1,7 @@
-//! A person's way out where the provider's object contradicts our record: book what the provider says, or give the
-//! operation up. One person asks for it, another approves it, and the object must still say what it said. What was
-//! moved otherwise than our books expect is posted to the tenant's account `suspense`, which the nightly reconciliation
-//! reports until it is written off, by two persons too.
+//! Decisions about a provider's object that contradicts our record: book what the provider says, or give the
+//! operation up. One person requests it and another approves it, and the object must not have changed in between.
+//! Money that moved otherwise than the books expect is posted to the tenant's account `suspense`. The nightly
+//! reconciliation reports it until two people write it off.
 
 use super::decision_effect::{self, Effect};
 use super::route::View;
@@ -24,54 +24,54 @@ use crate::transaction::{Draft, Planned, Role, TransactItem};
 /// The state of a decision that is not approved yet.
 const PENDING: &str = "pending";
 
-/// What is decided.
+/// The kinds of decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// What the provider says is booked.
+    /// Book what the provider says.
     Book,
-    /// The operation ends as refused or failed, and what it reserved or held is given back.
+    /// End the operation as refused or failed, and give back what it reserved or held.
     GiveUp,
-    /// What is on `suspense` is written off, against `adjustments`.
+    /// Write off what is on `suspense`, against `adjustments`.
     WriteOff,
 }
 
-/// A decision that was asked for, `DECISION#<id>` in the top-up's partition. Its content never changes, its state does
+/// A requested decision, `DECISION#<id>` in the top-up's partition. Its content never changes; its state changes
 /// once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopupDecision {
     /// Its id.
     pub id: DecisionId,
-    /// Of which top-up.
+    /// The top-up.
     pub topup: TopupId,
-    /// Of which of its refunds; of the top-up itself if absent.
+    /// The refund that it is about; `None` if it is about the top-up itself.
     pub refund: Option<RefundId>,
-    /// What is asked for.
+    /// The requested decision.
     pub way: Way,
-    /// What the provider's object said: its id, state, amount and currency. Absent of a write-off.
+    /// The provider's object at the request: its id, state, amount and currency. `None` for a write-off.
     pub object: Option<String>,
-    /// Who asked.
+    /// The staff member who requested it.
     pub requested_by: StaffId,
     /// `pending` or `approved`.
     pub state: String,
-    /// When it was asked for.
+    /// When it was requested.
     pub created_at: Timestamp,
 }
 
-/// What a decision is made from.
+/// The data that a decision is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Basis<'a> {
     /// Our records.
     pub view: &'a View<'a>,
-    /// What the provider's object says; not looked at for a write-off.
+    /// The fact of the provider's object; not used for a write-off.
     pub fact: Option<&'a Fact>,
-    /// The operation, if its key has no answer yet.
+    /// The operation, if its key has no response yet.
     pub flight: Option<&'a Flight>,
 }
 
 impl Way {
     const ALL: [Self; 3] = [Self::Book, Self::GiveUp, Self::WriteOff];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Way {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|way| way.name() == name)
@@ -92,7 +92,7 @@ impl TopupDecision {
     /// Reads a stored decision.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.parsed("decision_id", DecisionId::parse)?,
@@ -122,10 +122,10 @@ impl TopupDecision {
     }
 }
 
-/// Asks for a decision. Nothing happens until another person approves it.
+/// Stores a request for a decision. Nothing happens until another person approves it.
 ///
 /// # Errors
-/// [`PlanRefusal`] if it could not be approved as things are.
+/// [`PlanRefusal`] if the decision could not be carried out at present.
 pub fn plan_request(
     basis: &Basis<'_>,
     way: Way,
@@ -161,11 +161,11 @@ pub fn plan_request(
     Ok(Planned { draft: Draft { entry: None, items }, receipt: decision })
 }
 
-/// Carries a decision out, by another person than who asked, while the provider's object says what it said. `answer`
-/// is what the operation's key is answered with from then on, if it has no answer yet.
+/// Carries a decision out. Another person approves it, and the provider's object must be unchanged. `answer` becomes
+/// the stored response of the operation's key, if it has none yet.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the object or our records have changed so that it cannot be carried out.
+/// [`PlanRefusal`] if the object or our records have changed, so that it cannot be carried out.
 pub fn plan_approve(
     basis: &Basis<'_>,
     decision: &TopupDecision,
@@ -198,7 +198,7 @@ pub fn plan_approve(
 }
 
 impl Basis<'_> {
-    /// What the provider's object says, as far as a decision depends on it.
+    /// The part of the provider's object that a decision depends on.
     fn object(&self, way: Way) -> Option<String> {
         match (way, self.fact) {
             (Way::WriteOff, _) | (_, None) => None,

@@ -1,4 +1,4 @@
-//! What a decision about a contradicted top-up or refund does to our records and to the books.
+//! The effect of a decision about a contradicted top-up or refund, on our records and on the books.
 
 use super::decision::{Basis, Way};
 use super::record::{TopupRecord, TopupState};
@@ -18,16 +18,16 @@ use crate::psp::{Fact, IntentStatus, PaymentIntent, PspMoney, PspRefund, RefundS
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Role, TransactItem};
 
-/// The attribute of what a record has on the account `suspense`, signed.
+/// The attribute for what a record has on the account `suspense`, signed.
 pub(super) const SUSPENSE: &str = "suspense";
-/// The attribute of how much the provider moved for what was given up.
+/// The attribute for what the provider moved for an operation that was given up.
 pub(super) const GIVEN_UP: &str = "given_up";
-/// The attribute of what was written off of it.
+/// The attribute for what was written off of it.
 pub(super) const WRITTEN_OFF: &str = "written_off";
-/// The detail of an entry that says what was decided.
+/// The detail of an entry that holds the decision.
 pub const DECIDED: &str = "decided";
 
-/// What the detail [`DECIDED`] of an entry says.
+/// The values of an entry's detail [`DECIDED`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryDecision {
     /// What the provider's object says was booked.
@@ -44,7 +44,7 @@ impl EntryDecision {
     /// Every value.
     pub const ALL: [Self; 4] = [Self::Book, Self::GiveUp, Self::WriteOff, Self::Post];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,25 +55,25 @@ impl EntryDecision {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|decision| decision.name() == name)
     }
 }
 
-/// What is done, without the decision's own record.
+/// The effect, without the decision's own record.
 pub(super) struct Effect {
-    /// What is posted.
+    /// The journal entry, if value moves.
     pub(super) entry: Option<Entry>,
-    /// What changes.
+    /// The changes of items.
     pub(super) items: Vec<TransactItem>,
 }
 
-/// What a decision does.
+/// Plans the effect of a decision.
 ///
 /// # Errors
-/// [`PlanRefusal`] if it cannot be decided so as things are.
+/// [`PlanRefusal`] if the decision is not possible at present.
 pub(super) fn of(basis: &Basis<'_>, way: Way, cx: &Context) -> Result<Effect, PlanRefusal> {
     if basis.flight.is_some_and(|flight| flight.phase != Phase::Parked) {
         return Err(invalid("is still being worked on: wait until it has ended or is parked"));
@@ -101,7 +101,7 @@ pub(super) fn of(basis: &Basis<'_>, way: Way, cx: &Context) -> Result<Effect, Pl
     }
 }
 
-/// What was received is credited, with the points that were promised in proportion.
+/// Credits what was received, with the promised points in proportion.
 fn book_topup(view: &View<'_>, intent: &PaymentIntent, cx: &Context) -> Result<Effect, PlanRefusal> {
     let (tenant, topup, now) = (view.tenant, view.topup, cx.now);
     let received = received(topup, intent).ok_or_else(|| {
@@ -141,7 +141,7 @@ fn book_topup(view: &View<'_>, intent: &PaymentIntent, cx: &Context) -> Result<E
     Ok(Effect { entry: Some(entry), items })
 }
 
-/// The top-up ends, what it reserved is free again, and what was received is on `suspense`.
+/// Ends the top-up and frees its reservation. What was received is posted to `suspense`.
 fn give_up_topup(view: &View<'_>, intent: &PaymentIntent, cx: &Context) -> Result<Effect, PlanRefusal> {
     let (tenant, topup, now) = (view.tenant, view.topup, cx.now);
     if intent.status == IntentStatus::Open {
@@ -184,7 +184,8 @@ fn give_up_topup(view: &View<'_>, intent: &PaymentIntent, cx: &Context) -> Resul
     Ok(Effect { entry, items })
 }
 
-/// What was held leaves the wallet; by how much the provider paid otherwise is on `suspense`.
+/// Books the refund: what was held leaves the wallet. The difference to what the provider paid is posted to
+/// `suspense`.
 fn book_refund(view: &View<'_>, refund: &TopupRefund, psp: &PspRefund, cx: &Context) -> Result<Effect, PlanRefusal> {
     let (tenant, topup, now) = (view.tenant, view.topup, cx.now);
     let paid = psp.amount.yen().filter(|_| psp.status == RefundStatus::Succeeded);
@@ -211,7 +212,7 @@ fn book_refund(view: &View<'_>, refund: &TopupRefund, psp: &PspRefund, cx: &Cont
     Ok(Effect { entry: Some(entry), items })
 }
 
-/// The refund fails and its money is back in the wallet; what the provider has paid out is on `suspense`.
+/// Fails the refund and returns its money to the wallet. What the provider has paid out is posted to `suspense`.
 fn give_up_refund(view: &View<'_>, refund: &TopupRefund, psp: &PspRefund, cx: &Context) -> Result<Effect, PlanRefusal> {
     let (tenant, topup, now) = (view.tenant, view.topup, cx.now);
     let paid = match psp.status {
@@ -260,7 +261,7 @@ fn give_up_refund(view: &View<'_>, refund: &TopupRefund, psp: &PspRefund, cx: &C
     }
 }
 
-/// What a record has on `suspense` is the tenant's gain or loss.
+/// Writes off what a record has on `suspense`, as the tenant's gain or loss.
 fn write_off(view: &View<'_>, cx: &Context) -> Result<Effect, PlanRefusal> {
     let (tenant, topup, now) = (view.tenant, view.topup, cx.now);
     let on_suspense = match view.refund {
@@ -286,7 +287,7 @@ fn write_off(view: &View<'_>, cx: &Context) -> Result<Effect, PlanRefusal> {
     Ok(Effect { entry: Some(entry), items: vec![item.guarded_also(vec![as_seen])] })
 }
 
-/// What the customer paid, in yen of our own mode.
+/// What the customer paid; `None` unless it is paid, in yen, and in the mode of our record.
 fn received(topup: &TopupRecord, intent: &PaymentIntent) -> Option<Amount> {
     let is_paid = intent.status == IntentStatus::Succeeded && intent.livemode == topup.livemode;
     let money = PspMoney { minor: intent.received, currency: intent.amount.currency.clone() };
@@ -317,7 +318,7 @@ fn refund_item(tenant: &Tenant, refund: &TopupRefund, update: Update, now: Times
     TransactItem::update(Role::Refund, keys::topup_refund(tenant, refund.topup, refund.id), update, clauses)
 }
 
-/// It has been given up as often as was read.
+/// Requires that what was given up is as it was read.
 fn unseen_decision(given_up: Option<&Amount>) -> Clause {
     match given_up {
         Some(amount) => seen(GIVEN_UP, "seen_given_up", Value::N(amount.text())),

@@ -1,8 +1,7 @@
-//! Money from outside: top-ups through the payment provider, their refunds to the card, and what the
-//! provider takes back by itself.
+//! Top-ups through the payment provider, their refunds to the card, and clawbacks.
 //!
-//! `claim` and `refund` reserve and mint the provider's request; `route` says what a fact about one of
-//! the provider's objects means for our records. It is the only way from such a fact to the books.
+//! `claim` and `refund` reserve, and build the provider's request. `route` decides what a fact about one of the
+//! provider's objects means for our records. Facts change the books only through it.
 
 pub mod attention;
 pub mod check;
@@ -27,7 +26,7 @@ use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;
 use crate::transaction::Clause;
 
-/// The record is as it was read.
+/// Requires the record's attribute as it was read.
 fn seen(attribute: &'static str, name: &'static str, value: Value) -> Clause {
     Clause { condition: Condition::compare(attribute, Cmp::Eq, name, value), failure: Failure::StalePlan }
 }

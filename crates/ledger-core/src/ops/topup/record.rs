@@ -1,4 +1,4 @@
-//! The `TOPUP` item: what was asked for, where it stands, and what of it may still be refunded.
+//! The `TOPUP` item: what was requested, its state, and what may still be refunded.
 
 use super::decision_effect;
 use crate::account::Account;
@@ -13,10 +13,10 @@ use crate::psp::{PspId, PspKey, PspRequest, Step};
 use crate::time::Timestamp;
 use std::fmt;
 
-/// Where a top-up stands. `requested -> pending -> succeeded | canceled`, and `requested -> refused`.
+/// The state of a top-up: `requested -> pending -> succeeded | canceled`, and `requested -> refused`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TopupState {
-    /// The headroom is reserved; the provider may or may not have heard of it.
+    /// The headroom is reserved. It is not known whether the provider got the request.
     Requested,
     /// The provider has a PaymentIntent for it, which the customer has not paid.
     Pending,
@@ -24,7 +24,7 @@ pub enum TopupState {
     Succeeded,
     /// The provider has confirmed that it will never be paid.
     Canceled,
-    /// The provider has refused to make a PaymentIntent for it.
+    /// The provider has refused to create a PaymentIntent for it.
     Refused,
 }
 
@@ -33,13 +33,13 @@ pub enum TopupState {
 pub struct TopupRecord {
     /// Its id.
     pub id: TopupId,
-    /// Whose wallet.
+    /// The customer whose wallet it is.
     pub customer: CustomerId,
-    /// How much money.
+    /// The amount of money.
     pub charge: Amount,
-    /// The points that come with it, as they were promised.
+    /// The points that come with it, as promised at the request.
     pub points: Option<Amount>,
-    /// Where it stands.
+    /// The present state.
     pub state: TopupState,
     /// The provider's PaymentIntent, once it is known.
     pub intent: Option<PspId>,
@@ -47,24 +47,24 @@ pub struct TopupRecord {
     pub livemode: bool,
     /// The connected account that is charged.
     pub account: Option<String>,
-    /// What of it may still be refunded to the card.
+    /// What may still be refunded to the card.
     pub refundable: Balance,
     /// How many of its points refunds have taken back.
     pub points_taken_back: Balance,
-    /// What an earlier release wrote as owed for it: what a clawback took and the wallet did not hold. The wallet's own
-    /// item has it otherwise.
+    /// The debt that an earlier release wrote here: what a clawback took and the wallet could not give. Now the
+    /// wallet's balance item has the debt.
     pub owed: Balance,
-    /// What a decision posted to `suspense` for it, and has not been written off.
+    /// What a decision posted to `suspense` for it and is not written off.
     pub suspense: Option<Delta>,
     /// What the provider had received for it when it was given up.
     pub given_up: Option<Amount>,
-    /// Part of the provider's idempotency key of the next cancellation.
+    /// The epoch of the PSP key of the next cancellation.
     pub cancel_epoch: u32,
     /// The customer's idempotency key.
     pub key: IdempotencyKey,
-    /// When it was asked for.
+    /// When it was requested.
     pub created_at: Timestamp,
-    /// When its cancellation is asked for if it has not been paid.
+    /// When its cancellation is requested if it has not been paid.
     pub expires_at: Timestamp,
     pub(crate) shards: Shards,
 }
@@ -73,7 +73,7 @@ impl TopupState {
     /// Every state.
     pub const ALL: [Self; 5] = [Self::Requested, Self::Pending, Self::Succeeded, Self::Canceled, Self::Refused];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -85,7 +85,7 @@ impl TopupState {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
@@ -99,19 +99,19 @@ impl fmt::Display for TopupState {
 }
 
 impl TopupRecord {
-    /// The wallet.
+    /// The account of the wallet.
     #[must_use]
     pub fn wallet(&self) -> Account {
         Account::Customer(self.customer)
     }
 
-    /// Whose key it was claimed under.
+    /// The principal of its idempotency key.
     #[must_use]
     pub fn principal(&self) -> Principal {
         Principal::Customer(self.customer)
     }
 
-    /// Of money that comes back: first what an earlier release wrote as owed for this top-up.
+    /// Divides returned money: it first pays the debt that an earlier release wrote for this top-up.
     pub(super) fn repaid_before(&self, amount: &Amount) -> Result<ComingBack, MoneyError> {
         let repaid = amount.at_most(&self.owed)?;
         let credited = match &repaid {
@@ -121,13 +121,13 @@ impl TopupRecord {
         Ok(ComingBack { repaid, credited })
     }
 
-    /// Where its marker stands.
+    /// The key of its marker.
     #[must_use]
     pub fn marker_key(&self, tenant: &Tenant) -> Key {
         keys::marker(tenant, self.principal(), Operation::Topup, self.key.as_str())
     }
 
-    /// What asks the provider to cancel it, and under which key.
+    /// The provider request that cancels it, with its key; `None` without a known PaymentIntent.
     #[must_use]
     pub fn cancellation(&self) -> Option<(PspRequest, PspKey)> {
         let request = PspRequest::cancel_intent(self.intent.as_ref()?, self.account.as_deref());
@@ -137,7 +137,7 @@ impl TopupRecord {
     /// Reads a stored top-up.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.parsed("topup_id", TopupId::parse)?,
@@ -161,7 +161,7 @@ impl TopupRecord {
         })
     }
 
-    /// Its attributes when it is asked for, due to be looked at when it expires.
+    /// The attributes of a new top-up. It is due to be looked up when it expires.
     pub(super) fn item(&self, tenant: &Tenant, claim: &Claim) -> Item {
         let mut item = Item::from([
             ("topup_id".to_owned(), Value::s(self.id)),
@@ -189,7 +189,7 @@ impl TopupRecord {
         item
     }
 
-    /// Looks again at `at`.
+    /// Schedules the next lookup at `at`.
     pub(super) fn due_again(&self, tenant: &Tenant, update: Update, at: Timestamp) -> Update {
         update.set(attr::DUE_PK, "due_pk", Value::S(self.due_partition(tenant))).set(
             attr::DUE_SK,

@@ -1,5 +1,5 @@
-//! The operator refunds a top-up to the card: the money is held before the provider is asked. Points
-//! that came with it are taken back like those of a payment.
+//! The operator refunds a top-up to the card: the money is held before the provider is called. Points that came with
+//! it are taken back as with a payment.
 
 use super::record::{TopupRecord, TopupState};
 use super::refund_record::{RefundState, RefundStep, TopupRefund};
@@ -20,23 +20,23 @@ use crate::personal::FreeText;
 use crate::psp::{PspRequest, PspTerms};
 use crate::transaction::{Clause, Draft, Entry, Role, TransactItem, exists};
 
-/// A refund of a top-up that has been read.
+/// A refund of a top-up that was read.
 #[derive(Clone, Debug)]
 pub struct RefundTopup<'a> {
-    /// Who asks.
+    /// The actor who requests it.
     pub actor: Actor,
     /// The top-up as it was read.
     pub topup: &'a TopupRecord,
     /// How much leaves the wallet; `None`: all that is left.
     pub amount: Option<&'a Amount>,
-    /// The customer's points as they were read; needed if the top-up came with some.
+    /// The customer's points as they were read. Required if the top-up came with points.
     pub points: Option<&'a Balance>,
-    /// Why.
+    /// The reason.
     pub reason: &'a FreeText,
 }
 
-/// The claim as one transaction: money and points are held, the top-up's remainder goes down, and the
-/// `REFUND` record is there before the provider hears of it.
+/// Builds the claim. Money and points are held, the top-up's remainder is lowered, and the `REFUND` record is written
+/// before the provider is called.
 ///
 /// # Errors
 /// [`PlanRefusal`] if nothing or less than the amount is left to refund.
@@ -48,7 +48,7 @@ pub fn plan(
     cx: &Context,
 ) -> Result<PlannedCall, PlanRefusal> {
     let (tenant, topup) = (&claim.tenant, command.topup);
-    // Real money cannot go back with a key for tests, nor the other way round.
+    // Real money cannot be refunded with a test key, nor test money with a live key.
     let refundable = topup.state == TopupState::Succeeded && topup.livemode == psp.livemode;
     let intent = topup.intent.as_ref().filter(|_| refundable);
     let intent = intent.ok_or(PlanRefusal::Refused(Failure::WrongState))?;
@@ -114,13 +114,13 @@ pub fn plan(
 }
 
 impl TopupRefund {
-    /// What is held for it.
+    /// The amounts that are held for it.
     pub(super) fn held(&self) -> Vec<&Amount> {
         std::iter::once(&self.amount).chain(&self.points).collect()
     }
 }
 
-/// What the journal keeps with each entry of a refund.
+/// The journal's details of a refund's entries.
 pub(super) fn details(topup: &TopupRecord, refund: &TopupRefund) -> Item {
     Item::from([("topup_id".to_owned(), Value::s(topup.id)), ("refund_id".to_owned(), Value::s(refund.id))])
 }
@@ -138,8 +138,8 @@ fn points_of(command: &RefundTopup<'_>, amount: &Amount, terms: &TenantTerms) ->
     earned.take_back(&left, command.points.unwrap_or(&nothing), Some(amount), terms.spent_points)
 }
 
-/// Money and points are held. Where the points do not cover what is taken back, how many were short
-/// came from the read, and they must be as they were read.
+/// Holds money and points. If the points do not cover what is taken back, the shortfall was computed from the read,
+/// and the guard is the exact balance.
 fn holds(
     command: &RefundTopup<'_>,
     refund: &TopupRefund,
@@ -173,7 +173,7 @@ fn holds(
     Ok(items)
 }
 
-/// What remains to be refunded, guarded on what was read: the points depend on it.
+/// Lowers the top-up's remainder, guarded on what was read, because the points depend on it.
 fn remainder(claim: &Claim, topup: &TopupRecord, refund: &TopupRefund, cx: &Context) -> TransactItem {
     let mut update = Update::new().add("refundable", "back", Value::N(refund.amount.debit().text()));
     if let Some(settled) = &refund.settled {

@@ -12,28 +12,28 @@ use crate::time::Timestamp;
 use std::fmt;
 use std::time::Duration;
 
-/// Where a refund stands: `requested -> pending -> succeeded -> failed`, or sooner to either end. What
-/// has failed never succeeds.
+/// The state of a refund: `requested -> pending -> succeeded -> failed`, where steps may be skipped. A failed refund
+/// never succeeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefundState {
-    /// The money is held; the provider may or may not have heard of it.
+    /// The money is held. It is not known whether the provider got the request.
     Requested,
-    /// The provider is at it.
+    /// The provider is processing it.
     Pending,
     /// The provider has paid it out.
     Succeeded,
-    /// It was not paid out, or came back: the money is in the wallet again.
+    /// It was not paid out, or was returned: the money is in the wallet again.
     Failed,
 }
 
 /// The steps of a refund that move money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RefundStep {
-    /// It is held.
+    /// The money is held.
     Held,
-    /// It was paid out.
+    /// The money was paid out.
     Paid,
-    /// It is back.
+    /// The money is in the wallet again.
     Returned,
 }
 
@@ -42,33 +42,33 @@ pub(super) enum RefundStep {
 pub struct TopupRefund {
     /// Its id.
     pub id: RefundId,
-    /// Of which top-up.
+    /// The top-up.
     pub topup: TopupId,
     /// What leaves the wallet.
     pub amount: Amount,
     /// What the card gets: the amount, less what is kept.
     pub paid: Amount,
-    /// Yen kept for points of the top-up that had been spent.
+    /// Yen kept for points of the top-up that the customer has spent.
     pub kept: Option<Amount>,
     /// Points of the top-up that are taken back.
     pub points: Option<Amount>,
-    /// Points of the top-up that it settles: taken back, kept for, or forgiven.
+    /// The points of the top-up that it settles: taken back, paid for in yen, or forgiven.
     pub settled: Option<Amount>,
-    /// By how much more it should have paid than the provider did, where that was booked and not written off.
+    /// By how much the provider paid less than it should have, if that was booked and not written off.
     pub suspense: Option<Delta>,
     /// Whether such a difference was written off.
     pub written_off: bool,
     /// What the provider had paid out for it when it was given up.
     pub given_up: Option<Amount>,
-    /// Where it stands.
+    /// The present state.
     pub state: RefundState,
     /// The provider's refund, once it is known.
     pub psp_refund: Option<PspId>,
-    /// Who asked for it.
+    /// The principal who requested it.
     pub principal: Principal,
-    /// Under which key.
+    /// The idempotency key.
     pub key: IdempotencyKey,
-    /// When.
+    /// When it was requested.
     pub created_at: Timestamp,
     pub(super) shards: Shards,
 }
@@ -77,7 +77,7 @@ impl RefundState {
     /// Every state.
     pub const ALL: [Self; 4] = [Self::Requested, Self::Pending, Self::Succeeded, Self::Failed];
 
-    /// Its name.
+    /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl RefundState {
         }
     }
 
-    /// Reads a name.
+    /// Parses a stored name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
@@ -102,7 +102,7 @@ impl fmt::Display for RefundState {
 }
 
 impl RefundStep {
-    /// The id of the step's entry: one for one refund, after those of the steps before.
+    /// The id of the step's entry: one per refund and step, ordered after those of the steps before.
     pub(super) fn id(self, refund: &TopupRefund) -> TransactionId {
         let (name, after_ms) = match self {
             Self::Held => ("hold", 0),
@@ -114,7 +114,7 @@ impl RefundStep {
 }
 
 impl TopupRefund {
-    /// Where its marker stands.
+    /// The key of its marker.
     #[must_use]
     pub fn marker_key(&self, tenant: &Tenant) -> Key {
         keys::marker(tenant, self.principal, Operation::TopupRefund, self.key.as_str())
@@ -123,7 +123,7 @@ impl TopupRefund {
     /// Reads a stored refund.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.parsed("refund_id", RefundId::parse)?,
@@ -145,7 +145,7 @@ impl TopupRefund {
         })
     }
 
-    /// Its attributes when it is asked for.
+    /// The attributes of a new refund.
     pub(super) fn item(&self, claim: &Claim) -> Item {
         let mut item = Item::from([
             ("refund_id".to_owned(), Value::s(self.id)),
@@ -169,7 +169,7 @@ impl TopupRefund {
         item
     }
 
-    /// Looks at the provider's refund at `at`.
+    /// Schedules the next lookup of the provider's refund at `at`.
     pub(super) fn due_again(&self, tenant: &Tenant, update: Update, at: Timestamp) -> Update {
         let shard = keys::shard_of(self.id.uuid(), self.shards);
         update.set(attr::DUE_PK, "due_pk", Value::S(keys::due_partition(tenant, Work::PspCheck, shard))).set(

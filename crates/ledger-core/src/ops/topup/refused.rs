@@ -1,4 +1,4 @@
-//! The provider has refused for good: what was reserved is given back.
+//! The provider has refused for good: the reservation is given back.
 
 use super::record::{TopupRecord, TopupState};
 use super::refund_record::{RefundState, TopupRefund};
@@ -13,10 +13,10 @@ use crate::ops::{PlanRefusal, SeenWallet};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Role, TransactItem};
 
-/// No PaymentIntent will be made for this top-up: its headroom is free again. `None` if one is known.
+/// Frees the headroom of a top-up that the provider refused. `None` unless the top-up is still `requested`.
 ///
 /// # Errors
-/// None today; the signature is that of every effect.
+/// Never, at present; the signature is that of every effect.
 pub fn topup(tenant: &Tenant, topup: &TopupRecord, now: Timestamp) -> Result<Option<Effect>, PlanRefusal> {
     if topup.state != TopupState::Requested {
         return Ok(None);
@@ -38,7 +38,7 @@ pub fn topup(tenant: &Tenant, topup: &TopupRecord, now: Timestamp) -> Result<Opt
     }))
 }
 
-/// The refund will not be made: its money is back in the wallet. `None` if one is known.
+/// Returns the money of a refund that the provider refused. `None` unless the refund is still `requested`.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the sums do not fit.

@@ -1,6 +1,6 @@
-//! What a fact about one of the provider's objects means, given our records: a pure function from both
-//! to an effect. Facts come late, twice and in any order; only a legal transition of our own record
-//! does anything, and it stands in the transaction as a guard.
+//! Decides what a fact about one of the provider's objects means for our records: a pure function of both. Facts may
+//! come late, twice and in any order. Only a legal transition of our own record has an effect, and the transaction is
+//! guarded on it.
 
 use super::clawback::{self, Clawback, Moved, round_of};
 use super::decision_effect::SUSPENSE;
@@ -22,71 +22,71 @@ use crate::time::Timestamp;
 use crate::transaction::{Draft, Entry, Provenance, Role, TransactItem, exists};
 use std::time::Duration;
 
-/// When a refund on its way is looked at, should its events get lost.
+/// When a refund in progress is looked up, in case its events are lost.
 const REFUND_CHECK: Duration = Duration::from_secs(60 * 60);
 
-/// Our records that a fact concerns, as they were read at one moment.
+/// The records that a fact concerns, as they were read at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// Whose books.
+    /// The tenant.
     pub tenant: &'a Tenant,
     /// The top-up.
     pub topup: &'a TopupRecord,
-    /// The refund that the fact is about, if we asked for it.
+    /// The refund that the fact is about, if we requested it.
     pub refund: Option<&'a TopupRefund>,
     /// The clawback that the fact is about.
     pub clawback: Option<&'a Clawback>,
-    /// The wallet.
+    /// The wallet's balance items.
     pub wallet: &'a SeenWallet,
-    /// What becomes of points that were spent before they are taken back.
+    /// The tenant's policy for points that were spent before they are taken back.
     pub spent_points: SpentPoints,
 }
 
-/// What a fact means.
+/// What a fact means for our records.
 #[derive(Clone, Debug)]
 pub enum Routed {
-    /// It is behind what we know: nothing to do.
+    /// The fact is superseded or known already: nothing to do.
     Behind,
-    /// It is ahead: the PaymentIntent must be looked at first.
+    /// The fact is ahead of our record: look the PaymentIntent up first.
     Ahead,
-    /// It contradicts our record: nothing is done, and a person must look.
+    /// The fact contradicts our record: nothing is written, and it needs review.
     Odd(Oddity),
-    /// This is to happen.
+    /// This is to be written.
     Apply(Box<Effect>),
 }
 
 /// How a fact contradicts our record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Oddity {
-    /// Another amount or currency than was asked for.
+    /// Another amount or currency than was requested.
     Amount,
-    /// Another object than the one that our record knows.
+    /// Another object than the one in our record.
     Object,
-    /// Test money for a real top-up, or real money for a test.
+    /// Test money for a real top-up, or real money for a test top-up.
     Livemode,
-    /// A state that our record cannot be followed by.
+    /// A state that cannot follow our record's state.
     State,
-    /// Another account of the provider's than the one that was asked.
+    /// Another account of the provider than the one that the request was sent to.
     Account,
 }
 
-/// What is to happen: one transaction, under an event's marker or the one in flight.
+/// The writes for a fact: one transaction, under the marker of an event or of the operation in flight.
 #[derive(Clone, Debug)]
 pub struct Effect {
-    /// The transitions and what they move.
+    /// The state transitions, with the postings.
     pub draft: Draft,
-    /// What the journal calls it.
+    /// The operation, as the journal names it.
     pub operation: Operation,
-    /// Whose operation it is.
+    /// The principal of the operation.
     pub principal: Principal,
-    /// Under which key the journal has it.
+    /// The key, as the journal has it.
     pub key: String,
-    /// Whether our record leaves `requested`: its marker, if it is in flight, lands with it.
+    /// Whether our record leaves `requested`. Then its marker, if it is in flight, is completed too.
     pub lands: bool,
 }
 
 impl Oddity {
-    /// Its name in logs and records.
+    /// The name in logs and records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -100,7 +100,7 @@ impl Oddity {
 }
 
 impl Effect {
-    /// On whose behalf its entry is written.
+    /// The provenance of the effect's journal entry.
     #[must_use]
     pub fn provenance(&self, tenant: &Tenant, now: Timestamp) -> Provenance {
         Provenance {
@@ -114,16 +114,16 @@ impl Effect {
     }
 }
 
-/// What a fact means for our records.
+/// Decides what a fact means for our records.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the sums do not fit, or the balance that it needs was not read.
+/// [`PlanRefusal`] if the sums do not fit, or a balance that is needed was not read.
 pub fn route(fact: &Fact, view: &View<'_>, now: Timestamp) -> Result<Routed, PlanRefusal> {
     match fact {
         Fact::Intent(intent) => of_intent(intent, view, now),
         Fact::Refund(psp) => match (view.refund, &psp.tags) {
             (Some(refund), _) => of_refund(psp, refund, view, now),
-            // One of ours whose record was not read, or is not there.
+            // One of our refunds whose record does not exist or was not read.
             (None, Some(Tags { refund: Some(_), .. })) => Ok(Routed::Odd(Oddity::Object)),
             (None, _) => {
                 let back = psp.status == RefundStatus::Failed;
@@ -205,7 +205,7 @@ fn of_intent(intent: &PaymentIntent, view: &View<'_>, now: Timestamp) -> Result<
     })
 }
 
-/// The entry of the credit: one id for one top-up, so that it can stand once only.
+/// The entry of the credit. Its id is made of the top-up, so it can be written once only.
 pub(super) fn credit(topup: &TopupRecord, intent: &PspId) -> Entry {
     let (clearing, issued) =
         (Account::Tenant(TenantAccount::StripeClearing), Account::Tenant(TenantAccount::PointsIssued));
@@ -253,12 +253,13 @@ fn of_refund(psp: &PspRefund, refund: &TopupRefund, view: &View<'_>, now: Timest
             let entry = entry(topup, refund, RefundStep::Paid, paid_postings(topup, refund));
             of(refund, Operation::TopupRefundPaid, Draft { entry: Some(entry), items })
         }
-        // The difference to what was paid out is the tenant's by now.
+        // The difference to what was paid out has been written off, as the tenant's gain or loss.
         (RefundStatus::Failed, RefundState::Succeeded) if refund.written_off => return Ok(Routed::Odd(Oddity::State)),
         (RefundStatus::Failed, RefundState::Requested | RefundState::Pending | RefundState::Succeeded) => {
             refund_failed(tenant, (topup, refund), view.wallet, Some(&psp.id), now)?
         }
-        // The provider has what it had refused to make: the money is in the wallet and on its way.
+        // The provider has a refund that it had refused to create: the money is in the wallet and also on its way to
+        // the card.
         (RefundStatus::Pending | RefundStatus::Succeeded, RefundState::Failed) if refund.psp_refund.is_none() => {
             return Ok(Routed::Odd(Oddity::State));
         }
@@ -269,8 +270,8 @@ fn of_refund(psp: &PspRefund, refund: &TopupRefund, view: &View<'_>, now: Timest
     Ok(Routed::Apply(Box::new(effect)))
 }
 
-/// The money of a refund is back in the wallet: from where it is held, or from the provider if it had
-/// been paid out. So are the points, and the top-up may be refunded again.
+/// Returns a refund's money to the wallet: from the held part, or from the provider if it was paid out. Returns the
+/// points too, and raises the top-up's refundable rest.
 pub(super) fn refund_failed(
     tenant: &Tenant,
     (topup, refund): (&TopupRecord, &TopupRefund),
@@ -290,7 +291,7 @@ pub(super) fn refund_failed(
     let wallet = topup.wallet();
     let paid_out = refund.state == RefundState::Succeeded;
     let mut postings = Vec::new();
-    // What comes back pays first what the wallet could not give of this top-up, and then what it owes of others.
+    // The returned money first pays the debt that an earlier release wrote for this top-up, then the wallet's debt.
     let before = topup.repaid_before(&refund.amount)?.repaid;
     for (amount, role) in refund.held().into_iter().zip([Role::Payer, Role::Points]) {
         let before = before.as_ref().filter(|repaid| repaid.asset() == amount.asset());
@@ -359,7 +360,7 @@ fn refund_item(tenant: &Tenant, refund: &TopupRefund, update: Update) -> Transac
     TransactItem::update(Role::Refund, keys::topup_refund(tenant, refund.topup, refund.id), update, clauses)
 }
 
-/// The entry of a step of a refund: one id for one step, so that it can be posted once only.
+/// The entry of a refund's step. Its id is made of the refund and the step, so it can be posted once only.
 pub(super) fn entry(topup: &TopupRecord, refund: &TopupRefund, step: RefundStep, postings: Vec<Posting>) -> Entry {
     Entry {
         id: step.id(refund),
@@ -381,7 +382,7 @@ fn of(refund: &TopupRefund, operation: Operation, draft: Draft) -> Effect {
     }
 }
 
-/// A dispute, or a refund that was made at the provider.
+/// Decides about a dispute, or a refund that was made at the provider.
 fn of_clawback(
     (id, intent, amount): (&PspId, Option<&PspId>, &PspMoney),
     (back, movements): (bool, u32),

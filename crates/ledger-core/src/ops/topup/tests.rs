@@ -1,5 +1,5 @@
-//! What the vectors do not show: records read back as they are written, and drafts that never seal
-//! under another step's name.
+//! What the golden vectors do not cover. Records are read back as written, points are settled over several refunds,
+//! and a refund's marker is found under its key.
 
 use super::*;
 use crate::dynamo::Item;
@@ -75,7 +75,7 @@ fn cx(resource: u128) -> Context {
     }
 }
 
-/// What an action of a role puts, its key included.
+/// The item that the action of a role puts, with its key.
 fn written(items: &[TransactItem], role: Role) -> Item {
     let item = items.iter().find(|item| item.role() == role).unwrap();
     match item.render().unwrap().action {
@@ -91,7 +91,7 @@ fn topup(charge: &str, rate: &str) -> TopupRecord {
     TopupRecord::read(&written(&call.draft.items, Role::Topup)).unwrap()
 }
 
-/// The same once it is paid, of which so much is left.
+/// A paid top-up of which `refundable` is left.
 fn paid(charge: &str, rate: &str, refundable: &str, taken_back: &str) -> TopupRecord {
     TopupRecord {
         state: TopupState::Succeeded,
@@ -126,7 +126,7 @@ fn refund_of(
 }
 
 #[test]
-fn a_top_up_is_read_as_it_is_written() {
+fn topup_is_read_back_unchanged() {
     let topup = topup("5000", "0.01");
     assert_eq!(topup.state, TopupState::Requested);
     assert_eq!(topup.points.as_ref().map(Amount::text).as_deref(), Some("50"));
@@ -137,16 +137,16 @@ fn a_top_up_is_read_as_it_is_written() {
 }
 
 #[test]
-fn what_is_promised_is_what_is_kept_to() {
-    // The rate may change between the claim and the payment; the record has the points.
+fn topup_keeps_the_points_of_its_claim() {
+    // The rate may change between the claim and the payment, so the record holds the points.
     assert_eq!(topup("99", "0.01").points, None);
     assert_eq!(topup("100", "0.01").points.map(|points| points.text()).as_deref(), Some("1"));
     assert_eq!(topup("199", "0.01").points.map(|points| points.text()).as_deref(), Some("1"));
 }
 
 #[test]
-fn refunds_in_parts_settle_every_point_once() {
-    // 1,000 yen with 7 points, refunded a hundred at a time while the points are there, or are not.
+fn partial_refunds_settle_every_point_once() {
+    // 1,000 yen with 7 points, refunded by the hundred, with the points still available or spent.
     for (there, policy) in [("7", SpentPoints::Deduct), ("0", SpentPoints::Deduct), ("0", SpentPoints::Forgive)] {
         let (mut left, mut settled, mut paid_out, mut kept) = (1000_u32, 0_u32, 0_u32, 0_u32);
         let number =
@@ -168,7 +168,7 @@ fn refunds_in_parts_settle_every_point_once() {
 }
 
 #[test]
-fn nothing_is_refunded_that_is_not_there() {
+fn refund_of_more_than_is_left_or_of_an_unpaid_topup_is_refused() {
     let refused = |failure| Err(PlanRefusal::Refused(failure));
     let topup = paid("1000", "0", "400", "0");
     assert_eq!(refund_of(&topup, Some("401"), "0", SpentPoints::Deduct), refused(Failure::OverRefund));
@@ -179,14 +179,14 @@ fn nothing_is_refunded_that_is_not_there() {
         let other = TopupRecord { state, ..topup.clone() };
         assert_eq!(refund_of(&other, Some("1"), "0", SpentPoints::Deduct), refused(Failure::WrongState));
     }
-    // All of the money would be kept for points: the provider cannot be asked for nothing.
+    // All of the money would be kept for points, and the provider cannot refund zero.
     let generous = paid("100", "1", "100", "0");
     assert!(matches!(refund_of(&generous, None, "0", SpentPoints::Deduct), Err(PlanRefusal::Invalid { .. })));
     assert!(refund_of(&generous, None, "1", SpentPoints::Deduct).is_ok());
 }
 
 #[test]
-fn a_refund_is_found_under_its_own_key() {
+fn refund_marker_is_found_under_its_key() {
     let refund = refund_of(&paid("1000", "0", "1000", "0"), Some("1"), "0", SpentPoints::Deduct).unwrap();
     assert_eq!(refund.id, RefundId::new(Uuid::from_u128(8)));
     let tenant = claim(Operation::TopupRefund).tenant;

@@ -1,4 +1,4 @@
-//! An account: the amounts of its balance item, by themselves and against what was posted and what holds it.
+//! The check of an account: the amounts of its balance item, by themselves and against its postings and holds.
 
 use super::Scope;
 use crate::account::Account;
@@ -12,23 +12,23 @@ use crate::reconcile::num::Num;
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many ids a finding names.
+/// The most ids in a finding's evidence.
 const EVIDENCE_MAX: usize = 20;
 
-/// An account's facts, added up.
+/// The sums of an account's facts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     available: Num,
     held: Num,
-    /// What it owes by its entries, less what top-ups of an earlier release keep.
+    /// The debt by its entries, less what top-ups of an earlier release keep on their records.
     owed: Num,
     has_postings: bool,
-    /// What was posted after the first item was read: whether it counts depends on when the balance was read.
+    /// Postings after the first item was read. Whether they count depends on when the balance was read.
     later: Vec<LaterPosting>,
     holding: Num,
     reserving: Num,
     evidence: BTreeSet<String>,
-    /// By item: its amounts, or why they cannot be read.
+    /// The amounts of each item, or why they cannot be read.
     stored: BTreeMap<BalanceItem, Result<BalanceAmounts, Unreadable>>,
     /// Whether an item was read twice with different amounts.
     has_two_readings: bool,
@@ -44,7 +44,7 @@ struct LaterPosting {
     at: i64,
 }
 
-/// The sum to which something is posted.
+/// The sum that a posting changes.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Available,
@@ -112,9 +112,8 @@ impl Sums {
         }
     }
 
-    /// The item that counts. Where the God Record has the balance, the balance item lacks what was there before, and
-    /// what is wrong with it means nothing. Without a God Record, or with one that does not name the concern, the
-    /// balance item counts.
+    /// The item that counts. If the God Record has the balance, the balance item is incomplete, and breaks in it mean
+    /// nothing. Without a God Record, or with one that does not name the concern, the balance item counts.
     fn current(&self) -> Option<&Result<BalanceAmounts, Unreadable>> {
         let items: &[BalanceItem] =
             if self.in_legacy_model { &[BalanceItem::Metrics, BalanceItem::GodRecord] } else { &[BalanceItem::Own] };
@@ -141,7 +140,7 @@ impl Sums {
             return findings;
         };
         let mut sums = self.clone();
-        // The balance item says when it last changed: what was posted after that is not in it.
+        // Postings after the balance item's last change are not in it.
         for later in self.later.iter().filter(|later| later.at <= stored.updated_at) {
             sums.add(later.part, later.delta);
         }
@@ -168,8 +167,8 @@ impl Sums {
     }
 }
 
-/// What is wrong with the amounts whatever was posted. A merchant's balance may be below zero: refunds take what is not
-/// there any more.
+/// Breaks of the amounts by themselves, without the postings. A merchant's balance may be below zero, because a
+/// refund may exceed it.
 fn by_itself(stored: &BalanceAmounts, tenant: &Tenant, account: Account, asset: &Asset) -> Vec<Finding> {
     let finding = |kind| Finding::new(tenant, kind, account).of(asset);
     let mut findings = Vec::new();
@@ -197,7 +196,7 @@ impl Unreadable {
     }
 }
 
-/// The adjustment of a wallet or a card. A merchant's balance is a projection, which nobody adjusts.
+/// The adjustment of a wallet or a card. A merchant's balance is a projection and cannot be adjusted.
 fn proposal(account: Account, asset: &Asset, difference: Num, seen: SeenCorrections) -> Option<Proposal> {
     match account {
         Account::Customer(_) | Account::Card(_) => {

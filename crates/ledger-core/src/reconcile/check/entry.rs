@@ -1,4 +1,4 @@
-//! Entries: each that is named exists, once and as it is named, and one key has one.
+//! The checks of entries: each named entry exists, once and as it is named, and each key has one entry.
 
 use crate::account::Account;
 use crate::ids::{Tenant, TransactionId};
@@ -6,7 +6,7 @@ use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{EntryClaim, EntryFact, KeyFact};
 use std::collections::BTreeSet;
 
-/// An entry, and the items that name it.
+/// Checks an entry against the items that name it.
 pub(super) fn check(tenant: &Tenant, id: TransactionId, facts: &BTreeSet<EntryFact>) -> Vec<Finding> {
     let subject = format!("transaction:{id}");
     let finding = |kind| Finding::new(tenant, kind, &subject);
@@ -44,10 +44,10 @@ pub(super) fn check(tenant: &Tenant, id: TransactionId, facts: &BTreeSet<EntryFa
     findings
 }
 
-/// The entries under one key. A key that carries no time may be used again after its window.
+/// Checks the entries of one key. A key that contains no time may be used again after its window.
 pub(super) fn check_key(tenant: &Tenant, facts: &BTreeSet<KeyFact>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // In order of time: that is a fact's first field.
+    // In order of time, which is a fact's first field.
     for (first, second) in facts.iter().zip(facts.iter().skip(1)) {
         if first.window_ms.is_some_and(|window| second.at.saturating_sub(first.at) > window) {
             continue;

@@ -1,4 +1,4 @@
-//! The checks: what the facts of one group must say together. A check is given its own group's facts and matches all
+//! The checks of each group's facts against each other. A check gets the facts of its own group only, and matches all
 //! of them.
 
 mod account;
@@ -15,19 +15,21 @@ use crate::money::Asset;
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Under what circumstances facts were gathered.
+/// The conditions under which the facts were gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// When the first item was read.
     pub began_at: Timestamp,
-    /// Whether all facts of a group are of one moment; else what was written meanwhile is left out where it can be.
+    /// Whether all facts of a group are of one moment. If not, what was written during the read is left out where
+    /// possible.
     pub at_one_moment: bool,
-    /// Between which instants the payment provider's objects were made that were listed, if they were.
+    /// The time range in which the listed objects of the payment provider were created; `None` if they were not
+    /// listed.
     pub listed: Option<(Timestamp, Timestamp)>,
 }
 
-/// Facts by their groups: sums where a group may have many, so that a merchant's account takes no more memory than a
-/// customer's. A fact that is taken twice counts once where a group's facts are kept one by one.
+/// Facts by group, as sums where a group may have many, so that a merchant's account needs no more memory than a
+/// customer's. Where facts are kept individually, a fact taken twice counts once.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     accounts: ByGroup<(Account, Asset), account::Sums>,
@@ -41,7 +43,7 @@ pub struct Groups {
 type ByGroup<Id, Facts> = BTreeMap<(Tenant, Id), Facts>;
 
 impl Groups {
-    /// Takes a fact into its group.
+    /// Adds a fact to its group.
     pub fn take(&mut self, fact: Fact, scope: &Scope) {
         let tenant = fact.tenant;
         match fact.content {
@@ -56,7 +58,7 @@ impl Groups {
         }
     }
 
-    /// Opens a group, which is checked even if no fact of it is taken.
+    /// Opens a group, so that it is checked even without facts.
     fn open(&mut self, group: &Group) {
         let tenant = group.tenant.clone();
         match &group.subject {

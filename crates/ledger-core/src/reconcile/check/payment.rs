@@ -1,4 +1,4 @@
-//! A payment: its record, its refunds, what is held for it, and what its entries post to the merchant.
+//! The check of a payment: its record, its refunds, its hold, and its entries' postings to the merchant.
 
 use crate::ids::{PaymentId, Tenant, TransactionId};
 use crate::ops::{PaymentState, ReturnKind};
@@ -47,7 +47,7 @@ impl<'a> Known<'a> {
         known
     }
 
-    /// There is no record, or more than one.
+    /// The break of a payment that has no record, or several.
     fn without_record(&self, finding: impl Fn(BreakKind) -> Finding) -> Finding {
         let entries = self.entries.iter().flat_map(|of| [format!("transaction:{}", of.entry), of.home.to_string()]);
         if !self.records.is_empty() {
@@ -69,11 +69,11 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The state that the hold of a payment in `state` has.
+/// The state of the hold of a payment in `state`.
 fn hold_state(state: PaymentState) -> PaymentState {
     match state {
         PaymentState::Captured | PaymentState::PartiallyRefunded | PaymentState::Refunded => PaymentState::Captured,
-        // The first three with their own meaning. No payment with a hold is in one of the others, so no hold is.
+        // The first three are also states of holds. No payment with a hold has one of the others.
         PaymentState::Authorized
         | PaymentState::Canceled
         | PaymentState::Expired
@@ -86,7 +86,7 @@ fn hold_state(state: PaymentState) -> PaymentState {
     }
 }
 
-/// A payment that was authorized has one hold, in its state and of its amounts.
+/// Checks that an authorized payment has one hold, of its state and amounts.
 fn hold(record: &RecordedPayment, holds: &[&RecordedHold]) -> Option<(String, String)> {
     let state = hold_state(record.state);
     match (record.has_hold, holds) {
@@ -101,7 +101,7 @@ fn hold(record: &RecordedPayment, holds: &[&RecordedHold]) -> Option<(String, St
     }
 }
 
-/// What may be refunded is what was captured and has not come back, and the state says the same.
+/// Checks that what may be refunded is what was captured less what was refunded, and that the state fits.
 fn remainder(
     record: &RecordedPayment,
     returns: &[&RecordedReturn],
@@ -141,7 +141,7 @@ fn remainder(
     findings
 }
 
-/// Each record owes its merchant what its entry posts there, and no entry posts what no record owes.
+/// Checks that each record credits its merchant with what its entry posts, and that each such posting has a record.
 fn credited(record: &RecordedPayment, known: &Known<'_>, finding: impl Fn(BreakKind) -> Finding) -> Vec<Finding> {
     let mut records = vec![(record.entry, &record.delta)];
     records.extend(known.returns.iter().map(|returned| (returned.entry, &returned.delta)));
@@ -158,7 +158,7 @@ fn credited(record: &RecordedPayment, known: &Known<'_>, finding: impl Fn(BreakK
         differs(record.entry, &record.captured, &record.delta);
     }
     for (entry, owed) in &records {
-        // An entry that is not there is a break of the entry's own group.
+        // A missing entry is a break of the entry's own group.
         for posted in posted.get(entry).into_iter().flatten().filter(|posted| **posted != *owed) {
             differs(*entry, posted, owed);
         }

@@ -1,4 +1,4 @@
-//! A settlement: what its records add up to, and what was paid.
+//! The check of a settlement: the sums of its records, and its payout.
 
 use super::Scope;
 use crate::account::Account;
@@ -14,14 +14,14 @@ use crate::reconcile::num::Num;
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A settlement's facts, added up: its records may be many.
+/// A settlement's facts, with sums of its records, since there may be many.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     records: Vec<RecordedSettlement>,
     stamped: i64,
-    /// Whose the stamped records are.
+    /// The merchants of the stamped records.
     merchants: BTreeSet<MerchantId>,
-    /// In whose partitions its entries are.
+    /// The accounts in whose partitions its entries are.
     homes: BTreeSet<Account>,
     totals: SettledSums,
     paid: Vec<Num>,
@@ -31,11 +31,11 @@ pub(super) struct Sums {
     payouts: BTreeMap<PspId, ProviderPayout>,
 }
 
-/// What a state says of the money.
+/// What a state means for the money.
 struct Meaning {
     /// The payout was posted.
     is_paid: bool,
-    /// It came back.
+    /// The payout was returned.
     is_returned: bool,
     /// The payment provider may have a payout.
     is_out: bool,
@@ -88,7 +88,7 @@ impl Sums {
                         self.returns = self.returns.saturating_add(1);
                     }
                     SettlementStep::Unknown(operation) => drop(self.unknown.insert(operation)),
-                    // What they post is in the sums of the merchant's accounts.
+                    // Their postings are in the sums of the merchant's accounts.
                     SettlementStep::Hold
                     | SettlementStep::HoldUndone
                     | SettlementStep::Release
@@ -154,7 +154,7 @@ impl Sums {
         findings.into_iter().map(|finding| finding.by([merchant.to_string()])).collect()
     }
 
-    /// The payouts that the payment provider has not failed.
+    /// The payouts that have not failed.
     fn standing(&self) -> impl Iterator<Item = &ProviderPayout> {
         self.payouts.values().filter(|payout| match payout.status {
             PayoutStatus::Sent => true,
@@ -162,7 +162,7 @@ impl Sums {
         })
     }
 
-    /// The payment provider's payouts, against the record.
+    /// Checks the payment provider's payouts against the record.
     fn provider(&self, tenant: &Tenant, subject: &str, record: &RecordedSettlement, scope: &Scope) -> Option<Finding> {
         let payable = record.payable;
         let new = |kind, expected: String, found: String| {
@@ -191,7 +191,7 @@ impl Sums {
         }
     }
 
-    /// Payouts at the provider that no settlement asked for.
+    /// The breaks of payouts at the provider without a settlement.
     fn unasked(&self, tenant: &Tenant, subject: &str) -> Vec<Finding> {
         let finding = |payout: &ProviderPayout| {
             let found = format!("{} at the provider", payout.amount);

@@ -1,4 +1,4 @@
-//! A top-up: its record and refunds against its entries, and against the payment provider's objects.
+//! The check of a top-up: its record and refunds, against its entries and the payment provider's objects.
 
 mod provider;
 
@@ -20,13 +20,13 @@ struct Known<'a> {
     records: Vec<&'a RecordedTopup>,
     refunds: BTreeMap<RefundId, &'a RecordedTopupRefund>,
     clawbacks: BTreeMap<&'a PspId, &'a RecordedClawback>,
-    /// How many records stand beside another of the same id.
+    /// The number of records beyond the first of the same id.
     doubled: usize,
-    /// How many entries did what.
+    /// The number of entries of each step.
     steps: BTreeMap<&'a TopupStep, usize>,
-    /// In whose partitions the entries are.
+    /// The accounts in whose partitions the entries are.
     homes: BTreeSet<Account>,
-    /// What entries post to `suspense`.
+    /// The sum of the postings to `suspense`.
     suspense: Num,
     charges: Vec<&'a Charge>,
     provider_refunds: BTreeMap<RefundId, Vec<&'a ProviderRefund>>,
@@ -111,7 +111,7 @@ fn is_credited(state: TopupState) -> bool {
     }
 }
 
-/// State and sums follow from the entries.
+/// Checks the state and the sums against the entries.
 fn entries(record: &RecordedTopup, known: &Known<'_>, differs: &mut impl FnMut(&str, String, String)) {
     let is_credited = is_credited(record.state);
     let credits = known.count(&TopupStep::Credit);
@@ -143,7 +143,7 @@ fn entries(record: &RecordedTopup, known: &Known<'_>, differs: &mut impl FnMut(&
     if is_credited {
         let sums = [("refundable", refundable, record.refundable), ("points taken back", settled, record.taken_back)];
         for (what, expected, found) in sums {
-            // Refunds and clawbacks together may be more than was charged.
+            // Refunds and clawbacks together may exceed the charge.
             let is_overdrawn = what == "refundable" && !known.clawbacks.is_empty();
             if expected != found || (found.is_negative() && !is_overdrawn) {
                 differs(what, expected.to_string(), found.to_string());
@@ -166,7 +166,7 @@ fn entries(record: &RecordedTopup, known: &Known<'_>, differs: &mut impl FnMut(&
     }
 }
 
-/// Every entry is of the top-up or of a record of it, and no record is there twice.
+/// Checks that each entry belongs to a record, and that no record exists twice.
 fn without_record(known: &Known<'_>, differs: &mut impl FnMut(&str, String, String)) {
     if known.doubled > 0 {
         differs("records", "one of each id".to_owned(), format!("{} more", known.doubled));

@@ -19,8 +19,7 @@ use crate::reconcile::fact::{
 use crate::reconcile::num::Num;
 use crate::time::Timestamp;
 
-/// A customer's or a merchant's balance of an asset. A merchant's may be below zero: refunds take what is not
-/// there any more.
+/// A customer's or a merchant's balance of an asset. A merchant's may be below zero, because a refund may exceed it.
 pub(super) fn balance(at: &StoredItem<'_>) -> Observations {
     let asset = Asset::parse(at.after(sk::BALANCE)).map_err(|_| ItemError::invalid(attr::SK))?;
     let account = match at.kind {
@@ -41,7 +40,7 @@ pub(super) fn card(at: &StoredItem<'_>) -> Observations {
     Ok(observed)
 }
 
-/// A legacy item of a customer whose tenant leaves that model: which balances it has, and their amounts.
+/// A customer's legacy item during a migration: which balances it holds, and their amounts.
 pub(super) fn legacy(at: &StoredItem<'_>) -> Observations {
     let Some(standing) = Standing::read(&at.key, at.item)? else { return Ok(Vec::new()) };
     let item = if at.sk == "customer" { BalanceItem::GodRecord } else { BalanceItem::Metrics };
@@ -53,8 +52,8 @@ pub(super) fn legacy(at: &StoredItem<'_>) -> Observations {
     Ok(locations.chain(balances).collect())
 }
 
-/// The amounts of an item that may hold a balance. Whether they count, and so whether it matters that they cannot be
-/// read, is for the check to say.
+/// The amounts of an item that may hold a balance. The check decides whether the item counts, and so whether
+/// unreadable amounts matter.
 fn stored(at: &StoredItem<'_>, account: Account, asset: Asset, item: BalanceItem, view: &Item) -> Observation {
     let fact = match amounts(account, view) {
         Ok(amounts) => AccountFact::Balance { item, amounts },
@@ -117,7 +116,7 @@ pub(super) fn settlement(at: &StoredItem<'_>) -> Observations {
     Ok(vec![at.fact(GroupFact::Settlement(settlement.id, SettlementFact::Record(record)))])
 }
 
-/// What came back of a settlement that was paid: its entry gave it to the merchant, and another settlement takes it.
+/// A returned payout: its entry gave it back to the merchant, and another settlement takes it.
 pub(super) fn returned(at: &StoredItem<'_>) -> Observations {
     let merchant = MerchantId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))?;
     let of = at.item.parsed(RETURNED_ID, SettlementId::parse)?;

@@ -22,7 +22,7 @@ use crate::reconcile::fact::{
 };
 use crate::reconcile::num::Num;
 
-/// A journal entry as it is read, with the parts that say what it belongs to.
+/// A journal entry as it was read, with the parts that say what it belongs to.
 struct ReadEntry {
     entry: JournalEntry,
     home: Account,
@@ -37,7 +37,7 @@ pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
     let home = Account::parse(&at.owner()).map_err(|_| ItemError::invalid(attr::PK))?;
     let (principal, key) = (at.item.text("principal")?, at.item.text("idempotency_key")?);
     let operation = at.item.named("operation", Operation::parse)?;
-    // It says what the payment became by it. Nothing is computed from it, but people are shown it.
+    // The payment's state after the entry. Nothing is computed from it, but it is shown to people.
     at.item.opt_named(PAYMENT_STATUS, PaymentState::parse)?;
     let millis = entry.created_at.millis();
     let of = ReadEntry { entry, home, operation, millis };
@@ -68,7 +68,7 @@ pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
     Ok(observed)
 }
 
-/// What a customer owes by an entry: `disputes` has what the wallet could not give.
+/// The change of a customer's debt by an entry: `disputes` has what the wallet could not give.
 fn debt(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
     match of.home {
         Account::Customer(_) => {}
@@ -97,14 +97,14 @@ fn unbalanced(at: &StoredItem<'_>, entry: &JournalEntry) -> Option<Observation> 
     Some(at.broken(finding.found(found).by(accounts).by([at.owner()])))
 }
 
-/// An entry that answers a break takes back what moved a balance without an entry, so that the balance is again
-/// the sum of all others.
+/// Whether an entry corrects a break. It reverses a change of the balance that had no entry, so the balance is again
+/// the sum of all other entries.
 fn answers_a_break(at: &StoredItem<'_>) -> bool {
     at.item.contains_key("finding")
 }
 
-/// What an entry posts to accounts that have a balance item; to a merchant by a settlement only, since everything else
-/// in a merchant's balance follows from records.
+/// The postings to accounts that have a balance item. For a merchant, only those of settlements: everything else in
+/// its balance comes from records.
 fn posted(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
     if answers_a_break(at) {
         return Ok(Vec::new());
@@ -130,7 +130,7 @@ fn posted(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
     Ok(observed)
 }
 
-/// What an entry says of the record that it belongs to.
+/// The facts of an entry about the record that it belongs to.
 fn of_records(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
     let ReadEntry { entry, home, operation, .. } = of;
     let (id, home, operation) = (entry.id, *home, *operation);
@@ -174,7 +174,7 @@ fn of_records(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
     Ok(observed)
 }
 
-/// Another party's view of an entry. What happened before the ledger kept books has no entry.
+/// A reference to an entry in another party's partition. Legacy operations have no entry.
 pub(super) fn reference(at: &StoredItem<'_>) -> Observations {
     if is_of_legacy(at.item) {
         return Ok(Vec::new());
@@ -188,7 +188,7 @@ pub(super) fn reference(at: &StoredItem<'_>) -> Observations {
     Ok(vec![at.fact(GroupFact::Entry(id, EntryFact::Reference { by: at.owner(), home, claim }))])
 }
 
-/// An idempotency marker: the entry that it names, and whether it has been in flight for too long.
+/// An idempotency marker: the entry that it names, and whether it is in flight for too long.
 pub(super) fn marker(at: &StoredItem<'_>) -> Observations {
     let operation = at.item.named("operation", Operation::parse)?;
     at.check_key("operation", operation, at.marked_operation().unwrap_or_default())?;
@@ -202,7 +202,7 @@ pub(super) fn marker(at: &StoredItem<'_>) -> Observations {
                 observed.push(at.broken(stuck.expected("an answer").found(format!("in flight, due since {due}"))));
             }
         }
-        // A parked operation needs review, which an alarm of its own says.
+        // A parked operation needs review; another alarm reports it.
         StoredState::InFlight(Phase::Parked)
         | StoredState::Completed
         | StoredState::FailedTerminal
@@ -216,7 +216,7 @@ pub(super) fn event(at: &StoredItem<'_>) -> Observations {
     reference_by(at, &at.owner(), "entry_id", "entry_home")
 }
 
-/// An adjustment. One that was approved names its entry.
+/// An adjustment. An approved one names its entry.
 pub(super) fn adjustment(at: &StoredItem<'_>) -> Observations {
     let id = at.item.parsed("adjustment_id", AdjustmentId::parse)?;
     at.check_key("adjustment_id", id, at.after(ADJUSTMENT))?;

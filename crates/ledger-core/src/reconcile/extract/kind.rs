@@ -2,7 +2,7 @@
 
 use crate::keys::sk;
 
-/// Prefixes of sort keys that only markers, adjustments and the like have.
+/// Prefixes of sort keys that only this module reads.
 pub(super) const MARKER: &str = "card_op_idem#";
 pub(super) const ADJUSTMENT: &str = "ADJUSTMENT#";
 
@@ -31,7 +31,7 @@ pub enum ItemKind {
     Payment,
     /// A refund of a payment, or a reversal.
     PaymentRefund,
-    /// What is or was held for a payment.
+    /// The hold of a payment, open or closed.
     Hold,
     /// A top-up.
     Topup,
@@ -41,19 +41,19 @@ pub enum ItemKind {
     Clawback,
     /// A settlement.
     Settlement,
-    /// What came back of a settlement that was paid.
+    /// A returned payout of a settlement.
     Returned,
     /// People and devices: a profile, a one-time payment code, a terminal's enrolment.
     Profile,
-    /// A line of the legacy history: the ledger's own lines repeat an entry, the others are of before the books.
+    /// A line of the legacy history. The ledger's own lines repeat an entry; the others are from before the books.
     LegacyHistory,
-    /// Work of a merchant or a settlement: leases, lists of records, requests about payouts.
+    /// Workers' items of a merchant or a settlement: leases, lists of records, requests about payouts.
     MerchantWork,
-    /// A decision about a top-up that was asked for. What it posts is an entry.
+    /// A requested decision about a top-up. What it posts is an entry.
     TopupDecision,
     /// An event of the payment provider that needs review.
     KeptEvent,
-    /// A record of a step of an operation that calls a third party.
+    /// A trail record: a step of an operation that calls outside.
     Trail,
     /// The tenant's configuration, work and audit trail.
     TenantWork,
@@ -64,7 +64,7 @@ pub enum ItemKind {
 pub enum FactCount {
     /// At least one, or a break.
     Some,
-    /// None unless it names an entry, a settlement or a balance. Otherwise it holds no value.
+    /// None, unless it names an entry, a settlement or a balance. Otherwise it holds no value.
     SomeIfItNames,
     /// None: it holds no value.
     None,
@@ -99,8 +99,8 @@ impl ItemKind {
         Self::TenantWork,
     ];
 
-    /// The kind of an item by the kind of its partition and its sort key; `None` for an item that the ledger does not
-    /// write.
+    /// The kind of an item, by the kind of its partition and its sort key; `None` for an item that the ledger does
+    /// not write.
     #[must_use]
     pub fn of(partition: &str, sort_key: &str) -> Option<Self> {
         let is = |prefix: &str| sort_key.starts_with(prefix);

@@ -1,4 +1,4 @@
-//! What one stored item says: facts, and what is wrong with the item by itself.
+//! What one stored item gives: facts, and the breaks of the item by itself.
 
 mod books;
 mod journal;
@@ -26,32 +26,32 @@ use std::time::Duration;
 /// How late the work of the workers may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// A claim after its lease, or after its next try was due.
+    /// For a claim: after its lease, or after its next retry was due.
     pub claim: Duration,
-    /// An entry that has not been published as an event.
+    /// For an entry that was not published as an event.
     pub event: Duration,
-    /// A record that has not been credited.
+    /// For a record that was not credited.
     pub credit: Duration,
 }
 
 impl Default for Limits {
-    /// Ten minutes: each has a worker that runs every minute.
+    /// Ten minutes for each, since its worker runs every minute.
     fn default() -> Self {
         let late = Duration::from_secs(10 * 60);
         Self { claim: late, event: late, credit: late }
     }
 }
 
-/// One thing that an item says.
+/// One observation about an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Observation {
     /// A fact, to be checked with others of its group.
     Fact(Fact),
-    /// Something is wrong with the item itself.
+    /// A break of the item by itself.
     Break(Finding),
 }
 
-/// An item as it is read: its key's parts, and the instant to which lateness is compared.
+/// An item with its key's parts, and the instant for judging lateness.
 struct StoredItem<'a> {
     item: &'a Item,
     tenant: Tenant,
@@ -65,8 +65,8 @@ struct StoredItem<'a> {
 
 type Observations = Result<Vec<Observation>, ItemError>;
 
-/// What a stored item says. An item that cannot be read, or is of no kind that the ledger writes, is a break. Nothing
-/// if the key names no tenant: such an item is in nobody's books.
+/// The observations about a stored item. An unreadable item, or one of an unknown kind, is a break. None if the key
+/// names no tenant: such an item belongs to no tenant's books.
 #[must_use]
 pub fn of_item(item: &Item, now: Timestamp, limits: Limits) -> Vec<Observation> {
     let pk = item.key_text(attr::PK).unwrap_or_default();
@@ -101,7 +101,7 @@ impl StoredItem<'_> {
             ItemKind::Topup => topups::topup(self),
             ItemKind::TopupRefund => topups::refund(self),
             ItemKind::Clawback => topups::clawback(self),
-            // They hold no value.
+            // These kinds hold no value.
             ItemKind::Profile
             | ItemKind::LegacyHistory
             | ItemKind::MerchantWork
@@ -118,7 +118,8 @@ impl StoredItem<'_> {
         self.broken(unreadable.expected("an item as we write it").found(found))
     }
 
-    /// An item of no known kind. Of its key only the ledger's own parts are shown: anything may be in the rest.
+    /// The break of an item of no known kind. Of its key only the ledger's own parts are shown, because the rest may
+    /// hold any text.
     fn unknown(&self) -> Observation {
         let id = if parse_uuid(self.id).is_ok() || self.id == "root" { self.id } else { "unknown" };
         let prefix = self.sk.split('#').next().unwrap_or_default();
@@ -130,7 +131,7 @@ impl StoredItem<'_> {
         Finding::new(&self.tenant, kind, subject)
     }
 
-    /// A break that reading this item again confirms.
+    /// A break that is confirmed by reading this item again.
     fn broken(&self, finding: Finding) -> Observation {
         Observation::Break(finding.seen_at(&self.key))
     }
@@ -144,7 +145,7 @@ impl StoredItem<'_> {
         self.fact(GroupFact::Account(account, asset, fact))
     }
 
-    /// Refuses an item whose attribute names another than its key does: its facts would be of another group.
+    /// Refuses an item whose attribute differs from its key: its facts would be in another group.
     fn check_key(&self, attribute: &str, written: impl ToString, in_key: &str) -> Result<(), ItemError> {
         if written.to_string() == in_key { Ok(()) } else { Err(ItemError::invalid(attribute)) }
     }
@@ -154,12 +155,12 @@ impl StoredItem<'_> {
         self.sk.strip_prefix(prefix).unwrap_or_default()
     }
 
-    /// Whose partition it is: `customer:<id>`.
+    /// The owner of the partition: `customer:<id>`.
     fn owner(&self) -> String {
         format!("{}:{}", self.kind, self.id)
     }
 
-    /// The item's name without what a client or a person has written: a marker's key may be anything.
+    /// The item's name without text from clients: a marker's key may be anything.
     fn shown(&self) -> String {
         match self.marked_operation() {
             Some(operation) => format!("{} marker of {operation}", self.owner()),
@@ -180,7 +181,7 @@ impl StoredItem<'_> {
         self.now.since(since) > limit
     }
 
-    /// The instant from which on marked work is due.
+    /// The instant from which work in the due index is due.
     fn due_at(&self) -> Result<Timestamp, ItemError> {
         let due = self.item.text(attr::DUE_SK)?;
         let (instant, _) = due.split_once('#').ok_or_else(|| ItemError::invalid(attr::DUE_SK))?;
@@ -188,13 +189,14 @@ impl StoredItem<'_> {
     }
 }
 
-/// A number; zero if it is not there.
+/// A number; zero if the attribute is absent.
 fn num(item: &Item, attribute: &str) -> Result<Num, ItemError> {
     let number = item.opt_parsed_number(attribute, |number| Num::parse(number).ok_or(()))?;
     Ok(number.unwrap_or(Num::ZERO))
 }
 
-/// The digest of an operation's idempotency key: a client may write anything into the key, so it is not kept.
+/// The digest of an operation's idempotency key. The key itself is not kept, because a client may write anything into
+/// it.
 fn digest(principal: &str, operation: &str, key: &str) -> KeyDigest {
     let digest: [u8; 32] = Sha256::digest(format!("{principal}/{operation}/{key}")).into();
     let [half @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = digest;

@@ -1,4 +1,4 @@
-//! Payments, their refunds, and what is held for them.
+//! Payments, their refunds, and their holds.
 
 use super::{Observation, Observations, StoredItem, by_asset, num, nums};
 use crate::account::Account;
@@ -59,7 +59,7 @@ pub(super) fn refund(at: &StoredItem<'_>) -> Observations {
     Ok(observed)
 }
 
-/// What is or was held for a payment.
+/// The hold of a payment, open or closed.
 pub(super) fn hold(at: &StoredItem<'_>) -> Observations {
     let payment = at.item.parsed("payment_id", PaymentId::parse)?;
     at.check_key("payment_id", payment, at.id)?;
@@ -87,7 +87,7 @@ fn is_held(state: PaymentState) -> bool {
     match state {
         PaymentState::Authorized => true,
         PaymentState::Captured | PaymentState::Canceled | PaymentState::Expired => false,
-        // No hold is stored in these states: the payment's check says that they are not its payment's.
+        // No hold is stored in these states. If one is, the payment's check reports that it does not fit.
         PaymentState::Created
         | PaymentState::Authorizing
         | PaymentState::Capturing
@@ -99,12 +99,12 @@ fn is_held(state: PaymentState) -> bool {
     }
 }
 
-/// What a payment owes its merchant; nothing while nothing has been captured.
+/// What a payment owes its merchant; empty before the capture.
 fn owed(at: &StoredItem<'_>) -> Result<Vec<Delta>, ItemError> {
     if at.item.contains_key("merchant_delta") { merchant_delta(at.item) } else { Ok(Vec::new()) }
 }
 
-/// Whether the merchant was credited, and the settlement that took the record.
+/// Whether the merchant was credited, and which settlement took the record.
 fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[Delta]) -> Observations {
     let mut observed = Vec::new();
     if deltas.is_empty() && !at.item.contains_key("settlement_id") {
@@ -126,7 +126,7 @@ fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[De
     Ok(observed)
 }
 
-/// A record that its worker does not find, or has not found for too long.
+/// The break of a record that is not due to be credited, or was not credited for too long.
 fn outstanding(at: &StoredItem<'_>, subject: &str, merchant: MerchantId) -> Result<Option<Observation>, ItemError> {
     let since = at.since(if at.item.contains_key(attr::UPDATED_AT) { attr::UPDATED_AT } else { attr::CREATED_AT })?;
     let mark = at.item.opt_text(attr::DUE_PK)?.and_then(|mark| keys::credit_mark(&at.tenant, mark));

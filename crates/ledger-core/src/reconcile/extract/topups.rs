@@ -1,4 +1,4 @@
-//! Top-ups, their refunds, what the payment provider took by itself, and its own objects.
+//! Top-ups, their refunds and clawbacks, and the payment provider's objects for them.
 
 use super::{Observations, StoredItem};
 use crate::dynamo::Attributes;
@@ -64,7 +64,7 @@ pub(super) fn refund(at: &StoredItem<'_>) -> Observations {
     Ok(vec![at.fact(GroupFact::Topup(refund.topup, TopupFact::Refund(record)))])
 }
 
-/// Money of a top-up that the payment provider took by itself.
+/// A clawback: money of a top-up that the payment provider took by itself.
 pub(super) fn clawback(at: &StoredItem<'_>) -> Observations {
     let clawback = Clawback::read(at.item)?;
     let topup = at.item.parsed("topup_id", TopupId::parse)?;
@@ -92,7 +92,7 @@ fn signed(delta: Option<&Delta>) -> Num {
     Num(delta.map(Delta::value).unwrap_or_default())
 }
 
-/// What a PaymentIntent of the provider says. `None` unless it is one of the tenant's.
+/// The fact of a PaymentIntent of the provider. `None` unless it is one of the tenant's.
 #[must_use]
 pub fn of_intent(tenant: &Tenant, intent: &PaymentIntent) -> Option<Fact> {
     let tags = intent.tags.as_ref().filter(|tags| tags.tenant == *tenant)?;
@@ -101,8 +101,8 @@ pub fn of_intent(tenant: &Tenant, intent: &PaymentIntent) -> Option<Fact> {
     Some(Fact { tenant: tenant.clone(), content: GroupFact::Topup(tags.topup, TopupFact::Charge(charge)) })
 }
 
-/// What a refund of the provider says that we asked for. `None` unless it is one of the tenant's: a refund that was
-/// made at the provider names no refund of ours, and is a clawback.
+/// The fact of a provider's refund that we requested. `None` unless it is one of the tenant's. A refund that was made
+/// at the provider names none of our refunds, and is a clawback.
 #[must_use]
 pub fn of_refund(tenant: &Tenant, refund: &PspRefund) -> Option<Fact> {
     let tags = refund.tags.as_ref().filter(|tags| tags.tenant == *tenant)?;
@@ -116,7 +116,7 @@ pub fn of_refund(tenant: &Tenant, refund: &PspRefund) -> Option<Fact> {
     Some(Fact { tenant: tenant.clone(), content: GroupFact::Topup(tags.topup, fact) })
 }
 
-/// What a payout of the provider says that we asked for. `None` unless it is one of the tenant's.
+/// The fact of a provider's payout that we requested. `None` unless it is one of the tenant's.
 #[must_use]
 pub fn of_payout(tenant: &Tenant, payout: &Payout) -> Option<Fact> {
     let tags = payout.tags.as_ref().filter(|tags| tags.tenant == *tenant)?;
@@ -130,7 +130,7 @@ pub fn of_payout(tenant: &Tenant, payout: &Payout) -> Option<Fact> {
     Some(Fact { tenant: tenant.clone(), content: GroupFact::Settlement(tags.settlement, fact) })
 }
 
-/// Yen have no smaller unit. An amount in another currency is zero, which no amount of ours is.
+/// An amount in yen, which have no smaller unit. Zero for another currency, since none of our amounts is zero.
 fn yen(minor: u64, currency: &str) -> Num {
     if currency == "jpy" { Num(Decimal::from(minor)) } else { Num::ZERO }
 }

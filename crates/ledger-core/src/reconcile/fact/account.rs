@@ -1,4 +1,4 @@
-//! Facts of an account and asset.
+//! Facts of a group of an account and an asset.
 
 use super::super::num::Num;
 use super::text;
@@ -8,58 +8,58 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum AccountFact {
-    /// A posting to the account, or a record with which a merchant was credited.
+    /// A posting to the account, or a record that was credited to a merchant.
     Posted {
-        /// Whether it changes what is held; else it changes what may be spent.
+        /// Whether it changes the held part; else it changes the available part.
         held: bool,
-        /// By how much.
+        /// The signed change.
         delta: Num,
-        /// When.
+        /// When it was written.
         at: i64,
     },
-    /// A posting to `disputes` by an entry of the account's own: its debt changes.
+    /// A posting to `disputes` by one of the account's entries: the debt changes.
     Debt {
-        /// By how much the debt grows.
+        /// The growth of the debt.
         delta: Num,
-        /// When.
+        /// When it was written.
         at: i64,
     },
-    /// A debt that a top-up of an earlier release keeps on its own record.
+    /// A debt that an earlier release keeps on a top-up's record.
     TopupDebt {
-        /// How much.
+        /// The amount.
         amount: Num,
     },
     /// The amounts of an item that may hold the balance.
     Balance {
-        /// Which item.
+        /// The item.
         item: BalanceItem,
         /// Its amounts.
         amounts: BalanceAmounts,
     },
-    /// An item that may hold the balance, and cannot be read.
+    /// An item that may hold the balance and cannot be read.
     UnreadableBalance {
-        /// Which item.
+        /// The item.
         item: BalanceItem,
         /// Its sort key.
         sk: String,
         /// The attribute that cannot be read.
         attribute: String,
     },
-    /// The God Record says in which model the balance is.
+    /// The model that has the balance, by the God Record.
     Location {
         /// Whether it is in the legacy model.
         in_legacy_model: bool,
     },
-    /// A record holds part of the balance.
+    /// A record that holds part of the balance.
     Hold {
-        /// How much.
+        /// The amount.
         amount: Num,
         /// The record: `payment:<id>` or `topup:<id>`.
         by: String,
     },
-    /// An open top-up reserves headroom under the cap.
+    /// An open top-up that reserves headroom under the cap.
     Reservation {
-        /// How much.
+        /// The amount.
         amount: Num,
         /// The top-up: `topup:<id>`.
         by: String,
@@ -73,7 +73,7 @@ pub enum BalanceItem {
     Own,
     /// The God Record.
     GodRecord,
-    /// The aggregates, which hold points and J-Credits in the half-way model.
+    /// The aggregates. They hold points and J-Credits in the half-way legacy model.
     Metrics,
 }
 
@@ -81,20 +81,20 @@ pub enum BalanceItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BalanceAmounts {
-    /// What may be spent.
+    /// The available part.
     pub balance: Num,
-    /// What is held.
+    /// The held part.
     pub held: Num,
-    /// What is reserved.
+    /// The reserved headroom.
     pub reserved: Num,
     /// The debt.
     pub owed: Num,
-    /// What counts against the cap; `None` unless the account is a customer's.
+    /// The sum that the cap applies to; `None` unless the account is a customer's.
     #[serde(deserialize_with = "text::present")]
     pub exposure: Option<Num>,
-    /// How many corrections it has had.
+    /// The number of its corrections.
     pub corrections: i64,
-    /// When it was corrected last.
+    /// When it was last corrected.
     #[serde(deserialize_with = "text::present")]
     pub corrected_at: Option<i64>,
     /// When it last changed.

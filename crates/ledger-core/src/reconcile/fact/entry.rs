@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A digest of principal, operation and idempotency key. The key itself is kept nowhere: a client may write anything
-/// into it.
+/// A digest of principal, operation and idempotency key. The key itself is not kept, because a client may write
+/// anything into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyDigest([u8; 16]);
 
 impl KeyDigest {
-    /// From the digest's bytes.
+    /// Builds a digest from its bytes.
     #[must_use]
     pub const fn new(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
 
-    /// Reads 32 hexadecimal digits in lower case.
+    /// Reads 32 hexadecimal digits in lower case; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digest = Self(hex::decode(text).ok()?.try_into().ok()?);
@@ -40,13 +40,13 @@ impl fmt::Display for KeyDigest {
 pub enum EntryFact {
     /// The entry.
     Entry {
-        /// In whose partition it is.
+        /// The account in whose partition it is.
         #[serde(with = "text::one")]
         home: Account,
         /// The operation that wrote it.
         #[serde(with = "text::one")]
         operation: Operation,
-        /// Under which key.
+        /// The digest of its key.
         #[serde(with = "text::one")]
         key: KeyDigest,
     },
@@ -54,16 +54,16 @@ pub enum EntryFact {
     Reference {
         /// The item: `payment:<id>`, `customer:<id> marker of pay`.
         by: String,
-        /// In whose partition it says that the entry is, if it does.
+        /// The account in whose partition the entry is, by this item; `None` if the item does not have it.
         #[serde(with = "text::optional")]
         home: Option<Account>,
-        /// Which operation and key it says that the entry has, if it does.
+        /// The entry's operation and key, by this item; `None` if the item does not have them.
         #[serde(deserialize_with = "text::present")]
         claim: Option<EntryClaim>,
     },
 }
 
-/// What a reference says of its entry.
+/// The operation and key of an entry, by a reference to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EntryClaim {
@@ -87,9 +87,9 @@ pub struct KeyFact {
     /// The operation that wrote it.
     #[serde(with = "text::one")]
     pub operation: Operation,
-    /// Whose key it is: `customer:<id>`.
+    /// The principal: `customer:<id>`.
     pub principal: String,
-    /// For how long the key may not be used again; for ever if `None`.
+    /// For how long the key may not be used again, in milliseconds; `None`: for ever.
     #[serde(deserialize_with = "text::present")]
     pub window_ms: Option<i64>,
     /// The wallets and cards that the entry posts to.

@@ -1,7 +1,7 @@
-//! Facts, and the groups in which they are checked. Each fact is of one group and has the type of that group's facts,
-//! so a check cannot meet another group's. A fact has one line of text, by which a table's facts are kept in files
-//! while they are sorted. The lines of one run are written and read by the same version of the code: a line that
-//! differs in anything is an error.
+//! Facts, and the groups in which they are checked. Each fact belongs to one group and has the type of that group's
+//! facts, so a check cannot get another group's. A fact has one line of text, which keeps it in a file while a
+//! table's facts are sorted. The same version of the code writes and reads the lines of a run: a line that differs in
+//! anything is an error.
 
 mod account;
 mod entry;
@@ -30,13 +30,13 @@ use std::fmt;
 /// The facts that are checked together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Group {
-    /// Whose books.
+    /// The tenant.
     pub tenant: Tenant,
-    /// What the facts are of.
+    /// The subject of the facts.
     pub subject: Subject,
 }
 
-/// What the facts of a group are of, within a tenant.
+/// The subject of a group's facts, within a tenant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// An account's balance of an asset.
@@ -53,48 +53,48 @@ pub enum Subject {
     Settlement(SettlementId),
 }
 
-/// What one item says, within a group.
+/// A fact of one stored item, within its group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fact {
-    /// Whose books.
+    /// The tenant.
     pub tenant: Tenant,
     /// The fact.
     pub content: GroupFact,
 }
 
-/// A fact with what it is of. There is one type of facts for each kind of group.
+/// A fact with its subject. Each kind of group has its own type of facts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupFact {
-    /// Of an account's balance of an asset.
+    /// A fact of an account's balance of an asset.
     Account(Account, Asset, AccountFact),
-    /// Of a journal entry.
+    /// A fact of a journal entry.
     Entry(TransactionId, EntryFact),
-    /// Of an idempotency key.
+    /// A fact of an idempotency key.
     Key(KeyDigest, KeyFact),
-    /// Of a payment.
+    /// A fact of a payment.
     Payment(PaymentId, PaymentFact),
-    /// Of a top-up.
+    /// A fact of a top-up.
     Topup(TopupId, TopupFact),
-    /// Of a settlement.
+    /// A fact of a settlement.
     Settlement(SettlementId, SettlementFact),
 }
 
-/// Why a line holds no fact. It names no content of the line.
+/// Why a line has no valid fact. It repeats nothing of the line's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FactLineError {
     /// It has no tab between group and fact.
     #[error("a line without a group")]
     NoGroup,
-    /// There is no such group.
+    /// The group is unknown.
     #[error("a line of an unknown group")]
     UnknownGroup,
-    /// The fact is none of the group's.
+    /// The fact does not belong to the group.
     #[error("a line with no fact of its group")]
     UnknownFact,
 }
 
 impl Fact {
-    /// The group in which it is checked.
+    /// The group in which the fact is checked.
     #[must_use]
     pub fn group(&self) -> Group {
         let subject = match &self.content {
@@ -108,10 +108,10 @@ impl Fact {
         Group { tenant: self.tenant.clone(), subject }
     }
 
-    /// Its line in a file of facts: the group, a tab, and the fact as JSON.
+    /// The fact's line in a file: the group, a tab, and the fact as JSON.
     ///
     /// # Errors
-    /// Never, for facts as we make them.
+    /// Never, for the facts of this module.
     pub fn line(&self) -> Result<String, serde_json::Error> {
         let json = match &self.content {
             GroupFact::Account(_, _, fact) => serde_json::to_string(fact),
@@ -124,10 +124,10 @@ impl Fact {
         Ok(format!("{}\t{}", self.group(), json?))
     }
 
-    /// Reads such a line.
+    /// Reads a line that [`Fact::line`] wrote.
     ///
     /// # Errors
-    /// [`FactLineError`] for every line that [`Fact::line`] does not write.
+    /// [`FactLineError`] for every other line.
     pub fn parse_line(line: &str) -> Result<Self, FactLineError> {
         let (group, json) = line.split_once('\t').ok_or(FactLineError::NoGroup)?;
         let group = Group::parse(group).ok_or(FactLineError::UnknownGroup)?;
@@ -148,7 +148,7 @@ fn parse<T: DeserializeOwned>(json: &str) -> Result<T, FactLineError> {
 }
 
 impl Group {
-    /// Reads a group's text.
+    /// Parses a group's text; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(4, '/');

@@ -15,9 +15,9 @@ pub enum PaymentFact {
     Record(RecordedPayment),
     /// A refund of it, or a reversal.
     Return(RecordedReturn),
-    /// The record of what is or was held for it.
+    /// The record of its hold.
     Hold(RecordedHold),
-    /// An entry of it.
+    /// One of its entries.
     Entry(PaymentEntry),
 }
 
@@ -28,28 +28,28 @@ pub struct RecordedPayment {
     /// Its state.
     #[serde(with = "text::one")]
     pub state: PaymentState,
-    /// Who was paid.
+    /// The merchant.
     #[serde(with = "text::one")]
     pub merchant: MerchantId,
-    /// Who paid.
+    /// The payer.
     #[serde(with = "text::one")]
     pub payer: Account,
     /// Its entry.
     #[serde(with = "text::one")]
     pub entry: TransactionId,
-    /// What was held for it.
+    /// The amounts that were held for it.
     #[serde(with = "text::sums")]
     pub authorized: Nums,
-    /// What was paid.
+    /// The amounts that were paid.
     #[serde(with = "text::sums")]
     pub captured: Nums,
-    /// What may be refunded.
+    /// The amounts that may still be refunded.
     #[serde(with = "text::sums")]
     pub refundable: Nums,
-    /// What it owes its merchant.
+    /// What it credits to its merchant.
     #[serde(with = "text::sums")]
     pub delta: Nums,
-    /// Whether something is or was held for it.
+    /// Whether it has or had a hold.
     pub has_hold: bool,
 }
 
@@ -60,28 +60,28 @@ pub struct RecordedReturn {
     /// Its id.
     #[serde(with = "text::one")]
     pub id: RefundId,
-    /// Which of them it is.
+    /// Whether it is a refund or a reversal.
     #[serde(with = "text::one")]
     pub kind: ReturnKind,
     /// Its entry.
     #[serde(with = "text::one")]
     pub entry: TransactionId,
-    /// What it owes the merchant.
+    /// What it credits to the merchant.
     #[serde(with = "text::sums")]
     pub delta: Nums,
 }
 
-/// The record of what is or was held for a payment.
+/// The record of a payment's hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedHold {
-    /// The payment's state, as the hold has it.
+    /// The payment's state, by the hold.
     #[serde(with = "text::one")]
     pub state: PaymentState,
-    /// Of whose balance.
+    /// The account whose balance holds the money.
     #[serde(with = "text::one")]
     pub payer: Account,
-    /// How much.
+    /// The held amounts.
     #[serde(with = "text::sums")]
     pub held: Nums,
 }
@@ -93,10 +93,10 @@ pub struct PaymentEntry {
     /// Its id.
     #[serde(with = "text::one")]
     pub entry: TransactionId,
-    /// In whose partition it is.
+    /// The account in whose partition it is.
     #[serde(with = "text::one")]
     pub home: Account,
-    /// What it posts to merchants.
+    /// Its postings to merchants.
     #[serde(with = "text::sums")]
     pub delta: Nums,
 }

@@ -20,7 +20,7 @@ pub enum SettlementFact {
     Record(RecordedSettlement),
     /// A record that is stamped with it.
     Stamp(Stamp),
-    /// An entry of it.
+    /// One of its entries.
     Entry(SettlementEntry),
     /// The provider's payout for it.
     ProviderPayout(ProviderPayout),
@@ -30,26 +30,26 @@ pub enum SettlementFact {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedSettlement {
-    /// Who is paid.
+    /// The merchant.
     #[serde(with = "text::one")]
     pub merchant: MerchantId,
     /// Its state.
     #[serde(with = "text::one")]
     pub state: SettlementState,
-    /// How many records it says that it has.
+    /// The number of records, by the settlement.
     pub records: i64,
-    /// What it says that they add up to.
+    /// The sums of the records, by the settlement.
     #[serde(with = "text::sums")]
     pub totals: SettledSums,
-    /// All of it in yen.
+    /// The total in yen.
     pub net: Num,
     /// The fee in yen.
     pub fee: Num,
     /// The tax on the fee in yen.
     pub tax: Num,
-    /// What is paid out in yen.
+    /// The amount that is paid out, in yen.
     pub payable: Num,
-    /// When the payment provider paid it; `None` where it is paid by a bank file, or not yet.
+    /// When the payment provider paid it; `None` if a bank file pays it, or it is not paid yet.
     #[serde(deserialize_with = "text::present")]
     pub provider_paid_at: Option<i64>,
 }
@@ -57,7 +57,7 @@ pub struct RecordedSettlement {
 /// Quantities by side and asset.
 pub type SettledSums = BTreeMap<SettledSum, Num>;
 
-/// Which sum of a settlement: a side of an asset.
+/// The key of a settlement's sum: a side and an asset.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SettledSum {
     /// The side.
@@ -69,11 +69,11 @@ pub struct SettledSum {
 /// The sides of a settlement. Each sum is a positive quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SettledSide {
-    /// What payments brought.
+    /// The sum of payments.
     Taken,
-    /// What refunds took.
+    /// The sum of refunds.
     Refunded,
-    /// What was paid by an earlier settlement and came back.
+    /// The sum of payouts of earlier settlements that were returned.
     CameBack,
 }
 
@@ -81,7 +81,7 @@ impl SettledSide {
     /// Every side.
     pub const ALL: [Self; 3] = [Self::Taken, Self::Refunded, Self::CameBack];
 
-    /// Its name.
+    /// The stable name, in facts' lines.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ impl SettledSide {
 }
 
 impl SettledSum {
-    /// Reads its text: `taken POINT`.
+    /// Parses a key's text, such as `taken POINT`; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (name, asset) = text.split_once(' ')?;
@@ -115,10 +115,10 @@ pub struct Stamp {
     /// The record's merchant.
     #[serde(with = "text::one")]
     pub merchant: MerchantId,
-    /// What it owes the merchant.
+    /// What it credits to the merchant.
     #[serde(with = "text::sums")]
     pub delta: Nums,
-    /// Whether it was paid by an earlier settlement and came back.
+    /// Whether an earlier settlement paid it and the payout was returned.
     pub came_back: bool,
 }
 
@@ -126,37 +126,37 @@ pub struct Stamp {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SettlementEntry {
-    /// In whose partition it is.
+    /// The account in whose partition it is.
     #[serde(with = "text::one")]
     pub home: Account,
-    /// What it did.
+    /// The step that it records.
     pub step: SettlementStep,
-    /// What leaves the part that the merchant has put aside, in yen.
+    /// What leaves the merchant's held part, in yen.
     pub out: Num,
 }
 
-/// What an entry of a settlement did.
+/// The step of a settlement that an entry records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SettlementStep {
-    /// What the merchant is owed was put aside.
+    /// What the merchant is owed was held.
     Hold,
-    /// It was given back.
+    /// The hold was released.
     HoldUndone,
-    /// All of it became yen.
+    /// What was held was converted to yen.
     Release,
-    /// It became again what it was.
+    /// The conversion to yen was reversed.
     ReleaseUndone,
     /// Fee and tax were taken.
     Fee,
-    /// They were given back.
+    /// Fee and tax were given back.
     FeeUndone,
     /// The rest was paid out.
     Payout,
-    /// The payment provider's payout came back.
+    /// The payment provider's payout was returned.
     Returned,
     /// A bank transfer was booked as returned.
     ReturnApproved,
-    /// An entry as no step of a settlement writes it.
+    /// An operation that no step of a settlement writes.
     Unknown(#[serde(with = "text::one")] Operation),
 }
 
@@ -187,10 +187,10 @@ pub struct ProviderPayout {
     /// The provider's id.
     #[serde(with = "text::one")]
     pub id: PspId,
-    /// Who is paid.
+    /// The merchant that is paid.
     #[serde(with = "text::one")]
     pub merchant: MerchantId,
-    /// How much, in yen.
+    /// The amount, in yen.
     pub amount: Num,
     /// Its status.
     #[serde(with = "text::one")]

@@ -1,4 +1,4 @@
-//! How the values of facts are written in a file. Each value has one text; every other text is refused.
+//! The texts of facts' values in a file. Each value has one text; every other text is refused.
 
 use super::super::num::Num;
 use super::{KeyDigest, SettledSum};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A value with one text.
+/// A value with exactly one text.
 pub(super) trait LineText: Sized {
     /// The value's text.
     fn to_line(&self) -> String;
@@ -22,7 +22,7 @@ pub(super) trait LineText: Sized {
     fn from_line(text: &str) -> Option<Self>;
 }
 
-/// Ids, accounts and assets: their own text.
+/// Implements [`LineText`] for ids, accounts and assets by their own text.
 macro_rules! own_text {
     ($($type:ident: $parse:expr;)*) => {$(
         impl LineText for $type {
@@ -49,7 +49,7 @@ own_text! {
     SettledSum: SettledSum::parse;
 }
 
-/// States and kinds: their names. A variant that is not listed does not compile.
+/// Implements [`LineText`] for states and kinds by their names. A variant that is not listed does not compile.
 macro_rules! by_name {
     ($($type:ident: $($variant:ident)*;)*) => {$(
         impl LineText for $type {
@@ -98,7 +98,7 @@ pub(super) mod one {
     }
 }
 
-/// A value or `null`: `#[serde(with = "text::optional")]`. A field that is not there is refused.
+/// A value or `null`: `#[serde(with = "text::optional")]`. A missing field is refused.
 pub(super) mod optional {
     use super::{Deserialize, Deserializer, LineText, Serialize, Serializer};
 
@@ -135,7 +135,7 @@ pub(super) mod set {
     }
 }
 
-/// Quantities by what they are of: `#[serde(with = "text::sums")]`.
+/// Quantities by key: `#[serde(with = "text::sums")]`.
 pub(super) mod sums {
     use super::{BTreeMap, Deserialize, Deserializer, LineText, Num, Serializer};
 
@@ -157,7 +157,7 @@ pub(super) mod sums {
     }
 }
 
-/// A field that may be `null` and must be there: `#[serde(deserialize_with = "text::present")]`.
+/// A field that may be `null` and must be present: `#[serde(deserialize_with = "text::present")]`.
 pub(super) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(from)
 }

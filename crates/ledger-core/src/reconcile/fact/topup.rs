@@ -17,13 +17,13 @@ pub enum TopupFact {
     Record(RecordedTopup),
     /// A refund of it to the card.
     Refund(RecordedTopupRefund),
-    /// Money of it that the provider took without our asking.
+    /// A clawback: money of it that the provider took without our request.
     Clawback(RecordedClawback),
-    /// An entry of it.
+    /// One of its entries.
     Entry(TopupEntry),
     /// The provider's PaymentIntent for it.
     Charge(Charge),
-    /// The provider's refund that we asked for.
+    /// A provider's refund that we requested.
     ProviderRefund(ProviderRefund),
 }
 
@@ -34,23 +34,23 @@ pub struct RecordedTopup {
     /// Its state.
     #[serde(with = "text::one")]
     pub state: TopupState,
-    /// Whose wallet.
+    /// The account of the wallet.
     #[serde(with = "text::one")]
     pub wallet: Account,
-    /// How much is charged.
+    /// The amount that is charged.
     pub charge: Num,
-    /// What may be refunded.
+    /// The amount that may still be refunded.
     pub refundable: Num,
-    /// How many of its points were taken back.
+    /// The number of its points that were taken back.
     pub taken_back: Num,
-    /// What it has on `suspense`.
+    /// The amount on `suspense`.
     pub suspense: Num,
     /// What the provider had received when it was given up.
     pub given_up: Num,
     /// The provider's PaymentIntent, if it is known.
     #[serde(with = "text::optional")]
     pub intent: Option<PspId>,
-    /// When it was asked for.
+    /// When it was requested.
     pub at: i64,
 }
 
@@ -64,17 +64,17 @@ pub struct RecordedTopupRefund {
     /// Its state.
     #[serde(with = "text::one")]
     pub state: RefundState,
-    /// What leaves the wallet.
+    /// The amount that leaves the wallet.
     pub amount: Num,
-    /// What the card gets.
+    /// The amount that the card gets.
     pub paid: Num,
-    /// How many points it settles.
+    /// The number of points that it settles.
     pub settled: Num,
-    /// What it has on `suspense`.
+    /// The amount on `suspense`.
     pub suspense: Num,
     /// What the provider had paid out when it was given up.
     pub given_up: Num,
-    /// When it was asked for.
+    /// When it was requested.
     pub at: i64,
 }
 
@@ -88,11 +88,11 @@ pub struct RecordedClawback {
     /// Its state.
     #[serde(with = "text::one")]
     pub state: ClawbackState,
-    /// The latest movement of its money that is known.
+    /// The latest known movement of its money.
     pub round: u32,
-    /// By how much what may be refunded of the top-up is lower for it.
+    /// By how much it lowers the top-up's refundable amount.
     pub lowered: Num,
-    /// How many points it settles.
+    /// The number of points that it settles.
     pub settled: Num,
 }
 
@@ -103,16 +103,16 @@ pub struct TopupEntry {
     /// Its id.
     #[serde(with = "text::one")]
     pub entry: TransactionId,
-    /// In whose partition it is.
+    /// The account in whose partition it is.
     #[serde(with = "text::one")]
     pub home: Account,
-    /// What it did.
+    /// The step that it records.
     pub step: TopupStep,
-    /// What it posts to `suspense`.
+    /// Its postings to `suspense`.
     pub suspense: Num,
 }
 
-/// What an entry of a top-up did.
+/// The step of a top-up that an entry records.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum TopupStep {
@@ -122,27 +122,27 @@ pub enum TopupStep {
     RefundHold(#[serde(with = "text::one")] RefundId),
     /// The money of a refund was paid out.
     RefundPayout(#[serde(with = "text::one")] RefundId),
-    /// The money of a refund came back.
+    /// The money of a refund was returned.
     RefundReturn(#[serde(with = "text::one")] RefundId),
     /// The provider took money.
     ClawbackTaken(#[serde(with = "text::one")] PspId),
-    /// The provider gave it back.
+    /// The provider returned the money.
     ClawbackReturned(#[serde(with = "text::one")] PspId),
     /// A decision posted to `suspense` and to no wallet.
     Suspense,
-    /// An entry as no operation on a top-up writes it.
+    /// An operation that does not write entries of top-ups.
     Unknown {
         /// The operation that wrote it.
         #[serde(with = "text::one")]
         operation: Operation,
-        /// What it says was decided.
+        /// The decision, by the entry.
         #[serde(with = "text::optional")]
         decision: Option<EntryDecision>,
     },
 }
 
 impl TopupStep {
-    /// What an entry did, by its operation and by what it names.
+    /// The step of an entry, by its operation and by what it names.
     #[must_use]
     pub fn of(
         operation: Operation,
@@ -158,7 +158,7 @@ impl TopupStep {
             (O::TopupRefundPaid, None, Some(refund), _) | (O::TopupDecisionApprove, Some(D::Book), Some(refund), _) => {
                 Self::RefundPayout(refund)
             }
-            // A person who gives up a parked refund gives its money back under a key of their own.
+            // An operator who gives up a parked refund returns its money under another key.
             (O::TopupRefundReturned | O::ParkedResolve, None, Some(refund), _)
             | (O::TopupDecisionApprove, Some(D::GiveUp), Some(refund), _) => Self::RefundReturn(refund),
             (O::Clawback, None, None, Some(id)) => Self::ClawbackTaken(id),
@@ -181,7 +181,7 @@ pub struct Charge {
     /// Its status.
     #[serde(with = "text::one")]
     pub status: IntentStatus,
-    /// How much was received.
+    /// The amount that was received.
     pub received: Num,
 }
 
@@ -198,6 +198,6 @@ pub struct ProviderRefund {
     /// Its status.
     #[serde(with = "text::one")]
     pub status: RefundStatus,
-    /// How much.
+    /// The amount.
     pub amount: Num,
 }

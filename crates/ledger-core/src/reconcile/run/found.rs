@@ -1,4 +1,4 @@
-//! A break as a run stores it, `BREAK#<run>#<id>` in the tenant's partition.
+//! A stored break of a run, `BREAK#<run>#<id>` in the tenant's partition.
 
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
@@ -7,30 +7,30 @@ use crate::ids::{AdjustmentId, FindingId};
 use crate::money::{Asset, Delta};
 use crate::reconcile::{BreakKind, Finding};
 
-/// A break as a run stored it.
+/// A stored break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundBreak {
     /// Its id.
     pub id: FindingId,
-    /// What is wrong.
+    /// The kind of the break.
     pub kind: BreakKind,
-    /// Of what.
+    /// The subject.
     pub subject: String,
-    /// In which asset.
+    /// The asset, if it is about one.
     pub asset: Option<Asset>,
-    /// What should be.
+    /// The expected value.
     pub expected: String,
-    /// What is.
+    /// The value that was found.
     pub found: String,
-    /// Ids of the items that say so.
+    /// Ids of the items that show the break.
     pub evidence: Vec<String>,
     /// The subject of the break that explains it.
     pub follows: Option<String>,
-    /// What an adjustment would add.
+    /// The change that an adjustment would make.
     pub proposed: Option<Delta>,
     /// The version of the balance's corrections that the run read; `None` if its release did not read it.
     pub seen: Option<SeenCorrections>,
-    /// The adjustment that was asked for, if one was.
+    /// The adjustment that was requested for it, if one was.
     pub adjustment: Option<AdjustmentId>,
 }
 
@@ -60,7 +60,7 @@ impl FoundBreak {
     /// Reads a stored break.
     ///
     /// # Errors
-    /// [`ItemError`] if it does not look as we write it.
+    /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let asset = item.opt_parsed("asset", Asset::parse)?;
         let proposed = match &asset {
@@ -83,7 +83,7 @@ impl FoundBreak {
         })
     }
 
-    /// Whose balance an adjustment would change.
+    /// The account that an adjustment would change; `None` without a proposal.
     #[must_use]
     pub fn account(&self) -> Option<Account> {
         self.proposed.as_ref().and(Account::parse(&self.subject).ok())

@@ -1,4 +1,4 @@
-//! Balances against what was posted and what holds it.
+//! Balances against their postings and holds.
 
 use super::*;
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn debt_is_what_entries_post_to_disputes_less_what_an_earlier_release_keeps_on_t
     assert_eq!(of(&[debt("-1", 5), with_debt("-1", 6)]), ["negative_balance"]);
     let before = AccountFact::TopupDebt { amount: num("25") };
     assert!(of(&[debt("70", 5), before, with_debt("45", 6)]).is_empty());
-    // Owed after the first item was read: the balance item's own time decides.
+    // The debt grew after the first item was read: the balance item's own time decides.
     assert!(of(&[debt("70", 1_500), with_debt("70", 1_600)]).is_empty());
     assert!(of(&[debt("70", 1_500), with_debt("0", 900)]).is_empty());
 }
@@ -46,7 +46,7 @@ fn posting_during_the_read_counts_by_the_balances_own_time() {
     let before = posted(false, "100", 900);
     let during = posted(false, "-30", 2_000);
     let of = |facts: &[AccountFact], scope: &Scope| kinds(&money_of(wallet()), facts, scope);
-    // The balance was read before the payment, the entry after it; and the other way round.
+    // First the balance was read before the payment and its entry after it, then the other way round.
     assert!(of(&[before.clone(), during.clone(), stored("100", "0", "0", 900)], &scope()).is_empty());
     assert!(of(&[before.clone(), during.clone(), stored("70", "0", "0", 2_000)], &scope()).is_empty());
     assert_eq!(of(&[before.clone(), during.clone(), stored("100", "0", "0", 2_000)], &scope()), ["balance_differs"]);
@@ -81,8 +81,8 @@ fn balance_item_with_two_readings_is_a_break() {
 }
 
 proptest! {
-    /// Whatever was posted before and meanwhile, and whenever the balance was read: a balance that holds what
-    /// it should is no break, and one that is off by anything is.
+    /// A correct balance is no break, and any difference is one. This holds for any postings before and during the
+    /// read, and any time of the balance's read.
     #[test]
     fn sums_are_exact(
         before in prop::collection::vec((1_i64..1_000_000, any::<bool>()), 0..20),

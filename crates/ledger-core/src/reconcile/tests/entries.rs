@@ -1,4 +1,4 @@
-//! Entries, what names them, and keys.
+//! Entries, the items that name them, and keys.
 
 use super::*;
 use crate::operation::Operation;

@@ -1,4 +1,4 @@
-//! What single items say: each gives a fact or a break, or is of a kind that is listed as holding no value.
+//! Single items: each gives a fact or a break, or is of a kind that is listed as holding no value.
 
 use super::*;
 use proptest::prelude::*;
@@ -51,7 +51,7 @@ fn marker_is_stuck_or_unreadable_by_its_state() {
         assert!(broken(&flight(state, "2026-01-01T00:10:00Z")).is_empty(), "{state}");
     }
     assert_eq!(broken(&flight("SOMETHING", "2026-01-01T00:10:00Z")), ["unreadable_item"]);
-    // A client may write anything into the key, an address too.
+    // A client may write anything into the key, even an address.
     for state in ["IN_FLIGHT", "SOMETHING"] {
         let finding = breaks(&flight(state, "2026-01-01T00:10:00Z")).remove(0);
         let report = format!("{} {} {} {:?}", finding.subject, finding.expected, finding.found, finding.evidence);
@@ -103,11 +103,11 @@ fn item_of_an_unknown_kind_is_a_break_that_shows_no_text_of_others() {
     assert!(observed(&Item::from([("uuid".to_owned(), Value::s("DEMO#payment#1"))])).is_empty(), "of no tenant");
 }
 
-/// Partitions of every kind, and of none.
+/// Partitions of every kind, and of no known kind.
 const PARTITIONS: [&str; 11] =
     ["customer", "card", "merchant", "terminal", "staff", "payment", "topup", "stripe_event", "tenant", "wallet", ""];
 
-/// Sort keys of every kind of item, and of none.
+/// Sort keys of every kind of item, and of no known kind.
 const SORT_KEYS: [&str; 42] = [
     "TXN#",
     "TXNREF#",
@@ -173,7 +173,7 @@ fn every_kind_has_a_partition_and_a_sort_key() {
     assert_eq!(without, listed, "a kind that holds value gives facts");
 }
 
-/// Attributes of records, with values that are right for some record and wrong for others.
+/// Attributes of records, with values that are right for some records and wrong for others.
 fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
     const NAMES: [&str; 29] = [
         "payment_id",
@@ -226,7 +226,7 @@ fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
-    /// No item is dropped: whatever it says, it gives a fact or a break, unless its kind is listed.
+    /// No item is dropped: it gives a fact or a break, unless its kind is listed.
     #[test]
     fn every_item_gives_a_fact_or_a_break(
         partition in prop::sample::select(&PARTITIONS[..]),
@@ -259,7 +259,8 @@ proptest! {
                         ItemKind::Reference => !(has("legacy") && has("legacy_sk") && !has("home")),
                         ItemKind::Returned => has("settlement_id"),
                         ItemKind::GodRecord => has_id && has("fence_phase") && has("balance"),
-                        // It holds points and J-Credits of the half-way model alone, which these attributes are not.
+                        // It holds only points and J-Credits of the half-way legacy model, and these attributes are
+                        // none of them.
                         ItemKind::Metrics => false,
                         ItemKind::Entry
                         | ItemKind::Balance

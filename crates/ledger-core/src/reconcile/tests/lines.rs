@@ -1,4 +1,4 @@
-//! Lines of files of facts: each fact has one, and a line that differs in anything is an error.
+//! Lines of files of facts: each fact has one line, and a line that differs in anything is an error.
 
 use super::*;
 use crate::operation::Operation;
@@ -8,7 +8,7 @@ use crate::ops::{PaymentState, ReturnKind};
 use crate::psp::{IntentStatus, PayoutStatus, RefundStatus};
 use serde_json::Value as Json;
 
-/// Attributes whose text is free: evidence, and names that a report shows.
+/// Attributes with free text: evidence, and names that a report shows.
 const FREE_TEXTS: [&str; 4] = ["by", "sk", "attribute", "principal"];
 
 fn account_facts() -> Vec<AccountFact> {
@@ -255,7 +255,7 @@ fn changed(json: &Json) -> Vec<(String, Json)> {
     all
 }
 
-/// Sums may be of any assets: one more or fewer of them is another fact and not another line.
+/// Whether the change adds or removes an asset of a sum: that gives another valid fact.
 fn is_other_sum(why: &str) -> bool {
     let sums = ["authorized", "captured", "refundable", "delta", "held", "totals"];
     sums.iter().any(|of| why.contains(&format!("{of} without")))

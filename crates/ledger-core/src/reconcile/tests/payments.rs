@@ -72,7 +72,7 @@ fn hold_other_than_its_payment_says_is_a_break() {
     assert_eq!(of(&[payment(S::Captured, "100", "100", false), hold(S::Captured, "100")]), ["hold_differs"]);
 }
 
-/// Which states fit a payment of which nothing was captured, and one that was captured and not refunded.
+/// The states that fit a payment without a capture, and one that was captured and not refunded.
 #[test]
 fn payment_in_any_other_state_is_a_break() {
     for state in S::ALL {
@@ -81,7 +81,7 @@ fn payment_in_any_other_state_is_a_break() {
         assert_eq!(held.is_empty(), fits, "{state}: {held:?}");
         let paid = of(&[payment(state, "100", "100", false), moved(1, &[("ECOPAY", "100")])]);
         assert_eq!(paid.is_empty(), state == S::Captured, "{state}: {paid:?}");
-        // The hold of a payment that was captured says so, whatever was refunded since.
+        // The hold of a captured payment is `captured`, even after refunds.
         let taken = of(&[payment(S::Captured, "100", "100", true), hold(state, "100"), moved(1, &[("ECOPAY", "100")])]);
         assert_eq!(taken.is_empty(), state == S::Captured, "{state}: {taken:?}");
     }
@@ -104,7 +104,7 @@ fn two_records_of_one_payment_are_a_break() {
     assert!(of(&[paid.clone(), paid.clone(), paid_to.clone()]).is_empty(), "read twice");
     let other = payment(S::Refunded, "100", "0", false);
     assert_eq!(of(&[paid.clone(), other, paid_to.clone()]), ["payment_differs"]);
-    // A refund that names the payment's own entry owes otherwise than that entry posts.
+    // This refund names the payment's own entry, whose postings differ from the refund's.
     let partly = payment(S::PartiallyRefunded, "100", "60", false);
     assert_eq!(of(&[partly, paid_to, returned(1, "-40", ReturnKind::Refund)]), ["credit_differs"]);
 }

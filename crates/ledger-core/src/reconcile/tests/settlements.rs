@@ -38,7 +38,7 @@ fn by_bank(state: S, records: i64, taken: &str) -> SettlementFact {
     })
 }
 
-/// A settlement of what came back of another, paid by the provider.
+/// A settlement of another settlement's returned payout, paid by the provider.
 fn by_provider(state: S) -> SettlementFact {
     SettlementFact::Record(RecordedSettlement {
         merchant: merchant_id(),
@@ -105,7 +105,7 @@ fn payouts_of_the_provider_other_than_settlements_say_are_breaks() {
     assert_eq!(with(&[by_provider(S::Paid), paid(), elsewhere], &asked), ["payout_differs"], "to another");
 }
 
-/// For every state, what must have been posted and what the provider may have.
+/// For every state, the postings that must exist and the payouts that the provider may have.
 #[test]
 fn each_state_of_a_settlement_fits_one_set_of_facts() {
     for state in S::ALL {

@@ -1,5 +1,4 @@
-//! Balances by the items that may hold them: of a tenant whose customers stand in one model, and of one that leaves
-//! another.
+//! Balances of customers in one model, and of customers whose tenant is in a migration between two.
 
 use super::*;
 use crate::dynamo::Attributes;
@@ -7,7 +6,7 @@ use crate::ids::TransactionId;
 use crate::keys::Partition;
 use crate::migration::reference;
 
-/// Instants of these items.
+/// When these items were written.
 const AT: &str = "2026-01-01T00:00:00Z";
 
 fn item(sk: &str, more: &[(&str, Value)]) -> Item {
@@ -28,7 +27,7 @@ fn own(balance: i64, exposure: i64) -> Item {
     item("BALANCE#ECOPAY", &[int("balance", balance), int("exposure", exposure)])
 }
 
-/// A God Record that holds money and points, and says where they stand.
+/// A God Record with money and points, in which `truth` names their model.
 fn record(truth: &str, balance: i64) -> Item {
     let numbers =
         [int("balance", balance), int("balance_exposure", balance), int("point", 5), int("point_exposure", 5)];
@@ -54,7 +53,7 @@ fn facts(items: &[Item]) -> Vec<Fact> {
     observed(items).into_iter().map(fact).collect()
 }
 
-/// What is found of an asset of a customer to whom `posted` was, in whichever order the items are read.
+/// The breaks of an asset of the customer `posted_to`, for any order of reading the items.
 fn found_of(asset: &str, posted_to: &str, items: &[Item]) -> Vec<&'static str> {
     let of = group(&format!("account/{}/{asset}", wallet()));
     let mut all = facts_of(&of, &[posted(false, posted_to, 5)]);
@@ -66,7 +65,7 @@ fn found_of(asset: &str, posted_to: &str, items: &[Item]) -> Vec<&'static str> {
     let found = names(&all);
     all.reverse();
     assert_eq!(names(&all), found, "{all:?}");
-    // An export's facts are lines of text in between.
+    // An export's facts are written as lines of text and read again.
     let lines = all.iter().map(|fact| Fact::parse_line(&fact.line().unwrap()).unwrap());
     assert_eq!(names(&lines.collect::<Vec<_>>()), found, "{all:?}");
     found
@@ -77,7 +76,7 @@ fn found(items: &[Item]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_balance_item_is_the_balance_where_there_is_no_other() {
+fn balance_item_counts_if_there_is_no_legacy_item() {
     assert!(found(&[own(5, 5)]).is_empty());
     assert_eq!(found(&[own(5, 6)]), ["exposure_differs"]);
     assert_eq!(found(&[own(-5, -5)]), ["negative_balance", "balance_differs"]);
@@ -90,7 +89,7 @@ fn a_balance_item_is_the_balance_where_there_is_no_other() {
 }
 
 #[test]
-fn the_god_record_is_the_balance_where_it_says_so() {
+fn god_record_counts_if_it_names_the_legacy_model() {
     let partial = [own(-3, 9), item("BALANCE#ECOPAY", &[int("reserved", 1)]), own(5, 5)];
     for beside in partial {
         assert!(found(&[record("legacy", 5), beside.clone()]).is_empty(), "{beside:?}");
@@ -109,7 +108,7 @@ fn the_god_record_is_the_balance_where_it_says_so() {
 }
 
 #[test]
-fn the_balance_item_is_the_balance_where_the_god_record_says_so_or_says_nothing() {
+fn balance_item_counts_unless_the_god_record_names_the_legacy_model() {
     let left = without(record("split", 99), "truth_money");
     for record in [record("both", 99), record("split", 99), left, without(record("split", 5), "balance")] {
         assert!(found(&[own(5, 5), record.clone()]).is_empty(), "{record:?}");
@@ -119,18 +118,18 @@ fn the_balance_item_is_the_balance_where_the_god_record_says_so_or_says_nothing(
 }
 
 #[test]
-fn whom_the_ledger_has_not_taken_over_has_no_books() {
+fn customer_who_is_not_adopted_has_no_books() {
     let raw = without(without(record("legacy", 70), "fence_phase"), "truth_money");
     assert!(observed(std::slice::from_ref(&raw)).is_empty());
-    // But who has books and no balance has lost it.
+    // But postings without a balance are a break.
     assert_eq!(found(&[raw]), ["balance_differs"]);
 }
 
 #[test]
-fn aggregates_hold_points_of_the_half_way_model() {
+fn aggregates_hold_points_in_the_half_way_model() {
     let of = |items: &[Item]| found_of("POINT", "5", items);
     let metrics = |point| item("METRICS", &[int("point", point), int("point_exposure", point), int("co2_total", 1)]);
-    // What a God Record still has of them from before that model is nothing.
+    // Points that the God Record still has from before that model do not count.
     let records = [without(record("legacy", 0), "point"), record("legacy", 0)];
     for record in records {
         assert!(of(&[metrics(5), record.clone()]).is_empty());
@@ -142,7 +141,7 @@ fn aggregates_hold_points_of_the_half_way_model() {
 }
 
 #[test]
-fn regional_currencies_stand_in_a_map() {
+fn regional_balances_are_read_from_the_map() {
     let of = |truth: &str, aoba: i64| {
         let map = Value::M(Item::from([("aoba".to_owned(), Value::int(aoba))]));
         let more = [("regional", map), int("regional_aoba_exposure", aoba), ("truth_regional", Value::s(truth))];
@@ -159,7 +158,7 @@ fn regional_currencies_stand_in_a_map() {
 }
 
 #[test]
-fn a_god_record_that_does_not_say_where_is_a_break() {
+fn god_record_with_an_unknown_model_is_a_break() {
     let observed = observed(&[record("elsewhere", 5)]);
     let [Observation::Break(finding)] = &observed[..] else { panic!("{observed:?}") };
     assert_eq!((finding.kind, finding.found.as_str()), (BreakKind::UnreadableItem, "no readable `truth_money`"));
@@ -173,7 +172,7 @@ fn what_happened_before_the_books_names_no_entry() {
     let (key, made) = reference(&foreign).unwrap();
     assert_eq!(key.pk(), partition.as_str());
     assert!(observed(&[foreign, made.clone()]).is_empty());
-    // One that names an entry is held to it.
+    // A line that names an entry is checked against it.
     let mut named = made;
     let home = Value::S(wallet().to_string());
     for (name, value) in [

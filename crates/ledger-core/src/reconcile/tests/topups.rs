@@ -110,7 +110,7 @@ fn refund_other_than_its_entries_and_the_provider_say_is_a_break() {
     assert_eq!(of(&[payout(RefundStatus::Succeeded, "40")]), ["provider_refund_differs"], "of no top-up");
 }
 
-/// For every state, what the entries and the provider must say, and nothing else.
+/// For every state, the facts that the entries and the provider must have, and no others.
 #[test]
 fn each_state_of_a_topup_fits_one_set_of_entries() {
     for state in TopupState::ALL {
@@ -138,7 +138,7 @@ fn each_state_of_a_refund_fits_one_set_of_entries_and_one_status() {
             let fits = match state {
                 RefundState::Requested | RefundState::Pending => has == [false, false],
                 RefundState::Succeeded => has == [true, false],
-                // The money may come back after it was paid out.
+                // The money may be returned after it was paid out.
                 RefundState::Failed => has[1],
             };
             let refundable = if state == RefundState::Failed { "100" } else { "60" };
@@ -202,8 +202,8 @@ fn entry_without_its_record_is_a_break() {
     }
 }
 
-/// Every operation with every decision, with and without a refund and an object of the provider: only what the ledger
-/// writes has a meaning.
+/// Only the operations and decisions that the ledger writes are a known step. Tried with every operation and
+/// decision, with and without a refund and a provider's object.
 #[test]
 fn only_steps_that_the_ledger_writes_are_known() {
     let mut known = Vec::new();

@@ -1,4 +1,4 @@
-//! What is taken and what is refused, beside the verdict of the provider's own library.
+//! Accepted and refused headers, compared with the verdicts of the provider's library.
 
 use super::*;
 use ledger_core::time::Timestamp;
@@ -17,8 +17,8 @@ fn secrets(texts: &[&str]) -> Vec<Masked<String>> {
     texts.iter().map(|text| Masked::new((*text).to_owned())).collect()
 }
 
-/// `{G}` stands for the good signature, `{B}` for a bad one, `{U}` for the good one in upper case,
-/// `{S}` for the good one cut short and `{T}` for the time.
+/// Builds a header. `{G}` becomes the good signature, `{B}` a bad one, `{U}` the good one in upper case, `{S}` the good
+/// one cut short, `{O}` that of the old secret and `{T}` the time.
 fn header(pattern: &str) -> String {
     pattern
         .replace("{T}", "1700000000")
@@ -38,8 +38,8 @@ const HEADER: Result<(), Reason> = Err(Reason::Header);
 const AGE: Result<(), Reason> = Err(Reason::Age);
 const MISMATCH: Result<(), Reason> = Err(Reason::Mismatch);
 
-/// Header, milliseconds after its time, our verdict. The verdicts of `WebhookSignature.verify_header`
-/// of stripe-python 16.1.0, run on each line with a tolerance of 300 s, are the same.
+/// Header, milliseconds after its time, and verdict. `WebhookSignature.verify_header` of stripe-python 16.1.0, run on
+/// each line with a tolerance of 300 s, returns the same verdicts.
 const AS_THE_SDK: &[(&str, i64, Result<(), Reason>)] = &[
     ("t={T},v1={G}", 0, OK),
     ("v1={G},t={T}", 0, OK),
@@ -96,7 +96,7 @@ const AS_THE_SDK: &[(&str, i64, Result<(), Reason>)] = &[
     ("t=1700000001,v1={G}", 0, MISMATCH),
 ];
 
-/// The same where the library takes what we refuse, and why we do.
+/// Headers that the library accepts and the ledger refuses, with the library's behaviour.
 const STRICTER: &[(&str, i64, Result<(), Reason>, &str)] = &[
     ("t={T},t={T},v1={G}", 0, HEADER, "it takes the first of several times"),
     ("t={T},t=1,v1={G}", 0, HEADER, "it takes the first of several times"),
@@ -115,7 +115,7 @@ const STRICTER: &[(&str, i64, Result<(), Reason>, &str)] = &[
 ];
 
 #[test]
-fn headers_are_judged_as_by_the_official_library_or_more_strictly() {
+fn headers_are_verified_at_least_as_strictly_as_by_the_official_library() {
     for (pattern, after_ms, want) in AS_THE_SDK {
         assert_eq!(verdict(pattern, *after_ms), *want, "{pattern} after {after_ms} ms");
     }
@@ -125,7 +125,7 @@ fn headers_are_judged_as_by_the_official_library_or_more_strictly() {
 }
 
 #[test]
-fn the_body_is_taken_as_it_came() {
+fn signature_of_a_changed_body_is_refused() {
     let header = header("t={T},v1={G}");
     let judge = |body: &[u8]| verify(&secrets(&[SECRET]), &header, body, at(0)).map_err(SignatureError::reason);
     let with = |before: &[u8], after: &[u8]| [before, BODY, after].concat();
@@ -145,10 +145,10 @@ fn the_body_is_taken_as_it_came() {
     }
 }
 
-/// Signatures that Python's `hmac` made of bodies which are changed easily on their way. The library
-/// agrees on all but the one that is not UTF-8: it decodes before it verifies, and raises.
+/// Signatures by Python's `hmac` of bodies that are easily changed in transit. The library agrees on all but the one
+/// that is not UTF-8: it decodes the body before it verifies, and raises.
 #[test]
-fn line_ends_marks_and_any_bytes_verify_when_they_were_signed() {
+fn signed_line_ends_byte_order_mark_and_invalid_utf8_are_verified() {
     let signed: [(&[u8], &str); 5] = [
         (b"", "316b9ab98c15bfa039d243f3196acee619cf29749a91a634e6a8154e2f7b6727"),
         (b"a\r\nb", "e04f7d5c640203851b5df0c5e2e3f524b1a3972b12e7aec229b2ce2193e39a4d"),
@@ -165,7 +165,7 @@ fn line_ends_marks_and_any_bytes_verify_when_they_were_signed() {
 }
 
 #[test]
-fn any_secret_may_have_made_any_of_the_signatures() {
+fn signature_by_any_configured_secret_is_accepted() {
     let cases: &[(&[&str], &str, Result<(), Reason>)] = &[
         (&[SECRET, OLD_SECRET], "t={T},v1={G}", OK),
         (&[OLD_SECRET, SECRET], "t={T},v1={G}", OK),
@@ -184,7 +184,7 @@ fn any_secret_may_have_made_any_of_the_signatures() {
 }
 
 #[test]
-fn a_blank_secret_verifies_nothing_even_what_it_signed() {
+fn signature_by_a_blank_secret_is_refused() {
     for blank in ["", " ", "\t\r\n"] {
         let mac = Hmac::<Sha256>::new_from_slice(blank.as_bytes()).unwrap();
         let signature = mac.chain_update(b"1700000000.").chain_update(BODY).finalize().into_bytes();
@@ -198,7 +198,7 @@ fn a_blank_secret_verifies_nothing_even_what_it_signed() {
 }
 
 #[test]
-fn the_caller_learns_nothing_but_that_it_was_refused() {
+fn error_text_does_not_name_the_reason() {
     let texts: Vec<String> = ["", "t={T},v1={B}", "t=1,v1={G}"]
         .iter()
         .map(|pattern| verify(&secrets(&[SECRET]), &header(pattern), BODY, at(0)).unwrap_err().to_string())

@@ -1,23 +1,24 @@
-//! What an answer of Stripe's comes to. What is not listed is not known, and a refusal is believed only
-//! if Stripe itself wrote it: a proxy that answers 404 knows nothing about our money.
+//! Classifies Stripe's responses. A response that is not listed is unknown.
+//!
+//! A refusal counts only if Stripe wrote it: a 404 from a proxy proves nothing about the money.
 
 use super::transport::Answer;
 use crate::psp::port::{Lookup, Outlook, PspObject, PspRefusal, Sent, Sighting, Unknown};
 use crate::psp::wire::{self, ErrorBody};
 use ledger_core::psp::{IntentStatus, Step};
 
-/// Codes that stand for "not now", whatever the status.
+/// Codes of temporary refusals, whatever the status.
 const NOT_NOW: [&str; 3] = ["idempotency_key_in_use", "lock_timeout", "rate_limit"];
-/// Codes of a Stripe balance that is too short to refund from.
+/// Codes of a refund that exceeds the Stripe balance.
 const BALANCE_SHORT: [&str; 3] = ["balance_insufficient", "insufficient_balance_for_refund", "insufficient_funds"];
-/// Such a refusal may come without any code.
+/// The text of such a refusal, which may have no code.
 const BALANCE_SHORT_TEXT: &str = "insufficient funds in your stripe balance";
-/// How Stripe says that an object is there, but that the key is of the other mode: live or test.
+/// The text of a 404 for an object that exists in the other mode, live or test, than the API key.
 const OTHER_MODE_TEXT: &str = "a similar object exists in";
-/// A code is kept up to here.
+/// The longest code that is kept, in characters.
 const CODE_LEN_MAX: usize = 64;
 
-/// What a request came to.
+/// Classifies the response to a request.
 pub(super) fn sent(step: Step, answer: &Answer, ledger: &str) -> Sent {
     let fresh = !answer.replayed;
     match answer.status {
@@ -26,7 +27,7 @@ pub(super) fn sent(step: Step, answer: &Answer, ledger: &str) -> Sent {
             Err(why) => unknown(fresh, why),
         },
         409 => unknown(fresh, "conflict"),
-        // They run before Stripe looks at the key, so that they are never kept under it.
+        // Stripe limits rates before it reads the key, so the refusal is never stored under it.
         429 => unknown(fresh, "rate_limited"),
         400..=499 => match wire::error(&answer.body, ledger) {
             Ok(error) => refusal(answer, error),
@@ -37,7 +38,7 @@ pub(super) fn sent(step: Step, answer: &Answer, ledger: &str) -> Sent {
     }
 }
 
-/// What a look by id shows.
+/// Classifies the response to a lookup by id.
 pub(super) fn seen(at: Lookup<'_>, answer: &Answer, ledger: &str) -> Sighting {
     let (id, read) = match at {
         Lookup::Intent(id) => (id, wire::intent(&answer.body, ledger).map(PspObject::Intent)),
@@ -58,7 +59,7 @@ fn unknown(resend: bool, why: &'static str) -> Sent {
     Sent::Unknown(Unknown { resend, why })
 }
 
-/// The object that a step makes or changes, if it did.
+/// Returns the object that a step made or changed, if it took effect.
 fn object(step: Step, body: &[u8], ledger: &str) -> Result<PspObject, &'static str> {
     let unreadable = "unreadable_object";
     match step {
@@ -81,12 +82,12 @@ fn refusal(answer: &Answer, error: ErrorBody) -> Sent {
         return unknown(!answer.replayed, "not_now");
     }
     if error.kind == "idempotency_error" {
-        // Our requests are minted once and kept: the same key never goes with other bytes.
+        // The ledger stores each request with its key, so it never sends a key with other bytes.
         tracing::error!(code = code(&error), "stripe knows the key with other parameters");
         return unknown(false, "key_with_other_parameters");
     }
     let outlook = match (answer.status, error.kind.as_str()) {
-        // The API key, or what it may do: the request may be as good as any.
+        // The API key or its permissions are at fault; the request may be valid.
         (401 | 403, _) => Outlook::MayPass { burnt: answer.replayed },
         (402, _) => Outlook::MayPass { burnt: true },
         (400 | 404, "invalid_request_error") if is_other_mode(&error) => {
@@ -94,9 +95,8 @@ fn refusal(answer: &Answer, error: ErrorBody) -> Sent {
             Outlook::MayPass { burnt: answer.replayed }
         }
         (400 | 404, "invalid_request_error") if is_balance_short(&error) => Outlook::MayPass { burnt: true },
-        // We have the ids of what we ask about from Stripe itself: that they are not there is a wrong
-        // key or account of ours, and gives nothing back. Stripe keeps it under the key only if it says so: a
-        // sending before this one may still have its effect.
+        // The ids come from Stripe, so a missing object means a wrong API key or account and refunds nothing. Stripe
+        // has stored the refusal under the key only if it says so; otherwise an earlier attempt may still take effect.
         (404, "invalid_request_error") => Outlook::MayPass { burnt: answer.replayed },
         (400, "invalid_request_error") => Outlook::Final,
         _ => return unknown(false, "unlisted_refusal"),
@@ -109,7 +109,7 @@ fn is_balance_short(error: &ErrorBody) -> bool {
     has_code(error, &BALANCE_SHORT) || says(error, BALANCE_SHORT_TEXT)
 }
 
-/// The object is not there at all. With a key of the other mode it may well be.
+/// Whether the object does not exist. With a key of the other mode it may exist.
 fn is_absence(error: &ErrorBody) -> bool {
     error.code.as_deref() == Some("resource_missing") && !is_other_mode(error)
 }
@@ -130,7 +130,7 @@ fn codes_of(error: &ErrorBody) -> impl Iterator<Item = &str> {
     [error.code.as_deref(), error.message_code.as_deref()].into_iter().flatten()
 }
 
-/// The most telling code. It is kept and logged, so that anything else than a code is not taken for one.
+/// Returns the most specific code, or `unnamed`. Other texts are not kept or logged, as they may be personal data.
 fn code(error: &ErrorBody) -> String {
     let is_code = |text: &&str| {
         (1..=CODE_LEN_MAX).contains(&text.len())

@@ -1,44 +1,45 @@
-//! Looks in Stripe's lists for what a request may have made. Its absence is said only of lists that
-//! were read to their end.
+//! Looks in Stripe's lists for the object that a request may have made.
+//!
+//! INVARIANT: absence is reported only for lists that were read to their end.
 
 use super::{Listed, Listing, ListingKind, PspObject, Sighting, Sought, Stripe};
 use crate::psp::wire::{self, Page, WireError};
 use ledger_core::psp::{PspId, Step};
 use ledger_core::time::Timestamp;
 
-/// Five thousand objects. Whoever has more in the time asked for has to look by hand.
+/// At most 5,000 objects. If a list has more, an operator has to look in Stripe's dashboard.
 const PAGES_MAX: usize = 50;
 const PAGE_LEN: usize = 100;
 
-/// A list.
+/// A list and its filter.
 pub(super) struct List {
     path: &'static str,
     filter: String,
 }
 
-/// The PaymentIntents of the time in which ours was made.
+/// The PaymentIntents made in the time of the request.
 pub(super) fn intents(sought: &Sought) -> List {
     List { path: "/v1/payment_intents", filter: made_between(sought.since, sought.until) }
 }
 
-/// The payouts of the time in which ours was made.
+/// The payouts made in the time of the request.
 pub(super) fn payouts(sought: &Sought) -> List {
     List { path: "/v1/payouts", filter: made_between(sought.since, sought.until) }
 }
 
-/// Stripe counts whole seconds.
+/// Builds the filter by time. Stripe's times are whole seconds.
 fn made_between(since: Timestamp, until: Timestamp) -> String {
     format!("limit={PAGE_LEN}&created%5Bgte%5D={}&created%5Blte%5D={}", since.seconds(), until.seconds())
 }
 
 /// The refunds of a PaymentIntent.
 pub(super) fn refunds(intent: &PspId) -> List {
-    // An id has letters, digits and `_` only.
+    // Ids consist of letters, digits and `_`, so they need no escaping.
     List { path: "/v1/refunds", filter: format!("limit={PAGE_LEN}&payment_intent={intent}") }
 }
 
 impl Stripe {
-    /// One page of a list; `None` if it cannot be read, or says that more follows nothing.
+    /// Reads one page of a list; `None` if it cannot be read, or is empty although more should follow.
     pub(super) async fn list_page(&self, what: &Listing, account: Option<&str>) -> Option<Listed> {
         let (path, step) = match what.kind {
             ListingKind::Intents => ("/v1/payment_intents", Step::CreateIntent),
@@ -59,7 +60,7 @@ impl Stripe {
         }
     }
 
-    /// Reads a list to its end and picks what is sought.
+    /// Reads a list to its end and returns the one object that matches.
     pub(super) async fn look_through(&self, sought: &Sought, list: &List, account: Option<&str>) -> Sighting {
         let mut found: Option<PspObject> = None;
         let mut after: Option<PspId> = None;
@@ -78,7 +79,7 @@ impl Stripe {
             after = page.data.last().map(|last| last.id().clone());
             for object in page.data.into_iter().filter(|object| is_sought(sought, object)) {
                 if found.as_ref().is_some_and(|other| other.id() != object.id()) {
-                    // Its key should have made that impossible.
+                    // The idempotency key should have made this impossible.
                     tracing::error!(step = sought.step.name(), resource = %sought.resource, "made more than once");
                     return Sighting::Unknown;
                 }
@@ -87,7 +88,7 @@ impl Stripe {
             match (page.has_more, &after) {
                 (false, _) => return found.map_or(Sighting::Absent, Sighting::Found),
                 (true, Some(_)) => {}
-                // More follows nothing: the list cannot be read on.
+                // An empty page gives no place to continue from.
                 (true, None) => return Sighting::Unknown,
             }
         }
@@ -104,7 +105,7 @@ fn page(step: Step, body: &[u8], ledger: &str) -> Result<Page<PspObject>, WireEr
     }
 }
 
-/// Its metadata names our record.
+/// Whether the object's metadata names the record looked for.
 fn is_sought(sought: &Sought, object: &PspObject) -> bool {
     let of_topup = match object {
         PspObject::Intent(intent) => intent.tags.as_ref(),

@@ -1,5 +1,4 @@
-//! Exchanges with a server that answers from a script: what is sent, what is made of each answer, and
-//! of none.
+//! Exchanges with a scripted server: the requests sent, and the result of each response or failure.
 
 use super::transport::BODY_BYTES_MAX;
 use super::*;
@@ -48,7 +47,7 @@ fn stripe(server: &Server) -> Stripe {
     Stripe::new(&config(&base_url(server)), LEDGER).unwrap()
 }
 
-/// A client that does not wait for long.
+/// A client with a short timeout.
 fn impatient(server: &Server) -> Stripe {
     let timeouts = Timeouts { whole: Duration::from_millis(100), ..Timeouts::DEFAULT };
     Stripe::with_timeouts(&config(&base_url(server)), LEDGER, timeouts).unwrap()
@@ -122,7 +121,7 @@ fn id_of(sighting: &Sighting) -> &str {
 }
 
 #[tokio::test]
-async fn a_post_carries_its_headers_and_the_form_byte_for_byte() {
+async fn post_has_its_headers_and_the_form_byte_for_byte() {
     let server = Server::script([ok(&intent("pi_1", TOPUP)), ok(&intent("pi_1", TOPUP))]).await;
     let stripe = stripe(&server);
     let (request, key) = create_intent(Some("acct_1"));
@@ -150,7 +149,7 @@ async fn a_post_carries_its_headers_and_the_form_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_look_is_a_get_without_key_and_form() {
+async fn lookup_is_a_get_without_key_and_form() {
     let missing = r#"{"error":{"type":"invalid_request_error","code":"resource_missing","message":"No such refund"}}"#;
     let server = Server::script([ok(&intent("pi_1", TOPUP)), reply(404, "", missing), Reply::Reset]).await;
     let stripe = stripe(&server);
@@ -168,7 +167,7 @@ async fn a_look_is_a_get_without_key_and_form() {
 }
 
 #[tokio::test]
-async fn what_breaks_on_the_way_is_not_known_and_is_sent_once() {
+async fn failed_exchange_is_unknown_and_is_sent_once() {
     let whole = match ok(&intent("pi_1", TOPUP)) {
         Reply::Bytes(bytes) => bytes,
         Reply::Cut(_) | Reply::Reset => unreachable!(),
@@ -202,7 +201,7 @@ async fn what_breaks_on_the_way_is_not_known_and_is_sent_once() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_not_known_either() {
+async fn refused_connection_is_unknown() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -211,7 +210,7 @@ async fn nobody_there_is_not_known_either() {
 }
 
 #[tokio::test]
-async fn stripes_own_headers_are_heeded() {
+async fn replay_and_retry_headers_decide_the_outcome() {
     let failure = r#"{"error":{"type":"api_error","message":"m"}}"#;
     let forbidden = r#"{"error":{"type":"invalid_request_error","code":"account_invalid","message":"m"}}"#;
     let may_pass = |burnt| {
@@ -234,7 +233,7 @@ async fn stripes_own_headers_are_heeded() {
 }
 
 #[tokio::test]
-async fn intents_are_looked_for_page_by_page_in_the_seconds_of_their_time() {
+async fn intents_are_looked_up_page_by_page_within_their_time() {
     let other = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d50";
     let mut a_refund_of_it = intent("pi_4", TOPUP);
     a_refund_of_it["metadata"]["ecopay_refund"] = json!(REFUND);
@@ -263,7 +262,7 @@ async fn intents_are_looked_for_page_by_page_in_the_seconds_of_their_time() {
 }
 
 #[tokio::test]
-async fn refunds_are_looked_for_at_their_intent_and_cancellations_at_theirs() {
+async fn refunds_and_cancellations_are_looked_up_by_their_intent() {
     let other = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d50";
     let server = Server::script([
         list(false, &[refund("re_2", other), refund("re_1", REFUND)]),
@@ -289,7 +288,7 @@ async fn refunds_are_looked_for_at_their_intent_and_cancellations_at_theirs() {
 }
 
 #[tokio::test]
-async fn absence_is_said_of_lists_that_were_read_to_their_end() {
+async fn absence_is_reported_only_for_lists_read_to_their_end() {
     let other = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d50";
     let page = || list(true, &[intent("pi_9", other)]);
     let mut broken = intent("pi_8", other);
@@ -319,10 +318,10 @@ async fn absence_is_said_of_lists_that_were_read_to_their_end() {
 }
 
 #[tokio::test]
-async fn one_line_is_logged_and_nothing_secret_prints() {
+async fn exchange_logs_one_line_without_secrets() {
     let (lines, guard) = Lines::capture("trace");
-    // With one subscriber alone, whether a line is of interest is decided by the thread that comes to it
-    // first, and other tests have none.
+    // With a single subscriber, `tracing` caches whether an event is enabled on the thread that first reaches it. The
+    // threads of other tests have no subscriber.
     let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let declined = r#"{"error":{"type":"card_error","code":"card_declined","message":"Secret of Taro"}}"#;
     let replayed = "Idempotent-Replayed: true\r\n";
@@ -362,7 +361,7 @@ async fn one_line_is_logged_and_nothing_secret_prints() {
 }
 
 #[test]
-fn stripe_is_not_called_where_the_key_would_be_read() {
+fn unsafe_base_url_and_malformed_key_are_refused() {
     for base_url in [
         "https://api.stripe.com",
         "https://api.stripe.com/",
@@ -393,7 +392,7 @@ fn stripe_is_not_called_where_the_key_would_be_read() {
 }
 
 #[tokio::test]
-async fn what_cannot_stand_in_a_request_is_not_sent() {
+async fn malformed_account_and_path_are_not_sent() {
     let server = Server::script([]).await;
     let stripe = stripe(&server);
     let (request, key) = create_intent(Some("acct\r\n1"));

@@ -1,5 +1,6 @@
-//! One HTTP exchange with Stripe: headers, limits of time and size, and one line in the log, in which
-//! there is no body, no query and no key.
+//! One HTTP exchange with Stripe: headers, limits of time and size, and one log line.
+//!
+//! INVARIANT: the log line contains no body, no query and no key.
 
 use super::{API_VERSION, StripeError};
 use crate::config::StripeConfig;
@@ -10,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A page of a hundred objects stays below, even if their metadata is as long as Stripe lets it be.
+/// The largest body in bytes. A page of 100 objects stays below, even with the longest metadata that Stripe allows.
 pub(super) const BODY_BYTES_MAX: usize = 4 << 20;
 
 const USER_AGENT: &str = concat!("ecopay-ledger/", env!("CARGO_PKG_VERSION"));
@@ -21,48 +22,50 @@ const KEY_HEADER: &str = "idempotency-key";
 const REPLAYED_HEADER: &str = "idempotent-replayed";
 const RETRY_HEADER: &str = "stripe-should-retry";
 const REQUEST_ID_HEADER: &str = "request-id";
-/// Less than what lies between us and Stripe keeps a silent connection for, so that a process which
-/// slept does not send on a dead one.
+/// How long an idle connection is kept.
+///
+/// Intermediaries drop idle connections later than this, so that a process that was suspended does not send on a dead
+/// one.
 const IDLE_MAX: Duration = Duration::from_secs(30);
 const IDLE_CONNECTIONS_MAX: usize = 8;
 
-/// How long is waited.
+/// The time limits of an exchange.
 #[derive(Clone, Copy)]
 pub(super) struct Timeouts {
-    /// For a connection, TLS included.
+    /// The limit for the connection, with TLS.
     pub(super) connect: Duration,
-    /// For the whole exchange, until the last byte of the answer.
+    /// The limit for the whole exchange, until the last byte of the response.
     pub(super) whole: Duration,
 }
 
 impl Timeouts {
-    /// Two exchanges fit into what a request may take inline.
+    /// Two exchanges fit into the time of one request.
     pub(super) const DEFAULT: Self = Self { connect: Duration::from_secs(2), whole: Duration::from_secs(8) };
 }
 
-/// A request.
+/// A request to Stripe.
 pub(super) struct Call<'a> {
-    /// After the base URL.
+    /// The path after the base URL.
     pub(super) path: &'a str,
-    /// Without its `?`; empty for none.
+    /// The query without its `?`; empty for none.
     pub(super) query: &'a str,
     /// The connected account.
     pub(super) account: Option<&'a str>,
-    /// The key and the form of a POST. A GET has none.
+    /// The idempotency key and the form of a POST; `None` for a GET.
     pub(super) post: Option<(&'a PspKey, &'a str)>,
 }
 
-/// A whole answer.
+/// A complete response.
 pub(super) struct Answer {
     pub(super) status: u16,
-    /// It is the stored answer to an earlier request under the key.
+    /// Whether it is the stored response to an earlier request under the key.
     pub(super) replayed: bool,
-    /// What Stripe says of sending it again.
+    /// Stripe's advice whether to send the request again.
     pub(super) should_retry: Option<bool>,
     pub(super) body: Vec<u8>,
 }
 
-/// The connections, and what every request carries.
+/// The connections, with the headers of every request.
 #[derive(Clone)]
 pub(super) struct Http {
     client: Client,
@@ -91,7 +94,7 @@ impl Http {
             .timeout(timeouts.whole)
             .pool_idle_timeout(IDLE_MAX)
             .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
-            // A redirect or a proxy from the environment would take the key elsewhere.
+            // A redirect, or a proxy from the environment, could send the key to another host.
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .referer(false)
@@ -101,7 +104,7 @@ impl Http {
         Ok(Self { client, base: Arc::from(base) })
     }
 
-    /// Sends a request once and reads the whole answer, or says in a word why there is none.
+    /// Sends a request once and reads the whole response, or returns the cause of failure in one word.
     pub(super) async fn call(&self, call: &Call<'_>) -> Result<Answer, &'static str> {
         let began = Instant::now();
         let exchange = match self.request(call) {
@@ -155,7 +158,7 @@ impl Call<'_> {
     }
 }
 
-/// What came back with its id in Stripe's log, or why nothing did, and the status if that much came.
+/// Returns the response with Stripe's request id, or the cause of failure with the status if one arrived.
 async fn exchange(request: RequestBuilder) -> Result<(Answer, Option<String>), (&'static str, Option<u16>)> {
     let mut response = request.send().await.map_err(|error| (why(&error), None))?;
     let status = response.status().as_u16();
@@ -180,7 +183,7 @@ fn header<'r>(response: &'r Response, name: &str) -> Option<&'r str> {
     response.headers().get(name)?.to_str().ok()
 }
 
-/// A word for the log. The error's own text would name the URL.
+/// Returns the cause in one word. The error's text would contain the URL.
 fn why(error: &reqwest::Error) -> &'static str {
     if error.is_timeout() {
         "timeout"
@@ -193,7 +196,7 @@ fn why(error: &reqwest::Error) -> &'static str {
     }
 }
 
-/// Whether the key may be sent there.
+/// Whether the API key may be sent to this URL.
 fn is_safe(base: &str) -> bool {
     let Ok(url) = Url::parse(base) else {
         return false;

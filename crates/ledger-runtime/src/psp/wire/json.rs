@@ -1,12 +1,13 @@
-//! A JSON text as a tree that refuses what readers disagree on: a field that is named twice, a mark
-//! before the text, anything after it. Numbers are counts or they are not read.
+//! A JSON tree that refuses texts on which parsers disagree: a repeated field, a byte order mark, trailing text.
+//!
+//! Only whole numbers that are not negative keep their value.
 
 use super::WireError;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A value. It has no `Debug`: personal data and secrets are in there.
+/// A JSON value. It has no `Debug`, because it may hold personal data and secrets.
 pub(super) enum Json {
     /// `null`.
     Null,
@@ -14,7 +15,7 @@ pub(super) enum Json {
     Flag(bool),
     /// A whole number that is not negative, written without fraction or exponent.
     Count(u64),
-    /// Any other number. Nothing that we read is one.
+    /// Any other number. No field that the ledger reads is one.
     Number,
     /// A text.
     Text(String),
@@ -25,38 +26,38 @@ pub(super) enum Json {
 }
 
 impl Json {
-    /// Reads a text.
+    /// Parses a JSON text.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         serde_json::from_slice(bytes).map_err(|_| WireError::NotJson)
     }
 
-    /// Checks which of the provider's objects it is.
+    /// Checks the type of the provider's object.
     pub(super) fn is_a(&self, object: &str) -> Result<(), WireError> {
         if self.text("object")? == object { Ok(()) } else { Err(WireError::Field("object")) }
     }
 
-    /// A field.
+    /// Returns a field.
     pub(super) fn field(&self, name: &'static str) -> Result<&Self, WireError> {
         self.fields().and_then(|fields| fields.get(name)).ok_or(WireError::Field(name))
     }
 
-    /// A field that need not be there, or is null.
+    /// Returns a field; `None` if it is absent or null.
     pub(super) fn present(&self, name: &'static str) -> Result<Option<&Self>, WireError> {
         let fields = self.fields().ok_or(WireError::Field(name))?;
         Ok(fields.get(name).filter(|value| !matches!(value, Self::Null)))
     }
 
-    /// A text.
+    /// Returns a text field.
     pub(super) fn text(&self, name: &'static str) -> Result<&str, WireError> {
         self.field(name)?.as_text().ok_or(WireError::Field(name))
     }
 
-    /// A text that need not be there, or is null.
+    /// Returns a text field; `None` if it is absent or null.
     pub(super) fn text_or_null(&self, name: &'static str) -> Result<Option<&str>, WireError> {
         self.present(name)?.map(|value| value.as_text().ok_or(WireError::Field(name))).transpose()
     }
 
-    /// A whole number that is not negative.
+    /// Returns a field that is a whole number and not negative.
     pub(super) fn count(&self, name: &'static str) -> Result<u64, WireError> {
         match self.field(name)? {
             Self::Count(count) => Ok(*count),
@@ -66,7 +67,7 @@ impl Json {
         }
     }
 
-    /// `true` or `false`.
+    /// Returns a boolean field.
     pub(super) fn flag(&self, name: &'static str) -> Result<bool, WireError> {
         match self.field(name)? {
             Self::Flag(flag) => Ok(*flag),
@@ -76,7 +77,7 @@ impl Json {
         }
     }
 
-    /// A list.
+    /// Returns a list field.
     pub(super) fn items(&self, name: &'static str) -> Result<&[Self], WireError> {
         match self.field(name)? {
             Self::List(items) => Ok(items),
@@ -86,7 +87,7 @@ impl Json {
         }
     }
 
-    /// Its text, if it is one.
+    /// Returns the text; `None` for other values.
     pub(super) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -94,7 +95,7 @@ impl Json {
         }
     }
 
-    /// Its fields, if it is an object.
+    /// Returns the fields; `None` if the value is not an object.
     pub(super) fn fields(&self) -> Option<&BTreeMap<String, Self>> {
         match self {
             Self::Object(fields) => Some(fields),

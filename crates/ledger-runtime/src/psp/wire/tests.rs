@@ -1,4 +1,4 @@
-//! Objects of the provider as its documentation prints them, and what goes wrong with them.
+//! Objects as in the provider's documentation, and malformed ones.
 
 use super::*;
 use ledger_core::ids::{RefundId, Tenant, TopupId};
@@ -8,7 +8,7 @@ const LEDGER: &str = "demo-ledger";
 const TOPUP: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 const REFUND: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f";
 
-/// With fields that we do not know, as there are many.
+/// Has fields that the ledger does not read, as real objects do.
 fn intent_json() -> Value {
     json!({
         "id": "pi_3MtwBwLkdIwHu7ix28a3tqPa", "object": "payment_intent", "amount": 2000, "amount_received": 0,
@@ -62,7 +62,7 @@ fn read(value: &Value) -> Result<PaymentIntent, WireError> {
 }
 
 #[test]
-fn an_intent_is_read_with_our_metadata_and_keeps_its_secret() {
+fn intent_is_parsed_with_metadata_and_does_not_print_its_secret() {
     let intent = read(&intent_json()).unwrap();
     assert_eq!(intent.id.as_str(), "pi_3MtwBwLkdIwHu7ix28a3tqPa");
     assert_eq!(intent.amount, PspMoney { minor: 2000, currency: "jpy".into() });
@@ -74,7 +74,7 @@ fn an_intent_is_read_with_our_metadata_and_keeps_its_secret() {
 }
 
 #[test]
-fn what_we_need_of_an_intent_is_needed() {
+fn intent_without_a_required_field_is_refused() {
     for name in ["id", "object", "amount", "amount_received", "currency", "status", "livemode"] {
         assert_eq!(read(&without(intent_json(), name)), Err(WireError::Field(name_of(name))), "{name} is gone");
         assert_eq!(read(&with(intent_json(), name, Value::Null)), Err(WireError::Field(name_of(name))), "{name}");
@@ -103,7 +103,7 @@ fn name_of(name: &str) -> &'static str {
 }
 
 #[test]
-fn amounts_are_whole_numbers_that_are_not_negative() {
+fn amount_is_a_whole_number_and_not_negative() {
     let text = intent_json().to_string();
     for bad in ["-1", "1.0", "1e3", "2000.5", "-0", "\"2000\"", "18446744073709551616", "1e400", "0x10", "true", "null"]
     {
@@ -118,7 +118,7 @@ fn amounts_are_whole_numbers_that_are_not_negative() {
 }
 
 #[test]
-fn a_text_that_readers_disagree_on_is_refused() {
+fn ambiguous_json_is_refused() {
     let good = intent_json().to_string();
     let cases: Vec<(&str, Vec<u8>)> = vec![
         ("amount twice", good.replacen('{', "{\"amount\":1,", 1).into_bytes()),
@@ -146,7 +146,7 @@ fn a_text_that_readers_disagree_on_is_refused() {
 }
 
 #[test]
-fn statuses_are_read_and_new_ones_change_nothing() {
+fn unknown_status_is_parsed_as_open_or_pending() {
     for (word, want) in [
         ("requires_payment_method", IntentStatus::Open),
         ("processing", IntentStatus::Open),
@@ -171,7 +171,7 @@ fn statuses_are_read_and_new_ones_change_nothing() {
 }
 
 #[test]
-fn metadata_of_others_is_not_ours() {
+fn metadata_of_another_deployment_gives_no_tags() {
     for metadata in [
         json!({}),
         json!({"ecopay_tenant": "demo", "ecopay_topup": TOPUP}),
@@ -184,7 +184,7 @@ fn metadata_of_others_is_not_ours() {
 }
 
 #[test]
-fn a_refund_names_its_intent_by_id_or_whole() {
+fn refund_references_its_intent_by_id_or_expanded() {
     let read = |value: Value| refund(&bytes(&with(refund_json(), "payment_intent", value)), LEDGER);
     let plain = refund(&bytes(&refund_json()), LEDGER).unwrap();
     assert_eq!(plain.intent.as_ref().unwrap().as_str(), "pi_3M");
@@ -199,7 +199,7 @@ fn a_refund_names_its_intent_by_id_or_whole() {
 }
 
 #[test]
-fn the_object_and_the_type_of_an_event_decide_its_subject() {
+fn event_subject_follows_from_object_and_type() {
     let subject = |kind: &str, object: &Value| event(&bytes(&event_json(kind, object)), LEDGER).map(|e| e.subject);
     let intent = Subject::Intent(read(&intent_json()).unwrap());
     let refund = Subject::Refund(refund(&bytes(&refund_json()), LEDGER).unwrap());
@@ -230,7 +230,7 @@ fn the_object_and_the_type_of_an_event_decide_its_subject() {
 }
 
 #[test]
-fn an_event_is_read_and_a_malformed_one_is_an_error() {
+fn malformed_event_names_the_field_without_its_content() {
     let good = event_json("payment_intent.succeeded", &intent_json());
     let read = |value: &Value| event(&bytes(value), LEDGER);
     let plain = read(&good).unwrap();
@@ -261,7 +261,7 @@ fn an_event_is_read_and_a_malformed_one_is_an_error() {
 }
 
 #[test]
-fn pages_are_read_whole_or_not_at_all() {
+fn page_with_a_malformed_item_is_refused() {
     let page = json!({"object": "list", "url": "/v1/payment_intents", "has_more": true, "data": [intent_json()]});
     let read = |value: &Value| intents(&bytes(value), LEDGER);
     let whole = read(&page).unwrap();
@@ -275,7 +275,7 @@ fn pages_are_read_whole_or_not_at_all() {
 }
 
 #[test]
-fn errors_need_their_class_only_and_do_not_print_their_message() {
+fn error_body_requires_its_class_and_does_not_print_its_message() {
     let read = |value: &Value| error(&bytes(value), LEDGER);
     let whole = json!({"error": {
         "type": "invalid_request_error", "code": "payment_intent_unexpected_state", "param": "intent",

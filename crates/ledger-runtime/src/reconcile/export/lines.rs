@@ -1,8 +1,8 @@
-//! Bytes as they come, handed on line by line.
+//! Splits a stream of bytes into lines.
 
 use std::io::{self, Write};
 
-/// Hands whole lines to `take`.
+/// Passes whole lines to `take`.
 pub(super) struct Lines<F> {
     rest: Vec<u8>,
     take: F,
@@ -13,7 +13,7 @@ impl<F: FnMut(&str) -> io::Result<()>> Lines<F> {
         Self { rest: Vec::new(), take }
     }
 
-    /// Hands on what stands after the last line's end.
+    /// Passes on what follows the last line break.
     pub(super) fn end(mut self) -> io::Result<()> {
         let last = std::mem::take(&mut self.rest);
         if last.is_empty() { Ok(()) } else { self.hand_on(&last) }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_whole_wherever_bytes_are_cut() {
+    fn lines_are_whole_for_any_chunk_size() {
         let text = "one\n\ntwo äß\nthree";
         for size in 1..=text.len() {
             let mut seen = Vec::new();

@@ -1,5 +1,4 @@
-//! What an export says of itself: `manifest-summary.json`, and `manifest-files.json` with a line for each data
-//! file.
+//! The manifest of an export: `manifest-summary.json`, and `manifest-files.json` with a line for each data file.
 
 use super::lines::Lines;
 use super::{ExportError, ExportRun, Exports, unread};
@@ -19,7 +18,7 @@ pub struct DataFile {
     data_file_s3_key: String,
 }
 
-/// `manifest-summary.json`, as far as it matters.
+/// The fields of `manifest-summary.json` that are used.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Summary {
@@ -28,25 +27,25 @@ pub(super) struct Summary {
 }
 
 impl DataFile {
-    /// How many items it says that it has.
+    /// The number of items according to the manifest.
     #[must_use]
     pub(super) fn items(&self) -> u64 {
         self.item_count
     }
 
-    /// Its whole name.
+    /// Its whole S3 key.
     pub(super) fn key(&self) -> &str {
         &self.data_file_s3_key
     }
 
-    /// Its name in its folder.
+    /// The last component of its S3 key.
     pub(super) fn own_name(&self) -> &str {
         self.data_file_s3_key.rsplit('/').next().unwrap_or_default()
     }
 }
 
 impl Summary {
-    /// The moment of which the export is.
+    /// The moment as of which the table was exported.
     pub(super) fn at(&self) -> Result<Timestamp, ExportError> {
         let wrong = || ExportError::Unreadable { name: SUMMARY.to_owned(), why: "no export time".to_owned() };
         Timestamp::parse(&self.export_time).map_err(|_| wrong())
@@ -79,7 +78,7 @@ impl Exports {
         serde_json::from_slice(&bytes).map_err(|error| unread(&name, &error.into()))
     }
 
-    /// Pours an object's bytes as they come.
+    /// Writes an object's bytes to `into` as they arrive.
     pub(super) async fn pour(&self, name: &str, into: &mut impl Write) -> Result<(), ExportError> {
         let mut body = self.objects.get(name).await?;
         while let Some(chunk) = body.try_next().await? {

@@ -1,4 +1,4 @@
-//! The last task: everything that was found, put in order and said for each tenant.
+//! The last task: orders all findings and writes a report for each tenant.
 
 use super::lines::Lines;
 use super::{ExportDone, ExportError, ExportRun, Exports, unread};
@@ -13,10 +13,10 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
 
-/// How many findings memory holds: of more, these are reported one by one, and the others by their number.
+/// The number of findings that memory holds and reports list; the others are only counted.
 const FINDINGS_MAX: usize = 100_000;
 
-/// What stands above the findings of a data file or of a part.
+/// The first line of an object with the findings of a data file or a part.
 #[derive(Default, Deserialize)]
 struct Head {
     items: Option<u64>,
@@ -24,7 +24,7 @@ struct Head {
     tenants: Vec<String>,
 }
 
-/// What was found, by tenant.
+/// The findings by tenant.
 #[derive(Default)]
 struct Found {
     tenants: BTreeMap<Tenant, OfTenant>,
@@ -50,7 +50,7 @@ impl Exports {
             }
             items = items.saturating_add(read);
         }
-        // A manifest that lacks a data file says so here.
+        // Also fails if the manifest lacks a data file.
         if items != summary.items() {
             return Err(ExportError::Count { name: "the export".to_owned(), said: summary.items(), found: items });
         }
@@ -89,7 +89,7 @@ impl Exports {
         Ok(ExportDone::Report { items, tenants, breaks })
     }
 
-    /// Takes the findings of a data file or of a part.
+    /// Adds the findings of a data file or of a part, and returns its head line.
     async fn gather(&self, name: &str, found: &mut Found) -> Result<Head, ExportError> {
         let mut head = None;
         let mut into = Lines::new(|line: &str| {

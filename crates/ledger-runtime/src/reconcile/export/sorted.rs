@@ -10,21 +10,21 @@ use ledger_core::time::Timestamp;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Of how many accounts memory holds what was posted to them.
+/// The number of accounts for which memory holds the sums of postings.
 const ACCOUNTS_MAX: usize = 200_000;
 
-/// A data file's facts, in parts, and what is wrong with its items alone.
+/// A data file's facts, in parts, and the findings about its single items.
 pub(super) struct Sorted {
     at: Timestamp,
     pub(super) spill: Spill,
-    /// How much was posted, and when last. An export is of one moment, so that sums say as much as the postings; and
-    /// all customers may have paid the same merchant.
+    /// The sum of what was posted to each account, and the time of the last posting. An export is of one moment, so
+    /// sums serve as well as single postings; and one merchant may have postings from every customer.
     posted: BTreeMap<PostedTo, (Num, i64)>,
     pub(super) broken: Vec<String>,
     pub(super) items: u64,
 }
 
-/// What is posted to.
+/// The side of an account that a posting changes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct PostedTo {
     tenant: Tenant,
@@ -38,7 +38,7 @@ impl Sorted {
         Self { at, spill, posted: BTreeMap::new(), broken: Vec::new(), items: 0 }
     }
 
-    /// Takes a line of the data file.
+    /// Adds the facts and findings of a line of the data file.
     pub(super) fn take(&mut self, of: &str) -> io::Result<()> {
         let odd = || io::Error::new(io::ErrorKind::InvalidData, "a line that is no item");
         let item = exported_item(of).ok_or_else(odd)?;
@@ -52,7 +52,7 @@ impl Sorted {
         Ok(())
     }
 
-    /// Puts what was posted with the other facts.
+    /// Adds the sums of postings to the other facts.
     pub(super) fn end(&mut self) -> io::Result<()> {
         for (PostedTo { tenant, account, asset, held }, (delta, at)) in std::mem::take(&mut self.posted) {
             let content = GroupFact::Account(account, asset, AccountFact::Posted { held, delta, at });

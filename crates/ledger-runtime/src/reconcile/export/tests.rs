@@ -18,7 +18,7 @@ const KEYS: [&str; 2] = ["a.json.gz", "b.json.gz"];
 
 type Kept = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 
-/// Objects in memory, which come in pieces, and break after so many puts.
+/// Objects in memory. Bytes arrive in pieces of 7; puts fail once `puts_left` is 0.
 #[derive(Clone, Default)]
 struct Memory {
     kept: Kept,
@@ -63,7 +63,8 @@ impl ReportFiles for Memory {
     }
 }
 
-/// Two data files: a customer whose balance nothing was posted to, and one that is below zero and cannot be read.
+/// Two data files. The first has a balance without postings and a balance below 0; the second an item that cannot be
+/// read.
 struct Rig {
     objects: Memory,
     counting: Counting,
@@ -153,7 +154,7 @@ fn data(lines: &[Value]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn breaks_come_through_all_tasks_and_are_counted() {
+async fn breaks_pass_through_all_tasks_and_are_counted() {
     let rig = Rig::new();
     let done = rig.all().await.unwrap();
     let report = rig.report();
@@ -175,7 +176,7 @@ async fn breaks_come_through_all_tasks_and_are_counted() {
 }
 
 #[tokio::test]
-async fn repetition_and_order_change_nothing() {
+async fn repeated_and_reordered_tasks_change_nothing() {
     let rig = Rig::new();
     let _ = rig.all().await.unwrap();
     let kept = rig.objects.kept();
@@ -186,9 +187,9 @@ async fn repetition_and_order_change_nothing() {
     assert_eq!(rig.objects.kept(), kept);
 }
 
-/// A task that ends between any two of its puts is run again, in the directory that it left behind.
+/// A task that fails between any two of its puts is run again, in the directory that it left behind.
 #[tokio::test]
-async fn a_task_that_died_anywhere_is_run_again() {
+async fn task_that_failed_at_any_put_can_be_repeated() {
     let whole = Rig::new();
     let _ = whole.all().await.unwrap();
     let rig = Rig::new();
@@ -209,9 +210,8 @@ async fn a_task_that_died_anywhere_is_run_again() {
     assert_eq!(rig.objects.kept(), whole.objects.kept());
 }
 
-/// Nothing that was not read is taken for clean.
 #[tokio::test]
-async fn what_is_missing_is_never_left_out() {
+async fn missing_object_fails_the_task() {
     let rig = Rig::new();
     let _ = rig.all().await.unwrap();
     for (name, task) in [
@@ -230,7 +230,7 @@ async fn what_is_missing_is_never_left_out() {
 }
 
 #[tokio::test]
-async fn an_export_that_is_not_what_it_says_fails() {
+async fn export_that_differs_from_its_manifest_is_refused() {
     let rig = Rig::new();
     let (one, two) = (data(&[balance("a", "5")]), data(&[odd()]));
     let count = |name: &str, said, found| ExportError::Count { name: name.to_owned(), said, found };
@@ -246,13 +246,13 @@ async fn an_export_that_is_not_what_it_says_fails() {
         assert!(matches!(&error, ExportError::Unreadable { name, .. } if *name == of_data), "{odd:?}: {error:?}");
         assert_eq!(error.name(), BROKEN);
     }
-    // Compressed in several pieces, one after the other, it is still one file.
+    // Several gzip members in sequence are one file.
     rig.export([[one.clone(), one].concat(), two], [2, 1], 3);
     assert!(rig.all().await.is_ok());
 }
 
 #[test]
-fn what_is_no_task_is_refused() {
+fn invalid_task_is_refused() {
     let file = json!({"itemCount": 1, "dataFileS3Key": format!("{EXPORT}/data/a.json.gz"), "etag": "y"});
     let read = |changes: Value| {
         let mut input = json!({"run": "r", "export": EXPORT, "parts": 3});
@@ -283,7 +283,7 @@ fn what_is_no_task_is_refused() {
 }
 
 #[tokio::test]
-async fn a_data_file_of_another_place_is_not_read() {
+async fn data_file_outside_the_export_is_refused() {
     let rig = Rig::new();
     let file = json!({"itemCount": 1, "dataFileS3Key": "elsewhere/a.json.gz"});
     let task = ExportTask::Facts(serde_json::from_value(file).unwrap());

@@ -8,7 +8,7 @@ use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A secret whose text a test exchanges, and which counts how often it is read.
+/// A secret whose text a test can change. It counts how often it is read.
 #[derive(Clone, Default)]
 struct Token(Arc<Mutex<(u32, u32)>>);
 
@@ -51,7 +51,7 @@ fn kyc_with(url: &str, token: &Token, clock: Clock) -> Result<HttpKyc, KycError>
     HttpKyc::new(&config, token.clone(), &Store::script([]).ledger_at(clock).0)
 }
 
-/// What the service is taken to mean if it answers so, and what it was asked.
+/// The result of a check that the service answers with this status and body, and the request that was sent.
 async fn answered(status: u16, body: &str) -> (KycAnswer, String) {
     let server = Server::script([Reply::of(status, "", body)]).await;
     let answer = kyc(&format!("{}/kyc/", server.origin)).unwrap().check(&at()).await;
@@ -59,7 +59,7 @@ async fn answered(status: u16, body: &str) -> (KycAnswer, String) {
 }
 
 #[tokio::test]
-async fn an_answer_has_three_values_and_the_third_is_everything_else() {
+async fn every_other_answer_is_unknown() {
     let passed = |reference: &str| KycAnswer::Passed { reference: reference.to_owned() };
     for (status, body, want) in [
         (200, r#"{"result":"passed","reference":"chk_1"}"#, passed("chk_1")),
@@ -79,7 +79,7 @@ async fn an_answer_has_three_values_and_the_third_is_everything_else() {
 }
 
 #[tokio::test]
-async fn one_settlement_is_one_check() {
+async fn check_sends_an_idempotency_key_of_the_settlement() {
     let (_, asked) = answered(200, r#"{"result":"pending"}"#).await;
     assert!(asked.starts_with("POST /kyc/checks HTTP/1.1"), "{asked}");
     assert!(asked.contains("idempotency-key: settlement:019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5e:kyc"), "{asked}");
@@ -88,7 +88,7 @@ async fn one_settlement_is_one_check() {
 }
 
 #[test]
-fn a_token_never_travels_in_the_clear() {
+fn url_that_sends_the_token_unencrypted_is_refused() {
     for url in ["http://kyc.example", "kyc.example", "ftp://kyc.example", ""] {
         assert_eq!(kyc(url).err(), Some(KycError::Url), "{url}");
     }
@@ -96,7 +96,7 @@ fn a_token_never_travels_in_the_clear() {
     assert!(!format!("{kyc:?}").contains("tok"));
 }
 
-/// A clock that stands so many seconds after a fixed instant.
+/// A clock that is `seconds` seconds ahead of a fixed time.
 fn clock_at(seconds: &Arc<AtomicU64>) -> Clock {
     let seconds = Arc::clone(seconds);
     Clock::from_fn(move || crate::testing::now().plus(Duration::from_secs(seconds.load(Ordering::SeqCst))))
@@ -132,7 +132,7 @@ async fn refused_token_is_read_again_and_the_check_asked_for_again() {
         token.exchange();
         seconds.store(11, Ordering::SeqCst);
         assert_eq!(kyc.check(&at()).await, KycAnswer::Passed { reference: String::new() });
-        // The same token is not sent twice, and refusals do not become reads.
+        // The same token is not sent twice, and a second refusal within ten seconds does not read the secret.
         assert_eq!(kyc.check(&at()).await, KycAnswer::Unknown);
         assert_eq!(token.reads(), 2);
     }

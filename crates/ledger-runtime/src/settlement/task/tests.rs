@@ -6,7 +6,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::ops::settlement::UNAVAILABLE;
 use serde_json::json;
 
-/// What the state machine is told of a task that ends so, and what is counted of its settlement.
+/// The answer to the state machine, and the metrics of the settlement's tenant, for a task that ends so.
 async fn told(ends: fn() -> Result<Outcome, Problem>) -> (Result<&'static str, &'static str>, Vec<(Metric, u64)>) {
     let (ledger, counting) = Store::script([]).ledger();
     let app = App::new(ledger, Config::of_table("ledger"));
@@ -21,7 +21,7 @@ async fn told(ends: fn() -> Result<Outcome, Problem>) -> (Result<&'static str, &
 }
 
 #[tokio::test]
-async fn a_task_that_does_not_end_well_is_named_and_counted() {
+async fn failed_task_is_named_and_counted() {
     assert_eq!(told(|| Ok(Outcome::Next)).await, (Ok("next"), vec![]));
     let unavailable = told(|| Err(Problem::unavailable())).await;
     assert_eq!(unavailable, (Err(UNAVAILABLE), vec![(Metric::FailClosed, 1)]));

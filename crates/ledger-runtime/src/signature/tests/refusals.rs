@@ -1,10 +1,10 @@
-//! Requests that are refused for their form: what must be there, once, of its type, and covered.
-//! They start from the parent's signed request and spoil one thing.
+//! Requests refused for their form: headers, parameters and covered components. Each test changes one thing in a signed
+//! request.
 
 use super::*;
 
 #[test]
-fn each_needed_header_must_be_there_once() {
+fn missing_or_repeated_header_is_refused() {
     for (name, label) in
         [("content-digest", CONTENT_DIGEST), ("signature", SIGNATURE), ("signature-input", SIGNATURE_INPUT)]
     {
@@ -22,7 +22,7 @@ fn each_needed_header_must_be_there_once() {
 }
 
 #[test]
-fn the_covered_components_are_exactly_ours() {
+fn missing_or_unexpected_component_is_refused() {
     for skipped in COVERED {
         let mut request = unsigned();
         let covered: Vec<_> = COVERED.into_iter().filter(|c| *c != skipped).collect();
@@ -30,14 +30,14 @@ fn the_covered_components_are_exactly_ours() {
         assert!(matches!(request.verify(), Err(SignatureError::NotCovered(name)) if name == skipped));
     }
 
-    // A key that was added on the way is not covered.
+    // A key that was added in transit is not covered.
     let mut added = unsigned();
     added.headers.remove("idempotency-key");
     added.sign(&COVERED[..4], |_| ());
     added.set("idempotency-key", "t1-7-1");
     assert_eq!(added.verify(), Err(SignatureError::NotCovered(IDEMPOTENCY_KEY)));
 
-    // A key that was taken away on the way is missed.
+    // A key that was removed in transit is covered but missing.
     let mut removed = signed();
     removed.headers.remove("idempotency-key");
     assert_eq!(removed.verify(), Err(SignatureError::UnexpectedComponent));
@@ -73,7 +73,7 @@ fn created_must_be_within_five_minutes_either_way() {
 }
 
 #[test]
-fn parameters_are_needed_and_typed() {
+fn missing_or_mistyped_parameter_is_refused() {
     type Change = fn(&mut HttpSignatureParams);
     let changes: [(Change, SignatureError); 6] = [
         (|p| p.created = None, SignatureError::Parameter("created")),
@@ -95,7 +95,7 @@ fn parameters_are_needed_and_typed() {
 }
 
 #[test]
-fn keyids_of_other_forms_are_refused() {
+fn malformed_keyid_is_refused() {
     for keyid in ["", "/", "//", "demo/t/", "demo//1", "/t/1", "demo/t/x", "demo/t/1/2", "Demo/t/1", "demo/t t/1"] {
         let mut request = unsigned();
         request.sign(&COVERED, |p| {
@@ -106,7 +106,7 @@ fn keyids_of_other_forms_are_refused() {
 }
 
 #[test]
-fn one_label_in_both_headers() {
+fn other_than_one_signature_under_one_label_is_refused() {
     let good = signed();
     let (input, signature) = (good.header("signature-input"), good.header("signature"));
     let second = (input.replace("sig1=", "sig2="), signature.replace("sig1=", "sig2="));
@@ -131,7 +131,7 @@ fn one_label_in_both_headers() {
 }
 
 #[test]
-fn content_digest_needs_sha_256() {
+fn content_digest_without_sha_256_is_refused() {
     let sha_512 = "sha-512=:YMAam51Jz/jOATT6/zvHrLVgOYTGFy1d6GJiOHTohq4yP+pgk4vf2aCsyRZOtw8MjkM7iw7yZ/WkppmM44T3qg==:";
     let mut other = signed();
     other.set("content-digest", sha_512);
@@ -145,7 +145,7 @@ fn content_digest_needs_sha_256() {
 }
 
 #[test]
-fn garbage_is_refused_and_never_panics() {
+fn malformed_headers_are_refused_without_panic() {
     let values: [&[u8]; 12] = [
         b"",
         b"=",
@@ -171,7 +171,7 @@ fn garbage_is_refused_and_never_panics() {
 }
 
 #[test]
-fn every_flipped_byte_of_a_signature_is_refused() {
+fn signature_with_any_bit_flipped_is_refused() {
     let good = signed();
     for name in ["signature", "signature-input", "content-digest"] {
         let value = good.headers[name].as_bytes().to_vec();
@@ -189,7 +189,7 @@ fn every_flipped_byte_of_a_signature_is_refused() {
 }
 
 #[test]
-fn public_keys_are_checked_before_they_are_stored() {
+fn public_key_other_than_p_256_in_pem_is_refused() {
     assert_eq!(check_public_key(PUBLIC), Ok(()));
     for bad in ["", "garbage", PRIVATE, &PUBLIC.replace("PUBLIC KEY", "EC PUBLIC KEY")] {
         assert_eq!(check_public_key(bad), Err(SignatureError::PublicKey));

@@ -1,4 +1,4 @@
-//! The published vectors: the verifier's base and the signature are the file's, byte for byte.
+//! The published vectors: the verifier's base and the signature equal the file's, byte for byte.
 
 use super::*;
 use crate::testing::terminal_vectors::Vectors;

@@ -1,4 +1,4 @@
-//! The published vectors through the middleware, and the pages that show them.
+//! Sends the published vectors through the middleware, and compares the pages that show them.
 
 use super::*;
 use crate::testing::terminal_vectors::{Vector, Vectors};
@@ -18,7 +18,7 @@ async fn send(vectors: &Vectors, vector: &Vector, at: i64) -> (u16, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_vector_passes_at_its_times() {
+async fn each_vector_is_accepted_at_its_times() {
     let vectors = Vectors::load();
     for vector in &vectors.vectors {
         for at in &vector.accepted_at {
@@ -29,7 +29,7 @@ async fn each_vector_passes_at_its_times() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_planted_change_is_refused_as_published() {
+async fn each_changed_vector_is_refused_as_published() {
     let vectors = Vectors::load();
     for refusal in &vectors.refusals {
         let (vector, at) = vectors.changed(refusal);
@@ -48,7 +48,7 @@ async fn each_planted_change_is_refused_as_published() {
 }
 
 #[test]
-fn pages_show_the_vectors_as_they_are() {
+fn pages_show_the_published_vectors() {
     let vectors = Vectors::load();
     let page = |name: &str| std::fs::read_to_string(format!("{DOCS}/{name}")).unwrap();
     let (guide, list) = (page("terminals.md"), page("terminals-vectors.md"));
@@ -75,7 +75,7 @@ fn pages_show_the_vectors_as_they_are() {
     assert_eq!(rows, vectors.refusals.len(), "terminals-vectors.md has other rows than the file has refusals");
 }
 
-/// The request as it is sent, without what a client adds.
+/// The request as it is sent, without headers that an HTTP client adds.
 fn on_the_wire(vector: &Vector) -> String {
     let mut text = format!("{} {} HTTP/1.1\n", vector.method, vector.target);
     for (name, value) in &vector.headers {

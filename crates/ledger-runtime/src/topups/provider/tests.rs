@@ -12,7 +12,7 @@ const BOTH: &str = r#"{"api_key":"sk_test_2","webhook_secrets":["whsec_1","whsec
 const NONE: &str = r#"{"api_key":"","webhook_secrets":[]}"#;
 const LIVE: &str = r#"{"api_key":"sk_live_1","webhook_secrets":["whsec_1"]}"#;
 
-/// A secret that can be changed, and read or not.
+/// A secret whose text a test can change, or make unreadable.
 #[derive(Clone)]
 struct Secret {
     text: Arc<StdMutex<Option<&'static str>>>,
@@ -69,7 +69,7 @@ fn secrets(provider: Option<Provider>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_secret_is_read_once_in_five_minutes() {
+async fn secret_is_read_once_in_five_minutes() {
     let rig = Rig::new(Some(ONE));
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     rig.put(Some(BOTH));
@@ -82,7 +82,7 @@ async fn a_secret_is_read_once_in_five_minutes() {
 }
 
 #[tokio::test]
-async fn whoever_doubts_reads_sooner_but_not_all_the_time() {
+async fn failed_signature_rereads_the_secret_after_ten_seconds() {
     let rig = Rig::new(Some(ONE));
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     rig.put(Some(BOTH));
@@ -95,7 +95,7 @@ async fn whoever_doubts_reads_sooner_but_not_all_the_time() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_or_used_leaves_the_one_before() {
+async fn unreadable_or_unusable_secret_keeps_the_one_before() {
     let rig = Rig::new(Some(ONE));
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     for (stale, bad) in [None, Some("sk_test_2"), Some(LIVE)].into_iter().enumerate() {
@@ -112,21 +112,21 @@ async fn what_cannot_be_read_or_used_leaves_the_one_before() {
 }
 
 #[tokio::test]
-async fn stripe_can_come_after_the_deployment() {
+async fn secret_filled_or_emptied_later_sets_up_or_removes_stripe() {
     let rig = Rig::new(Some(NONE));
     assert!(rig.keeper.provider().await.is_none());
     rig.put(Some(ONE));
     rig.later(BELIEVED_FOR);
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     assert_eq!(rig.counting.total(Metric::SecretsStale), 0);
-    // And go: an operator who empties the secret means it.
+    // An emptied secret removes Stripe: the operator intends that.
     rig.put(Some(NONE));
     rig.later(BELIEVED_FOR);
     assert!(rig.keeper.provider().await.is_none());
 }
 
 #[tokio::test]
-async fn a_start_without_the_secret_is_made_good_later() {
+async fn secret_unreadable_at_the_start_is_read_later() {
     let rig = Rig::new(None);
     assert!(rig.keeper.provider().await.is_none());
     rig.put(Some(ONE));

@@ -1,4 +1,4 @@
-//! A top-up against the payment provider's objects, where the provider was asked.
+//! The check of a top-up against the payment provider's objects, if the provider was listed.
 
 use super::{Known, is_credited};
 use crate::ids::RefundId;
@@ -16,7 +16,7 @@ fn is_paid(charge: &Charge) -> bool {
     }
 }
 
-/// Whether both sides say the same. A refund that we have only requested is not known to the provider by our record.
+/// Whether both states agree. By our record, the provider does not have a refund that is only requested.
 fn agrees(ours: RefundState, theirs: RefundStatus) -> bool {
     match (ours, theirs) {
         (RefundState::Pending, RefundStatus::Pending)
@@ -26,7 +26,7 @@ fn agrees(ours: RefundState, theirs: RefundStatus) -> bool {
     }
 }
 
-/// The provider's objects of a top-up that has no record, or more than one.
+/// The breaks of the provider's objects for a top-up that has no record, or several.
 pub(super) fn without_record(known: &Known<'_>, new: impl Fn(BreakKind, &str, String) -> Finding) -> Vec<Finding> {
     let mut findings = Vec::new();
     for charge in known.charges.iter().filter(|charge| is_paid(charge)) {
@@ -41,7 +41,7 @@ pub(super) fn without_record(known: &Known<'_>, new: impl Fn(BreakKind, &str, St
     findings
 }
 
-/// What the provider says of a top-up, against its record.
+/// Checks the provider's objects of a top-up against its record.
 pub(super) fn check(
     record: &RecordedTopup,
     known: &Known<'_>,
@@ -114,7 +114,7 @@ fn differs(refund: &RecordedTopupRefund, theirs: &[&ProviderRefund], was_listed:
     }
 }
 
-/// A refund, and the provider's refunds for it.
+/// The ids of a refund and of the provider's refunds for it.
 fn named(id: RefundId, theirs: &[&ProviderRefund]) -> Vec<String> {
     std::iter::once(format!("refund:{id}")).chain(theirs.iter().map(|refund| refund.id.to_string())).collect()
 }

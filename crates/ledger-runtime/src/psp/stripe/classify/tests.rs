@@ -1,4 +1,4 @@
-//! Every answer that Stripe is known to give, and what must come of it.
+//! The known responses of Stripe, and their classification.
 
 use super::*;
 use ledger_core::psp::PspId;
@@ -28,7 +28,7 @@ fn said(message: &str, code: Option<&str>) -> Value {
     json!({"error": {"type": "invalid_request_error", "code": code, "message": message}})
 }
 
-/// What Stripe's headers say beside the status.
+/// Stripe's headers beside the status.
 #[derive(Clone, Copy)]
 enum Headers {
     Plain,
@@ -49,7 +49,7 @@ fn answer(status: u16, headers: Headers, body: &Value) -> Answer {
     Answer { status, replayed, should_retry, body }
 }
 
-/// The outcome in a word or two, so that the tables can be read.
+/// Formats the outcome for the tables.
 fn outcome(step: Step, answer: &Answer) -> String {
     match sent(step, answer, LEDGER) {
         Sent::Done(object) => format!("done {}", object.id()),
@@ -70,7 +70,7 @@ fn outcome(step: Step, answer: &Answer) -> String {
 const INVALID: &str = "invalid_request_error";
 
 #[test]
-fn answers_to_a_request_for_a_refund() {
+fn responses_to_a_refund_request_are_classified() {
     let html = json!("<html>Bad Gateway</html>");
     let short = "Insufficient funds in your Stripe balance to refund this amount.";
     let other_mode =
@@ -87,7 +87,7 @@ fn answers_to_a_request_for_a_refund() {
         (200, Plain, html.clone(), "send again: unreadable_object"),
         (204, Plain, json!(""), "send again: unreadable_object"),
         (200, Replayed, json!({}), "look: unreadable_object"),
-        // The server's fault: nothing is known, and a failure that is replayed will be again.
+        // Server errors: the outcome is unknown, and a replayed failure will be replayed again.
         (500, Plain, error("api_error", "x"), "send again: server_error"),
         (502, Plain, html.clone(), "send again: server_error"),
         (503, Plain, html.clone(), "send again: server_error"),
@@ -97,7 +97,7 @@ fn answers_to_a_request_for_a_refund() {
         (500, Retry(false), error("api_error", "x"), "look: server_error"),
         (500, Replayed, error("api_error", "x"), "look: server_error"),
         (500, ReplayedRetry(true), error("api_error", "x"), "look: server_error"),
-        // Another request has the key, or there are too many.
+        // Another request holds the key, or the rate is exceeded.
         (409, Plain, error("idempotency_error", "idempotency_key_in_use"), "send again: conflict"),
         (409, Retry(false), html.clone(), "send again: conflict"),
         (429, Plain, error(INVALID, "rate_limit"), "send again: rate_limited"),
@@ -108,7 +108,7 @@ fn answers_to_a_request_for_a_refund() {
         (400, Plain, error("idempotency_error", "idempotency_key_in_use"), "send again: not_now"),
         (400, Retry(true), error(INVALID, "amount_too_small"), "send again: should_retry"),
         (402, Retry(true), error("card_error", "card_declined"), "send again: should_retry"),
-        // The request itself.
+        // The request is at fault.
         (400, Plain, error(INVALID, "amount_too_small"), "final: amount_too_small"),
         (400, Plain, error(INVALID, "amount_too_large"), "final: amount_too_large"),
         (400, Plain, error(INVALID, "parameter_unknown"), "final: parameter_unknown"),
@@ -125,7 +125,7 @@ fn answers_to_a_request_for_a_refund() {
         (400, Plain, said("m", Some(&long)), "final: invalid_request_error"),
         (400, Plain, key_misuse.clone(), "look: key_with_other_parameters"),
         (400, Replayed, key_misuse, "look: key_with_other_parameters"),
-        // What may pass: the API key, the card, the balance of the Stripe account.
+        // Temporary: the API key, the card, the balance of the Stripe account.
         (401, Plain, error(INVALID, "api_key_expired"), "may pass: api_key_expired"),
         (403, Plain, error(INVALID, "account_invalid"), "may pass: account_invalid"),
         (403, Replayed, error(INVALID, "account_invalid"), "may pass, burnt: account_invalid"),
@@ -136,14 +136,14 @@ fn answers_to_a_request_for_a_refund() {
         (400, Plain, error(INVALID, "insufficient_funds"), "may pass, burnt: insufficient_funds"),
         (400, Plain, undocumented, "may pass, burnt: insufficient_balance_for_refund"),
         (400, Plain, said(short, None), "may pass, burnt: invalid_request_error"),
-        // Whoever wrote that, it was not Stripe.
+        // Not written by Stripe.
         (400, Plain, html.clone(), "send again: unreadable_refusal"),
         (401, Plain, json!({"message": "Unauthorized"}), "send again: unreadable_refusal"),
         (403, Plain, html.clone(), "send again: unreadable_refusal"),
         (404, Plain, html.clone(), "send again: unreadable_refusal"),
         (404, Plain, json!({"error": "not found"}), "send again: unreadable_refusal"),
         (404, Replayed, html.clone(), "look: unreadable_refusal"),
-        // Whatever is not listed.
+        // Not listed.
         (400, Plain, error("api_error", "x"), "look: unlisted_refusal"),
         (400, Plain, error("card_error", "x"), "look: unlisted_refusal"),
         (405, Plain, error(INVALID, "x"), "look: unlisted_refusal"),
@@ -160,7 +160,7 @@ fn answers_to_a_request_for_a_refund() {
 }
 
 #[test]
-fn a_refusal_shows_the_intent_as_it_stands() {
+fn refusal_holds_the_current_intent() {
     let refused = |status: &str| {
         let body = json!({"error": {
             "type": INVALID, "code": "payment_intent_unexpected_state", "message": "m", "payment_intent": intent(status),
@@ -178,7 +178,7 @@ fn a_refusal_shows_the_intent_as_it_stands() {
 }
 
 #[test]
-fn a_step_is_done_when_its_own_object_says_so() {
+fn step_is_done_only_if_its_object_shows_it() {
     let cases = [
         (Step::CreateIntent, intent("requires_payment_method"), "done pi_1"),
         (Step::CreateIntent, refund(), "send again: unreadable_object"),
@@ -194,7 +194,7 @@ fn a_step_is_done_when_its_own_object_says_so() {
 }
 
 #[test]
-fn absence_is_believed_of_stripe_only_and_in_the_right_mode() {
+fn absence_is_accepted_only_from_stripe_and_in_the_same_mode() {
     let other_mode =
         "No such payment_intent: 'pi_1'; a similar object exists in test mode, but a live mode key was used";
     let id = PspId::parse("pi_1").unwrap();
