@@ -58,7 +58,7 @@ impl Holder {
 /// A kind of record that only one worker at a time may change.
 pub trait Leasable {
     /// The length of the lease. Each write of the holder renews it; after it another worker may take the record.
-    const LEASE: Duration;
+    const LEASE_DURATION: Duration;
     /// The role of the record's item in a transaction.
     const ROLE: Role;
 }
@@ -100,7 +100,7 @@ impl<T: Leasable> Leased<T> {
         mut attributes: Item,
         now: Timestamp,
     ) -> Result<(Self, Transaction), BuildError> {
-        let holder = Holder { fence: FIRST, lease_until: now.plus(T::LEASE) };
+        let holder = Holder { fence: FIRST, lease_until: now.plus(T::LEASE_DURATION) };
         attributes.extend(holder.attributes());
         let put = TransactItem::put_new(T::ROLE, key.clone(), attributes, Failure::StalePlan);
         Ok((Self::begun(record, key), Transaction::unkeyed(vec![put])?))
@@ -122,7 +122,7 @@ impl<T: Leasable> Leased<T> {
         if now < seen.lease_until {
             return Ok(None);
         }
-        let holder = Holder { fence: seen.fence.saturating_add(1), lease_until: now.plus(T::LEASE) };
+        let holder = Holder { fence: seen.fence.saturating_add(1), lease_until: now.plus(T::LEASE_DURATION) };
         let (record, update) = change(holder);
         for (attribute, value) in holder.attributes() {
             if update.set_to(&attribute) != Some(&value) {
@@ -155,7 +155,7 @@ impl<T: Leasable> Leased<T> {
 
     /// An update that renews the lease.
     pub(crate) fn renewed(now: Timestamp) -> Update {
-        Update::new().set(UNTIL, "lease_until", Value::s(now.plus(T::LEASE)))
+        Update::new().set(UNTIL, "lease_until", Value::s(now.plus(T::LEASE_DURATION)))
     }
 
     /// An update that ends the lease: another worker may take the record at once.

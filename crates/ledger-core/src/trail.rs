@@ -24,7 +24,7 @@ const LAST: u32 = 99;
 
 /// An answer from outside since the last record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum ProviderAnswer {
     /// The request took effect, with this object.
     Done(PspId),
     /// The request was refused, with the provider's code.
@@ -60,7 +60,7 @@ pub struct Record {
 }
 
 /// The operation that a step belongs to.
-struct Whose<'a> {
+struct StepOwner<'a> {
     tenant: &'a Tenant,
     partition: Partition,
     resource: Uuid,
@@ -89,21 +89,21 @@ impl Record {
         if next.may_send(now) { record.attempt(1) } else { record }
     }
 
-    /// A holder sends its request again after this record; `heard` has the answers to earlier sendings.
+    /// A holder sends its request again after this record; `answers` has the answers to earlier sendings.
     #[must_use]
-    pub fn sent_again(flight: &Flight, attempt: u32, heard: &[Heard], now: Timestamp) -> Self {
-        Self::of_flight(flight, "sent_again", Actor::System, attempt, now).attempt(attempt).heard(heard)
+    pub fn sent_again(flight: &Flight, attempt: u32, answers: &[ProviderAnswer], now: Timestamp) -> Self {
+        Self::of_flight(flight, "sent_again", Actor::System, attempt, now).attempt(attempt).answers(answers)
     }
 
     /// The answers that a holder got: by themselves if nothing changes, else in the transaction of the change.
     #[must_use]
-    pub fn answered(flight: &Flight, heard: &[Heard], now: Timestamp) -> Self {
-        Self::of_flight(flight, "answered", Actor::Stripe, LAST, now).heard(heard)
+    pub fn answered(flight: &Flight, answers: &[ProviderAnswer], now: Timestamp) -> Self {
+        Self::of_flight(flight, "answered", Actor::Stripe, LAST, now).answers(answers)
     }
 
     /// A fact about one of the provider's objects is booked.
     #[must_use]
-    pub fn told(
+    pub fn event_received(
         topup: &TopupRecord,
         operation: Operation,
         principal: Principal,
@@ -111,9 +111,10 @@ impl Record {
         event: &EventClaim,
     ) -> Self {
         let whose = of_topup(&event.tenant, topup, operation, principal);
-        let heard = Heard::Told { event: event.event.to_string(), kind: event.kind.clone(), object: fact.clone() };
+        let answers =
+            ProviderAnswer::Told { event: event.event.to_string(), kind: event.kind.clone(), object: fact.clone() };
         let place = format!("event#{}", event.event);
-        Self::new(&whose, "told", Actor::Stripe, &place, event.now).heard(&[heard])
+        Self::new(&whose, "told", Actor::Stripe, &place, event.now).answers(&[answers])
     }
 
     /// The provider is asked to cancel an unpaid top-up, after this record.
@@ -127,11 +128,11 @@ impl Record {
 
     /// The provider's answer to that, if it does not end the top-up.
     #[must_use]
-    pub fn not_canceled(tenant: &Tenant, topup: &TopupRecord, heard: &[Heard], now: Timestamp) -> Self {
+    pub fn not_canceled(tenant: &Tenant, topup: &TopupRecord, answers: &[ProviderAnswer], now: Timestamp) -> Self {
         let whose = of_topup(tenant, topup, Operation::Topup, topup.principal());
         let epoch = topup.cancel_epoch;
         let record = Self::new(&whose, "answered", Actor::Stripe, &format!("cancel{epoch:04}.told"), now);
-        record.asking(Step::CancelIntent, epoch).heard(heard)
+        record.asking(Step::CancelIntent, epoch).answers(answers)
     }
 
     /// A settlement's task calls outside after this record, or writes the result of its call.
@@ -141,10 +142,10 @@ impl Record {
         settlement: &Settlement,
         task: Task,
         what: &'static str,
-        heard: &[Heard],
+        answers: &[ProviderAnswer],
         now: Timestamp,
     ) -> Self {
-        let whose = Whose {
+        let whose = StepOwner {
             tenant,
             partition: Partition::merchant(tenant, settlement.merchant),
             resource: settlement.id.uuid(),
@@ -156,7 +157,7 @@ impl Record {
         let mut record = Self::new(&whose, what, Actor::System, &format!("{name}.{what}"), now);
         record.set("settlement_id", Value::s(settlement.id));
         record.set("task", Value::s(name));
-        record.heard(heard)
+        record.answers(answers)
     }
 
     /// The record's key.
@@ -166,7 +167,7 @@ impl Record {
     }
 
     fn of_flight(flight: &Flight, what: &str, actor: Actor, order: u32, now: Timestamp) -> Self {
-        let whose = Whose {
+        let whose = StepOwner {
             tenant: &flight.tenant,
             partition: Partition::topup(&flight.tenant, flight.topup),
             resource: flight.topup.uuid(),
@@ -184,7 +185,7 @@ impl Record {
         record.asking(flight.request.step, flight.epoch)
     }
 
-    fn new(whose: &Whose<'_>, what: &str, actor: Actor, place: &str, now: Timestamp) -> Self {
+    fn new(whose: &StepOwner<'_>, what: &str, actor: Actor, place: &str, now: Timestamp) -> Self {
         let shard = keys::shard_of(whose.resource, whose.shards);
         let item = Item::from([
             ("what".to_owned(), Value::s(what)),
@@ -219,9 +220,9 @@ impl Record {
         self
     }
 
-    fn heard(mut self, heard: &[Heard]) -> Self {
-        if !heard.is_empty() {
-            self.set("heard", Value::L(heard.iter().map(Heard::value).collect()));
+    fn answers(mut self, answers: &[ProviderAnswer]) -> Self {
+        if !answers.is_empty() {
+            self.set("heard", Value::L(answers.iter().map(ProviderAnswer::value).collect()));
             self.tells = true;
         }
         self
@@ -238,7 +239,7 @@ impl Record {
     }
 }
 
-impl Heard {
+impl ProviderAnswer {
     fn value(&self) -> Value {
         let map = |pairs: &[(&str, &str)]| {
             Value::M(pairs.iter().map(|(name, text)| ((*name).to_owned(), Value::s(text))).collect())
@@ -296,9 +297,9 @@ impl Transaction {
     }
 }
 
-fn of_topup<'a>(tenant: &'a Tenant, topup: &TopupRecord, operation: Operation, principal: Principal) -> Whose<'a> {
+fn of_topup<'a>(tenant: &'a Tenant, topup: &TopupRecord, operation: Operation, principal: Principal) -> StepOwner<'a> {
     let partition = Partition::topup(tenant, topup.id);
-    Whose { tenant, partition, resource: topup.id.uuid(), shards: topup.shards, operation, principal }
+    StepOwner { tenant, partition, resource: topup.id.uuid(), shards: topup.shards, operation, principal }
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const EVENTS_FILE: &str = "events.jsonl";
 const DEAD_LETTERS_FILE: &str = "event-dead-letters.jsonl";
 const ANNOUNCEMENTS_FILE: &str = "announcements.jsonl";
-const PAGE: usize = 100;
+const PAGE_ITEMS: usize = 100;
 const PAGE_MAX: usize = 1000;
 
 /// The events cannot be stored.
@@ -204,7 +204,7 @@ struct Page {
 }
 
 async fn events(State(events): State<LocalEvents>, Query(page): Query<Page>) -> Response {
-    let limit = page.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
+    let limit = page.limit.unwrap_or(PAGE_ITEMS).clamp(1, PAGE_MAX);
     let list = events.events(page.after, limit);
     let next = list.as_ref().map_or(page.after, |list| page.after.saturating_add(list.len()));
     listed("events", list, |body| {

@@ -12,7 +12,7 @@ use crate::rate::Limiter;
 use crate::request::RequestKey;
 use crate::secrets::SecretSource;
 use crate::tenant::Records;
-use crate::topups::{Desk, Keeper, Provider, ProviderAccess};
+use crate::topups::{Keeper, Provider, ProviderAccess, PspExecutor};
 use ledger_core::idempotency::{
     Admission, Answer, CanonicalRequest, Claim, IdempotencyKey, KeyError, PlannedCall, Window,
 };
@@ -91,8 +91,8 @@ impl App {
     ///
     /// # Errors
     /// As [`App::provider`].
-    pub async fn desk(&self) -> Result<Desk, Problem> {
-        Ok(self.provider().await?.desk().clone())
+    pub async fn psp_executor(&self) -> Result<PspExecutor, Problem> {
+        Ok(self.provider().await?.psp_executor().clone())
     }
 
     /// The ledger.
@@ -211,19 +211,19 @@ impl App {
     /// Answers a request that calls the payment provider. A stored response is returned without a provider.
     pub async fn perform_call<P, F>(&self, claim: Claim, admission: Admission, plan: P) -> Outcome
     where
-        P: Fn(Context, Desk) -> F,
+        P: Fn(Context, PspExecutor) -> F,
         F: Future<Output = Result<PlannedCall, PlanError>>,
     {
-        let desk = match self.desk().await {
-            Ok(desk) => desk,
+        let psp_executor = match self.psp_executor().await {
+            Ok(psp_executor) => psp_executor,
             Err(problem) => return self.ledger().answer_unplanned(&claim, admission, problem).await,
         };
         let tenant = claim.tenant.clone();
         let plan = async |cx| {
             let _ = self.terms(&tenant).await?;
-            plan(cx, desk.clone()).await
+            plan(cx, psp_executor.clone()).await
         };
-        desk.perform(claim, admission, plan).await
+        psp_executor.perform(claim, admission, plan).await
     }
 
     /// Builds a caller's claim on the key of a request, and says whether the request may be executed.

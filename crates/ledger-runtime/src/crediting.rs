@@ -36,11 +36,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How many merchants are credited concurrently.
-const AT_ONCE: usize = 4;
+const CONCURRENCY: usize = 4;
 /// How many merchants one query lists.
-const PAGE: usize = 100;
+const PAGE_ITEMS: usize = 100;
 /// A run begins no work after this, because a function's time is limited. A later run goes on.
-const RUN: Duration = Duration::from_secs(40);
+const RUN_TIME_MAX: Duration = Duration::from_secs(40);
 /// How often a run woken by records tries to lease a merchant that another worker holds: about a second in all. A tick
 /// tries once, because the next one comes in a minute.
 const TAKE_TRIES: u32 = 5;
@@ -59,7 +59,7 @@ pub struct Credited {
 /// # Errors
 /// 503 if the table did not answer; a later run goes on. 500 if a record could not be credited, after all others.
 pub async fn run(app: &App, due: &Due) -> Result<Credited, Problem> {
-    run_within(app, due, RUN).await
+    run_within(app, due, RUN_TIME_MAX).await
 }
 
 /// Credits as [`run`] within another time limit. Even with a limit of 0, some merchants are credited.
@@ -84,7 +84,7 @@ pub async fn run_within(app: &App, due: &Due, time: Duration) -> Result<Credited
         app.metrics().measure(Metric::CreditingLag, run.tenant, Operation::Crediting, lag);
     } else {
         let named = run.named(&due.changed);
-        for few in named.chunks(AT_ONCE) {
+        for few in named.chunks(CONCURRENCY) {
             run.credit_some(few).await?;
             if run.is_over() {
                 break;
@@ -150,14 +150,14 @@ impl Run<'_> {
         for (from, until) in ways.into_iter().take(if seen.is_some() { 2 } else { 1 }) {
             let mut after = from;
             loop {
-                let list = reads::merchants(self.tenant).after(after.map(|id| id.to_string())).limit(PAGE);
+                let list = reads::merchants(self.tenant).after(after.map(|id| id.to_string())).limit(PAGE_ITEMS);
                 let page = self.app.dynamo().query(&list).await?;
                 let merchants = page.iter().map(|item| item.parsed(attr::OWNER_SK, MerchantId::parse));
                 let mut merchants: Vec<MerchantId> = merchants.collect::<Result<_, _>>()?;
                 after = merchants.last().copied();
-                let is_last = page.len() < PAGE || until.is_some_and(|until| after >= Some(until));
+                let is_last = page.len() < PAGE_ITEMS || until.is_some_and(|until| after >= Some(until));
                 merchants.retain(|merchant| until.is_none_or(|until| *merchant <= until));
-                for few in merchants.chunks(AT_ONCE) {
+                for few in merchants.chunks(CONCURRENCY) {
                     *reached = few.last().copied().or(*reached);
                     self.credit_some(&few.iter().map(|merchant| (*merchant, Vec::new())).collect::<Vec<_>>()).await?;
                     if self.is_over() {

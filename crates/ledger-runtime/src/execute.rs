@@ -200,7 +200,7 @@ impl Ledger {
     /// Returns the outcome of the key's marker, or the problem if there is no marker.
     // INVARIANT: a stored response is returned even if the terms, the merchant or a record has changed since.
     async fn stored_or(&self, claim: &Claim, tries: &Tries, problem: Problem) -> Result<MarkerOutcome, Problem> {
-        self.stands(claim).await?.ok_or_else(|| self.unless_unknown(claim, tries, problem))
+        self.marker_or_none(claim).await?.ok_or_else(|| self.unless_unknown(claim, tries, problem))
     }
 
     /// Answers with a refusal. A terminal refusal is stored first, so that every retry gets the same response.

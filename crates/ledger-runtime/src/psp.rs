@@ -6,6 +6,7 @@ mod stripe;
 pub mod wire;
 
 pub use port::{
-    Listed, Listing, ListingKind, Lookup, Outlook, Psp, PspObject, PspRefusal, Sent, Sighting, Sought, Unknown,
+    Listed, Listing, ListingKind, LookupResult, Outlook, Psp, PspLookup, PspObject, PspRefusal, PspSearch, Sent,
+    Unknown,
 };
 pub use stripe::{Stripe, StripeError};

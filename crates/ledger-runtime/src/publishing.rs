@@ -12,7 +12,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use sink::{BATCH, EventSink, Sent, SinkError};
+pub use sink::{BATCH_ITEMS, EventSink, Sent, SinkError};
 pub use sweep::any_waits;
 
 use crate::app::App;
@@ -37,11 +37,11 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 /// A run begins no work after this, because a function's time is limited. A later run goes on.
-const RUN: Duration = Duration::from_secs(60);
+const RUN_TIME_MAX: Duration = Duration::from_secs(60);
 /// The longest time from an entry's id to its commit, and to its place in the index.
 const MARGIN: Duration = Duration::from_secs(10 * 60);
 /// How many batches are sent concurrently.
-const AT_ONCE: usize = 4;
+const CONCURRENCY: usize = 4;
 
 /// What a run published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -81,7 +81,7 @@ impl fmt::Debug for Publisher {
 type Of<'a> = (&'a Tenant, Shards);
 
 /// The entries known to be due, by the partition of their account.
-type Heard = BTreeMap<String, BTreeSet<Key>>;
+type DueEntries = BTreeMap<String, BTreeSet<Key>>;
 
 impl Publisher {
     /// Creates a publisher of the deployment's events into a sink.
@@ -95,21 +95,21 @@ impl Publisher {
     /// # Errors
     /// 503 if the table did not answer, or the end of a publication was not written; the run can be repeated.
     pub async fn changed(&self, tenant: &Tenant, shards: Shards, changed: &[Item]) -> Result<Published, Problem> {
-        let mut heard = Heard::new();
+        let mut due_entries = DueEntries::new();
         for key in changed.iter().filter_map(|item| key_of(tenant, item)).filter(|key| key.entry().is_some()) {
-            heard.entry(key.pk().to_owned()).or_default().insert(key);
+            due_entries.entry(key.pk().to_owned()).or_default().insert(key);
         }
-        if heard.is_empty() {
+        if due_entries.is_empty() {
             return Ok(Published::default());
         }
         // Entries that an earlier run left due in these accounts are sent first.
         let mut marks = Marks::of(tenant, shards);
         for key in marks.next(self.ledger.dynamo()).await?.iter().filter_map(|row| key_of(tenant, &row.item)) {
-            if let Some(known) = heard.get_mut(key.pk()) {
+            if let Some(known) = due_entries.get_mut(key.pk()) {
                 known.insert(key);
             }
         }
-        self.publish((tenant, shards), heard, marks.floor(), Instant::now()).await
+        self.publish((tenant, shards), due_entries, marks.floor(), Instant::now()).await
     }
 
     /// Publishes all due entries of a tenant, oldest first, including those that the stream missed.
@@ -125,19 +125,19 @@ impl Publisher {
             if std::mem::take(&mut first) {
                 self.measure_oldest(tenant, &rows);
             }
-            if began.elapsed() >= RUN {
+            if began.elapsed() >= RUN_TIME_MAX {
                 break;
             }
-            let mut heard = Heard::new();
+            let mut due_entries = DueEntries::new();
             for key in rows.iter().filter_map(|row| key_of(tenant, &row.item)) {
                 if key.entry().is_none() {
                     done.add(self.put_aside((tenant, shards), &key).await?);
                 } else if !seen.contains(key.pk()) {
-                    heard.entry(key.pk().to_owned()).or_default().insert(key);
+                    due_entries.entry(key.pk().to_owned()).or_default().insert(key);
                 }
             }
-            seen.extend(heard.keys().cloned());
-            done.add(self.publish((tenant, shards), heard, marks.floor(), began).await?);
+            seen.extend(due_entries.keys().cloned());
+            done.add(self.publish((tenant, shards), due_entries, marks.floor(), began).await?);
         }
         Ok(done)
     }
@@ -170,18 +170,19 @@ impl Publisher {
     async fn publish(
         &self,
         of: Of<'_>,
-        heard: Heard,
+        due_entries: DueEntries,
         floor: Option<Uuid>,
         began: Instant,
     ) -> Result<Published, Problem> {
-        let homes: Vec<Home> = heard.into_values().filter_map(|keys| Home::of(keys, floor)).collect();
+        let homes: Vec<Home> = due_entries.into_values().filter_map(|keys| Home::of(keys, floor)).collect();
         let mut homes = homes.into_iter().peekable();
         let batches = std::iter::from_fn(|| {
             homes.peek()?;
-            Some(homes.by_ref().take(BATCH).collect::<Vec<Home>>())
+            Some(homes.by_ref().take(BATCH_ITEMS).collect::<Vec<Home>>())
         });
         let batches = batches.map(|batch| self.drain(of, batch, began));
-        let ended: Vec<Result<Published, Problem>> = stream::iter(batches).buffer_unordered(AT_ONCE).collect().await;
+        let ended: Vec<Result<Published, Problem>> =
+            stream::iter(batches).buffer_unordered(CONCURRENCY).collect().await;
         let mut done = Published::default();
         for ended in ended {
             done.add(ended?);
@@ -189,10 +190,10 @@ impl Publisher {
         Ok(done)
     }
 
-    /// Publishes the due entries of at most [`BATCH`] accounts, until none is due or the time is over.
+    /// Publishes the due entries of at most [`BATCH_ITEMS`] accounts, until none is due or the time is over.
     async fn drain(&self, of: Of<'_>, mut homes: Vec<Home>, began: Instant) -> Result<Published, Problem> {
         let mut done = Published::default();
-        while !homes.is_empty() && began.elapsed() < RUN {
+        while !homes.is_empty() && began.elapsed() < RUN_TIME_MAX {
             let passes = homes.iter_mut().map(|home| home.read(self, of.0));
             futures::future::try_join_all(passes).await?;
             self.send_ready(of, &mut homes, &mut done).await?;

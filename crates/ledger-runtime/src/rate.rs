@@ -25,7 +25,7 @@ use std::time::Duration;
 
 /// The longest wait for the store before a request passes uncounted. Shorter than the store's own timeouts, so that an
 /// unavailable store delays a request only once.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The number of tenants for which one environment keeps a count.
 const TENANTS_MAX: usize = 10_000;
 
@@ -145,7 +145,7 @@ impl Limiter {
     /// The tenant's rate. `None` if it cannot be read or the tenant does not exist: the handler reports that.
     async fn rate_of(&self, tenant: &Tenant) -> Option<RequestRate> {
         let terms = self.0.records.tenant(self.0.ledger.dynamo(), tenant, self.now());
-        match tokio::time::timeout(PATIENCE, terms).await {
+        match tokio::time::timeout(LEASE_TIMEOUT, terms).await {
             Ok(Ok(terms)) => Some(terms?.requests_per_second.unwrap_or(self.0.rate_default)),
             Ok(Err(_)) | Err(_) => {
                 self.count_unknown(tenant);
@@ -164,7 +164,7 @@ impl Limiter {
                 settled @ (Leased::Granted | Leased::Refused | Leased::Unknown) => settled,
             }
         };
-        tokio::time::timeout(PATIENCE, asked).await.unwrap_or(Leased::Unknown)
+        tokio::time::timeout(LEASE_TIMEOUT, asked).await.unwrap_or(Leased::Unknown)
     }
 
     /// Conflicts are not counted as `TransactionConflict`, because an alarm on money uses that metric.

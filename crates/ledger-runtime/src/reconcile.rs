@@ -9,10 +9,10 @@ mod confirm;
 pub mod export;
 mod gather;
 mod objects;
+mod outcome;
 mod read;
 mod report;
 mod spill;
-mod told;
 
 pub use announce::Announcer;
 pub use objects::{Body, ObjectError, Objects};
@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::PspObject;
-use crate::topups::Desk;
+use crate::topups::PspExecutor;
 use confirm::Verdict;
 use http::StatusCode;
 use ledger_core::failure::Failure;
@@ -44,7 +44,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The interval at which a run records its progress.
-const TOLD: Duration = Duration::from_secs(10);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 /// The number of due runs that one call reads.
 const RUNS: usize = 10;
 /// The number of times that a run is started before it fails.
@@ -125,23 +125,23 @@ pub struct Outlets {
 /// (a later call announces them). 500 if a run failed.
 pub async fn run_due(
     (app, outlets): (&App, &Outlets),
-    desk: Option<&Desk>,
+    psp_executor: Option<&PspExecutor>,
     tenant: &Tenant,
     settings: &Settings,
 ) -> Result<Reconciled, Problem> {
-    let this = Reconciler { app, outlets, tenant, settings, desk };
-    let (mut done, mut untold) = (Reconciled::default(), Vec::new());
+    let this = Reconciler { app, outlets, tenant, settings, psp_executor };
+    let (mut done, mut unannounced) = (Reconciled::default(), Vec::new());
     for seen in this.due().await? {
         if seen.state == RunState::Breaks {
-            untold.push(seen);
+            unannounced.push(seen);
         } else if let Some(run) = this.run(seen).await? {
             done.runs = done.runs.saturating_add(1);
             done.breaks = done.breaks.saturating_add(run.tally.total());
-            untold.extend((run.state == RunState::Breaks).then_some(run));
+            unannounced.extend((run.state == RunState::Breaks).then_some(run));
         }
     }
     // Last, so that a failed announcement does not delay another run.
-    for run in &untold {
+    for run in &unannounced {
         this.announce(run).await?;
     }
     Ok(done)
@@ -153,7 +153,7 @@ struct Reconciler<'a> {
     tenant: &'a Tenant,
     settings: &'a Settings,
     /// The PSP lookup, if a PSP is configured.
-    desk: Option<&'a Desk>,
+    psp_executor: Option<&'a PspExecutor>,
 }
 
 impl Reconciler<'_> {
@@ -203,14 +203,14 @@ impl Reconciler<'_> {
             self.reconcile(&run, &mut tally).await
         };
         let (state, findings) = match ended {
-            Ok(findings) => (stands(&tally), findings),
+            Ok(findings) => (final_state(&tally), findings),
             // If the store is unavailable, the run stays due and is started again.
             Err(problem) if problem.status() != StatusCode::INTERNAL_SERVER_ERROR => return Err(problem),
             Err(_) => (RunState::Failed, Vec::new()),
         };
         tally.file = self.report(&run, (state, &tally), &findings).await;
         // Counted before the run ends: if this worker stops in between, the next one counts again.
-        told::count(self.app.metrics(), self.tenant, &run.id, &tally.breaks);
+        outcome::count(self.app.metrics(), self.tenant, &run.id, &tally.breaks);
         let finish = run.finish(state, &tally, self.app.now());
         let (run, finish) = finish.map_err(|error| self.unbuilt(&error))?;
         if !self.write(&finish).await? {
@@ -236,7 +236,7 @@ impl Reconciler<'_> {
         let mut reading = Reading::new(whose, self.settings, now, jitter);
         let mut last = Instant::now();
         while reading.next(&mut spill, tally).await? {
-            self.tell(run, tally, &mut last).await?;
+            self.write_progress(run, tally, &mut last).await?;
         }
         let items = reading.findings;
         let mut groups = BTreeMap::<Group, Vec<Finding>>::new();
@@ -248,7 +248,7 @@ impl Reconciler<'_> {
                     groups.entry(group).or_default().push(finding);
                 }
             }
-            self.tell(run, tally, &mut last).await?;
+            self.write_progress(run, tally, &mut last).await?;
         }
         drop(spill);
         tally.suspects = i64::try_from(suspects).unwrap_or(i64::MAX);
@@ -257,11 +257,11 @@ impl Reconciler<'_> {
         let mut verdicts = Vec::new();
         for suspect in items.into_iter().take(self.settings.suspects_max) {
             verdicts.push(self.confirm_item(suspect).await?);
-            self.tell(run, tally, &mut last).await?;
+            self.write_progress(run, tally, &mut last).await?;
         }
         for (group, suspects) in groups {
             verdicts.extend(self.confirm(&group, suspects, &scope).await?);
-            self.tell(run, tally, &mut last).await?;
+            self.write_progress(run, tally, &mut last).await?;
         }
         let findings = concluded(verdicts, tally);
         self.store(run, tally, &findings).await?;
@@ -271,7 +271,7 @@ impl Reconciler<'_> {
     /// Adds the facts of what the PSP lists for the last days.
     async fn ask_provider(&self, spill: &mut Spill, scope: &mut Scope, tally: &mut Tally) -> Result<(), Problem> {
         "none".clone_into(&mut tally.provider);
-        let Some(desk) = self.desk else { return Ok(()) };
+        let Some(psp_executor) = self.psp_executor else { return Ok(()) };
         let since = scope.began_at.minus(self.settings.provider_since);
         let take = |object: PspObject| {
             let fact = match &object {
@@ -283,7 +283,7 @@ impl Reconciler<'_> {
         };
         // The PSP's times are in whole seconds.
         let until = scope.began_at.plus(Duration::from_secs(1));
-        if desk.list_all(since, until, take).await.map_err(|error| unkept(&error))? {
+        if psp_executor.list_all(since, until, take).await.map_err(|error| unkept(&error))? {
             scope.listed = Some((since, scope.began_at));
             "listed".clone_into(&mut tally.provider);
         } else {
@@ -296,8 +296,8 @@ impl Reconciler<'_> {
     }
 
     /// Records the run's progress at intervals. Fails if this worker has lost the lease.
-    async fn tell(&self, run: &Leased<Run>, tally: &Tally, last: &mut Instant) -> Result<(), Problem> {
-        if last.elapsed() < TOLD {
+    async fn write_progress(&self, run: &Leased<Run>, tally: &Tally, last: &mut Instant) -> Result<(), Problem> {
+        if last.elapsed() < PROGRESS_INTERVAL {
             return Ok(());
         }
         *last = Instant::now();
@@ -353,11 +353,11 @@ fn concluded(verdicts: Vec<Verdict>, tally: &mut Tally) -> Vec<Finding> {
             Verdict::Unsettled => tally.unsettled = tally.unsettled.saturating_add(1),
         }
     }
-    tally.breaks = told::in_order(&mut findings);
+    tally.breaks = outcome::in_order(&mut findings);
     findings
 }
 
-fn stands(tally: &Tally) -> RunState {
+fn final_state(tally: &Tally) -> RunState {
     if !tally.breaks.is_empty() {
         RunState::Breaks
     } else if tally.unsettled > 0 {

@@ -19,7 +19,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Shards};
 use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
-use ledger_core::sealing::{RECORDS_MAX, Sealable, SealedDay, Sealing, Setback, Trail, unmark};
+use ledger_core::sealing::{BatchRejection, RECORDS_MAX, Sealable, SealedDay, Sealing, Trail, unmark};
 use ledger_core::time::{Timestamp, UtcDay};
 use ledger_core::transaction::{BuildError, Transaction};
 use serde::Serialize;
@@ -28,7 +28,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The time after which a run starts nothing more: a function's time is limited, and a later run continues.
-const RUN: Duration = Duration::from_secs(15);
+const RUN_TIME_MAX: Duration = Duration::from_secs(15);
 /// The longest time between the creation of an act's id and its commit.
 const MARGIN: Duration = Duration::from_secs(10 * 60);
 
@@ -162,13 +162,13 @@ impl Run<'_> {
                 WriteOutcome::Rejected(rejection) => rejection,
                 WriteOutcome::MarkerExists(_) => return Err(self.broken("a segment met a marker")),
             };
-            let dropped = match batch.setback(&rejection) {
-                Some(Setback::LeaseLost) => {
+            let dropped = match batch.explain(&rejection) {
+                Some(BatchRejection::LeaseLost) => {
                     self.done.left = true;
                     break;
                 }
-                Some(Setback::Sealed(positions)) => positions,
-                Some(Setback::Missing(positions)) => {
+                Some(BatchRejection::Sealed(positions)) => positions,
+                Some(BatchRejection::Missing(positions)) => {
                     self.fault = Some(self.broken("a record of the audit trail has gone before it was sealed"));
                     positions
                 }
@@ -201,6 +201,6 @@ impl Run<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.began.elapsed() >= RUN
+        self.began.elapsed() >= RUN_TIME_MAX
     }
 }

@@ -26,8 +26,8 @@ use ledger_core::failure::Failure;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, Tenant};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
-use ledger_core::ops::settlement::{self as rules, Destination, Move, Outcome, Settlement, Step, Task, TurnedBack};
-use ledger_core::trail::{Heard, Record};
+use ledger_core::ops::settlement::{self as rules, Destination, Move, Outcome, Settlement, Step, Task, UndoReason};
+use ledger_core::trail::{ProviderAnswer, Record};
 use ledger_core::transaction::{BuildError, Rejection, Transaction};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -180,41 +180,41 @@ impl Settler {
         let answer = kyc.check(at).await;
         let now = self.ledger.clock().now();
         let turn_back = |why| rules::turn_back(tenant, settlement, why, now);
-        let (transaction, heard) = match answer {
+        let (transaction, answers) = match answer {
             KycAnswer::Passed { reference } => {
-                (rules::verified(tenant, settlement, &reference, now), Heard::Passed(reference))
+                (rules::verified(tenant, settlement, &reference, now), ProviderAnswer::Passed(reference))
             }
-            KycAnswer::Refused => (turn_back(TurnedBack::KycRefused), Heard::Refused("kyc".to_owned())),
+            KycAnswer::Refused => (turn_back(UndoReason::KycRefused), ProviderAnswer::Refused("kyc".to_owned())),
             KycAnswer::Unknown => {
                 let since = settlement.held_at.unwrap_or(settlement.created_at);
                 if now.since(since) < rules::saga::KYC_WITHIN {
                     return Ok(false);
                 }
-                (turn_back(TurnedBack::KycUnanswered), Heard::Unknown("no_answer".to_owned()))
+                (turn_back(UndoReason::KycUnanswered), ProviderAnswer::Unknown("no_answer".to_owned()))
             }
         };
         let transaction = self.built(at, transaction)?;
-        self.write_recorded((at, settlement, task), "moved", transaction, &[heard]).await.map(|_| true)
+        self.write_recorded((at, settlement, task), "moved", transaction, &[answers]).await.map(|_| true)
     }
 
     /// Stores the file for the bank, and books the settlement as paid. A file that cannot be made counts as refused.
     async fn pay(&self, at: &SettlementRef, settlement: &Settlement) -> Result<(), Problem> {
-        let (transaction, heard) = match self.file(at, settlement)? {
+        let (transaction, answers) = match self.file(at, settlement)? {
             Ok(file) => {
                 self.put(at, at.tenant.as_str(), &file).await?;
                 let to = (TenantAccount::BankClearing, Some(file.name.as_str()));
                 let paid = rules::paid(&at.tenant, settlement, to, self.ledger.clock().now());
-                (paid, Heard::Stored(file.name))
+                (paid, ProviderAnswer::Stored(file.name))
             }
             Err(error) => {
                 tracing::warn!(settlement = %at.id, %error, "a payout cannot be asked for");
                 let now = self.ledger.clock().now();
-                let refused = rules::turn_back(&at.tenant, settlement, TurnedBack::PayoutRefused, now);
-                (refused, Heard::Refused("file".to_owned()))
+                let refused = rules::turn_back(&at.tenant, settlement, UndoReason::PayoutRefused, now);
+                (refused, ProviderAnswer::Refused("file".to_owned()))
             }
         };
         let transaction = self.built(at, transaction)?;
-        self.write_recorded((at, settlement, PAYOUT), "moved", transaction, &[heard]).await.map(|_| ())
+        self.write_recorded((at, settlement, PAYOUT), "moved", transaction, &[answers]).await.map(|_| ())
     }
 
     /// Stores the file again, in a folder of the resend request, and records it.
@@ -226,8 +226,8 @@ impl Settler {
         let file = self.file(at, settlement)?.map_err(|error| self.broken(at, &error.to_string()))?;
         self.put(at, &format!("{}/resent/{id}", at.tenant), &file).await?;
         let resent = self.built(at, rules::resent(&at.tenant, settlement, self.ledger.clock().now()))?;
-        let heard = [Heard::Stored(file.name)];
-        self.write_recorded((at, settlement, task), "resent", resent, &heard).await.map(|_| ())
+        let answers = [ProviderAnswer::Stored(file.name)];
+        self.write_recorded((at, settlement, task), "resent", resent, &answers).await.map(|_| ())
     }
 
     fn file(
@@ -260,9 +260,9 @@ impl Settler {
         (at, settlement, task): (&SettlementRef, &Settlement, Task),
         what: &'static str,
         transaction: Transaction,
-        heard: &[Heard],
+        answers: &[ProviderAnswer],
     ) -> Result<bool, Problem> {
-        let record = Record::of_task(&at.tenant, settlement, task, what, heard, self.ledger.clock().now());
+        let record = Record::of_task(&at.tenant, settlement, task, what, answers, self.ledger.clock().now());
         self.write(at, &self.built(at, transaction.recorded(record))?).await
     }
 

@@ -31,13 +31,13 @@ use std::sync::Arc;
 
 /// Calls the PSP and applies what it says to the books. Cheap to clone.
 #[derive(Clone)]
-pub struct Desk {
+pub struct PspExecutor {
     ledger: Ledger,
     psp: Arc<dyn Psp>,
     terms: Arc<PspTerms>,
 }
 
-impl Desk {
+impl PspExecutor {
     /// Creates it over a ledger and a PSP.
     pub(crate) fn new(ledger: Ledger, psp: impl Psp + 'static, terms: PspTerms) -> Self {
         Self { ledger, psp: Arc::new(psp), terms: Arc::new(terms) }
@@ -55,7 +55,7 @@ impl Desk {
     }
 }
 
-impl fmt::Debug for Desk {
+impl fmt::Debug for PspExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Desk")
     }

@@ -18,7 +18,7 @@ use uuid::Uuid;
 /// The largest difference between the time in an entry's id and the times of its records.
 const MARGIN: Duration = Duration::from_secs(10 * 60);
 /// The largest number of days that a list of seals has.
-const PAGE: usize = 100;
+const PAGE_ITEMS: usize = 100;
 /// The largest number of an account's entries that one trail searches.
 const ENTRIES_MAX: usize = 10_000;
 
@@ -144,7 +144,7 @@ impl App {
     pub async fn seals(&self, tenant: &Tenant, day: Option<UtcDay>) -> Result<Seals, Problem> {
         let chain = self.dynamo().get(&keys::sealing(tenant)).await?;
         let days = reads::sealed_days(tenant, day.unwrap_or(UtcDay::MIN), day.unwrap_or(UtcDay::MAX));
-        let days = self.dynamo().query(&days.newest_first().limit(PAGE)).await?;
+        let days = self.dynamo().query(&days.newest_first().limit(PAGE_ITEMS)).await?;
         Ok(Seals {
             chain: chain.as_ref().map(Sealing::read).transpose()?,
             days: days.iter().map(SealedDay::read).collect::<Result<_, _>>()?,

@@ -145,8 +145,8 @@ pub(crate) async fn resolve(
     let (claim, admission) = RESOLVE.claim(&app, &who, key, &[&resource], fields).await?;
     let decider = Decider { actor: who.actor(), reason: &reason };
     let plan = async |cx| {
-        let (desk, terms) = (app.desk().await?, app.terms(who.tenant()).await?);
-        desk.resolve_parked(&claim, (resource, terms.due_shards), resolution, &decider, &cx).await
+        let (psp_executor, terms) = (app.psp_executor().await?, app.terms(who.tenant()).await?);
+        psp_executor.resolve_parked(&claim, (resource, terms.due_shards), resolution, &decider, &cx).await
     };
     Ok(app.perform(claim.clone(), admission, plan, |resolved| ok(&ResolvedView::from(resolved))).await)
 }

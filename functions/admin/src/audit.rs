@@ -53,7 +53,7 @@ pub(crate) struct AuditView {
     transaction_id: Option<String>,
     /// Who.
     actor: String,
-    /// Whose operation it is, if it is no act of the staff.
+    /// CustomerRef operation it is, if it is no act of the staff.
     #[serde(skip_serializing_if = "Option::is_none")]
     principal: Option<String>,
     /// What: the operation. Of a step, what was done for it: `topup.claimed`.

@@ -25,7 +25,7 @@ use utoipa::ToSchema;
 pub(crate) struct CardIssueBody {
     /// The id that is printed on the card; a minted one if absent.
     card_id: Option<String>,
-    /// Whose it is; nobody's if absent.
+    /// CustomerRef it is; nobody's if absent.
     customer_id: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::{DecisionId, RefundId, TopupId};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
-use ledger_core::ops::topup::{TopupDecision, Way};
+use ledger_core::ops::topup::{DecisionKind, TopupDecision};
 use ledger_core::psp::PspId;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -77,7 +77,7 @@ pub(crate) async fn create(
     PathId(topup): PathId<TopupId>,
     KeyedJson(key, body): KeyedJson<DecisionBody>,
 ) -> Result<Outcome, Problem> {
-    let way = request::word("way", &body.way, Way::parse, "book, give_up or write_off")?;
+    let way = request::word("way", &body.way, DecisionKind::parse, "book, give_up or write_off")?;
     let refund = body.refund_id.as_deref().map(|id| request::id("refund_id", id, RefundId::parse)).transpose()?;
     let object = match &body.object_id {
         Some(id) => {
@@ -93,7 +93,8 @@ pub(crate) async fn create(
         .with("note", note.expose());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&topup], fields).await?;
     let wanted = DecisionRequest { topup, refund, way, object };
-    let plan = async |cx| app.desk().await?.request_decision(&claim, &wanted, (who.staff_id(), &note), &cx).await;
+    let plan =
+        async |cx| app.psp_executor().await?.request_decision(&claim, &wanted, (who.staff_id(), &note), &cx).await;
     let render = |asked: &TopupDecision| created(GET.path(&[&topup, &asked.id]), &DecisionView::from(asked));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
@@ -142,7 +143,7 @@ pub(crate) async fn approve(
 ) -> Result<Outcome, Problem> {
     let (topup, id) = ids(&topup, &id)?;
     let (claim, admission) = APPROVE.claim(&app, &who, key, &[&topup, &id], Fields::new()).await?;
-    let plan = async |cx| app.desk().await?.approve_decision(&claim, (topup, id), who.staff_id(), &cx).await;
+    let plan = async |cx| app.psp_executor().await?.approve_decision(&claim, (topup, id), who.staff_id(), &cx).await;
     Ok(app.perform(claim.clone(), admission, plan, |asked| ok(&DecisionView::from(asked))).await)
 }
 

@@ -6,7 +6,7 @@ use axum::extract::State;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId};
 use ledger_core::operation::Operation;
-use ledger_core::ops::settlement::asked::{self, Asked, Wish};
+use ledger_core::ops::settlement::asked::{self, Asked, PayoutRequestKind};
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -84,7 +84,7 @@ pub(crate) async fn ask_resend(
     let at = at(&who, &merchant, &id)?;
     let path = ASK_RESEND.path(&[&at.merchant, &at.id]);
     let render = |asked: &Asked| created(format!("{path}/{}", asked.id), &ResendView::from(asked));
-    ask(&app, &who, (Wish::Resend, &ASK_RESEND, &at), (key, &note), render).await
+    ask(&app, &who, (PayoutRequestKind::Resend, &ASK_RESEND, &at), (key, &note), render).await
 }
 
 pub(crate) const APPROVE_RESEND: Keyed =
@@ -115,7 +115,7 @@ pub(crate) async fn approve_resend(
     let render = |asked: &Asked| {
         accepted(watched.clone(), &ResendView { status: "resending".to_owned(), ..ResendView::from(asked) })
     };
-    approve(&app, &who, (Wish::Resend, &APPROVE_RESEND, &at), (key, &resend), render).await
+    approve(&app, &who, (PayoutRequestKind::Resend, &APPROVE_RESEND, &at), (key, &resend), render).await
 }
 
 pub(crate) const ASK_RETURN: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/returns")
@@ -140,7 +140,7 @@ pub(crate) async fn ask_return(
     let at = at(&who, &merchant, &id)?;
     let path = ASK_RETURN.path(&[&at.merchant, &at.id]);
     let render = |asked: &Asked| created(format!("{path}/{}", asked.id), &ReturnView::from(asked));
-    ask(&app, &who, (Wish::Return, &ASK_RETURN, &at), (key, &note), render).await
+    ask(&app, &who, (PayoutRequestKind::Return, &ASK_RETURN, &at), (key, &note), render).await
 }
 
 pub(crate) const APPROVE_RETURN: Keyed =
@@ -168,7 +168,8 @@ pub(crate) async fn approve_return(
 ) -> Result<Outcome, Problem> {
     let at = at(&who, &merchant, &id)?;
     let render = |asked: &Asked| ok(&ReturnView::from(asked));
-    let outcome = approve(&app, &who, (Wish::Return, &APPROVE_RETURN, &at), (key, &request), render).await?;
+    let outcome =
+        approve(&app, &who, (PayoutRequestKind::Return, &APPROVE_RETURN, &at), (key, &request), render).await?;
     if outcome.status() == 200 && !outcome.is_replay() {
         app.metrics().count(Metric::PayoutReturned, who.tenant(), APPROVE_RETURN.operation());
     }
@@ -180,7 +181,7 @@ type Answered = ledger_core::idempotency::Answer;
 async fn ask(
     app: &App,
     who: &Admin,
-    (wish, endpoint, at): (Wish, &Keyed, &SettlementRef),
+    (kind, endpoint, at): (PayoutRequestKind, &Keyed, &SettlementRef),
     (key, note): (request::RequestKey, &FreeText),
     render: impl Fn(&Asked) -> Answered,
 ) -> Result<Outcome, Problem> {
@@ -188,7 +189,7 @@ async fn ask(
     let (claim, admission) = endpoint.claim(app, who, key, &[&at.merchant, &at.id], fields).await?;
     let plan = async |cx| {
         let settlement = read(app, who, (at.merchant, at.id), &claim).await?;
-        Ok(asked::plan_request(who.tenant(), &settlement, wish, who.staff_id(), note, &cx)?)
+        Ok(asked::plan_request(who.tenant(), &settlement, kind, who.staff_id(), note, &cx)?)
     };
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
@@ -196,16 +197,16 @@ async fn ask(
 async fn approve(
     app: &App,
     who: &Admin,
-    (wish, endpoint, at): (Wish, &Keyed, &SettlementRef),
+    (kind, endpoint, at): (PayoutRequestKind, &Keyed, &SettlementRef),
     (key, id): (request::RequestKey, &str),
     render: impl Fn(&Asked) -> Answered,
 ) -> Result<Outcome, Problem> {
     let id = PayoutRequestId::parse(id).map_err(|_| Problem::not_found())?;
     let (claim, admission) = endpoint.claim(app, who, key, &[&at.merchant, &at.id, &id], Fields::new()).await?;
-    let place = wish.key(who.tenant(), at.merchant, id);
+    let place = kind.key(who.tenant(), at.merchant, id);
     let plan = async |cx| {
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&place)).await?;
-        let found = Asked::read(wish, &items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;
+        let found = Asked::read(kind, &items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;
         if found.settlement != at.id {
             return Err(PlanError::Missing);
         }

@@ -89,7 +89,7 @@ async fn plan_open(
         tenant: who.tenant(),
         merchant: &MerchantTerms::read(&profile)?,
         destination: destination.as_ref(),
-        psp: provider.as_ref().map(|provider| provider.desk().terms()),
+        psp: provider.as_ref().map(|provider| provider.psp_executor().terms()),
         settling: &settling,
         staff: who.staff_id(),
         pay_on,

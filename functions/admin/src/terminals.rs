@@ -26,7 +26,7 @@ use utoipa::ToSchema;
 pub(crate) struct TerminalOpenBody {
     /// The id; a minted one if absent.
     terminal_id: Option<String>,
-    /// Whose it is.
+    /// CustomerRef it is.
     merchant_id: String,
 }
 

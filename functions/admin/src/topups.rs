@@ -17,7 +17,7 @@ use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, PathOf};
-use ledger_runtime::topups::Desk;
+use ledger_runtime::topups::PspExecutor;
 use ledger_runtime::views::{TOPUP_OF_OPERATOR, TopupRefundView, TopupView};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -47,7 +47,7 @@ pub(crate) async fn get(
     who: Admin,
     PathId(id): PathId<TopupId>,
 ) -> Result<Json<TopupView>, Problem> {
-    let (topup, _) = app.desk().await?.topup(who.tenant(), id, None).await?.ok_or_else(Problem::not_found)?;
+    let (topup, _) = app.psp_executor().await?.topup(who.tenant(), id, None).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(TopupView::from(&topup)))
 }
 
@@ -66,7 +66,7 @@ pub(crate) async fn get_refund(
 ) -> Result<Json<TopupRefundView>, Problem> {
     let id = TopupId::parse(&id).map_err(|_| Problem::not_found())?;
     let refund = RefundId::parse(&refund).map_err(|_| Problem::not_found())?;
-    let found = app.desk().await?.topup(who.tenant(), id, Some(refund)).await?;
+    let found = app.psp_executor().await?.topup(who.tenant(), id, Some(refund)).await?;
     let refund = found.and_then(|(_, refund)| refund).ok_or_else(Problem::not_found)?;
     Ok(Json(TopupRefundView::from(&refund)))
 }
@@ -101,7 +101,7 @@ pub(crate) async fn refund(
     let fields =
         Fields::new().with_some("amount", amount.as_ref().map(|amount| amount.text())).with("reason", reason.expose());
     let (claim, admission) = REFUND.claim(&app, &who, key, &[&id], fields).await?;
-    let plan = async |cx, desk: Desk| {
+    let plan = async |cx, psp_executor: PspExecutor| {
         let topup = read_topup(&app, &claim, id).await?;
         let points = match &topup.points {
             Some(_) => Some(points(&app, &claim, topup.customer).await?),
@@ -114,19 +114,19 @@ pub(crate) async fn refund(
             points: points.as_ref(),
             reason: &reason,
         };
-        plan_refund(&app, (&claim, &desk), &refund, &cx).await
+        plan_refund(&app, (&claim, &psp_executor), &refund, &cx).await
     };
     Ok(app.perform_call(claim.clone(), admission, plan).await)
 }
 
 async fn plan_refund(
     app: &App,
-    (claim, desk): (&Claim, &Desk),
+    (claim, psp_executor): (&Claim, &PspExecutor),
     refund: &RefundTopup<'_>,
     cx: &Context,
 ) -> Result<PlannedCall, PlanError> {
     let terms = app.terms(&claim.tenant).await?;
-    Ok(refund::plan(refund, claim, &terms, desk.terms(), cx)?)
+    Ok(refund::plan(refund, claim, &terms, psp_executor.terms(), cx)?)
 }
 
 async fn read_topup(app: &App, claim: &Claim, id: TopupId) -> Result<TopupRecord, PlanError> {

@@ -13,7 +13,7 @@ use ledger_runtime::execute::Outcome;
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{AmountText, KeyedJson, PathId};
-use ledger_runtime::topups::Desk;
+use ledger_runtime::topups::PspExecutor;
 use ledger_runtime::views::{TOPUP_OF_CUSTOMER, TopupCreatedView, TopupView};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -49,9 +49,9 @@ pub(crate) async fn create(
     let fields = Fields::new().with_amount("amount", &charge);
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let topup = Topup { customer: who.id(), charge };
-    let plan = async |cx, desk: Desk| {
+    let plan = async |cx, psp_executor: PspExecutor| {
         let terms = app.terms(who.tenant()).await?;
-        Ok(claim::plan(&topup, &claim, &terms, desk.terms(), &cx)?)
+        Ok(claim::plan(&topup, &claim, &terms, psp_executor.terms(), &cx)?)
     };
     Ok(app.perform_call(claim.clone(), admission, plan).await)
 }
@@ -68,7 +68,7 @@ pub(crate) async fn get(
     who: Customer,
     PathId(id): PathId<TopupId>,
 ) -> Result<Json<TopupView>, Problem> {
-    let found = app.desk().await?.topup(who.tenant(), id, None).await?;
+    let found = app.psp_executor().await?.topup(who.tenant(), id, None).await?;
     let (topup, _) = found.filter(|(topup, _)| topup.customer == who.id()).ok_or_else(Problem::not_found)?;
     Ok(Json(TopupView::from(&topup)))
 }

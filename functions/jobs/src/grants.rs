@@ -22,13 +22,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The number of customers that are processed before the progress is stored.
-const SLICE: usize = 50;
+const SLICE_CUSTOMERS: usize = 50;
 /// The number of customers that are processed at once.
-const AT_ONCE: usize = 8;
+const CONCURRENCY: usize = 8;
 /// The number of jobs of a shard that are listed per query.
-const BATCH: usize = 10;
+const BATCH_ITEMS: usize = 10;
 /// A run starts no slice after this time: a function's time is limited, and a later run continues.
-const RUN: Duration = Duration::from_secs(15);
+const RUN_TIME_MAX: Duration = Duration::from_secs(15);
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,7 +47,7 @@ struct Turn {
 }
 
 /// The result of one slice.
-struct Ran {
+struct SliceResult {
     slice: Slice,
     /// The job's next slice in this run, if there is one.
     next: Option<Turn>,
@@ -74,10 +74,10 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Sl
     let first = first.checked_rem(jobs.len()).unwrap_or(0);
     jobs.rotate_left(first);
     let (mut all, mut fault) = (Slice::default(), None);
-    while !jobs.is_empty() && began.elapsed() < RUN {
+    while !jobs.is_empty() && began.elapsed() < RUN_TIME_MAX {
         let mut next = Vec::with_capacity(jobs.len());
         for turn in jobs {
-            if began.elapsed() >= RUN {
+            if began.elapsed() >= RUN_TIME_MAX {
                 break;
             }
             let id = turn.id;
@@ -103,7 +103,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Sl
 async fn due(app: &App, tenant: &Tenant, shards: Shards) -> Result<Vec<Turn>, Problem> {
     let mut jobs = Vec::new();
     for shard in 0..shards.count() {
-        let unfinished = reads::grant_jobs_to_continue(tenant, shard).limit(BATCH);
+        let unfinished = reads::grant_jobs_to_continue(tenant, shard).limit(BATCH_ITEMS);
         let mut after = None;
         loop {
             let query = unfinished.clone().after(after.take());
@@ -112,7 +112,7 @@ async fn due(app: &App, tenant: &Tenant, shards: Shards) -> Result<Vec<Turn>, Pr
                 jobs.push(Turn { id: item.parsed("job_id", JobId::parse)?, passed_over: 0 });
             }
             match items.last() {
-                Some(last) if items.len() >= BATCH => after = Some(last.string(attr::DUE_SK)?),
+                Some(last) if items.len() >= BATCH_ITEMS => after = Some(last.string(attr::DUE_SK)?),
                 Some(_) | None => break,
             }
         }
@@ -121,17 +121,17 @@ async fn due(app: &App, tenant: &Tenant, shards: Shards) -> Result<Vec<Turn>, Pr
 }
 
 /// Processes one slice of a job, and stores the outcomes that are known.
-async fn run_slice(app: &App, tenant: &Tenant, turn: Turn) -> Result<Ran, Problem> {
+async fn run_slice(app: &App, tenant: &Tenant, turn: Turn) -> Result<SliceResult, Problem> {
     // The index may be behind, so the job itself is read.
-    let over = || Ran { slice: Slice::default(), next: None, fault: None };
+    let over = || SliceResult { slice: Slice::default(), next: None, fault: None };
     let Some(item) = app.dynamo().get(&keys::job(tenant, turn.id)).await? else { return Ok(over()) };
     let job = GrantJob::read(&item)?;
-    let customers = job.slice(turn.passed_over, SLICE);
+    let customers = job.slice(turn.passed_over, SLICE_CUSTOMERS);
     if job.status() != JobStatus::Running || customers.is_empty() {
         return Ok(over());
     }
     let (mut outcome, mut fault) = (SliceOutcome::default(), None);
-    for few in customers.chunks(AT_ONCE) {
+    for few in customers.chunks(CONCURRENCY) {
         let granted = join_all(few.iter().map(|customer| grant_to(app, tenant, &job, *customer))).await;
         for (customer, granted) in few.iter().copied().zip(granted) {
             match granted {
@@ -146,13 +146,13 @@ async fn run_slice(app: &App, tenant: &Tenant, turn: Turn) -> Result<Ran, Proble
     let passed_over = turn.passed_over.saturating_add(customers.len()).saturating_sub(slice.done);
     let next = Some(Turn { id: turn.id, passed_over });
     let Some(transaction) = job.advance(tenant, &outcome, app.now()).map_err(|_| Problem::internal())? else {
-        return Ok(Ran { slice, next, fault });
+        return Ok(SliceResult { slice, next, fault });
     };
     if app.ledger().apply_as_read(tenant, Operation::BulkGrant, &transaction).await? {
-        return Ok(Ran { slice, next, fault });
+        return Ok(SliceResult { slice, next, fault });
     }
     // Another worker has advanced this job.
-    Ok(Ran { fault, ..over() })
+    Ok(SliceResult { fault, ..over() })
 }
 
 /// The result of a customer's grant, made now or before.

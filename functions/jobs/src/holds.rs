@@ -19,11 +19,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The number of holds of a shard that are listed per query.
-const BATCH: usize = 50;
+const BATCH_ITEMS: usize = 50;
 /// The number of holds that are released at once.
-const AT_ONCE: usize = 8;
+const CONCURRENCY: usize = 8;
 /// A run starts nothing after this time: a function's time is limited, and a later run continues.
-const RUN: Duration = Duration::from_secs(20);
+const RUN_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// Releases the holds that are due, shard by shard, and returns their number. A hold that cannot be released does not
 /// stop the others.
@@ -31,12 +31,12 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
     let began = Instant::now();
     let (mut expired, mut fault) = (0_usize, None);
     for shard in 0..terms.due_shards.count() {
-        let due = reads::holds_due(tenant, shard, app.now()).limit(BATCH);
+        let due = reads::holds_due(tenant, shard, app.now()).limit(BATCH_ITEMS);
         let mut after = None;
-        while began.elapsed() < RUN {
+        while began.elapsed() < RUN_TIME_MAX {
             let query = due.clone().after(after.take());
             let items = app.dynamo().query(&query).await?;
-            for few in items.chunks(AT_ONCE) {
+            for few in items.chunks(CONCURRENCY) {
                 for ended in join_all(few.iter().map(|item| expire(app, tenant, terms, item))).await {
                     match ended {
                         Ok(given_back) => expired = expired.saturating_add(usize::from(given_back)),
@@ -48,7 +48,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
                 }
             }
             match items.last() {
-                Some(last) if items.len() >= BATCH => after = Some(last.string(attr::DUE_SK)?),
+                Some(last) if items.len() >= BATCH_ITEMS => after = Some(last.string(attr::DUE_SK)?),
                 Some(_) | None => break,
             }
         }

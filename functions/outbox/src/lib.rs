@@ -67,7 +67,7 @@ pub async fn publish_due(app: &App, publisher: Option<&Publisher>, due: &Due) ->
 pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Recovered, Problem> {
     let shards = app.terms(tenant).await?.due_shards;
     match app.provider_if_any().await {
-        Some(provider) => provider.desk().recover(tenant, shards).await,
+        Some(provider) => provider.psp_executor().recover(tenant, shards).await,
         // A deployment may precede its Stripe account. But removing the account while operations are in flight is an
         // error.
         None if topups::any_waits(app.dynamo(), tenant, shards).await? => Err(no_provider(tenant)),

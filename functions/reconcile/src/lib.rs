@@ -22,5 +22,6 @@ pub async fn run(app: &App, outlets: &Outlets, due: &Due) -> Result<Reconciled, 
 /// As [`run`].
 pub async fn run_as((app, outlets): (&App, &Outlets), due: &Due, settings: &Settings) -> Result<Reconciled, Problem> {
     let provider = app.provider_if_any().await;
-    reconcile::run_due((app, outlets), provider.as_ref().map(|provider| provider.desk()), &due.tenant, settings).await
+    reconcile::run_due((app, outlets), provider.as_ref().map(|provider| provider.psp_executor()), &due.tenant, settings)
+        .await
 }

@@ -16,7 +16,7 @@ use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::psp::{signature, wire};
 use ledger_runtime::request::RawBody;
 use ledger_runtime::settlement::Settler;
-use ledger_runtime::topups::{Applied, Desk, Provider};
+use ledger_runtime::topups::{Applied, Provider, PspExecutor};
 use ledger_runtime::views::words;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -53,13 +53,13 @@ async fn receive(
     RawBody(body): RawBody,
 ) -> Result<Json<ReceivedView>, Problem> {
     let provider = verified(&app, &headers, &body).await?;
-    let desk = provider.desk();
-    let event = wire::event(&body, &desk.terms().ledger).map_err(|error| {
+    let psp_executor = provider.psp_executor();
+    let event = wire::event(&body, &psp_executor.terms().ledger).map_err(|error| {
         app.metrics().count_of(Metric::EventUnreadable, None, Some(Operation::StripeEvent));
         tracing::error!(%error, "a signed event cannot be read");
         Problem::invalid("The event cannot be read.")
     })?;
-    let status = handle(&app, desk, &event).await?;
+    let status = handle(&app, psp_executor, &event).await?;
     Ok(Json(ReceivedView { status }))
 }
 
@@ -85,20 +85,22 @@ fn is_signed(provider: &Provider, app: &App, headers: &HeaderMap, body: &[u8]) -
     }
 }
 
-async fn handle(app: &App, desk: &Desk, event: &Event) -> Result<&'static str, Problem> {
+async fn handle(app: &App, psp_executor: &PspExecutor, event: &Event) -> Result<&'static str, Problem> {
     let (told, tenant) = match (event.fact(), event.payout()) {
         (None, None) => return Ok("ignored"),
         (Some(fact), _) => {
-            let Some(tags) = desk.tags_of(&fact, event.account.as_deref()).await? else { return Ok(foreign(app)) };
+            let Some(tags) = psp_executor.tags_of(&fact, event.account.as_deref()).await? else {
+                return Ok(foreign(app));
+            };
             let tenant = tags.tenant.clone();
-            (Told::Topup(Box::new((fact, tags))), tenant)
+            (EventSubject::Topup(Box::new((fact, tags))), tenant)
         }
         (None, Some(payout)) => {
             let Some(tags) = &payout.tags else { return Ok(foreign(app)) };
-            (Told::Payout(payout), tags.tenant.clone())
+            (EventSubject::Payout(payout), tags.tenant.clone())
         }
     };
-    let terms = desk.terms();
+    let terms = psp_executor.terms();
     let odd = if event.livemode != terms.livemode {
         Some("livemode")
     } else if event.account != terms.account {
@@ -107,10 +109,10 @@ async fn handle(app: &App, desk: &Desk, event: &Event) -> Result<&'static str, P
         None
     };
     if let Some(why) = odd {
-        return kept(desk, event, &told, &tenant, why).await;
+        return kept(psp_executor, event, &told, &tenant, why).await;
     }
     let count = |metric| app.metrics().count(metric, &tenant, Operation::StripeEvent);
-    match told.apply(app, desk, event, &tenant).await? {
+    match told.apply(app, psp_executor, event, &tenant).await? {
         Applied::Done => {
             count(Metric::EventApplied);
             Ok("applied")
@@ -123,26 +125,32 @@ async fn handle(app: &App, desk: &Desk, event: &Event) -> Result<&'static str, P
             count(Metric::EventRepeated);
             Ok("behind")
         }
-        Applied::NoRecord => kept(desk, event, &told, &tenant, NO_RECORD).await,
-        Applied::Odd(oddity) => kept(desk, event, &told, &tenant, oddity.name()).await,
+        Applied::NoRecord => kept(psp_executor, event, &told, &tenant, NO_RECORD).await,
+        Applied::Contradiction(contradiction) => kept(psp_executor, event, &told, &tenant, contradiction.name()).await,
     }
 }
 
 /// What an event says about our records.
-enum Told<'a> {
+enum EventSubject<'a> {
     /// A fact about a top-up, its refund, or a clawback of it.
     Topup(Box<(Fact, Tags)>),
     /// The state of a merchant's payout.
     Payout(&'a Payout),
 }
 
-impl Told<'_> {
-    async fn apply(&self, app: &App, desk: &Desk, event: &Event, tenant: &Tenant) -> Result<Applied, Problem> {
+impl EventSubject<'_> {
+    async fn apply(
+        &self,
+        app: &App,
+        psp_executor: &PspExecutor,
+        event: &Event,
+        tenant: &Tenant,
+    ) -> Result<Applied, Problem> {
         match self {
-            Self::Topup(told) => desk.apply(tenant, &told.1, &told.0, &event.id, &event.kind).await,
+            Self::Topup(told) => psp_executor.apply(tenant, &told.1, &told.0, &event.id, &event.kind).await,
             Self::Payout(payout) => {
                 let seen = (tenant, *payout, event.account.as_deref());
-                Settler::new(app, None, None).payout_told(seen, &event.id, &event.kind).await
+                Settler::new(app, None, None).apply_payout_event(seen, &event.id, &event.kind).await
             }
         }
     }
@@ -163,13 +171,13 @@ fn foreign(app: &App) -> &'static str {
 /// Keeps an event that contradicts our records: an alarm is raised, and Stripe delivers it again until it agrees or an
 /// operator dismisses it.
 async fn kept(
-    desk: &Desk,
+    psp_executor: &PspExecutor,
     event: &Event,
-    told: &Told<'_>,
+    told: &EventSubject<'_>,
     tenant: &Tenant,
     why: &str,
 ) -> Result<&'static str, Problem> {
-    if desk.keep(tenant, event, Some(told.object().to_string()), why).await? {
+    if psp_executor.keep(tenant, event, Some(told.object().to_string()), why).await? {
         return Ok("dismissed");
     }
     Err(Problem::event_kept())

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// The number of entries per query.
-const BATCH: usize = 500;
+const BATCH_ITEMS: usize = 500;
 
 /// What was done by one operation.
 #[derive(Debug, Serialize, ToSchema)]
@@ -63,7 +63,7 @@ pub(crate) async fn get(
     let mut sums = BTreeMap::<(String, Asset), (u64, Balance)>::new();
     let mut after = None;
     loop {
-        let query = reads::terminal_references_of(who.tenant(), who.id(), date).after(after.take()).limit(BATCH);
+        let query = reads::terminal_references_of(who.tenant(), who.id(), date).after(after.take()).limit(BATCH_ITEMS);
         let items = app.dynamo().query(&query).await?;
         for item in &items {
             let line = HistoryLine::read(item, None)?;
@@ -76,7 +76,7 @@ pub(crate) async fn get(
             }
             after = Some(format!("{}{}", sk::TXNREF, line.id));
         }
-        if items.len() < BATCH {
+        if items.len() < BATCH_ITEMS {
             break;
         }
     }

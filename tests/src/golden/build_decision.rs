@@ -8,7 +8,7 @@ use super::decode::{self, World};
 use ledger_core::ids::{DecisionId, StaffId, TopupId};
 use ledger_core::keys;
 use ledger_core::ops::PlanRefusal;
-use ledger_core::ops::topup::{Basis, TopupDecision, Way, decision};
+use ledger_core::ops::topup::{Basis, DecisionKind, TopupDecision, decision};
 use serde::{Deserialize, Serialize};
 
 /// A decision that is requested or approved. Records, markers and the decision are read from the state.
@@ -46,7 +46,8 @@ pub(super) fn make(world: &World, does: &DecisionDoes) -> Result<Made, NoPlan> {
     let basis = Basis { view: &view, fact: fact.as_ref(), flight: flight.as_ref() };
     let draft = match does {
         DecisionDoes::Request { way, note, .. } => {
-            decision::plan_request(&basis, Way::parse(way).unwrap(), (staff, &decode::text(note)), &world.cx)?.draft
+            decision::plan_request(&basis, DecisionKind::parse(way).unwrap(), (staff, &decode::text(note)), &world.cx)?
+                .draft
         }
         DecisionDoes::Approve { decision: id, landing, .. } => {
             let (topup, id) = (TopupId::parse(topup).unwrap(), DecisionId::parse(id).unwrap());

@@ -7,7 +7,8 @@ use super::decode::{self, World};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::keys::attr;
 use ledger_core::migration::{
-    Adoption, Concern, Contraction, Copying, Layout, Migration, Snapshot, Whose, adopt, contract, copy, expire_history,
+    Adoption, Concern, Contraction, Copying, CustomerRef, Layout, Migration, Snapshot, adopt, contract, copy,
+    expire_history,
 };
 
 pub(super) fn make(world: &World, does: &MigrationDoes) -> Result<Made, NoPlan> {
@@ -16,7 +17,7 @@ pub(super) fn make(world: &World, does: &MigrationDoes) -> Result<Made, NoPlan> 
         Layout::Split => panic!("no migration: {does:?}"),
     };
     let refused = |why: &str| Err(NoPlan(format!("refused {why}")));
-    let whose = |id: &str| Whose { tenant: world.tenant.clone(), customer: decode::customer(id) };
+    let whose = |id: &str| CustomerRef { tenant: world.tenant.clone(), customer: decode::customer(id) };
     let now = world.cx.now;
     match does {
         MigrationDoes::Adopt { customer } => {
@@ -55,7 +56,7 @@ pub(super) fn make(world: &World, does: &MigrationDoes) -> Result<Made, NoPlan> 
     }
 }
 
-fn snapshot(world: &World, migration: &Migration, whose: &Whose) -> Snapshot {
+fn snapshot(world: &World, migration: &Migration, whose: &CustomerRef) -> Snapshot {
     let keys = migration.snapshot_keys(whose).into_iter();
     Snapshot::new(keys.map(|key| (key.clone(), world.get(&key).cloned())), Vec::new())
 }

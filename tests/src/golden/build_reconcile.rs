@@ -112,7 +112,7 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
             };
             Some(held(run).finish(state, &tally, cx.now).unwrap().1)
         }
-        ReconcileDoes::Told { run } => Some(read(world, run).told(tenant, cx.now).unwrap()),
+        ReconcileDoes::Told { run } => Some(read(world, run).mark_announced(tenant, cx.now).unwrap()),
         ReconcileDoes::Answer { staff: by, run, finding, note } => {
             let of = read(world, run);
             let finding = FindingId::parse(finding).unwrap();

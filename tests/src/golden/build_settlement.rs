@@ -9,10 +9,10 @@ use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId};
 use ledger_core::keys::{self, Partition, attr};
-use ledger_core::ops::settlement::asked::{self, Asked, Wish};
+use ledger_core::ops::settlement::asked::{self, Asked, PayoutRequestKind};
 use ledger_core::ops::settlement::returned::{self, Word};
 use ledger_core::ops::settlement::{
-    self as rules, Move, Open, Settleable, Settlement, Settling, Task, TurnedBack, next_move, sending,
+    self as rules, Move, Open, Settleable, Settlement, Settling, Task, UndoReason, next_move, sending,
 };
 use ledger_core::ops::{MerchantTerms, PlanRefusal, merchant};
 use ledger_core::psp::{EventId, Payout, PayoutStatus, PayoutTags, PspId, PspMoney, PspTerms};
@@ -108,7 +108,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
             rules::paid(tenant, &settlement, (clearing, Some(reference)), now)
         }
         SettlementStep::TurnBack { why } => {
-            let why = TurnedBack::ALL.into_iter().find(|reason| reason.name() == why).unwrap();
+            let why = UndoReason::ALL.into_iter().find(|reason| reason.name() == why).unwrap();
             rules::turn_back(tenant, &settlement, why, now)
         }
         SettlementStep::Started {} => rules::started(tenant, &settlement, now),
@@ -129,7 +129,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
                 Word::Back(draft) => draft,
                 Word::Behind => return Err(NoPlan("behind".to_owned())),
                 Word::Ahead => return Err(NoPlan("ahead".to_owned())),
-                Word::Odd(oddity) => return Err(NoPlan(format!("odd {}", oddity.name()))),
+                Word::Contradiction(contradiction) => return Err(NoPlan(format!("odd {}", contradiction.name()))),
             };
             let event = EventId::parse(event).unwrap();
             let event = EventClaim { tenant: tenant.clone(), event, kind: kind.clone(), now };
@@ -182,10 +182,10 @@ pub(super) fn make(world: &World, staff: StaffId, does: &SettlementDoes) -> Resu
     Ok(Made::Draft(draft))
 }
 
-fn wish(name: &str) -> Wish {
+fn wish(name: &str) -> PayoutRequestKind {
     match name {
-        "resend" => Wish::Resend,
-        "return" => Wish::Return,
+        "resend" => PayoutRequestKind::Resend,
+        "return" => PayoutRequestKind::Return,
         other => panic!("nobody may wish for {other}"),
     }
 }

@@ -192,7 +192,7 @@ impl Records {
             Routed::Apply(effect) => Ok(*effect),
             Routed::Behind => Err(NoPlan("behind".to_owned())),
             Routed::Ahead => Err(NoPlan("ahead".to_owned())),
-            Routed::Odd(oddity) => Err(NoPlan(format!("odd {}", oddity.name()))),
+            Routed::Contradiction(contradiction) => Err(NoPlan(format!("odd {}", contradiction.name()))),
         }
     }
 
@@ -259,7 +259,7 @@ fn step_of(flight: &Flight, step: &FlightStep, world: &World) -> Result<Made, No
             let taken = flight.take_over(now).unwrap().ok_or_else(|| NoPlan("not free".to_owned()))?;
             (taken.0.into_record(), taken.1)
         }
-        FlightStep::LetGo {} => holders::of_claim(flight).let_go(now).unwrap(),
+        FlightStep::LetGo {} => holders::of_claim(flight).release(now).unwrap(),
         FlightStep::FailRetryably { burnt } => holders::of_claim(flight).fail_retryably(*burnt, now).unwrap(),
         FlightStep::Park { why } => {
             let all = [Parked::Attempts, Parked::NotFound, Parked::Contradiction];

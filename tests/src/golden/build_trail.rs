@@ -14,7 +14,7 @@ use ledger_core::ops::topup::claim as topup_claim;
 use ledger_core::psp::{EventId, PspId};
 use ledger_core::sealing::{Sealable, SealedDay, Sealing, Trail, unmark};
 use ledger_core::time::{Timestamp, UtcDay};
-use ledger_core::trail::{Heard, Record};
+use ledger_core::trail::{ProviderAnswer, Record};
 use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
 
@@ -102,17 +102,21 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
             stepped(marker, FlightStep::TakeOver {})?.recorded(Record::taken_over(&seen, &next, now))
         }
         TrailDoes::SentAgain { marker, attempt, unknown } => {
-            let heard = [Heard::Unknown(unknown.clone())];
+            let heard = [ProviderAnswer::Unknown(unknown.clone())];
             Transaction::record(Record::sent_again(&flight(marker), attempt.parse().unwrap(), &heard, now))
         }
         TrailDoes::Refused { marker, burnt, unknown, code } => {
-            let heard = [Heard::Unknown(unknown.clone()), Heard::Refused(code.clone()), Heard::Absent];
+            let heard = [
+                ProviderAnswer::Unknown(unknown.clone()),
+                ProviderAnswer::Refused(code.clone()),
+                ProviderAnswer::Absent,
+            ];
             let step = FlightStep::FailRetryably { burnt: *burnt };
             stepped(marker, step)?.recorded(Record::answered(&flight(marker), &heard, now))
         }
         TrailDoes::Landed { marker, fact, topup } => {
             let does = Does::TopupLanding { fact: fact.clone(), topup: topup.clone(), refund: None };
-            base(&does)?.recorded(Record::answered(&flight(marker), &[Heard::Done(object(fact))], now))
+            base(&does)?.recorded(Record::answered(&flight(marker), &[ProviderAnswer::Done(object(fact))], now))
         }
         TrailDoes::Told { event, kind, fact, topup } => {
             let (event_id, kind_of) = (event.clone(), kind.clone());
@@ -127,7 +131,7 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
             let event = EventId::parse(event).unwrap();
             let claim = EventClaim { tenant: tenant.clone(), event, kind: kind.clone(), now };
             let operation = ledger_core::operation::Operation::Topup;
-            base(&does)?.recorded(Record::told(&record, operation, record.principal(), &object(fact), &claim))
+            base(&does)?.recorded(Record::event_received(&record, operation, record.principal(), &object(fact), &claim))
         }
         TrailDoes::Canceling { topup } => {
             Transaction::record(Record::canceling(tenant, &Records::read(world, topup, None)?.topup, now))

@@ -98,7 +98,7 @@ impl World {
         match self.layout.reading(key) {
             Some(reading) => {
                 let [record, legacy, split] = reading.keys().map(|key| self.get(&key).cloned());
-                let legacy = [record, legacy].map(|item| item.map(|item| LegacyItem { item, odd: Vec::new() }));
+                let legacy = [record, legacy].map(|item| item.map(|item| LegacyItem { item, unsupported: Vec::new() }));
                 reading.item(legacy, split).unwrap()
             }
             None => self.get(key).cloned(),

@@ -2,7 +2,7 @@
 
 use futures::future::{BoxFuture, FutureExt};
 use ledger_core::events::{Announcement, DeadLetter, Event};
-use ledger_runtime::publishing::{BATCH, EventSink, Sent, SinkError};
+use ledger_runtime::publishing::{BATCH_ITEMS, EventSink, Sent, SinkError};
 use ledger_runtime::reconcile::Announcer;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -168,7 +168,7 @@ fn lost() -> Sent {
 impl EventSink for EventTap {
     fn send<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Vec<Sent>> {
         let groups: BTreeSet<&str> = events.iter().map(|event| event.group.as_str()).collect();
-        assert!(groups.len() == events.len() && events.len() <= BATCH, "one of each group: {events:?}");
+        assert!(groups.len() == events.len() && events.len() <= BATCH_ITEMS, "one of each group: {events:?}");
         async move {
             let mishap = self.mishap();
             let arrives = |at: usize| match mishap {

@@ -40,9 +40,10 @@ pub async fn topup(world: &World, customer: &Customer, amount: &str) -> ParkedTo
     let by = (Principal::Customer(id), Actor::Customer(id));
     let claim = claim(world, &call, (Operation::Topup, by), Fields::new().with_amount("amount", &charge));
     let plan = async |cx: Context| {
-        let (terms, desk) = (world.app.terms(&claim.tenant).await.expect("terms"), world.app.desk().await);
-        let desk = desk.expect("a provider");
-        claim::plan(&Topup { customer: id, charge }, &claim, &terms, desk.terms(), &cx).expect("a plan")
+        let (terms, psp_executor) =
+            (world.app.terms(&claim.tenant).await.expect("terms"), world.app.psp_executor().await);
+        let psp_executor = psp_executor.expect("a provider");
+        claim::plan(&Topup { customer: id, charge }, &claim, &terms, psp_executor.terms(), &cx).expect("a plan")
     };
     let id = gate::as_test(park(world, &claim, plan)).await;
     ParkedTopup { id, call }
@@ -62,8 +63,8 @@ pub async fn refund(world: &World, topup: &stripe::Topup, amount: &str) -> Parke
     let claim = claim(world, &call, (Operation::TopupRefund, by), fields);
     let (tenant, dynamo) = (claim.tenant.clone(), world.app.dynamo());
     let plan = async |cx: Context| {
-        let (terms, desk) = (world.app.terms(&tenant).await.expect("terms"), world.app.desk().await);
-        let desk = desk.expect("a provider");
+        let (terms, psp_executor) = (world.app.terms(&tenant).await.expect("terms"), world.app.psp_executor().await);
+        let psp_executor = psp_executor.expect("a provider");
         let key = keys::topup(&tenant, TopupId::parse(&topup.id).expect("an id"));
         let record = dynamo.get(&key).await.expect("the store is there").expect("a top-up");
         let record = TopupRecord::read(&record).expect("a record");
@@ -75,7 +76,7 @@ pub async fn refund(world: &World, topup: &stripe::Topup, amount: &str) -> Parke
             points: points.as_ref(),
             reason: &note,
         };
-        refund::plan(&command, &claim, &terms, desk.terms(), &cx).expect("a plan")
+        refund::plan(&command, &claim, &terms, psp_executor.terms(), &cx).expect("a plan")
     };
     let id = gate::as_test(park(world, &claim, plan)).await;
     ParkedTopup { id, call }

@@ -3,7 +3,9 @@
 
 use futures::future::BoxFuture;
 use ledger_core::psp::{PspKey, PspRequest};
-use ledger_runtime::psp::{Listed, Listing, Lookup, Outlook, Psp, PspRefusal, Sent, Sighting, Sought, Unknown};
+use ledger_runtime::psp::{
+    Listed, Listing, LookupResult, Outlook, Psp, PspLookup, PspRefusal, PspSearch, Sent, Unknown,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -152,16 +154,16 @@ impl Psp for PspTap {
         })
     }
 
-    fn look<'a>(&'a self, at: Lookup<'a>, account: Option<&'a str>) -> BoxFuture<'a, Sighting> {
+    fn look<'a>(&'a self, at: PspLookup<'a>, account: Option<&'a str>) -> BoxFuture<'a, LookupResult> {
         Box::pin(
-            async move { if self.look_blindly() { Sighting::Unknown } else { self.inner.look(at, account).await } },
+            async move { if self.look_blindly() { LookupResult::Unknown } else { self.inner.look(at, account).await } },
         )
     }
 
-    fn find<'a>(&'a self, sought: &'a Sought, account: Option<&'a str>) -> BoxFuture<'a, Sighting> {
-        Box::pin(
-            async move { if self.look_blindly() { Sighting::Unknown } else { self.inner.find(sought, account).await } },
-        )
+    fn find<'a>(&'a self, search: &'a PspSearch, account: Option<&'a str>) -> BoxFuture<'a, LookupResult> {
+        Box::pin(async move {
+            if self.look_blindly() { LookupResult::Unknown } else { self.inner.find(search, account).await }
+        })
     }
 
     fn list<'a>(&'a self, what: &'a Listing, account: Option<&'a str>) -> BoxFuture<'a, Option<Listed>> {

@@ -28,7 +28,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub struct RuntimeApi {
     address: String,
     events: mpsc::UnboundedSender<Event>,
-    desk: Arc<Desk>,
+    desk: Arc<PspExecutor>,
     server: JoinHandle<io::Result<()>>,
 }
 
@@ -40,7 +40,7 @@ struct Event {
 
 /// The handlers' shared state.
 #[derive(Debug)]
-struct Desk {
+struct PspExecutor {
     function: String,
     events: tokio::sync::Mutex<mpsc::UnboundedReceiver<Event>>,
     open: Mutex<HashMap<String, oneshot::Sender<Reply>>>,
@@ -57,7 +57,7 @@ impl RuntimeApi {
     /// When no port is free.
     pub async fn start(function: &str) -> Self {
         let (sender, events) = mpsc::unbounded_channel();
-        let desk = Arc::new(Desk {
+        let desk = Arc::new(PspExecutor {
             function: function.to_owned(),
             events: tokio::sync::Mutex::new(events),
             open: Mutex::default(),
@@ -114,7 +114,7 @@ impl Drop for RuntimeApi {
     }
 }
 
-fn router(desk: Arc<Desk>) -> Router {
+fn router(desk: Arc<PspExecutor>) -> Router {
     Router::new()
         .route(&format!("{RUNTIME}/invocation/next"), get(next))
         .route(&format!("{RUNTIME}/invocation/{{id}}/response"), post(response))
@@ -126,7 +126,7 @@ fn router(desk: Arc<Desk>) -> Router {
 }
 
 /// Waits for an event without a timeout: Lambda freezes an idle environment here.
-async fn next(State(desk): State<Arc<Desk>>) -> Response<Body> {
+async fn next(State(desk): State<Arc<PspExecutor>>) -> Response<Body> {
     desk.ready.send_if_modified(|ready| ready.is_none() && ready.replace(Instant::now()).is_none());
     let Some(event) = desk.events.lock().await.recv().await else {
         return answer(StatusCode::INTERNAL_SERVER_ERROR, &json!({"errorMessage": "no more events"}));
@@ -142,21 +142,21 @@ async fn next(State(desk): State<Arc<Desk>>) -> Response<Body> {
         .expect("an answer")
 }
 
-async fn response(State(desk): State<Arc<Desk>>, Path(id): Path<String>, body: Bytes) -> Response<Body> {
+async fn response(State(desk): State<Arc<PspExecutor>>, Path(id): Path<String>, body: Bytes) -> Response<Body> {
     desk.close(&id, Reply::Response(json_of(&body)))
 }
 
-async fn error(State(desk): State<Arc<Desk>>, Path(id): Path<String>, body: Bytes) -> Response<Body> {
+async fn error(State(desk): State<Arc<PspExecutor>>, Path(id): Path<String>, body: Bytes) -> Response<Body> {
     desk.close(&id, Reply::Error(json_of(&body)))
 }
 
-async fn init_error(State(desk): State<Arc<Desk>>, body: Bytes) -> Response<Body> {
+async fn init_error(State(desk): State<Arc<PspExecutor>>, body: Bytes) -> Response<Body> {
     *desk.init_error.lock().expect("no panic") = Some(json_of(&body));
     answer(StatusCode::ACCEPTED, &json!({"status": "OK"}))
 }
 
 /// Lambda registers extensions until the function asks for its first event.
-async fn register(State(desk): State<Arc<Desk>>, headers: HeaderMap) -> Response<Body> {
+async fn register(State(desk): State<Arc<PspExecutor>>, headers: HeaderMap) -> Response<Body> {
     if !headers.contains_key("lambda-extension-name") {
         return answer(StatusCode::BAD_REQUEST, &json!({"errorType": "InvalidRequestFormat"}));
     }
@@ -175,7 +175,7 @@ async fn extension_next() -> Response<Body> {
     std::future::pending().await
 }
 
-impl Desk {
+impl PspExecutor {
     fn close(&self, id: &str, reply: Reply) -> Response<Body> {
         let Some(waiting) = self.open.lock().expect("no panic").remove(id) else {
             return answer(StatusCode::BAD_REQUEST, &json!({"errorType": "InvalidRequestID"}));

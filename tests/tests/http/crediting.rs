@@ -5,7 +5,7 @@ use ledger_core::dynamo::{Item, Value};
 use ledger_core::ids::{MerchantId, PaymentId, Tenant};
 use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
-use ledger_core::ops::crediting::{CreditedMerchant, Crediting, Setback, Uncredited};
+use ledger_core::ops::crediting::{BatchRejection, CreditedMerchant, Crediting, Uncredited};
 use ledger_core::reads;
 use ledger_core::transaction::Transaction;
 use ledger_runtime::crediting::Credited;
@@ -289,7 +289,7 @@ async fn a_late_holder_writes_nothing() {
     let batch = lease.batch(&waiting, now).expect("a batch").expect("records");
     for late in [batch.transaction().clone(), lease.release(now).expect("a release")] {
         let Err(ApplyError::Rejected(rejection)) = write(&late).await else { panic!("it wrote") };
-        assert_eq!(batch.setback(&rejection), Some(Setback::LeaseLost));
+        assert_eq!(batch.explain(&rejection), Some(BatchRejection::LeaseLost));
     }
     scene.world.books().await.unchanged_since(&books, "a late holder");
     assert_eq!(shop.balance(&teller).await, (shop.owed, 0));

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 /// How long an expired slot is kept before DynamoDB may delete it.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+const USED_CODE_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The hash that the table and a fingerprint hold instead of a code: SHA-256 in hexadecimal.
 #[must_use]
@@ -25,7 +25,7 @@ pub fn issue_code(slot: Key, hash: String, expires_at: Timestamp, now: Timestamp
         ("state".to_owned(), Value::s("active")),
         ("expires_at".to_owned(), Value::s(expires_at)),
         (attr::CREATED_AT.to_owned(), Value::s(now)),
-        (attr::TTL.to_owned(), Value::int(expires_at.plus(KEPT).seconds())),
+        (attr::TTL.to_owned(), Value::int(expires_at.plus(USED_CODE_KEPT).seconds())),
     ]);
     TransactItem::put(Role::Code, slot, item, Vec::new())
 }

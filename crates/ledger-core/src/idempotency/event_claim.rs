@@ -11,7 +11,7 @@ use crate::transaction::{Clause, JournalLink, Role, TransactItem};
 use std::time::Duration;
 
 /// How long the marker is kept. The provider redelivers for three days and lists events for thirty.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const EVENT_MARKER_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// A claim to apply one event.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl EventClaim {
             ("event".to_owned(), Value::s(&self.event)),
             ("kind".to_owned(), Value::s(&self.kind)),
             ("processed_at".to_owned(), Value::s(self.now)),
-            (attr::TTL.to_owned(), Value::int(self.now.plus(KEPT).plus(CLOCK_SKEW).seconds())),
+            (attr::TTL.to_owned(), Value::int(self.now.plus(EVENT_MARKER_KEPT).plus(CLOCK_SKEW).seconds())),
         ]);
         if let Some(journal) = journal {
             item.insert("entry_home".to_owned(), Value::s(journal.home));

@@ -18,9 +18,9 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// The lease of one holder, renewed by heartbeats.
-pub const LEASE: Duration = Duration::from_secs(30);
+pub const CLAIM_LEASE: Duration = Duration::from_secs(30);
 /// The longest time that one holder may go on, even if it renews its lease.
-const CEILING: Duration = Duration::from_secs(180);
+const HOLDER_TIME_MAX: Duration = Duration::from_secs(180);
 /// After so many refusals by the provider the operation is parked and needs review.
 pub const MAX_ATTEMPTS: u32 = 5;
 /// How long after the first sending the request may be sent again. The provider forgets keys after 24 hours.
@@ -96,7 +96,7 @@ pub struct Flight {
 }
 
 impl Leasable for Flight {
-    const LEASE: Duration = LEASE;
+    const LEASE_DURATION: Duration = CLAIM_LEASE;
     const ROLE: Role = Role::Flight;
 }
 
@@ -152,7 +152,7 @@ impl Flight {
             request: call.request.clone(),
             phase: Phase::InFlight,
             fence: 1,
-            lease_until: claim.now.plus(LEASE),
+            lease_until: claim.now.plus(CLAIM_LEASE),
             taken_at: claim.now,
             epoch: 1,
             first_sent_at: claim.now,
@@ -204,7 +204,7 @@ impl Flight {
     /// may have had the claim since, or an operator may have decided on it.
     #[must_use]
     pub fn may_hold(&self, now: Timestamp) -> bool {
-        now < self.taken_at.plus(CEILING)
+        now < self.taken_at.plus(HOLDER_TIME_MAX)
     }
 
     /// Takes the operation over for the next holder; `None` if it may not be taken yet, or is parked.
@@ -327,7 +327,7 @@ impl Leased<Flight> {
         if !self.may_hold(now) {
             return Ok(None);
         }
-        let next = Flight { lease_until: now.plus(LEASE), ..(**self).clone() };
+        let next = Flight { lease_until: now.plus(CLAIM_LEASE), ..(**self).clone() };
         let update = next.due(Self::renewed(now));
         let (next, transaction) = self.step(next, update)?;
         Ok(Some((self.with(next), transaction)))
@@ -338,7 +338,7 @@ impl Leased<Flight> {
     ///
     /// # Errors
     /// [`BuildError`], which a transaction of this form never causes.
-    pub fn let_go(&self, now: Timestamp) -> Result<(Flight, Transaction), BuildError> {
+    pub fn release(&self, now: Timestamp) -> Result<(Flight, Transaction), BuildError> {
         let next = Flight { lease_until: now, ..(**self).clone() };
         let again = now.plus(pause((**self).fence));
         let update = next.due_at(Self::released(now), again);

@@ -7,9 +7,9 @@ use super::history;
 use super::legacy::{KIND, LegacyKind, NO_NUMBER, NO_TEXT, NULL, Unadoptable, unadoptable as wrong};
 use super::moving::SETTLES;
 use super::plan::{Concern, Model};
-use super::record::{self, FENCE, REGIONAL, Truth};
+use super::record::{self, BalanceLocation, FENCE, REGIONAL};
 use super::setting::Migration;
-use super::snapshot::{Change, LegacyItem, Odd, Snapshot, Whose};
+use super::snapshot::{Change, CustomerRef, LegacyItem, Snapshot, UnsupportedType};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value, at, put_at};
 use crate::failure::Failure;
@@ -51,7 +51,12 @@ struct Part {
 ///
 /// # Errors
 /// [`Unadoptable`] names an attribute that the ledger could not keep unchanged.
-pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timestamp) -> Result<Adoption, Unadoptable> {
+pub fn adopt(
+    migration: &Migration,
+    whose: &CustomerRef,
+    read: &Snapshot,
+    now: Timestamp,
+) -> Result<Adoption, Unadoptable> {
     let Some(god) = read.record(whose) else {
         let known = read.get(&whose.partition().profile()).is_some();
         return Ok(if known { Adoption::Change(born_split(migration, whose)) } else { Adoption::Missing });
@@ -66,7 +71,7 @@ pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timesta
     let is_elsewhere = |counterpart: &Counterpart| counterpart.legacy(model) != whose.record();
     for counterpart in &counterparts {
         nothing_of_ours(counterpart, if is_elsewhere(counterpart) { metrics } else { Some(god) }, |name| {
-            read.odd(name)
+            read.unsupported(name)
         })?;
     }
     let mut record = record_part(migration, god, read, whose, now);
@@ -101,7 +106,7 @@ pub fn adopt(migration: &Migration, whose: &Whose, read: &Snapshot, now: Timesta
 /// All actions; `None` if the opening entry cannot be built.
 fn actions(
     migration: &Migration,
-    whose: &Whose,
+    whose: &CustomerRef,
     record: Part,
     beside: Part,
     postings: Vec<Posting>,
@@ -140,7 +145,7 @@ fn before(now: Timestamp) -> Timestamp {
 }
 
 /// The claim of the opening entry: one for each customer.
-fn claim(whose: &Whose, now: Timestamp) -> Option<Claim> {
+fn claim(whose: &CustomerRef, now: Timestamp) -> Option<Claim> {
     Some(Claim {
         tenant: whose.tenant.clone(),
         principal: Principal::Customer(whose.customer),
@@ -163,16 +168,16 @@ fn answer() -> Answer {
 }
 
 /// Creates the God Record of a customer whom only split records hold.
-fn born_split(migration: &Migration, whose: &Whose) -> Change {
-    let item = record::made(migration, |_| Truth::Split);
+fn born_split(migration: &Migration, whose: &CustomerRef) -> Change {
+    let item = record::made(migration, |_| BalanceLocation::Split);
     Change(vec![TransactItem::put_new(Role::GodRecord, whose.record(), item, Failure::StalePlan)])
 }
 
 /// The update of the God Record that does not depend on balances.
-fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Whose, now: Timestamp) -> Part {
+fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &CustomerRef, now: Timestamp) -> Part {
     let mut update = Update::new().set(FENCE, "fence", migration.fence.value());
     for concern in Concern::ALL {
-        let truth = if migration.begins_split(concern) { Truth::Split } else { Truth::Legacy };
+        let truth = if migration.begins_split(concern) { BalanceLocation::Split } else { BalanceLocation::Legacy };
         update = update.set(record::attribute(concern), record::attribute(concern), truth.value());
     }
     let accounts = i64::try_from(migration.assets.len()).unwrap_or(i64::MAX);
@@ -187,7 +192,9 @@ fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Whose
             Some(text) if *text == Value::s("") => {
                 Condition::compare(name, Cmp::Eq, format!("{name}_seen"), text.clone())
             }
-            None if read.odd(name) == Some(Odd::Null) => Condition::absent(name).or(Condition::null(name)),
+            None if read.unsupported(name) == Some(UnsupportedType::Null) => {
+                Condition::absent(name).or(Condition::null(name))
+            }
             Some(_) | None => {
                 update = update.set_if_absent(name, "now", Value::s(now));
                 continue;
@@ -203,7 +210,9 @@ fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Whose
             Some(text) if *text == Value::s("") && name != "name" => {
                 Condition::compare(name, Cmp::Eq, format!("{name}_seen"), text.clone())
             }
-            None if read.odd(name) == Some(Odd::Null) => Condition::absent(name).or(Condition::null(name)),
+            None if read.unsupported(name) == Some(UnsupportedType::Null) => {
+                Condition::absent(name).or(Condition::null(name))
+            }
             Some(_) | None => continue,
         };
         update = update.remove(name);
@@ -270,9 +279,9 @@ fn opening(counterpart: &Counterpart, spec: &AssetSpec, item: Option<&Item>) -> 
 fn nothing_of_ours(
     counterpart: &Counterpart,
     item: Option<&Item>,
-    odd: impl Fn(&str) -> Option<Odd>,
+    unsupported: impl Fn(&str) -> Option<UnsupportedType>,
 ) -> Result<(), Unadoptable> {
-    let stands = |name: &String| odd(name).is_some() || item.is_some_and(|item| at(item, name).is_some());
+    let stands = |name: &String| unsupported(name).is_some() || item.is_some_and(|item| at(item, name).is_some());
     match counterpart.companions().find(stands) {
         Some(name) => Err(wrong(&name, OURS)),
         None => Ok(()),
@@ -288,8 +297,10 @@ pub(super) fn is_adoptable(
     counterpart: &Counterpart,
     legacy: &LegacyItem,
 ) -> Result<(), Unadoptable> {
-    let odd = |name: &str| legacy.odd.iter().find(|(odd, _)| odd == name).map(|(_, odd)| *odd);
-    nothing_of_ours(counterpart, Some(&legacy.item), odd)?;
+    let unsupported = |name: &str| {
+        legacy.unsupported.iter().find(|(unsupported, _)| unsupported == name).map(|(_, unsupported)| *unsupported)
+    };
+    nothing_of_ours(counterpart, Some(&legacy.item), unsupported)?;
     counterpart.view_of(legacy)?;
     let spec = migration.assets.iter().find(|spec| counterpart.asset() == Some(spec.asset()));
     if let Some(spec) = spec {
@@ -328,7 +339,7 @@ fn nothing_is_lost(
             return Err(wrong(name, "is a balance in an item in which the tenant's model has none"));
         }
     }
-    is_map(god.get(REGIONAL), read.odd(REGIONAL))?;
+    is_map(god.get(REGIONAL), read.unsupported(REGIONAL))?;
     if let Some(Value::M(currencies)) = god.get(REGIONAL) {
         let known = |name: &str| Asset::parse(&format!("REGIONAL#{name}")).is_ok_and(|asset| runs(migration, &asset));
         if let Some((name, _)) = currencies.iter().find(|(name, value)| !known(name) && !is_nothing(value)) {
@@ -345,12 +356,14 @@ fn nothing_is_lost(
 /// Refuses attributes that the ledger reads if they do not have the type that it reads.
 fn is_readable(god: &Item, read: &Snapshot) -> Result<(), Unadoptable> {
     let known = ["name", "email", "phone_number", "balance", "point", "jcredit", REGIONAL, "co2_total"];
-    if let Some(odd) = known.into_iter().chain(TIMES).find(|name| read.odd(name) == Some(Odd::Other)) {
-        return Err(wrong(odd, KIND));
+    if let Some(unsupported) =
+        known.into_iter().chain(TIMES).find(|name| read.unsupported(name) == Some(UnsupportedType::Other))
+    {
+        return Err(wrong(unsupported, KIND));
     }
     // DynamoDB does not add to a null, and a guard on absence fails on it.
     let sums = ["balance", "point", "jcredit", REGIONAL, "co2_total"];
-    if let Some(null) = sums.into_iter().find(|name| read.odd(name) == Some(Odd::Null)) {
+    if let Some(null) = sums.into_iter().find(|name| read.unsupported(name) == Some(UnsupportedType::Null)) {
         return Err(wrong(null, NULL));
     }
     let texts = ["name", "email", "phone_number"];

@@ -1,9 +1,9 @@
 //! Contraction: removing from the God Record what the split records hold. Attributes unknown to the ledger stay.
 
 use super::plan::Concern;
-use super::record::{self, FENCE, REGIONAL, Truth};
+use super::record::{self, BalanceLocation, FENCE, REGIONAL};
 use super::setting::Migration;
-use super::snapshot::{Change, Snapshot, Whose};
+use super::snapshot::{Change, CustomerRef, Snapshot};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value, at};
 use crate::keys::{Key, attr, sk};
 use crate::money::Asset;
@@ -35,16 +35,16 @@ pub enum Contraction {
 ///
 /// # Errors
 /// [`ItemError`] if the God Record does not say where a concern is in the expected format.
-pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Result<Contraction, ItemError> {
+pub fn contract(migration: &Migration, whose: &CustomerRef, seen: &Snapshot) -> Result<Contraction, ItemError> {
     let Some(god) = seen.record(whose) else { return Ok(Contraction::Done) };
     let Some(fence) = god.opt_int::<i64>(FENCE)? else { return Ok(Contraction::NotCopied(Concern::Profile)) };
     if fence > migration.fence.number() {
         return Ok(Contraction::Fenced);
     }
     for concern in Concern::ALL {
-        match Truth::read(god, concern)? {
-            Some(Truth::Legacy) => return Ok(Contraction::NotCopied(concern)),
-            Some(Truth::Both | Truth::Split) | None => {}
+        match BalanceLocation::read(god, concern)? {
+            Some(BalanceLocation::Legacy) => return Ok(Contraction::NotCopied(concern)),
+            Some(BalanceLocation::Both | BalanceLocation::Split) | None => {}
         }
     }
     let mut gone: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
@@ -67,8 +67,11 @@ pub fn contract(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Result
         return Ok(Contraction::Done);
     }
     for concern in Concern::ALL {
-        let not =
-            Condition::is_not(record::attribute(concern), format!("not_{}", concern.name()), Truth::Legacy.value());
+        let not = Condition::is_not(
+            record::attribute(concern),
+            format!("not_{}", concern.name()),
+            BalanceLocation::Legacy.value(),
+        );
         clauses.push(record::stale(not));
     }
     let mut clauses = Some(clauses);

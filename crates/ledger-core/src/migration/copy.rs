@@ -6,9 +6,9 @@
 
 use super::counterpart::{Counterpart, Nature};
 use super::plan::{Concern, Stage};
-use super::record::{self, FENCE, Truth};
+use super::record::{self, BalanceLocation, FENCE};
 use super::setting::Migration;
-use super::snapshot::{Change, Snapshot, Whose};
+use super::snapshot::{Change, CustomerRef, Snapshot};
 use crate::dynamo::{AttributeKind, Cmp, Condition, Item, ItemError, Update, Value, at};
 use crate::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use crate::ids::{Actor, Principal};
@@ -46,7 +46,7 @@ enum Way {
 /// that does not have the expected format.
 pub fn copy(
     migration: &Migration,
-    whose: &Whose,
+    whose: &CustomerRef,
     concern: Concern,
     seen: &Snapshot,
     now: Timestamp,
@@ -65,7 +65,7 @@ pub fn copy(
     let mut record = TransactItem::update(
         Role::GodRecord,
         whose.record(),
-        Update::new().set(record::attribute(concern), "copied", Truth::Both.value()),
+        Update::new().set(record::attribute(concern), "copied", BalanceLocation::Both.value()),
         vec![
             record::stale(Condition::compare(FENCE, Cmp::Eq, "fence", migration.fence.value())),
             record::stale(Condition::compare(record::attribute(concern), Cmp::Eq, "truth", truth.value())),
@@ -87,25 +87,29 @@ pub fn copy(
 }
 
 /// The direction in which a stage needs a concern copied; `None` if no copy is needed.
-fn needed(stage: Stage, truth: Truth) -> Option<Way> {
+fn needed(stage: Stage, truth: BalanceLocation) -> Option<Way> {
     match (stage, truth) {
-        (_, Truth::Both) | (Stage::LegacyOnly, Truth::Legacy) | (Stage::NewOnly, Truth::Split) => None,
-        (Stage::DualWrite | Stage::Backfilled | Stage::ReadNew | Stage::NewOnly, Truth::Legacy) => Some(Way::ToSplit),
-        (Stage::LegacyOnly | Stage::DualWrite | Stage::Backfilled | Stage::ReadNew, Truth::Split) => {
+        (_, BalanceLocation::Both)
+        | (Stage::LegacyOnly, BalanceLocation::Legacy)
+        | (Stage::NewOnly, BalanceLocation::Split) => None,
+        (Stage::DualWrite | Stage::Backfilled | Stage::ReadNew | Stage::NewOnly, BalanceLocation::Legacy) => {
+            Some(Way::ToSplit)
+        }
+        (Stage::LegacyOnly | Stage::DualWrite | Stage::Backfilled | Stage::ReadNew, BalanceLocation::Split) => {
             Some(Way::ToLegacy)
         }
     }
 }
 
 /// Raises the fence, so that no writer with an earlier setting writes to the customer.
-fn raised(migration: &Migration, whose: &Whose) -> Change {
+fn raised(migration: &Migration, whose: &CustomerRef) -> Change {
     let update = Update::new().set(FENCE, "fence", migration.fence.value());
     let clauses = vec![record::stale(Condition::compare(FENCE, Cmp::Lt, "fence", migration.fence.value()))];
     Change(vec![TransactItem::update(Role::GodRecord, whose.record(), update, clauses)])
 }
 
 /// The marker of a copy, one for each concern and fence: under one setting, a concern is never copied twice.
-fn marker(migration: &Migration, whose: &Whose, concern: Concern, now: Timestamp) -> Option<TransactItem> {
+fn marker(migration: &Migration, whose: &CustomerRef, concern: Concern, now: Timestamp) -> Option<TransactItem> {
     let (concern, fence) = (concern.name(), migration.fence.number());
     let claim = Claim {
         tenant: whose.tenant.clone(),
@@ -141,7 +145,7 @@ fn brought(
     let (legacy_key, split_key) = (counterpart.legacy(migration.phase.model()), counterpart.split());
     let legacy = seen.get(&legacy_key).unwrap_or(&nothing);
     let split = seen.get(&split_key).unwrap_or(&nothing);
-    let view = counterpart.view(legacy, |name| seen.odd(name));
+    let view = counterpart.view(legacy, |name| seen.unsupported(name));
     let view = view.map_err(|error| ItemError::invalid(error.attribute))?;
     let (from, source_key, target_key) = match way {
         Way::ToSplit => (&view, legacy_key, split_key),

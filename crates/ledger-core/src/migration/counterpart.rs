@@ -3,7 +3,7 @@
 use super::legacy::{EpochUnit, KIND, LegacyKind, NO_MAP, NULL, Unadoptable, unadoptable};
 use super::plan::{Concern, Model};
 use super::record::REGIONAL;
-use super::snapshot::{LegacyItem, Odd};
+use super::snapshot::{LegacyItem, UnsupportedType};
 use crate::dynamo::{Item, Value, at, put_at};
 use crate::ids::CustomerId;
 use crate::keys::{self, Key, Partition, attr, sk};
@@ -201,16 +201,20 @@ impl Counterpart {
     ///
     /// # Errors
     /// [`Unadoptable`] if an attribute has a type that the ledger does not read there.
-    pub(super) fn view(&self, legacy: &Item, odd: impl Fn(&str) -> Option<Odd>) -> Result<Item, Unadoptable> {
+    pub(super) fn view(
+        &self,
+        legacy: &Item,
+        unsupported: impl Fn(&str) -> Option<UnsupportedType>,
+    ) -> Result<Item, Unadoptable> {
         let split = self.split();
         if let Kind::Balance(Asset::Regional(_)) = &self.kind {
-            is_map(legacy.get(REGIONAL), odd(REGIONAL))?;
+            is_map(legacy.get(REGIONAL), unsupported(REGIONAL))?;
         }
         let mut view =
             Item::from([(attr::PK.to_owned(), Value::s(split.pk())), (attr::SK.to_owned(), Value::s(split.sk()))]);
         for (attribute, _) in self.attributes() {
             let Some(name) = self.name(attribute) else { continue };
-            if let Some(value) = self.kind_of(attribute).read(&name, at(legacy, &name), odd(&name))? {
+            if let Some(value) = self.kind_of(attribute).read(&name, at(legacy, &name), unsupported(&name))? {
                 view.insert((*attribute).to_owned(), value);
             }
         }
@@ -223,8 +227,10 @@ impl Counterpart {
     /// # Errors
     /// As [`Self::view`].
     pub(super) fn view_of(&self, legacy: &LegacyItem) -> Result<Item, Unadoptable> {
-        let odd = |name: &str| legacy.odd.iter().find(|(odd, _)| odd == name).map(|(_, odd)| *odd);
-        self.view(&legacy.item, odd)
+        let unsupported = |name: &str| {
+            legacy.unsupported.iter().find(|(unsupported, _)| unsupported == name).map(|(_, unsupported)| *unsupported)
+        };
+        self.view(&legacy.item, unsupported)
     }
 
     /// What type the legacy system may have stored for an attribute.
@@ -279,10 +285,10 @@ impl Counterpart {
 }
 
 /// Accepts a map of regional currencies, or an absent attribute.
-pub(super) fn is_map(stored: Option<&Value>, odd: Option<Odd>) -> Result<(), Unadoptable> {
-    match (stored, odd) {
-        (_, Some(Odd::Other)) => Err(unadoptable(REGIONAL, KIND)),
-        (_, Some(Odd::Null)) => Err(unadoptable(REGIONAL, NULL)),
+pub(super) fn is_map(stored: Option<&Value>, unsupported: Option<UnsupportedType>) -> Result<(), Unadoptable> {
+    match (stored, unsupported) {
+        (_, Some(UnsupportedType::Other)) => Err(unadoptable(REGIONAL, KIND)),
+        (_, Some(UnsupportedType::Null)) => Err(unadoptable(REGIONAL, NULL)),
         (None | Some(Value::M(_)), None) => Ok(()),
         (Some(Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_)), None) => {
             Err(unadoptable(REGIONAL, NO_MAP))

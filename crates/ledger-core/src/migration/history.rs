@@ -244,8 +244,8 @@ mod tests {
     #[test]
     fn legacy_item_written_by_ledger_makes_no_reference() {
         let ours = item(ID, &format!("history#1700000000000#pay#{OTHER}"), &[("transaction_id", OTHER)]);
-        let odd = ["history#pay", "history#soon#pay", "TXN#1", "customer"].map(|name| item(ID, name, &[]));
-        assert!(odd.iter().chain([&ours]).all(|item| reference(item).is_none()));
+        let unsupported = ["history#pay", "history#soon#pay", "TXN#1", "customer"].map(|name| item(ID, name, &[]));
+        assert!(unsupported.iter().chain([&ours]).all(|item| reference(item).is_none()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The types that the legacy model may give an attribute, and their meaning. Its timestamps are text, or numbers of
 //! seconds or milliseconds since 1970.
 
-use super::snapshot::Odd;
+use super::snapshot::UnsupportedType;
 use crate::dynamo::Value;
 use crate::money::stored_decimal;
 use crate::time::Timestamp;
@@ -94,7 +94,7 @@ impl LegacyKind {
     /// Reads a stored attribute; `None` if it is absent, null or an empty text. A numeric timestamp becomes the text
     /// that split records hold.
     ///
-    /// `odd` is set if the attribute has a type that the ledger has no value for.
+    /// `unsupported` is set if the attribute has a type that the ledger has no value for.
     ///
     /// # Errors
     /// [`Unadoptable`] if it has another type, or is a timestamp outside the accepted ranges.
@@ -102,13 +102,13 @@ impl LegacyKind {
         self,
         name: &str,
         stored: Option<&Value>,
-        odd: Option<Odd>,
+        unsupported: Option<UnsupportedType>,
     ) -> Result<Option<Value>, Unadoptable> {
-        match (self, odd) {
-            (_, Some(Odd::Other)) => return Err(unadoptable(name, KIND)),
-            (Self::Sum, Some(Odd::Null)) => return Err(unadoptable(name, NULL)),
-            (Self::Own, Some(Odd::Null)) => return Err(unadoptable(name, KIND)),
-            (Self::Text | Self::Time, Some(Odd::Null)) => return Ok(None),
+        match (self, unsupported) {
+            (_, Some(UnsupportedType::Other)) => return Err(unadoptable(name, KIND)),
+            (Self::Sum, Some(UnsupportedType::Null)) => return Err(unadoptable(name, NULL)),
+            (Self::Own, Some(UnsupportedType::Null)) => return Err(unadoptable(name, KIND)),
+            (Self::Text | Self::Time, Some(UnsupportedType::Null)) => return Ok(None),
             (_, None) => {}
         }
         // An empty text counts as absent.

@@ -32,15 +32,15 @@ pub use moving::{Evidence, PassResult, RECENT, Refused, SETTLES};
 pub use page::{legacy_after, legacy_of, newest};
 pub use parity::{Difference, Parity, parity, tells, told_by};
 pub use pass::{
-    Asked, EXAMPLES_MAX, LEASE, Pass, PassKind, PassState, PassTally, evidence, pass_key, plan as plan_pass,
+    Asked, EXAMPLES_MAX, PASS_LEASE, Pass, PassKind, PassState, PassTally, evidence, pass_key, plan as plan_pass,
 };
 pub use placed::{Cancelled, Placed};
 pub use plan::{Concern, Model, Move, Phase, PhaseError, Stage};
-pub use record::{Stale, Truth};
-pub use seen::{Reading, Unseen};
+pub use record::{BalanceLocation, Stale};
+pub use seen::{LegacyReadError, Reading};
 pub use setting::{Fence, Layout, Migration, open_tenant};
-pub use snapshot::{Change, LegacyItem, Odd, Snapshot, Whose};
-pub use standing::Standing;
+pub use snapshot::{Change, CustomerRef, LegacyItem, Snapshot, UnsupportedType};
+pub use standing::LegacyBalances;
 
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,9 @@ use super::counterpart::Nature;
 use super::history::{LEGACY_SK, key_of, reference};
 use super::legacy::Unadoptable;
 use super::plan::{Concern, Stage};
-use super::record::Truth;
+use super::record::BalanceLocation;
 use super::setting::Migration;
-use super::snapshot::{Snapshot, Whose};
+use super::snapshot::{CustomerRef, Snapshot};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::TransactionId;
 use crate::keys::{Key, Partition, attr};
@@ -44,13 +44,13 @@ impl Parity {
 ///
 /// # Errors
 /// [`ItemError`] if the God Record does not say where a concern is in the expected format.
-pub fn parity(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Result<Parity, ItemError> {
+pub fn parity(migration: &Migration, whose: &CustomerRef, seen: &Snapshot) -> Result<Parity, ItemError> {
     let mut parity = Parity::default();
     for concern in Concern::ALL {
         match migration.phase.stage(concern) {
             Stage::LegacyOnly | Stage::NewOnly => {}
             Stage::DualWrite | Stage::Backfilled | Stage::ReadNew => {
-                if seen.truth(whose, concern)? == Some(Truth::Both) {
+                if seen.truth(whose, concern)? == Some(BalanceLocation::Both) {
                     parity.differences.extend(differences(migration, whose, concern, seen));
                 } else {
                     parity.not_copied.insert(concern);
@@ -61,12 +61,12 @@ pub fn parity(migration: &Migration, whose: &Whose, seen: &Snapshot) -> Result<P
     Ok(parity)
 }
 
-fn differences(migration: &Migration, whose: &Whose, concern: Concern, seen: &Snapshot) -> Vec<Difference> {
+fn differences(migration: &Migration, whose: &CustomerRef, concern: Concern, seen: &Snapshot) -> Vec<Difference> {
     let nothing = Item::new();
     let mut differences = Vec::new();
     for counterpart in migration.counterparts_of(whose, concern) {
         let legacy = seen.get(&counterpart.legacy(migration.phase.model())).unwrap_or(&nothing);
-        let view = match counterpart.view(legacy, |name| seen.odd(name)) {
+        let view = match counterpart.view(legacy, |name| seen.unsupported(name)) {
             Ok(view) => view,
             // The legacy value is invalid, so no split record can equal it.
             Err(Unadoptable { attribute: named, .. }) => {

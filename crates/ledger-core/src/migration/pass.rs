@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The duration of a pass's lease.
-pub const LEASE: Duration = Duration::from_secs(60);
+pub const PASS_LEASE: Duration = Duration::from_secs(60);
 /// The maximum number of customers that a pass names as examples.
 pub const EXAMPLES_MAX: usize = 20;
 
@@ -233,7 +233,7 @@ pub fn plan(
 }
 
 impl Leasable for Pass {
-    const LEASE: Duration = LEASE;
+    const LEASE_DURATION: Duration = PASS_LEASE;
     const ROLE: Role = Role::Migration;
 }
 

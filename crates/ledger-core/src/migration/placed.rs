@@ -20,14 +20,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     items: Vec<TransactItem>,
-    told: Vec<Told>,
+    origins: Vec<ItemOrigin>,
     /// The number of actions of the transaction.
     of: usize,
 }
 
 /// What a written action carries out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Told {
+struct ItemOrigin {
     /// The transaction's actions whose guards it carries, each with how its item is read.
     guards: Vec<Guarded>,
     /// The transaction's actions that it writes without guards.
@@ -86,11 +86,11 @@ impl Placed {
         }
         let mut of: Vec<Reason> = vec![Reason { code: ReasonCode::None, item: None }; self.of];
         let mut stale = None;
-        for (told, reason) in self.told.iter().zip(reasons) {
+        for (origins, reason) in self.origins.iter().zip(reasons) {
             if reason.code == ReasonCode::ConditionalCheckFailed {
-                stale = stale.or(told.failed(reason.item, &mut of));
+                stale = stale.or(origins.failed(reason.item, &mut of));
             } else if reason.code != ReasonCode::None {
-                told.all().for_each(|position| say(&mut of, position, &reason));
+                origins.all().for_each(|position| say(&mut of, position, &reason));
             }
         }
         let stands = self
@@ -114,7 +114,7 @@ fn say(of: &mut [Reason], position: usize, reason: &Reason) {
     }
 }
 
-impl Told {
+impl ItemOrigin {
     fn all(&self) -> impl Iterator<Item = usize> {
         self.guards.iter().map(|guarded| guarded.position).chain(self.writes.iter().copied())
     }
@@ -157,7 +157,7 @@ struct Placing<'a> {
 
 struct Draft {
     item: TransactItem,
-    told: Told,
+    origins: ItemOrigin,
 }
 
 impl Placing<'_> {
@@ -214,7 +214,7 @@ impl Placing<'_> {
             Action::Update(_) | Action::Check => self.written(position, own.clone())?,
         }
         if let Some(draft) = self.at.get(own.key()).and_then(|at| self.actions.get_mut(*at)) {
-            draft.told.record = match draft.told.record.take() {
+            draft.origins.record = match draft.origins.record.take() {
                 Some(before) => Some(before.and(needs)),
                 None => Some(needs),
             };
@@ -231,7 +231,7 @@ impl Placing<'_> {
     ) -> Result<(), BuildError> {
         let at = self.put(placed)?;
         if let Some(draft) = self.actions.get_mut(at) {
-            draft.told.guards.push(Guarded { position, item: item.clone(), seen_as });
+            draft.origins.guards.push(Guarded { position, item: item.clone(), seen_as });
         }
         Ok(())
     }
@@ -239,7 +239,7 @@ impl Placing<'_> {
     fn written(&mut self, position: usize, placed: TransactItem) -> Result<(), BuildError> {
         let at = self.put(placed)?;
         if let Some(draft) = self.actions.get_mut(at) {
-            draft.told.writes.push(position);
+            draft.origins.writes.push(position);
         }
         Ok(())
     }
@@ -253,7 +253,7 @@ impl Placing<'_> {
                 let role = item.role();
                 draft.item = draft.item.clone().and(item).ok_or(BuildError::SameKey(role))?;
             }
-            None => self.actions.push(Draft { item, told: Told::default() }),
+            None => self.actions.push(Draft { item, origins: ItemOrigin::default() }),
         }
         Ok(at)
     }
@@ -265,8 +265,8 @@ impl Placing<'_> {
         if let Some(draft) = self.actions.iter().find(|draft| draft.item.render().is_none()) {
             return Err(BuildError::Placeholder(draft.item.role()));
         }
-        let (items, told) = self.actions.into_iter().map(|draft| (draft.item, draft.told)).unzip();
-        Ok(Placed { items, told, of })
+        let (items, origins) = self.actions.into_iter().map(|draft| (draft.item, draft.origins)).unzip();
+        Ok(Placed { items, origins, of })
     }
 }
 

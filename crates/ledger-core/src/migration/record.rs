@@ -17,7 +17,7 @@ pub(super) const REGIONAL: &str = "regional";
 
 /// Which model holds a concern of one customer, according to the God Record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Truth {
+pub enum BalanceLocation {
     /// The God Record only: the split records are incomplete or absent.
     Legacy,
     /// Both models, with equal content.
@@ -44,11 +44,11 @@ pub enum Stale {
 pub(super) struct GodRecord {
     customer: CustomerId,
     fence: Fence,
-    /// For each concern, the value of [`Truth`] that it must not have.
-    not: Vec<(Concern, Truth)>,
+    /// For each concern, the value of [`BalanceLocation`] that it must not have.
+    not: Vec<(Concern, BalanceLocation)>,
 }
 
-impl Truth {
+impl BalanceLocation {
     /// Every value.
     pub const ALL: [Self; 3] = [Self::Legacy, Self::Both, Self::Split];
 
@@ -115,7 +115,7 @@ impl GodRecord {
             return Ok(Some(Stale::Fenced));
         }
         for (concern, not) in &self.not {
-            if Truth::read(old, *concern)? == Some(*not) {
+            if BalanceLocation::read(old, *concern)? == Some(*not) {
                 return Ok(Some(Stale::NotCopied(self.customer, *concern)));
             }
         }
@@ -146,12 +146,12 @@ pub(super) fn action(
     let mut needs = GodRecord { customer: of.customer(), fence, not: Vec::new() };
     let own = match &item.action {
         Action::Put(_) => {
-            let record = made(migration, |concern| Truth::made_by(migration.phase.stage(concern)));
+            let record = made(migration, |concern| BalanceLocation::made_by(migration.phase.stage(concern)));
             let absent = Clause { condition: Condition::absent(attr::PK), failure: Failure::AlreadyExists };
             TransactItem::put(Role::GodRecord, key, record, vec![absent])
         }
         Action::Check | Action::Update(_) => {
-            let not = Truth::shut_out_by(stage);
+            let not = BalanceLocation::shut_out_by(stage);
             needs.not.push((concern, not));
             let elsewhere = Condition::is_not(attribute(concern), format!("not_{}", concern.name()), not.value());
             let clauses = vec![not_fenced(fence), stale(elsewhere)];
@@ -171,7 +171,7 @@ pub(super) fn action(
 
 /// Builds a God Record that says which model holds each concern. It has the map of regional currencies from the
 /// beginning, because DynamoDB cannot add an attribute within an absent map.
-pub(super) fn made(migration: &Migration, stands: impl Fn(Concern) -> Truth) -> Item {
+pub(super) fn made(migration: &Migration, stands: impl Fn(Concern) -> BalanceLocation) -> Item {
     let mut record = Item::from([(FENCE.to_owned(), migration.fence.value())]);
     for concern in Concern::ALL {
         record.insert(attribute(concern), stands(concern).value());
@@ -191,8 +191,8 @@ fn stamped(of: &Update, fence: Fence, concern: Concern, stage: Stage) -> Update 
         }
     };
     let alone = match stage {
-        Stage::LegacyOnly => Truth::Legacy,
-        Stage::NewOnly => Truth::Split,
+        Stage::LegacyOnly => BalanceLocation::Legacy,
+        Stage::NewOnly => BalanceLocation::Split,
         Stage::DualWrite | Stage::Backfilled | Stage::ReadNew => return update,
     };
     update.set(attribute(concern), format!("truth_{}", concern.name()), alone.value())

@@ -4,7 +4,7 @@ use super::adopt;
 use super::counterpart::Counterpart;
 use super::legacy::Unadoptable;
 use super::plan::Concern;
-use super::record::{FENCE, Truth};
+use super::record::{BalanceLocation, FENCE};
 use super::setting::{Layout, Migration};
 use super::snapshot::LegacyItem;
 use crate::dynamo::{Item, ItemError, Value};
@@ -12,7 +12,7 @@ use crate::keys::{Key, Partition};
 
 /// Why a record in the legacy model cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unseen {
+pub enum LegacyReadError {
     /// The customer is not adopted, and the ledger could not adopt what the legacy system left.
     #[error(transparent)]
     Unadoptable(#[from] Unadoptable),
@@ -68,15 +68,15 @@ impl Reading<'_> {
     /// is not adopted, the stage of the concern in phase 0 decides. Without a God Record, it is the split record.
     ///
     /// # Errors
-    /// [`Unseen`] if the record cannot be read in that model.
-    pub fn item(&self, legacy: [Option<LegacyItem>; 2], split: Option<Item>) -> Result<Option<Item>, Unseen> {
+    /// [`LegacyReadError`] if the record cannot be read in that model.
+    pub fn item(&self, legacy: [Option<LegacyItem>; 2], split: Option<Item>) -> Result<Option<Item>, LegacyReadError> {
         let [record, legacy] = legacy;
         let concern = self.counterpart.concern();
         let by_phase = self.migration.phase.stage(concern).reads_split();
-        let is_split = match record.as_ref().map(|record| Truth::read(&record.item, concern)).transpose()? {
-            Some(Some(Truth::Legacy)) => false,
-            Some(Some(Truth::Split)) | None => true,
-            Some(Some(Truth::Both)) => by_phase,
+        let is_split = match record.as_ref().map(|record| BalanceLocation::read(&record.item, concern)).transpose()? {
+            Some(Some(BalanceLocation::Legacy)) => false,
+            Some(Some(BalanceLocation::Split)) | None => true,
+            Some(Some(BalanceLocation::Both)) => by_phase,
             // Without the attribute, the God Record has been emptied (it has a fence) or the customer is not adopted.
             Some(None) if record.as_ref().is_some_and(|record| record.item.contains_key(FENCE)) => true,
             Some(None) => self.migration.begins_split(concern),
@@ -88,7 +88,7 @@ impl Reading<'_> {
         }
     }
 
-    fn view(&self, record: &Item, legacy: LegacyItem) -> Result<Option<Item>, Unseen> {
+    fn view(&self, record: &Item, legacy: LegacyItem) -> Result<Option<Item>, LegacyReadError> {
         let runs = |asset| self.migration.assets.iter().any(|spec| spec.asset() == asset);
         let taken_over = record.contains_key(FENCE);
         let stands = match self.counterpart.asset() {

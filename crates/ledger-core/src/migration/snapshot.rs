@@ -2,7 +2,7 @@
 
 use super::counterpart::Counterpart;
 use super::plan::Concern;
-use super::record::{FENCE, Truth};
+use super::record::{BalanceLocation, FENCE};
 use super::setting::Migration;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{CustomerId, Tenant};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// A customer of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whose {
+pub struct CustomerRef {
     /// The tenant.
     pub tenant: Tenant,
     /// The customer.
@@ -23,7 +23,7 @@ pub struct Whose {
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     items: BTreeMap<Key, Item>,
-    odd: Vec<(String, Odd)>,
+    unsupported: Vec<(String, UnsupportedType)>,
 }
 
 /// A legacy item, with the attributes that could not be read named apart.
@@ -32,12 +32,12 @@ pub struct LegacyItem {
     /// The readable attributes.
     pub item: Item,
     /// The names of the other attributes, with the reason.
-    pub odd: Vec<(String, Odd)>,
+    pub unsupported: Vec<(String, UnsupportedType)>,
 }
 
 /// Why an attribute of the God Record cannot be read: its DynamoDB type is one that the ledger does not write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Odd {
+pub enum UnsupportedType {
     /// DynamoDB's `NULL` type.
     Null,
     /// A set, or any other type.
@@ -57,7 +57,7 @@ impl Change {
     }
 }
 
-impl Whose {
+impl CustomerRef {
     pub(super) fn partition(&self) -> Partition {
         Partition::customer(&self.tenant, self.customer)
     }
@@ -70,45 +70,48 @@ impl Whose {
 impl Migration {
     /// The keys of a customer to read in one transaction: the God Record first.
     #[must_use]
-    pub fn snapshot_keys(&self, whose: &Whose) -> Vec<Key> {
+    pub fn snapshot_keys(&self, whose: &CustomerRef) -> Vec<Key> {
         let split = self.counterparts(whose).into_iter().map(|counterpart| counterpart.split());
         std::iter::once(whose.record()).chain(split).collect()
     }
 
-    pub(super) fn counterparts(&self, whose: &Whose) -> Vec<Counterpart> {
+    pub(super) fn counterparts(&self, whose: &CustomerRef) -> Vec<Counterpart> {
         Counterpart::all(whose.customer, &whose.partition(), &self.assets)
     }
 
-    pub(super) fn counterparts_of(&self, whose: &Whose, concern: Concern) -> Vec<Counterpart> {
+    pub(super) fn counterparts_of(&self, whose: &CustomerRef, concern: Concern) -> Vec<Counterpart> {
         self.counterparts(whose).into_iter().filter(|counterpart| counterpart.concern() == concern).collect()
     }
 }
 
 impl Snapshot {
-    /// Makes a snapshot of the items read under [`Migration::snapshot_keys`]. `odd` lists the unreadable attributes of
-    /// the God Record.
+    /// Makes a snapshot of the items read under [`Migration::snapshot_keys`]. `unsupported` lists the unreadable
+    /// attributes of the God Record.
     #[must_use]
-    pub fn new(items: impl IntoIterator<Item = (Key, Option<Item>)>, odd: Vec<(String, Odd)>) -> Self {
-        Self { items: items.into_iter().filter_map(|(key, item)| Some((key, item?))).collect(), odd }
+    pub fn new(
+        items: impl IntoIterator<Item = (Key, Option<Item>)>,
+        unsupported: Vec<(String, UnsupportedType)>,
+    ) -> Self {
+        Self { items: items.into_iter().filter_map(|(key, item)| Some((key, item?))).collect(), unsupported }
     }
 
     pub(super) fn get(&self, key: &Key) -> Option<&Item> {
         self.items.get(key)
     }
 
-    pub(super) fn odd(&self, attribute: &str) -> Option<Odd> {
-        self.odd.iter().find(|(name, _)| name == attribute).map(|(_, odd)| *odd)
+    pub(super) fn unsupported(&self, attribute: &str) -> Option<UnsupportedType> {
+        self.unsupported.iter().find(|(name, _)| name == attribute).map(|(_, unsupported)| *unsupported)
     }
 
     /// The God Record; `None` if there is none.
     #[must_use]
-    pub fn record(&self, whose: &Whose) -> Option<&Item> {
+    pub fn record(&self, whose: &CustomerRef) -> Option<&Item> {
         self.get(&whose.record())
     }
 
     /// Whether the ledger has adopted the customer.
     #[must_use]
-    pub fn is_adopted(&self, whose: &Whose) -> bool {
+    pub fn is_adopted(&self, whose: &CustomerRef) -> bool {
         self.record(whose).is_some_and(|record| record.contains_key(FENCE))
     }
 
@@ -116,11 +119,11 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`ItemError`] if the stored value does not have the expected format.
-    pub fn truth(&self, whose: &Whose, concern: Concern) -> Result<Option<Truth>, ItemError> {
-        self.record(whose).map_or(Ok(None), |record| Truth::read(record, concern))
+    pub fn truth(&self, whose: &CustomerRef, concern: Concern) -> Result<Option<BalanceLocation>, ItemError> {
+        self.record(whose).map_or(Ok(None), |record| BalanceLocation::read(record, concern))
     }
 
-    pub(super) fn fence(&self, whose: &Whose) -> Result<Option<i64>, ItemError> {
+    pub(super) fn fence(&self, whose: &CustomerRef) -> Result<Option<i64>, ItemError> {
         self.record(whose).map_or(Ok(None), |record| record.opt_int(FENCE))
     }
 }

@@ -4,7 +4,7 @@
 
 use super::counterpart::Counterpart;
 use super::plan::Concern;
-use super::record::{FENCE, REGIONAL, Truth};
+use super::record::{BalanceLocation, FENCE, REGIONAL};
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::keys::{Key, metrics_of};
@@ -12,7 +12,7 @@ use crate::money::Asset;
 
 /// The balances of a customer that one legacy item shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct LegacyBalances {
     /// The customer's account.
     pub account: Account,
     /// For each asset, whether the legacy model alone holds its balance. Empty unless the item is the God Record.
@@ -21,7 +21,7 @@ pub struct Standing {
     pub balances: Vec<(Asset, Item)>,
 }
 
-impl Standing {
+impl LegacyBalances {
     /// Reads an item; `None` if it is not a legacy item, or if its customer is not adopted.
     ///
     /// # Errors
@@ -63,9 +63,9 @@ fn assets(record: &Item) -> Result<impl Iterator<Item = Asset>, ItemError> {
 
 /// Whether the legacy model alone holds a concern. Without the attribute, the God Record has been emptied.
 fn is_in_legacy(record: &Item, concern: Concern) -> Result<bool, ItemError> {
-    Ok(match Truth::read(record, concern)? {
-        Some(Truth::Legacy) => true,
-        Some(Truth::Both | Truth::Split) | None => false,
+    Ok(match BalanceLocation::read(record, concern)? {
+        Some(BalanceLocation::Legacy) => true,
+        Some(BalanceLocation::Both | BalanceLocation::Split) | None => false,
     })
 }
 
@@ -90,10 +90,10 @@ mod tests {
     #[test]
     fn god_record_shows_balances_and_which_are_in_legacy_model() {
         let key = partition().god_record();
-        assert_eq!(Standing::read(&key, &record(&[])), Ok(None), "the ledger has not taken it over");
+        assert_eq!(LegacyBalances::read(&key, &record(&[])), Ok(None), "the ledger has not taken it over");
         let truths =
             [("fence_phase", Value::int(1)), ("truth_money", Value::s("legacy")), ("truth_points", Value::s("both"))];
-        let standing = Standing::read(&key, &record(&truths)).unwrap().unwrap();
+        let standing = LegacyBalances::read(&key, &record(&truths)).unwrap().unwrap();
         let regional = Asset::parse("REGIONAL#aoba").unwrap();
         let want = [(Asset::Ecopay, true), (Asset::Point, false), (Asset::Jcredit, false), (regional.clone(), false)];
         assert_eq!(standing.in_legacy, want);
@@ -101,16 +101,16 @@ mod tests {
             standing.balances.iter().map(|(asset, item)| (asset, &item["balance"], &item["held"])).collect();
         let number = Value::int;
         assert_eq!(held, [(&Asset::Ecopay, &number(7), &number(2)), (&regional, &number(3), &number(0))]);
-        let odd = record(&[("fence_phase", Value::int(1)), ("truth_money", Value::s("here"))]);
-        assert_eq!(Standing::read(&key, &odd).unwrap_err().attribute, "truth_money");
+        let unsupported = record(&[("fence_phase", Value::int(1)), ("truth_money", Value::s("here"))]);
+        assert_eq!(LegacyBalances::read(&key, &unsupported).unwrap_err().attribute, "truth_money");
     }
 
     #[test]
     fn aggregates_show_points_without_their_location() {
         let metrics = Item::from([("point".to_owned(), Value::int(5)), ("balance".to_owned(), Value::int(6))]);
-        let standing = Standing::read(&metrics_of(&partition()), &metrics).unwrap().unwrap();
+        let standing = LegacyBalances::read(&metrics_of(&partition()), &metrics).unwrap().unwrap();
         assert!(standing.in_legacy.is_empty());
         assert_eq!(standing.balances.iter().map(|(asset, _)| asset).collect::<Vec<_>>(), [&Asset::Point]);
-        assert_eq!(Standing::read(&partition().profile(), &metrics), Ok(None));
+        assert_eq!(LegacyBalances::read(&partition().profile(), &metrics), Ok(None));
     }
 }

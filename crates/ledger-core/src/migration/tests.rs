@@ -20,8 +20,8 @@ fn now() -> Timestamp {
     Timestamp::from_millis(1_700_000_000_000)
 }
 
-fn whose() -> Whose {
-    Whose { tenant: Tenant::parse("demo").unwrap(), customer: CustomerId::parse(ID).unwrap() }
+fn whose() -> CustomerRef {
+    CustomerRef { tenant: Tenant::parse("demo").unwrap(), customer: CustomerId::parse(ID).unwrap() }
 }
 
 fn partition() -> Partition {

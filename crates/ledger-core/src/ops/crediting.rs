@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The lease on a merchant.
-pub const LEASE: Duration = Duration::from_secs(30);
+pub const CREDITING_LEASE: Duration = Duration::from_secs(30);
 
 /// The attribute that holds what a record changes in its merchant's balances.
 const DELTA: &str = "merchant_delta";
@@ -148,7 +148,7 @@ pub struct CreditedMerchant {
 }
 
 impl Leasable for CreditedMerchant {
-    const LEASE: Duration = LEASE;
+    const LEASE_DURATION: Duration = CREDITING_LEASE;
     const ROLE: Role = Role::Crediting;
 }
 
@@ -223,7 +223,7 @@ pub struct Batch {
 
 /// Why a batch was rejected. Nothing of it was written. Records are named by their position in the batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Setback {
+pub enum BatchRejection {
     /// Another worker has taken the merchant: this one stops.
     LeaseLost,
     /// These records do not exist. No request can cause that.
@@ -247,13 +247,13 @@ impl Batch {
 
     /// What a failed guard means; `None` for a failure that no batch has.
     #[must_use]
-    pub fn setback(&self, rejection: &Rejection) -> Option<Setback> {
+    pub fn explain(&self, rejection: &Rejection) -> Option<BatchRejection> {
         let before = self.transaction.items().len().saturating_sub(self.records);
         let records = || rejection.positions.iter().filter_map(|position| position.checked_sub(before)).collect();
         match rejection.failure {
-            Failure::StalePlan => Some(Setback::LeaseLost),
-            Failure::AccountMissing => Some(Setback::Missing(records())),
-            Failure::AlreadyExists => Some(Setback::Credited(records())),
+            Failure::StalePlan => Some(BatchRejection::LeaseLost),
+            Failure::AccountMissing => Some(BatchRejection::Missing(records())),
+            Failure::AlreadyExists => Some(BatchRejection::Credited(records())),
             Failure::FourEyes
             | Failure::AccountFrozen
             | Failure::WrongState

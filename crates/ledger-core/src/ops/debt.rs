@@ -32,7 +32,7 @@ pub struct SeenWallet(BTreeMap<Asset, SeenBalance>);
 
 /// How value that comes back is divided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ComingBack {
+pub(crate) struct ReturningAmount {
     /// The part that pays the debt.
     pub(crate) repaid: Option<Amount>,
     /// The part that the account gets.
@@ -84,7 +84,7 @@ impl SeenWallet {
     }
 
     /// Divides value that comes back to an account: it pays the debt first.
-    pub(crate) fn divide(&self, account: Account, amount: &Amount) -> Result<ComingBack, PlanRefusal> {
+    pub(crate) fn divide(&self, account: Account, amount: &Amount) -> Result<ReturningAmount, PlanRefusal> {
         let repaid = match may_owe(account, amount.asset()) {
             true => amount.at_most(&self.owed(amount.asset()))?,
             false => None,
@@ -93,7 +93,7 @@ impl SeenWallet {
             Some(repaid) => amount.checked_sub(repaid)?,
             None => Some(amount.clone()),
         };
-        Ok(ComingBack { repaid, credited })
+        Ok(ReturningAmount { repaid, credited })
     }
 
     /// Reduces the debt on the account's item, guarded on the debt that was read.
@@ -134,7 +134,7 @@ impl SeenWallet {
     }
 }
 
-impl ComingBack {
+impl ReturningAmount {
     /// The postings of both parts.
     pub(crate) fn postings(&self, account: Account) -> impl Iterator<Item = Posting> {
         let credited = self.credited.as_ref().map(|credited| Posting::new(account, credited.credit()));

@@ -4,7 +4,7 @@
 //! Rounding: earned points are taken back in proportion to the money refunded so far, rounded down, so the refund
 //! that completes the money takes the rest. CO2 is exact and never rounded.
 
-use super::debt::{self, ComingBack};
+use super::debt::{self, ReturningAmount};
 use super::earned::{Earned, TakenBack};
 use super::payment_record::{PaymentRecord, merchant_work, refundable_attribute};
 use super::payment_state::{Move, Step};
@@ -74,7 +74,7 @@ struct Division {
     left: BTreeMap<Asset, Balance>,
     points: TakenBack,
     /// How the points among the parts are divided between the payer's debt and the payer.
-    returned: Option<ComingBack>,
+    returned: Option<ReturningAmount>,
 }
 
 /// Builds the refund's transaction. It has the payer's balances, the payment's remainders, the `REFUND` record, the
@@ -235,7 +235,7 @@ impl Division {
     }
 
     /// How the refunded money is divided between a debt and the payer.
-    fn repaid(&self, command: &Refund<'_>) -> Result<Option<ComingBack>, PlanRefusal> {
+    fn repaid(&self, command: &Refund<'_>) -> Result<Option<ReturningAmount>, PlanRefusal> {
         self.money()?.map(|money| command.wallet.divide(command.payment.payer, &money)).transpose()
     }
 }
@@ -265,7 +265,7 @@ fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result
 /// shortfall was computed from the read, and the guard is the exact balance.
 fn points_item(
     command: &Refund<'_>,
-    (out, returned): (Option<&Amount>, Option<&ComingBack>),
+    (out, returned): (Option<&Amount>, Option<&ReturningAmount>),
     in_full: bool,
     now: Timestamp,
 ) -> Result<Option<TransactItem>, PlanRefusal> {

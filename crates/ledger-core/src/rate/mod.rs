@@ -24,7 +24,7 @@ const CHUNKS_MAX: u32 = 50;
 /// gets its budget on average, over any number of environments.
 const FREE_PART: u32 = 100;
 /// How long a window's item is kept after its end, in case a clock is behind.
-const KEPT: Duration = Duration::from_secs(3600);
+const USAGE_KEPT: Duration = Duration::from_secs(3600);
 
 /// The number of requests per second that a tenant may make, averaged over a window: 1 to 100,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,7 +109,7 @@ pub fn lease(tenant: &Tenant, window: RateWindow, rate: RequestRate) -> Result<T
     let update = Update::new().add("leased", "chunk", Value::int(chunk.into())).set(
         attr::TTL,
         "ttl",
-        Value::int(window.ends_at().plus(KEPT).seconds()),
+        Value::int(window.ends_at().plus(USAGE_KEPT).seconds()),
     );
     let left = Condition::absent("leased").or(Condition::compare("leased", Cmp::Le, "most", Value::int(most.into())));
     let clause = Clause { condition: left, failure: Failure::LimitExceeded };

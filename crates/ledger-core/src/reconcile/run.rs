@@ -22,7 +22,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// The lease of a run.
-pub const LEASE: Duration = Duration::from_secs(120);
+pub const RUN_LEASE: Duration = Duration::from_secs(120);
 /// The nightly run begins at three in the morning, in Japan.
 const NIGHT: Duration = Duration::from_secs(3 * 60 * 60);
 /// The most breaks that one transaction stores.
@@ -134,7 +134,7 @@ impl fmt::Display for RunState {
 }
 
 impl Leasable for Run {
-    const LEASE: Duration = LEASE;
+    const LEASE_DURATION: Duration = RUN_LEASE;
     const ROLE: Role = Role::Reconciliation;
 }
 
@@ -217,7 +217,7 @@ impl Run {
     ///
     /// # Errors
     /// [`BuildError`], which a transaction of this form never causes.
-    pub fn told(&self, tenant: &Tenant, now: Timestamp) -> Result<Transaction, BuildError> {
+    pub fn mark_announced(&self, tenant: &Tenant, now: Timestamp) -> Result<Transaction, BuildError> {
         let update = Update::new().set("told_at", "now", Value::s(now)).remove(attr::DUE_PK).remove(attr::DUE_SK);
         let key = keys::reconciliation(tenant, self.id);
         let mine = vec![self.holder.is_last()];
@@ -274,7 +274,7 @@ impl Leased<Run> {
     }
 
     /// Ends the run, and returns it as it is after the write. A run with breaks stays due until they are
-    /// [published](Run::told).
+    /// [published](Run::mark_announced).
     ///
     /// # Errors
     /// [`BuildError`], which a transaction of this form never causes.
@@ -373,10 +373,10 @@ mod tests {
         let (taken, _) = run.take(&tenant, now).unwrap().unwrap();
         assert_eq!((taken.fence(), taken.state), (1, RunState::Running));
         assert!(taken.take(&tenant, now).unwrap().is_none());
-        let (again, _) = taken.take(&tenant, now.plus(LEASE)).unwrap().unwrap();
+        let (again, _) = taken.take(&tenant, now.plus(RUN_LEASE)).unwrap().unwrap();
         assert_eq!(again.fence(), 2);
         let over = Run { state: RunState::Clean, ..again.into_record() };
-        assert!(over.take(&tenant, now.plus(LEASE).plus(LEASE)).unwrap().is_none());
+        assert!(over.take(&tenant, now.plus(RUN_LEASE).plus(RUN_LEASE)).unwrap().is_none());
         assert!(run.finding_id(0) < run.finding_id(1) && run.finding_id(9) < run.finding_id(10));
     }
 }

@@ -11,11 +11,11 @@ use crate::transaction::{BuildError, Clause, MAX_ITEMS, Rejection, Role, Transac
 use std::time::Duration;
 
 /// The lease of a trail.
-pub const LEASE: Duration = Duration::from_secs(30);
+pub const SEALING_LEASE: Duration = Duration::from_secs(30);
 /// The items of a segment's transaction besides its records: the lease, the segment, and the progress of the day.
-const BESIDE: usize = 3;
+const ITEMS_BESIDE_RECORDS: usize = 3;
 /// The most records in one segment.
-pub const RECORDS_MAX: usize = MAX_ITEMS - BESIDE;
+pub const RECORDS_MAX: usize = MAX_ITEMS - ITEMS_BESIDE_RECORDS;
 
 /// The stored state of a tenant's trail: its lease holder, and the end of its chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Trail {
 }
 
 impl Leasable for Trail {
-    const LEASE: Duration = LEASE;
+    const LEASE_DURATION: Duration = SEALING_LEASE;
     const ROLE: Role = Role::Sealing;
 }
 
@@ -53,7 +53,7 @@ pub struct Batch {
 
 /// Why a segment was rejected. Nothing of it was written. Records are named by their position in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Setback {
+pub enum BatchRejection {
     /// Another worker has taken the trail: this one stops.
     LeaseLost,
     /// These records do not exist any more. Our code never removes any.
@@ -185,13 +185,13 @@ impl Batch {
 
     /// What a failed guard means; `None` for a failure that no batch has.
     #[must_use]
-    pub fn setback(&self, rejection: &Rejection) -> Option<Setback> {
-        let records = || rejection.positions.iter().filter_map(|at| at.checked_sub(BESIDE)).collect();
+    pub fn explain(&self, rejection: &Rejection) -> Option<BatchRejection> {
+        let records = || rejection.positions.iter().filter_map(|at| at.checked_sub(ITEMS_BESIDE_RECORDS)).collect();
         match rejection.failure {
             // A stale guard of another item does not mean that the lease was lost.
-            Failure::StalePlan => rejection.positions.contains(&0).then_some(Setback::LeaseLost),
-            Failure::AccountMissing => Some(Setback::Missing(records())),
-            Failure::AlreadyExists => Some(Setback::Sealed(records())),
+            Failure::StalePlan => rejection.positions.contains(&0).then_some(BatchRejection::LeaseLost),
+            Failure::AccountMissing => Some(BatchRejection::Missing(records())),
+            Failure::AlreadyExists => Some(BatchRejection::Sealed(records())),
             Failure::FourEyes
             | Failure::AccountFrozen
             | Failure::WrongState

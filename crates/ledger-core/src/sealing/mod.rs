@@ -13,7 +13,7 @@ mod segment;
 mod verify;
 
 pub use canonical::digest;
-pub use holder::{Batch, LEASE, RECORDS_MAX, Sealing, Setback, Trail};
+pub use holder::{Batch, BatchRejection, RECORDS_MAX, SEALING_LEASE, Sealing, Trail};
 pub use segment::{Link, Sealable, SealedDay, Segment, is_sealed, segment_of, unmark};
 pub use verify::{Chain, Fault, Finding, Kind, Read};
 

@@ -251,10 +251,10 @@ fn segment_has_as_many_records_as_fit_into_a_transaction() {
     let batch = lease.batch(day("2026-11-20"), None, &waiting, now()).unwrap().unwrap();
     assert_eq!((batch.records(), batch.transaction().items().len()), (RECORDS_MAX, 100));
     assert_eq!(lease.batch(day("2026-11-20"), None, &[], now()).unwrap(), None);
-    let holder = Holder { fence: 1, lease_until: now().plus(LEASE) };
+    let holder = Holder { fence: 1, lease_until: now().plus(SEALING_LEASE) };
     let held = Sealing { holder, segments: 0, last: None, acts_until: now() };
     assert_eq!(Trail::take(&tenant(), Some(&held), now()).unwrap(), None);
-    assert!(Trail::take(&tenant(), Some(&held), now().plus(LEASE)).unwrap().is_some());
+    assert!(Trail::take(&tenant(), Some(&held), now().plus(SEALING_LEASE)).unwrap().is_some());
 }
 
 /// Every single change of a value, at any depth.

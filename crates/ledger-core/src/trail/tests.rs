@@ -15,7 +15,7 @@ fn now() -> Timestamp {
 
 fn record() -> Record {
     let (tenant, id) = (tenant(), TopupId::parse(ID).unwrap());
-    let whose = Whose {
+    let whose = StepOwner {
         tenant: &tenant,
         partition: Partition::topup(&tenant, id),
         resource: id.uuid(),
@@ -76,11 +76,11 @@ fn record_beside_an_entry_is_added_only_if_it_holds_more() {
     items.push(journal());
     let whole = Transaction::unkeyed(items).unwrap();
     assert_eq!(whole.clone().recorded(record()).unwrap(), whole);
-    let heard = record().heard(&[Heard::Refused("card_declined".to_owned()), Heard::Absent]);
-    let item = last(&whole.recorded(heard).unwrap());
-    let heard = item.list("heard").unwrap();
-    let Some(Value::M(refused)) = heard.first() else { panic!("{heard:?}") };
-    assert_eq!((heard.len(), refused.text("code")), (2, Ok("card_declined")));
+    let answers = record().answers(&[ProviderAnswer::Refused("card_declined".to_owned()), ProviderAnswer::Absent]);
+    let item = last(&whole.recorded(answers).unwrap());
+    let answers = item.list("heard").unwrap();
+    let Some(Value::M(refused)) = answers.first() else { panic!("{answers:?}") };
+    assert_eq!((answers.len(), refused.text("code")), (2, Ok("card_declined")));
 }
 
 #[test]

@@ -18,13 +18,13 @@ use ledger_core::transaction::ProjectedRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many records of one shard one query lists.
-const PAGE: usize = 500;
+const PAGE_ITEMS: usize = 500;
 /// The most records that are summed. More wait only if the worker has not run for long, which raises an alarm.
 const CANDIDATES_MAX: usize = 10_000;
 /// The most items that DynamoDB reads in one transaction.
 const TOGETHER_MAX: usize = 100;
 /// How many of these reads are made concurrently.
-const AT_ONCE: usize = 8;
+const CONCURRENCY: usize = 8;
 /// How often candidates that need several reads are read again because the merchant was credited in between.
 const ROUNDS_MAX: u32 = 20;
 
@@ -88,7 +88,7 @@ impl App {
         for shard in 0..terms.shards.count() {
             let mut after = None;
             loop {
-                let query = reads::records_to_credit(tenant, terms.id, shard).after(after.take()).limit(PAGE);
+                let query = reads::records_to_credit(tenant, terms.id, shard).after(after.take()).limit(PAGE_ITEMS);
                 let page = self.dynamo().query(&query).await?;
                 for item in &page {
                     if let Some(record) = Uncredited::read(tenant, item)? {
@@ -100,7 +100,7 @@ impl App {
                     return Err(Problem::busy());
                 }
                 match page.last() {
-                    Some(last) if page.len() >= PAGE => after = Some(last.string(attr::DUE_SK)?),
+                    Some(last) if page.len() >= PAGE_ITEMS => after = Some(last.string(attr::DUE_SK)?),
                     Some(_) | None => break,
                 }
             }
@@ -130,7 +130,7 @@ impl App {
             }
         }
         let mut answers = Vec::new();
-        for few in reads.chunks(AT_ONCE) {
+        for few in reads.chunks(CONCURRENCY) {
             let few = few.iter().map(|(beside, these)| self.read_together(partition, beside, these));
             answers.extend(try_join_all(few).await?);
         }

@@ -9,14 +9,14 @@ use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{Key, Shards, attr};
 use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
-use ledger_core::ops::crediting::{CreditedMerchant, Setback, Uncredited};
+use ledger_core::ops::crediting::{BatchRejection, CreditedMerchant, Uncredited};
 use ledger_core::reads;
 use ledger_core::transaction::{MAX_ITEMS, ProjectedRecord};
 use std::collections::BTreeSet;
 use tokio::time::Instant;
 
 /// How many records of one shard one query lists.
-const PAGE: usize = 200;
+const PAGE_ITEMS: usize = 200;
 /// The most batches of one merchant in a run, so that a large merchant does not delay the others.
 const BATCHES_MAX: usize = 50;
 
@@ -72,11 +72,12 @@ impl Work {
     async fn fill(&mut self, app: &App, wanted: usize) -> Result<(), Problem> {
         while self.waiting.len() < wanted {
             let Some(shard) = self.shards.last() else { return Ok(()) };
-            let query =
-                reads::records_to_credit(&self.tenant, self.merchant, *shard).after(self.after.take()).limit(PAGE);
+            let query = reads::records_to_credit(&self.tenant, self.merchant, *shard)
+                .after(self.after.take())
+                .limit(PAGE_ITEMS);
             let page = app.dynamo().query(&query).await?;
             match page.last() {
-                Some(last) if page.len() >= PAGE => self.after = Some(last.string(attr::DUE_SK)?),
+                Some(last) if page.len() >= PAGE_ITEMS => self.after = Some(last.string(attr::DUE_SK)?),
                 Some(_) | None => {
                     let _ = self.shards.pop();
                 }
@@ -141,13 +142,13 @@ impl Held<'_> {
                 WriteOutcome::Rejected(rejection) => rejection,
                 WriteOutcome::MarkerExists(_) => return Err(unmarked(self.app, self.tenant)),
             };
-            let dropped = match batch.setback(&rejection) {
-                Some(Setback::LeaseLost) => {
+            let dropped = match batch.explain(&rejection) {
+                Some(BatchRejection::LeaseLost) => {
                     work.done.left = true;
                     return Ok(false);
                 }
-                Some(Setback::Credited(positions)) => positions,
-                Some(Setback::Missing(positions)) => {
+                Some(BatchRejection::Credited(positions)) => positions,
+                Some(BatchRejection::Missing(positions)) => {
                     let why = "a record that is due to be credited does not exist";
                     work.done.fault = Some(ledger.broken(self.tenant, Operation::Crediting, why));
                     positions

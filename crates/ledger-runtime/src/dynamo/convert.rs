@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason};
 use aws_smithy_types::Blob;
 use ledger_core::dynamo::{Item, ItemError, Value};
 use ledger_core::keys::{self, Key, attr};
-use ledger_core::migration::{LegacyItem, Odd};
+use ledger_core::migration::{LegacyItem, UnsupportedType};
 use ledger_core::transaction::{Reason, ReasonCode};
 use std::collections::HashMap;
 
@@ -51,13 +51,13 @@ pub(super) fn item_from_sdk(item: Stored) -> Result<Item, ItemError> {
 }
 
 pub(super) fn readable(item: Stored) -> Readable {
-    let mut readable = Readable { item: Item::new(), odd: Vec::new() };
+    let mut readable = Readable { item: Item::new(), unsupported: Vec::new() };
     for (name, value) in item {
         match from_sdk(value) {
             Some(value) => {
                 readable.item.insert(name, value);
             }
-            None => readable.odd.push(name),
+            None => readable.unsupported.push(name),
         }
     }
     readable
@@ -67,10 +67,10 @@ pub(super) fn readable(item: Stored) -> Readable {
 pub(super) fn legacy_item(item: Stored) -> LegacyItem {
     let mut legacy = LegacyItem::default();
     for (name, value) in item {
-        let odd = if value.is_null() { Odd::Null } else { Odd::Other };
+        let unsupported = if value.is_null() { UnsupportedType::Null } else { UnsupportedType::Other };
         match from_sdk(value) {
             Some(value) => drop(legacy.item.insert(name, value)),
-            None => legacy.odd.push((name, odd)),
+            None => legacy.unsupported.push((name, unsupported)),
         }
     }
     legacy

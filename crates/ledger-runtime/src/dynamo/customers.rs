@@ -11,7 +11,8 @@ use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::migration::{
-    Adoption, Cancelled, Change, Concern, Copying, Layout, Migration, Snapshot, Stale, Unadoptable, Whose, adopt, copy,
+    Adoption, Cancelled, Change, Concern, Copying, CustomerRef, Layout, Migration, Snapshot, Stale, Unadoptable, adopt,
+    copy,
 };
 use ledger_core::transaction::{TransactItem, Transaction};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(super) struct Layouts {
 
 /// Why a customer could not be moved to the place that a phase requires. Nothing was applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BringError {
+pub enum CustomerMoveError {
     /// The God Record holds data that the ledger cannot keep: needs review.
     #[error(transparent)]
     Unadoptable(#[from] Unadoptable),
@@ -174,10 +175,10 @@ impl Dynamo {
         stale: Stale,
         cancellation: Cancellation,
     ) -> Result<(), WriteError> {
-        let whose = |customer| Whose { tenant: tenant.clone(), customer };
+        let whose = |customer| CustomerRef { tenant: tenant.clone(), customer };
         let brought = match stale {
-            Stale::Fenced => Err(BringError::Fenced),
-            Stale::Unreadable(error) => Err(BringError::Unreadable(error)),
+            Stale::Fenced => Err(CustomerMoveError::Fenced),
+            Stale::Unreadable(error) => Err(CustomerMoveError::Unreadable(error)),
             Stale::NotAdopted(customer) => match self.adopt(migration, &whose(customer)).await {
                 Ok(true) => Ok(()),
                 Ok(false) => return Err(WriteError::Cancelled(cancellation)),
@@ -187,19 +188,19 @@ impl Dynamo {
         };
         match brought {
             Ok(()) => Ok(()),
-            Err(BringError::Fenced) => self.reread_layout(tenant).await.map(drop).map_err(not_asked),
-            Err(BringError::Unadoptable(error)) => Err(WriteError::Unadoptable(error)),
-            Err(error @ BringError::Unreadable(_)) => Err(WriteError::Determinate(error.to_string())),
-            Err(BringError::Busy | BringError::Write(_)) => Err(WriteError::Throttled),
-            Err(BringError::Read(error)) => Err(not_asked(error)),
+            Err(CustomerMoveError::Fenced) => self.reread_layout(tenant).await.map(drop).map_err(not_asked),
+            Err(CustomerMoveError::Unadoptable(error)) => Err(WriteError::Unadoptable(error)),
+            Err(error @ CustomerMoveError::Unreadable(_)) => Err(WriteError::Determinate(error.to_string())),
+            Err(CustomerMoveError::Busy | CustomerMoveError::Write(_)) => Err(WriteError::Throttled),
+            Err(CustomerMoveError::Read(error)) => Err(not_asked(error)),
         }
     }
 
     /// Adopts a customer from the legacy model. Returns `false` if the customer does not exist.
     ///
     /// # Errors
-    /// [`BringError`]; the call can be repeated.
-    pub async fn adopt(&self, migration: &Migration, whose: &Whose) -> Result<bool, BringError> {
+    /// [`CustomerMoveError`]; the call can be repeated.
+    pub async fn adopt(&self, migration: &Migration, whose: &CustomerRef) -> Result<bool, CustomerMoveError> {
         for _ in 0..ROUNDS_MAX {
             let seen = self.snapshot(migration, whose).await?;
             match adopt(migration, whose, &seen, self.layouts.clock.now())? {
@@ -212,20 +213,25 @@ impl Dynamo {
                 }
             }
         }
-        Err(BringError::Busy)
+        Err(CustomerMoveError::Busy)
     }
 
     /// Copies a concern of a customer to the place that the phase requires, adopting the customer first if necessary.
     ///
     /// # Errors
-    /// [`BringError`]; the call can be repeated.
-    pub async fn copy(&self, migration: &Migration, whose: &Whose, concern: Concern) -> Result<(), BringError> {
+    /// [`CustomerMoveError`]; the call can be repeated.
+    pub async fn copy(
+        &self,
+        migration: &Migration,
+        whose: &CustomerRef,
+        concern: Concern,
+    ) -> Result<(), CustomerMoveError> {
         for _ in 0..ROUNDS_MAX {
             let seen = self.snapshot(migration, whose).await?;
             let copying = copy(migration, whose, concern, &seen, self.layouts.clock.now());
-            match copying.map_err(BringError::Unreadable)? {
+            match copying.map_err(CustomerMoveError::Unreadable)? {
                 Copying::Done => return Ok(()),
-                Copying::Fenced => return Err(BringError::Fenced),
+                Copying::Fenced => return Err(CustomerMoveError::Fenced),
                 Copying::NotAdopted => {
                     if !self.adopt(migration, whose).await? {
                         return Ok(());
@@ -240,33 +246,33 @@ impl Dynamo {
                 }
             }
         }
-        Err(BringError::Busy)
+        Err(CustomerMoveError::Busy)
     }
 
     /// Reads a customer in both models, as of one moment.
     ///
     /// # Errors
     /// [`ReadError`] if an item cannot be read.
-    pub async fn snapshot(&self, migration: &Migration, whose: &Whose) -> Result<Snapshot, ReadError> {
+    pub async fn snapshot(&self, migration: &Migration, whose: &CustomerRef) -> Result<Snapshot, ReadError> {
         let keys = migration.snapshot_keys(whose);
         let found = self.get_stored_together(&keys).await?;
         let partition = Partition::customer(&whose.tenant, whose.customer);
         // The legacy system may have given these items attributes of any type. The aggregates are among them, because
         // the half-way model keeps points there.
         let legacy = [partition.god_record(), keys::metrics_of(&partition)];
-        let (mut items, mut odd) = (Vec::with_capacity(keys.len()), Vec::new());
+        let (mut items, mut unsupported) = (Vec::with_capacity(keys.len()), Vec::new());
         for (key, item) in keys.into_iter().zip(found) {
             let item = match item {
                 Some(item) if legacy.contains(&key) => {
                     let read = convert::legacy_item(item);
-                    odd.extend(read.odd);
+                    unsupported.extend(read.unsupported);
                     Some(read.item)
                 }
                 item => item.map(convert::item_from_sdk).transpose()?,
             };
             items.push((key, item));
         }
-        Ok(Snapshot::new(items, odd))
+        Ok(Snapshot::new(items, unsupported))
     }
 
     /// Reads at most 100 items as of one moment, as far as they are readable, in the order of the keys.
@@ -283,8 +289,8 @@ impl Dynamo {
     /// Writes a change of a customer's move. Returns `false` if an item had changed since it was read.
     ///
     /// # Errors
-    /// [`BringError::Write`] if the write was not applied for another reason, or its outcome is unknown.
-    pub async fn change(&self, change: &Change) -> Result<bool, BringError> {
+    /// [`CustomerMoveError::Write`] if the write was not applied for another reason, or its outcome is unknown.
+    pub async fn change(&self, change: &Change) -> Result<bool, CustomerMoveError> {
         match self.send(change.items()).await {
             Ok(()) => Ok(true),
             Err(WriteError::Cancelled(_)) => Ok(false),
@@ -293,7 +299,7 @@ impl Dynamo {
                 | WriteError::Determinate(_)
                 | WriteError::Unadoptable(_)
                 | WriteError::Indeterminate(_)),
-            ) => Err(BringError::Write(error)),
+            ) => Err(CustomerMoveError::Write(error)),
         }
     }
 

@@ -6,7 +6,7 @@ use super::{Dynamo, convert};
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use ledger_core::dynamo::{Item, ItemError, Value};
 use ledger_core::keys::{Key, Partition, attr};
-use ledger_core::migration::{Layout, Unadoptable, Unseen};
+use ledger_core::migration::{Layout, LegacyReadError, Unadoptable};
 use ledger_core::reads::{self, Query, Request};
 use ledger_core::retry;
 use std::collections::BTreeMap;
@@ -35,11 +35,11 @@ pub enum ReadError {
     Unadoptable(#[from] Unadoptable),
 }
 
-impl From<Unseen> for ReadError {
-    fn from(unseen: Unseen) -> Self {
+impl From<LegacyReadError> for ReadError {
+    fn from(unseen: LegacyReadError) -> Self {
         match unseen {
-            Unseen::Unadoptable(error) => Self::Unadoptable(error),
-            Unseen::Unreadable(error) => Self::Unreadable(error),
+            LegacyReadError::Unadoptable(error) => Self::Unadoptable(error),
+            LegacyReadError::Unreadable(error) => Self::Unreadable(error),
         }
     }
 }
@@ -50,7 +50,7 @@ pub struct Readable {
     /// The readable attributes: all that the ledger has written, with the keys.
     pub item: Item,
     /// The names of the unreadable attributes.
-    pub odd: Vec<String>,
+    pub unsupported: Vec<String>,
 }
 
 impl Readable {
@@ -59,7 +59,7 @@ impl Readable {
     /// # Errors
     /// [`ItemError`] names an unreadable attribute.
     pub fn whole(&self) -> Result<&Item, ItemError> {
-        self.odd.first().map_or(Ok(&self.item), |odd| Err(ItemError::unknown_type(odd)))
+        self.unsupported.first().map_or(Ok(&self.item), |unsupported| Err(ItemError::unknown_type(unsupported)))
     }
 }
 

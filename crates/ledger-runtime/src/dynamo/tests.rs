@@ -159,6 +159,6 @@ async fn read_errors_are_classified_by_cause() {
     assert_eq!(read(vec![Step::Hang; 4]).await, ReadError::Unavailable("Timeout".to_owned()));
     let missing = "ResourceNotFoundException";
     assert_eq!(read(vec![Step::Error(400, missing)]).await, ReadError::Refused(missing.to_owned()));
-    let odd = json!({"Item": {"uuid": {"S": "p"}, "tags": {"SS": ["a"]}}});
-    assert!(matches!(read(vec![Step::Ok(odd)]).await, ReadError::Unreadable(_)));
+    let unsupported = json!({"Item": {"uuid": {"S": "p"}, "tags": {"SS": ["a"]}}});
+    assert!(matches!(read(vec![Step::Ok(unsupported)]).await, ReadError::Unreadable(_)));
 }

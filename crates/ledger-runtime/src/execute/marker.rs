@@ -60,7 +60,7 @@ impl Ledger {
 
     /// Answers a request whose key is too old to be executed: with the stored response, or 410.
     pub(super) async fn look_up(&self, claim: &Claim) -> Result<Reply, Problem> {
-        match self.stands(claim).await? {
+        match self.marker_or_none(claim).await? {
             Some(MarkerOutcome::Stored(reply)) => return Ok(reply),
             Some(MarkerOutcome::InFlight(_)) => return Err(Problem::key_in_use(ASK_AGAIN)),
             None => {}
@@ -73,7 +73,7 @@ impl Ledger {
     ///
     /// A response may be stored, because this server's clock may be slow.
     pub(super) async fn look_up_early(&self, claim: &Claim, now: Timestamp) -> Result<Reply, Problem> {
-        match self.stands(claim).await? {
+        match self.marker_or_none(claim).await? {
             Some(MarkerOutcome::Stored(reply)) => Ok(reply),
             Some(MarkerOutcome::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
             None => Err(Problem::key(KeyError::FromTheFuture { now })),
@@ -81,7 +81,7 @@ impl Ledger {
     }
 
     /// Returns the outcome of the claim's marker; `None` if there is none or it has lapsed.
-    pub(crate) async fn stands(&self, claim: &Claim) -> Result<Option<MarkerOutcome>, Problem> {
+    pub(crate) async fn marker_or_none(&self, claim: &Claim) -> Result<Option<MarkerOutcome>, Problem> {
         match self.dynamo.get(&claim.marker_key()).await? {
             Some(item) => self.marker_outcome(claim, &item),
             None => Ok(None),

@@ -1,12 +1,12 @@
 //! Processes one customer in a pass.
 
 use crate::app::App;
-use crate::dynamo::{BringError, ReadError};
+use crate::dynamo::{CustomerMoveError, ReadError};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::keys::Partition;
 use ledger_core::migration::{
-    Concern, Contraction, Copying, Difference, Migration, PassKind, Truth, Whose, contract, copy, expire_history,
-    parity, refer, tells, told_by, unread_amounts,
+    BalanceLocation, Concern, Contraction, Copying, CustomerRef, Difference, Migration, PassKind, contract, copy,
+    expire_history, parity, refer, tells, told_by, unread_amounts,
 };
 use ledger_core::reads;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ const ROUNDS_MAX: u32 = 8;
 
 /// The result of processing a customer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Looked {
+pub(super) struct CustomerPass {
     /// Whether anything was written.
     pub(super) changed: bool,
     /// What remains to be done, or the differences found.
@@ -42,7 +42,7 @@ pub(super) struct Passing<'a> {
 
 impl Passing<'_> {
     /// Processes a customer for this kind of pass. Faults in the customer's data are returned as `left`, for review.
-    pub(super) async fn customer(&self, whose: &Whose) -> Result<Looked, BringError> {
+    pub(super) async fn customer(&self, whose: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
         let looked = match self.kind {
             PassKind::Backfill => self.bring(whose).await,
             PassKind::Verify => self.compare(whose).await,
@@ -50,21 +50,23 @@ impl Passing<'_> {
         };
         match looked {
             Err(
-                error @ (BringError::Unadoptable(_)
-                | BringError::Unreadable(_)
-                | BringError::Busy
-                | BringError::Read(ReadError::Unreadable(_) | ReadError::Unadoptable(_))),
+                error @ (CustomerMoveError::Unadoptable(_)
+                | CustomerMoveError::Unreadable(_)
+                | CustomerMoveError::Busy
+                | CustomerMoveError::Read(ReadError::Unreadable(_) | ReadError::Unadoptable(_))),
             ) => {
                 let left = Left { concerns: BTreeSet::new(), what: error.to_string() };
-                Ok(Looked { changed: false, left: Some(left) })
+                Ok(CustomerPass { changed: false, left: Some(left) })
             }
-            Err(error @ (BringError::Fenced | BringError::Read(_) | BringError::Write(_))) => Err(error),
+            Err(error @ (CustomerMoveError::Fenced | CustomerMoveError::Read(_) | CustomerMoveError::Write(_))) => {
+                Err(error)
+            }
             Ok(looked) => Ok(looked),
         }
     }
 
     /// Adopts the customer, and copies each concern that the phase keeps elsewhere.
-    async fn bring(&self, whose: &Whose) -> Result<Looked, BringError> {
+    async fn bring(&self, whose: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
         let (dynamo, now) = (self.app.dynamo(), self.app.now());
         let mut changed = false;
         let mut seen = dynamo.snapshot(self.migration, whose).await?;
@@ -73,7 +75,7 @@ impl Passing<'_> {
             seen = dynamo.snapshot(self.migration, whose).await?;
         }
         for concern in Concern::ALL {
-            let needed = copy(self.migration, whose, concern, &seen, now).map_err(BringError::Unreadable)?;
+            let needed = copy(self.migration, whose, concern, &seen, now).map_err(CustomerMoveError::Unreadable)?;
             if matches!(needed, Copying::Done) {
                 continue;
             }
@@ -83,11 +85,11 @@ impl Passing<'_> {
             dynamo.copy(self.migration, whose, concern).await?;
             changed = true;
         }
-        Ok(Looked { changed, left: None })
+        Ok(CustomerPass { changed, left: None })
     }
 
     /// Writes references for items that only the legacy history has.
-    async fn refer(&self, whose: &Whose) -> Result<(), BringError> {
+    async fn refer(&self, whose: &CustomerRef) -> Result<(), CustomerMoveError> {
         let mut rows = Rows::of(whose);
         let (mut unread, mut names) = (0_usize, BTreeSet::new());
         while let Some(items) = rows.next(self.app).await? {
@@ -114,13 +116,13 @@ impl Passing<'_> {
     }
 
     /// Compares both models as of one moment, and the history item by item.
-    async fn compare(&self, whose: &Whose) -> Result<Looked, BringError> {
+    async fn compare(&self, whose: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
         let seen = self.app.dynamo().snapshot(self.migration, whose).await?;
         if !seen.is_adopted(whose) {
             let left = Left { concerns: BTreeSet::new(), what: "not taken over".to_owned() };
-            return Ok(Looked { changed: false, left: seen.record(whose).map(|_| left) });
+            return Ok(CustomerPass { changed: false, left: seen.record(whose).map(|_| left) });
         }
-        let parity = parity(self.migration, whose, &seen).map_err(BringError::Unreadable)?;
+        let parity = parity(self.migration, whose, &seen).map_err(CustomerMoveError::Unreadable)?;
         let mut what: Vec<String> =
             parity.not_copied.iter().map(|concern| format!("{} not copied", concern.name())).collect();
         what.extend(
@@ -129,8 +131,8 @@ impl Passing<'_> {
         let mut concerns = parity.not_copied;
         concerns.extend(parity.differences.iter().map(|difference| difference.concern));
         let history = self.migration.phase.stage(Concern::History);
-        let truth = seen.truth(whose, Concern::History).map_err(BringError::Unreadable)?;
-        if history.writes_legacy() && truth == Some(Truth::Both) {
+        let truth = seen.truth(whose, Concern::History).map_err(CustomerMoveError::Unreadable)?;
+        if history.writes_legacy() && truth == Some(BalanceLocation::Both) {
             let untold = self.untold(whose).await?;
             if let Some(first) = untold.first() {
                 concerns.insert(Concern::History);
@@ -138,11 +140,11 @@ impl Passing<'_> {
             }
         }
         let left = (!what.is_empty()).then(|| Left { concerns, what: what.join(", ") });
-        Ok(Looked { changed: false, left })
+        Ok(CustomerPass { changed: false, left })
     }
 
     /// Returns the sort keys of legacy history items without an entry or reference.
-    async fn untold(&self, whose: &Whose) -> Result<Vec<String>, BringError> {
+    async fn untold(&self, whose: &CustomerRef) -> Result<Vec<String>, CustomerMoveError> {
         let mut untold = Vec::new();
         let mut rows = Rows::of(whose);
         while let Some(items) = rows.next(self.app).await? {
@@ -155,7 +157,7 @@ impl Passing<'_> {
     }
 
     /// Sets the legacy history to expire, and empties the God Record.
-    async fn empty(&self, whose: &Whose) -> Result<Looked, BringError> {
+    async fn empty(&self, whose: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
         let dynamo = self.app.dynamo();
         let mut changed = false;
         for _ in 0..ROUNDS_MAX {
@@ -164,9 +166,9 @@ impl Passing<'_> {
                 dynamo.adopt(self.migration, whose).await?;
                 continue;
             }
-            match contract(self.migration, whose, &seen).map_err(BringError::Unreadable)? {
-                Contraction::Done => return Ok(Looked { changed, left: None }),
-                Contraction::Fenced => return Err(BringError::Fenced),
+            match contract(self.migration, whose, &seen).map_err(CustomerMoveError::Unreadable)? {
+                Contraction::Done => return Ok(CustomerPass { changed, left: None }),
+                Contraction::Fenced => return Err(CustomerMoveError::Fenced),
                 Contraction::NotCopied(concern) => {
                     if concern == Concern::History {
                         self.refer(whose).await?;
@@ -179,10 +181,10 @@ impl Passing<'_> {
                 }
             }
         }
-        Err(BringError::Busy)
+        Err(CustomerMoveError::Busy)
     }
 
-    async fn expire(&self, whose: &Whose) -> Result<(), BringError> {
+    async fn expire(&self, whose: &CustomerRef) -> Result<(), CustomerMoveError> {
         let mut rows = Rows::of(whose);
         while let Some(items) = rows.next(self.app).await? {
             if let Some(change) = expire_history(&items, self.app.now()) {
@@ -201,11 +203,11 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(whose: &Whose) -> Self {
+    fn of(whose: &CustomerRef) -> Self {
         Self { partition: Partition::customer(&whose.tenant, whose.customer), after: None, over: false }
     }
 
-    async fn next(&mut self, app: &App) -> Result<Option<Vec<Item>>, BringError> {
+    async fn next(&mut self, app: &App) -> Result<Option<Vec<Item>>, CustomerMoveError> {
         if self.over {
             return Ok(None);
         }

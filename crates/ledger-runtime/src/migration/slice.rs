@@ -1,15 +1,15 @@
 //! A slice of a pass: as many customers as fit into a function's time, at the requested rate.
 
-use super::customer::{Looked, Passing};
+use super::customer::{CustomerPass, Passing};
 use crate::app::App;
-use crate::dynamo::BringError;
+use crate::dynamo::CustomerMoveError;
 use crate::problem::Problem;
 use futures::StreamExt;
 use futures::stream;
 use ledger_core::ids::{Actor, CustomerId, Tenant};
 use ledger_core::keys::Partition;
 use ledger_core::lease::Leased;
-use ledger_core::migration::{Layout, Migration, Pass, PassKind, PassState, Whose, evidence};
+use ledger_core::migration::{CustomerRef, Layout, Migration, Pass, PassKind, PassState, evidence};
 use ledger_core::operation::Operation;
 use ledger_core::transaction::{BuildError, Transaction};
 use serde::Serialize;
@@ -94,7 +94,7 @@ impl Slice<'_> {
             let began = Instant::now();
             match self.customers(pass, customers).await {
                 Ok(()) => {}
-                Err(BringError::Fenced) => {
+                Err(CustomerMoveError::Fenced) => {
                     pass.state = PassState::Superseded;
                     return Ok(true);
                 }
@@ -121,15 +121,15 @@ impl Slice<'_> {
         Ok(true)
     }
 
-    async fn customers(&self, pass: &mut Pass, customers: &[CustomerId]) -> Result<(), BringError> {
+    async fn customers(&self, pass: &mut Pass, customers: &[CustomerId]) -> Result<(), CustomerMoveError> {
         let passing = Passing { app: self.app, migration: self.migration, kind: pass.kind };
         let one = |customer: CustomerId| async move {
-            let whose = Whose { tenant: self.tenant.clone(), customer };
+            let whose = CustomerRef { tenant: self.tenant.clone(), customer };
             (customer, passing.customer(&whose).await)
         };
         let mut looked = stream::iter(customers.iter().copied().map(one)).buffer_unordered(SIDE_BY_SIDE);
         while let Some((customer, looked)) = looked.next().await {
-            let Looked { changed, left } = looked?;
+            let CustomerPass { changed, left } = looked?;
             pass.tally.changed = pass.tally.changed.saturating_add(i64::from(changed));
             if let Some(left) = left {
                 pass.tally.leave(customer, left.concerns, left.what);
@@ -158,7 +158,7 @@ impl Slice<'_> {
         self.app.ledger().apply_as_read(self.tenant, Operation::Migration, transaction).await
     }
 
-    fn stopped(&self, error: &BringError) -> Problem {
+    fn stopped(&self, error: &CustomerMoveError) -> Problem {
         tracing::warn!(tenant = %self.tenant, %error, "a pass of the migration stopped: it goes on where it was");
         Problem::unavailable()
     }

@@ -5,7 +5,7 @@
 use futures::future::BoxFuture;
 use ledger_core::psp::{Fact, PaymentIntent, Payout, PspId, PspKey, PspRefund, PspRequest, Step};
 use ledger_core::time::Timestamp;
-use ledger_core::trail::Heard;
+use ledger_core::trail::ProviderAnswer;
 use uuid::Uuid;
 
 /// A payment provider that deduplicates requests by our keys, which the ledger relies on.
@@ -14,12 +14,12 @@ pub trait Psp: Send + Sync {
     fn send<'a>(&'a self, request: &'a PspRequest, key: &'a PspKey) -> BoxFuture<'a, Sent>;
 
     /// Looks an object up by its id.
-    fn look<'a>(&'a self, at: Lookup<'a>, account: Option<&'a str>) -> BoxFuture<'a, Sighting>;
+    fn look<'a>(&'a self, at: PspLookup<'a>, account: Option<&'a str>) -> BoxFuture<'a, LookupResult>;
 
     /// Looks in the provider's lists for the object that a request made, by its metadata.
     ///
     /// INVARIANT: `Absent` is returned only if the whole list was read.
-    fn find<'a>(&'a self, sought: &'a Sought, account: Option<&'a str>) -> BoxFuture<'a, Sighting>;
+    fn find<'a>(&'a self, search: &'a PspSearch, account: Option<&'a str>) -> BoxFuture<'a, LookupResult>;
 
     /// Reads a page of all objects of a kind made within a time, newest first. `None` if the lookup failed.
     fn list<'a>(&'a self, what: &'a Listing, account: Option<&'a str>) -> BoxFuture<'a, Option<Listed>>;
@@ -120,7 +120,7 @@ pub enum PspObject {
 
 /// An object to look up.
 #[derive(Clone, Copy, Debug)]
-pub enum Lookup<'a> {
+pub enum PspLookup<'a> {
     /// A PaymentIntent.
     Intent(&'a PspId),
     /// A refund.
@@ -131,7 +131,7 @@ pub enum Lookup<'a> {
 
 /// The object that a request would have made.
 #[derive(Clone, Debug)]
-pub struct Sought {
+pub struct PspSearch {
     /// The step of the request.
     pub step: Step,
     /// The id of the top-up, refund or settlement in the object's metadata.
@@ -146,7 +146,7 @@ pub struct Sought {
 
 /// The result of a PSP lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sighting {
+pub enum LookupResult {
     /// The object exists.
     Found(PspObject),
     /// The object does not exist.
@@ -155,14 +155,14 @@ pub enum Sighting {
     Unknown,
 }
 
-impl Sighting {
+impl LookupResult {
     /// Converts the result for the audit trail.
     #[must_use]
-    pub fn heard(&self) -> Heard {
+    pub fn answers(&self) -> ProviderAnswer {
         match self {
-            Self::Found(object) => Heard::Found(object.id().clone()),
-            Self::Absent => Heard::Absent,
-            Self::Unknown => Heard::Unknown("look".to_owned()),
+            Self::Found(object) => ProviderAnswer::Found(object.id().clone()),
+            Self::Absent => ProviderAnswer::Absent,
+            Self::Unknown => ProviderAnswer::Unknown("look".to_owned()),
         }
     }
 }

@@ -8,7 +8,7 @@ mod find;
 mod tests;
 mod transport;
 
-use super::port::{Listed, Listing, ListingKind, Lookup, Psp, PspObject, Sent, Sighting, Sought, Unknown};
+use super::port::{Listed, Listing, ListingKind, LookupResult, Psp, PspLookup, PspObject, PspSearch, Sent, Unknown};
 use crate::config::StripeConfig;
 use futures::future::BoxFuture;
 use ledger_core::psp::{PspKey, PspRequest, Step};
@@ -79,30 +79,30 @@ impl Psp for Stripe {
         })
     }
 
-    fn look<'a>(&'a self, at: Lookup<'a>, account: Option<&'a str>) -> BoxFuture<'a, Sighting> {
+    fn look<'a>(&'a self, at: PspLookup<'a>, account: Option<&'a str>) -> BoxFuture<'a, LookupResult> {
         Box::pin(async move {
             let path = match at {
-                Lookup::Intent(id) => format!("/v1/payment_intents/{id}"),
-                Lookup::Refund(id) => format!("/v1/refunds/{id}"),
-                Lookup::Payout(id) => format!("/v1/payouts/{id}"),
+                PspLookup::Intent(id) => format!("/v1/payment_intents/{id}"),
+                PspLookup::Refund(id) => format!("/v1/refunds/{id}"),
+                PspLookup::Payout(id) => format!("/v1/payouts/{id}"),
             };
             match self.get(&path, "", account).await {
                 Ok(answer) => classify::seen(at, &answer, &self.ledger),
-                Err(_) => Sighting::Unknown,
+                Err(_) => LookupResult::Unknown,
             }
         })
     }
 
-    fn find<'a>(&'a self, sought: &'a Sought, account: Option<&'a str>) -> BoxFuture<'a, Sighting> {
+    fn find<'a>(&'a self, search: &'a PspSearch, account: Option<&'a str>) -> BoxFuture<'a, LookupResult> {
         Box::pin(async move {
-            match (sought.step, &sought.intent) {
-                (Step::CreateIntent, _) => self.look_through(sought, &find::intents(sought), account).await,
-                (Step::CreatePayout, _) => self.look_through(sought, &find::payouts(sought), account).await,
-                (Step::CreateRefund, Some(intent)) => self.look_through(sought, &find::refunds(intent), account).await,
-                (Step::CancelIntent, Some(intent)) => self.look(Lookup::Intent(intent), account).await,
+            match (search.step, &search.intent) {
+                (Step::CreateIntent, _) => self.look_through(search, &find::intents(search), account).await,
+                (Step::CreatePayout, _) => self.look_through(search, &find::payouts(search), account).await,
+                (Step::CreateRefund, Some(intent)) => self.look_through(search, &find::refunds(intent), account).await,
+                (Step::CancelIntent, Some(intent)) => self.look(PspLookup::Intent(intent), account).await,
                 (Step::CancelIntent | Step::CreateRefund, None) => {
-                    tracing::error!(step = sought.step.name(), resource = %sought.resource, "no intent to look at");
-                    Sighting::Unknown
+                    tracing::error!(step = search.step.name(), resource = %search.resource, "no intent to look at");
+                    LookupResult::Unknown
                 }
             }
         })

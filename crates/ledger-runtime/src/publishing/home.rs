@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, VecDeque};
 use uuid::Uuid;
 
 /// How many entries one query reads.
-const PAGE: usize = 100;
+const PAGE_ITEMS: usize = 100;
 
 /// An account, and how far its entries are published.
 pub(super) struct Home {
@@ -18,7 +18,7 @@ pub(super) struct Home {
     /// No due entry has an id before this one.
     from: Uuid,
     /// The entries known to be due before the latest read began.
-    heard: BTreeSet<Key>,
+    due_entries: BTreeSet<Key>,
     /// The entries to send, in order; an error if one can never be published.
     ready: VecDeque<(Key, Result<Event, String>)>,
     /// Whether there may be more entries to read.
@@ -28,11 +28,11 @@ pub(super) struct Home {
 
 impl Home {
     /// Creates the account of these due entries. Its other due entries in the index are not older than `floor`.
-    pub(super) fn of(heard: BTreeSet<Key>, floor: Option<Uuid>) -> Option<Self> {
-        let partition = heard.first()?.partition();
-        let oldest = heard.iter().filter_map(id_of).map(|id| id.uuid()).chain(floor).min()?;
+    pub(super) fn of(due_entries: BTreeSet<Key>, floor: Option<Uuid>) -> Option<Self> {
+        let partition = due_entries.first()?.partition();
+        let oldest = due_entries.iter().filter_map(id_of).map(|id| id.uuid()).chain(floor).min()?;
         let from = margin_before(oldest);
-        Some(Self { partition, from, heard, ready: VecDeque::new(), unread: true, waits: false })
+        Some(Self { partition, from, due_entries, ready: VecDeque::new(), unread: true, waits: false })
     }
 
     /// Reads the due entries, and makes ready those that may be sent: the known ones, up to the first unknown one.
@@ -42,11 +42,11 @@ impl Home {
     pub(super) async fn read(&mut self, publisher: &Publisher, tenant: &Tenant) -> Result<(), Problem> {
         let begins = publisher.ledger.clock().now();
         let (mut due, mut after, mut full) = (Vec::new(), None, true);
-        while full && due.len() < PAGE {
+        while full && due.len() < PAGE_ITEMS {
             let entries = reads::account_entries_from(&self.partition, self.from);
-            let page = entries.after(after.take()).limit(PAGE);
+            let page = entries.after(after.take()).limit(PAGE_ITEMS);
             let rows = publisher.ledger.dynamo().query_readable(&page).await?;
-            full = rows.len() >= PAGE;
+            full = rows.len() >= PAGE_ITEMS;
             let keyed = rows.into_iter().filter_map(|row| Some((key_of(tenant, &row.item)?, row)));
             for (key, row) in keyed {
                 after = Some(key.sk().to_owned());
@@ -56,14 +56,14 @@ impl Home {
                 }
             }
         }
-        let news = due.iter().position(|(key, _)| !self.heard.contains(key)).unwrap_or(due.len());
+        let news = due.iter().position(|(key, _)| !self.due_entries.contains(key)).unwrap_or(due.len());
         self.unread = full || news < due.len();
         // All entries before it are sent or known. An entry committed from now on has a later id.
         let next = due.get(news).or(due.last()).and_then(|(key, _)| id_of(key));
         if let Some(next) = next {
             self.from = next.uuid().min(margin_before(least_born_at(begins)));
         }
-        self.heard.extend(due.iter().map(|(key, _)| key.clone()));
+        self.due_entries.extend(due.iter().map(|(key, _)| key.clone()));
         due.truncate(news);
         self.ready = due.into();
         Ok(())

@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 use ledger_core::events::{DeadLetter, Event};
 
 /// The most events of one batch, each of another account.
-pub const BATCH: usize = 10;
+pub const BATCH_ITEMS: usize = 10;
 
 /// The result of sending an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct SinkError(pub String);
 
 /// The port that events are sent to.
 pub trait EventSink: Send + Sync {
-    /// Sends at most [`BATCH`] events, each of another group, and returns their results in the same order.
+    /// Sends at most [`BATCH_ITEMS`] events, each of another group, and returns their results in the same order.
     ///
     /// INVARIANT: of one group, an event is sent only after the one before it was taken.
     fn send<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Vec<Sent>>;

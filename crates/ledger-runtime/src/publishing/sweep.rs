@@ -13,7 +13,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// How many entries of a shard one query reads.
-const PAGE: usize = 100;
+const PAGE_ITEMS: usize = 100;
 
 /// A pass over a tenant's due index entries, oldest first in each shard.
 pub(super) struct Marks(Vec<Shard>);
@@ -35,8 +35,11 @@ pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Resu
 
 impl Marks {
     pub(super) fn of(tenant: &Tenant, shards: Shards) -> Self {
-        let shard =
-            |shard| Shard { query: reads::entries_to_publish(tenant, shard).limit(PAGE), after: None, over: false };
+        let shard = |shard| Shard {
+            query: reads::entries_to_publish(tenant, shard).limit(PAGE_ITEMS),
+            after: None,
+            over: false,
+        };
         Self((0..shards.count()).map(shard).collect())
     }
 
@@ -63,7 +66,7 @@ impl Shard {
     async fn next(&mut self, dynamo: &Dynamo) -> Result<Vec<Readable>, ReadError> {
         let page = self.query.clone().after(self.after.clone());
         let rows = dynamo.query_readable(&page).await?;
-        self.over = rows.len() < PAGE;
+        self.over = rows.len() < PAGE_ITEMS;
         if let Some(last) = rows.last().and_then(|row| row.item.key_text(attr::DUE_SK)) {
             self.after = Some(last.to_owned());
         }

@@ -66,11 +66,11 @@ fn told(id: Uuid) -> Item {
 }
 
 /// Runs a publisher on one entry of the stream, and returns the events taken, the result and the store.
-async fn publish(heard: Uuid, steps: Vec<Step>) -> (Vec<Uuid>, Result<Published, Problem>, Store) {
+async fn publish(due_entries: Uuid, steps: Vec<Step>) -> (Vec<Uuid>, Result<Published, Problem>, Store) {
     let (store, sink) = (Store::script(steps), Taken::default());
     let (ledger, counting) = store.ledger();
     let publisher = Publisher::new(&App::new(ledger, Config::of_table("ecopay")), Arc::new(sink.clone()));
-    let ended = publisher.changed(&Tenant::parse("demo").unwrap(), Shards::ONE, &[told(heard)]).await;
+    let ended = publisher.changed(&Tenant::parse("demo").unwrap(), Shards::ONE, &[told(due_entries)]).await;
     assert_eq!(counting.total(Metric::TransactionConflict), 0);
     let taken = sink.0.lock().unwrap().clone();
     (taken, ended, store)
@@ -82,11 +82,11 @@ fn published(count: usize) -> Result<Published, Problem> {
 
 #[tokio::test(start_paused = true)]
 async fn older_entry_missing_from_the_index_is_sent_first() {
-    let [older, heard] = [minted(Duration::from_secs(9 * 60), 1), minted(Duration::ZERO, 2)];
-    let both = [(older, true), (heard, true)];
+    let [older, due_entries] = [minted(Duration::from_secs(9 * 60), 1), minted(Duration::ZERO, 2)];
+    let both = [(older, true), (due_entries, true)];
     let steps = vec![page(&[]), page(&both), page(&both), done()];
-    let (taken, ended, store) = publish(heard, steps).await;
-    assert_eq!((taken, ended), (vec![older, heard], published(2)));
+    let (taken, ended, store) = publish(due_entries, steps).await;
+    assert_eq!((taken, ended), (vec![older, due_entries], published(2)));
     // The account is read consistently, from the margin on.
     let read = &store.seen()[1].body;
     let low = read["ExpressionAttributeValues"][":low"]["S"].as_str().unwrap().to_owned();
@@ -100,44 +100,44 @@ async fn older_entry_missing_from_the_index_is_sent_first() {
 /// An older entry may have been committed behind the position of the first read, and before this entry.
 #[tokio::test(start_paused = true)]
 async fn entry_seen_for_the_first_time_waits_for_another_read() {
-    let [heard, between, news] = [3, 2, 1].map(|second| minted(Duration::from_secs(second), 0));
+    let [due_entries, between, news] = [3, 2, 1].map(|second| minted(Duration::from_secs(second), 0));
     let steps = vec![
         page(&[]),
-        page(&[(heard, true), (news, true)]),
+        page(&[(due_entries, true), (news, true)]),
         done(),
-        page(&[(heard, false), (between, true), (news, true)]),
-        page(&[(heard, false), (between, true), (news, true)]),
+        page(&[(due_entries, false), (between, true), (news, true)]),
+        page(&[(due_entries, false), (between, true), (news, true)]),
         done(),
     ];
-    let (taken, ended, store) = publish(heard, steps).await;
-    assert_eq!((taken, ended), (vec![heard, between, news], published(3)));
+    let (taken, ended, store) = publish(due_entries, steps).await;
+    assert_eq!((taken, ended), (vec![due_entries, between, news], published(3)));
     assert!(store.is_through());
 }
 
 #[tokio::test(start_paused = true)]
 async fn entry_sent_by_another_run_is_not_sent_again() {
-    let [sent, heard] = [minted(Duration::from_secs(1), 1), minted(Duration::ZERO, 2)];
-    let (taken, ended, _) = publish(heard, vec![page(&[]), page(&[(sent, false), (heard, false)])]).await;
+    let [sent, due_entries] = [minted(Duration::from_secs(1), 1), minted(Duration::ZERO, 2)];
+    let (taken, ended, _) = publish(due_entries, vec![page(&[]), page(&[(sent, false), (due_entries, false)])]).await;
     assert_eq!((taken, ended), (Vec::new(), published(0)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn conflict_between_publishers_is_retried_and_not_counted() {
-    let heard = minted(Duration::ZERO, 1);
+    let due_entries = minted(Duration::ZERO, 1);
     let conflict = || Step::Cancelled(reasons(1, 0, "TransactionConflict", None));
-    let begin = || vec![page(&[(heard, true)]), page(&[(heard, true)])];
-    let (taken, ended, store) = publish(heard, [begin(), vec![conflict(), conflict(), done()]].concat()).await;
-    assert_eq!((taken, ended), (vec![heard], published(1)));
+    let begin = || vec![page(&[(due_entries, true)]), page(&[(due_entries, true)])];
+    let (taken, ended, store) = publish(due_entries, [begin(), vec![conflict(), conflict(), done()]].concat()).await;
+    assert_eq!((taken, ended), (vec![due_entries], published(1)));
     assert!(store.is_through());
-    let (_, ended, _) = publish(heard, [begin(), vec![conflict(); 4]].concat()).await;
+    let (_, ended, _) = publish(due_entries, [begin(), vec![conflict(); 4]].concat()).await;
     assert_eq!(ended.unwrap_err().code(), "busy");
 }
 
 #[tokio::test(start_paused = true)]
 async fn failed_read_or_write_ends_the_run() {
-    let heard = minted(Duration::ZERO, 1);
-    let (taken, ended, _) = publish(heard, vec![Step::Error(400, "ThrottlingException"); 4]).await;
+    let due_entries = minted(Duration::ZERO, 1);
+    let (taken, ended, _) = publish(due_entries, vec![Step::Error(400, "ThrottlingException"); 4]).await;
     assert_eq!((taken, ended.unwrap_err().code()), (Vec::new(), "busy"));
-    let steps = vec![page(&[]), page(&[(heard, true)]), Step::Error(400, "AccessDeniedException")];
-    assert_eq!(publish(heard, steps).await.1.unwrap_err().code(), "internal");
+    let steps = vec![page(&[]), page(&[(due_entries, true)]), Step::Error(400, "AccessDeniedException")];
+    assert_eq!(publish(due_entries, steps).await.1.unwrap_err().code(), "internal");
 }

@@ -154,7 +154,7 @@ async fn request_passes_if_the_store_fails() {
         let rig = rig(Some(1), fault);
         let began = tokio::time::Instant::now();
         assert_eq!(rig.ask(2).await, [200, 200], "{name}");
-        assert!(began.elapsed() <= PATIENCE, "{name}: {:?}", began.elapsed());
+        assert!(began.elapsed() <= LEASE_TIMEOUT, "{name}: {:?}", began.elapsed());
         assert_eq!(rig.counted(), [0, 1, 0], "{name}");
         // The store is not called again within the pause.
         let asked = rig.store.seen().len();

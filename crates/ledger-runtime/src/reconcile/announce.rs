@@ -23,7 +23,7 @@ impl Reconciler<'_> {
                 return Err(Problem::unavailable());
             }
         }
-        let told = run.told(self.tenant, self.app.now()).map_err(|error| self.unbuilt(&error))?;
+        let told = run.mark_announced(self.tenant, self.app.now()).map_err(|error| self.unbuilt(&error))?;
         self.write(&told).await.map(drop)
     }
 }

@@ -3,7 +3,7 @@
 use super::Reconciler;
 use super::read::without_odd;
 use crate::problem::Problem;
-use crate::psp::{Lookup, PspObject, Sighting};
+use crate::psp::{LookupResult, PspLookup, PspObject};
 use http::StatusCode;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item};
@@ -176,16 +176,18 @@ impl<'a> Gather<'a> {
                 self.all_of(&reads::account_entries(&home)).await?;
             }
         }
-        let Some(desk) = self.of.desk else { return Ok(()) };
+        let Some(psp_executor) = self.of.psp_executor else { return Ok(()) };
         for (object, is_refund) in objects {
-            let fact =
-                match desk.look_at(if is_refund { Lookup::Refund(&object) } else { Lookup::Intent(&object) }).await {
-                    Sighting::Found(PspObject::Intent(intent)) => of_intent(tenant, &intent),
-                    Sighting::Found(PspObject::Refund(refund)) => of_refund(tenant, &refund),
-                    Sighting::Found(PspObject::Payout(payout)) => of_payout(tenant, &payout),
-                    Sighting::Absent => None,
-                    Sighting::Unknown => return Err(Stopped::Unsettled),
-                };
+            let fact = match psp_executor
+                .look_at(if is_refund { PspLookup::Refund(&object) } else { PspLookup::Intent(&object) })
+                .await
+            {
+                LookupResult::Found(PspObject::Intent(intent)) => of_intent(tenant, &intent),
+                LookupResult::Found(PspObject::Refund(refund)) => of_refund(tenant, &refund),
+                LookupResult::Found(PspObject::Payout(payout)) => of_payout(tenant, &payout),
+                LookupResult::Absent => None,
+                LookupResult::Unknown => return Err(Stopped::Unsettled),
+            };
             self.facts.extend(fact);
         }
         Ok(())
@@ -208,16 +210,16 @@ impl<'a> Gather<'a> {
             self.get(wanted).await?;
             self.stamped(merchant, id).await?;
         }
-        let Some(desk) = &self.of.desk else { return Ok(()) };
+        let Some(psp_executor) = &self.of.psp_executor else { return Ok(()) };
         let payouts = self.evidence.iter().filter(|id| id.starts_with("po_")).filter_map(|id| PspId::parse(id));
         let told = self.items.values().filter_map(|item| PspId::parse(opt_text(item, "payout_reference")?));
         for payout in payouts.chain(told).filter(|id| id.as_str().starts_with("po_")).collect::<BTreeSet<PspId>>() {
-            let fact = match desk.look_at(Lookup::Payout(&payout)).await {
-                Sighting::Found(PspObject::Payout(payout)) => of_payout(tenant, &payout),
-                Sighting::Found(PspObject::Intent(_) | PspObject::Refund(_)) | Sighting::Unknown => {
+            let fact = match psp_executor.look_at(PspLookup::Payout(&payout)).await {
+                LookupResult::Found(PspObject::Payout(payout)) => of_payout(tenant, &payout),
+                LookupResult::Found(PspObject::Intent(_) | PspObject::Refund(_)) | LookupResult::Unknown => {
                     return Err(Stopped::Unsettled);
                 }
-                Sighting::Absent => None,
+                LookupResult::Absent => None,
             };
             self.facts.extend(fact);
         }

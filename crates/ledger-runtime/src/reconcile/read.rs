@@ -101,8 +101,8 @@ impl<'a> Reading<'a> {
 /// The item, with attributes of types that we never write marked as unreadable: a reader that needs one then fails.
 pub(super) fn without_odd(readable: &Readable) -> ledger_core::dynamo::Item {
     let mut item = readable.item.clone();
-    for odd in &readable.odd {
-        item.insert(odd.clone(), Value::of_unknown_type());
+    for unsupported in &readable.unsupported {
+        item.insert(unsupported.clone(), Value::of_unknown_type());
     }
     item
 }

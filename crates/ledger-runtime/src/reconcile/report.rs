@@ -1,6 +1,6 @@
 //! A run's machine-readable report: a line of JSON for the run, and one for each break.
 
-use super::told::Breaks;
+use super::outcome::Breaks;
 use futures::future::BoxFuture;
 use ledger_core::ids::Tenant;
 use ledger_core::money::{Asset, Delta};

@@ -12,7 +12,7 @@ use ledger_core::sealing::{Sealable, is_sealed};
 use ledger_core::time::Timestamp;
 
 /// The number of records per page.
-const PAGE: usize = 100;
+const PAGE_ITEMS: usize = 100;
 
 /// A list of the due records.
 pub(super) struct Listed {
@@ -52,9 +52,9 @@ impl Listed {
             Source::Acts(from) => (reads::acts_from(&self.tenant, *from), false),
         };
         let sort_key = query.sort_attribute();
-        let rows = app.dynamo().query_readable(&query.after(self.after.take()).limit(PAGE)).await?;
+        let rows = app.dynamo().query_readable(&query.after(self.after.take()).limit(PAGE_ITEMS)).await?;
         match rows.last().and_then(|row| row.item.key_text(sort_key)) {
-            Some(last) if rows.len() >= PAGE => self.after = Some(last.to_owned()),
+            Some(last) if rows.len() >= PAGE_ITEMS => self.after = Some(last.to_owned()),
             Some(_) | None => {
                 let _ = self.sources.pop();
             }

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The age at which an unsealed record is overdue. The worker runs each minute.
 pub const OVERDUE_AFTER: Duration = Duration::from_secs(30 * 60);
 /// The number of segments per page: each is a few kilobytes.
-const PAGE: usize = 20;
+const PAGE_ITEMS: usize = 20;
 /// The number of other items per page.
 const LIST: usize = 100;
 /// The number of times that the start state is read again while segments are being written.
@@ -111,7 +111,7 @@ impl Reader<'_> {
         let mut after = None;
         loop {
             let segments = reads::segments(&self.of.tenant, self.of.from, self.of.to);
-            let query = segments.after(after.take()).limit(PAGE);
+            let query = segments.after(after.take()).limit(PAGE_ITEMS);
             let rows = self.dynamo.query_readable(&query).await?;
             for row in &rows {
                 let Some(key) = key_of(&self.of.tenant, &row.item) else { continue };
@@ -129,7 +129,7 @@ impl Reader<'_> {
                 }
                 chain.records(&segment, &items);
             }
-            if rows.len() < PAGE {
+            if rows.len() < PAGE_ITEMS {
                 return Ok(());
             }
         }

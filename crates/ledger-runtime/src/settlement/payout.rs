@@ -7,8 +7,8 @@ use super::{PAYOUT, SettlementRef, Settler};
 use crate::execute::WriteOutcome;
 use crate::metrics::Metric;
 use crate::problem::Problem;
-use crate::psp::{Outlook, PspObject, PspRefusal, Sent, Sighting, Sought};
-use crate::topups::{Applied, Desk};
+use crate::psp::{LookupResult, Outlook, PspObject, PspRefusal, PspSearch, Sent};
+use crate::topups::{Applied, PspExecutor};
 use ledger_core::account::TenantAccount;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::EventClaim;
@@ -16,10 +16,10 @@ use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::ops::settlement::returned::{self, Word};
 use ledger_core::ops::settlement::sending::{self, SEND_WITHIN};
-use ledger_core::ops::settlement::{self as rules, Settlement, TurnedBack};
+use ledger_core::ops::settlement::{self as rules, Settlement, UndoReason};
 use ledger_core::psp::{EventId, Payout, PayoutStatus, Step};
 use ledger_core::retry;
-use ledger_core::trail::{Heard, Record};
+use ledger_core::trail::{ProviderAnswer, Record};
 use ledger_core::transaction::Transaction;
 use std::time::Duration;
 
@@ -29,16 +29,16 @@ const MARGIN: Duration = Duration::from_secs(20 * 60);
 impl Settler {
     /// Sends the payout, or looks up what became of it. `false` if the task must wait.
     pub(super) async fn pay_out(&self, at: &SettlementRef, seen: &Settlement) -> Result<bool, Problem> {
-        let desk = self.desk(at, seen).await?;
+        let psp_executor = self.psp_executor(at, seen).await?;
         let sending = seen.sending.ok_or_else(|| self.broken(at, "a payout that was never begun"))?;
         let now = self.ledger.clock().now();
-        let mut heard = Vec::new();
+        let mut answers = Vec::new();
         if !sending.may_send(now) {
-            return match self.find(&desk, at, seen, &mut heard).await {
-                Sighting::Found(object) => self.landed(at, seen, object, &heard).await,
-                Sighting::Absent if sending.is_quiet(now) => self.next_epoch(at, seen, &heard).await,
-                Sighting::Absent => self.waits(at, seen, &heard).await,
-                Sighting::Unknown => Err(self.unknown(at, seen, &heard).await),
+            return match self.find(&psp_executor, at, seen, &mut answers).await {
+                LookupResult::Found(object) => self.landed(at, seen, object, &answers).await,
+                LookupResult::Absent if sending.is_quiet(now) => self.next_epoch(at, seen, &answers).await,
+                LookupResult::Absent => self.waits(at, seen, &answers).await,
+                LookupResult::Unknown => Err(self.unknown(at, seen, &answers).await),
             };
         }
         let begun = sending::send(&at.tenant, seen, now);
@@ -51,42 +51,42 @@ impl Settler {
         // The clock is read again right before the send: the process may have been suspended since the write.
         let sent_at = self.ledger.clock().now();
         if !sending.may_send(sent_at) || sent_at.since(now) > SEND_WITHIN || sent_at < now {
-            return Err(self.unknown(at, &mine, &heard).await);
+            return Err(self.unknown(at, &mine, &answers).await);
         }
-        match desk.psp().send(&request, &key).await {
+        match psp_executor.psp().send(&request, &key).await {
             Sent::Done(object) => {
-                heard.push(Heard::Done(object.id().clone()));
-                self.landed(at, &mine, object, &heard).await
+                answers.push(ProviderAnswer::Done(object.id().clone()));
+                self.landed(at, &mine, object, &answers).await
             }
             Sent::Refused(refusal) => {
-                heard.push(Heard::Refused(refusal.code.clone()));
+                answers.push(ProviderAnswer::Refused(refusal.code.clone()));
                 self.ledger.metrics().count(Metric::PspRefused, &at.tenant, Operation::SettlementRun);
                 // A refusal of the epoch's first send proves that no payout was made. After a later send the payout is
                 // looked up, unless the refusal returns nothing to the merchant and does not change the PSP key.
                 let harmless = refusal.outlook == (Outlook::MayPass { burnt: false });
                 if sending.sends > 0 && !harmless {
-                    match self.find(&desk, at, &mine, &mut heard).await {
-                        Sighting::Found(object) => return self.landed(at, &mine, object, &heard).await,
-                        Sighting::Absent if sending.is_quiet(sent_at) => {}
-                        Sighting::Absent => return self.waits(at, &mine, &heard).await,
-                        Sighting::Unknown => return Err(self.unknown(at, &mine, &heard).await),
+                    match self.find(&psp_executor, at, &mine, &mut answers).await {
+                        LookupResult::Found(object) => return self.landed(at, &mine, object, &answers).await,
+                        LookupResult::Absent if sending.is_quiet(sent_at) => {}
+                        LookupResult::Absent => return self.waits(at, &mine, &answers).await,
+                        LookupResult::Unknown => return Err(self.unknown(at, &mine, &answers).await),
                     }
                 }
-                self.refused(at, &mine, &refusal, &heard).await
+                self.refused(at, &mine, &refusal, &answers).await
             }
             Sent::Unknown(unknown) => {
-                heard.push(Heard::Unknown(unknown.why.to_owned()));
+                answers.push(ProviderAnswer::Unknown(unknown.why.to_owned()));
                 if unknown.resend {
-                    return Err(self.unknown(at, &mine, &heard).await);
+                    return Err(self.unknown(at, &mine, &answers).await);
                 }
                 // The PSP replays its failure under this key, so only a lookup shows whether a payout was made.
-                match self.find(&desk, at, &mine, &mut heard).await {
-                    Sighting::Found(object) => self.landed(at, &mine, object, &heard).await,
-                    Sighting::Absent if sending.is_listed(sent_at) && sending.is_quiet(sent_at) => {
-                        self.next_epoch(at, &mine, &heard).await
+                match self.find(&psp_executor, at, &mine, &mut answers).await {
+                    LookupResult::Found(object) => self.landed(at, &mine, object, &answers).await,
+                    LookupResult::Absent if sending.is_listed(sent_at) && sending.is_quiet(sent_at) => {
+                        self.next_epoch(at, &mine, &answers).await
                     }
-                    Sighting::Absent => self.waits(at, &mine, &heard).await,
-                    Sighting::Unknown => Err(self.unknown(at, &mine, &heard).await),
+                    LookupResult::Absent => self.waits(at, &mine, &answers).await,
+                    LookupResult::Unknown => Err(self.unknown(at, &mine, &answers).await),
                 }
             }
         }
@@ -97,7 +97,7 @@ impl Settler {
     ///
     /// # Errors
     /// 503 if the store cannot be read or written, or the settlement keeps changing: applying the event again is safe.
-    pub async fn payout_told(
+    pub async fn apply_payout_event(
         &self,
         (tenant, payout, account): (&Tenant, &Payout, Option<&str>),
         event: &EventId,
@@ -105,13 +105,14 @@ impl Settler {
     ) -> Result<Applied, Problem> {
         let Some(tags) = payout.tags.as_ref() else { return Ok(Applied::NoRecord) };
         let at = SettlementRef { tenant: tenant.clone(), merchant: tags.merchant, id: tags.settlement };
-        let told = [Heard::Told { event: event.to_string(), kind: kind.to_owned(), object: payout.id.clone() }];
+        let told =
+            [ProviderAnswer::Told { event: event.to_string(), kind: kind.to_owned(), object: payout.id.clone() }];
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
             let Some(settlement) = self.read_if_any(&at).await? else { return Ok(Applied::NoRecord) };
             let draft = match returned::word(tenant, &settlement, payout, account, now) {
                 Word::Behind => return Ok(Applied::Behind),
-                Word::Odd(oddity) => return Ok(Applied::Odd(oddity)),
+                Word::Contradiction(contradiction) => return Ok(Applied::Contradiction(contradiction)),
                 Word::Ahead => {
                     self.book(&at, &settlement, payout, &told).await?;
                     continue;
@@ -142,7 +143,7 @@ impl Settler {
         at: &SettlementRef,
         settlement: &Settlement,
         object: PspObject,
-        heard: &[Heard],
+        answers: &[ProviderAnswer],
     ) -> Result<bool, Problem> {
         let payout = match object {
             PspObject::Payout(payout) => payout,
@@ -151,16 +152,16 @@ impl Settler {
             }
         };
         let account = settlement.psp.as_ref().and_then(|psp| psp.account.as_deref());
-        if let Some(oddity) = returned::oddity(&at.tenant, settlement, &payout, account) {
-            tracing::error!(settlement = %at.id, why = oddity.name(), "the provider's payout contradicts our record");
-            self.note(at, settlement, heard).await;
+        if let Some(contradiction) = returned::contradiction(&at.tenant, settlement, &payout, account) {
+            tracing::error!(settlement = %at.id, why = contradiction.name(), "the provider's payout contradicts our record");
+            self.note(at, settlement, answers).await;
             return Err(self.broken(at, "the provider's payout contradicts our record"));
         }
-        self.book(at, settlement, &payout, heard).await?;
+        self.book(at, settlement, &payout, answers).await?;
         match payout.status {
             PayoutStatus::Sent => {}
             PayoutStatus::Failed => {
-                self.payout_told((&at.tenant, &payout, account), &payout.seen_as(), "seen").await?;
+                self.apply_payout_event((&at.tenant, &payout, account), &payout.seen_as(), "seen").await?;
             }
         }
         Ok(true)
@@ -172,12 +173,12 @@ impl Settler {
         at: &SettlementRef,
         settlement: &Settlement,
         payout: &Payout,
-        heard: &[Heard],
+        answers: &[ProviderAnswer],
     ) -> Result<(), Problem> {
         let to = (TenantAccount::StripeClearing, Some(payout.id.as_str()));
         let transaction = rules::paid(&at.tenant, settlement, to, self.ledger.clock().now());
         let transaction = self.built(at, transaction)?;
-        self.write_recorded((at, settlement, PAYOUT), "moved", transaction, heard).await.map(|_| ())
+        self.write_recorded((at, settlement, PAYOUT), "moved", transaction, answers).await.map(|_| ())
     }
 
     /// Handles a refusal: no payout was made, and none will be with this PSP key.
@@ -186,20 +187,20 @@ impl Settler {
         at: &SettlementRef,
         mine: &Settlement,
         refusal: &PspRefusal,
-        heard: &[Heard],
+        answers: &[ProviderAnswer],
     ) -> Result<bool, Problem> {
         tracing::warn!(settlement = %at.id, code = refusal.code, "a payout was refused");
         match refusal.outlook {
             Outlook::Final => {
                 let now = self.ledger.clock().now();
-                let back = self.built(at, rules::turn_back(&at.tenant, mine, TurnedBack::PayoutRefused, now))?;
-                self.write_recorded((at, mine, PAYOUT), "moved", back, heard).await.map(|_| true)
+                let back = self.built(at, rules::turn_back(&at.tenant, mine, UndoReason::PayoutRefused, now))?;
+                self.write_recorded((at, mine, PAYOUT), "moved", back, answers).await.map(|_| true)
             }
             Outlook::MayPass { burnt } => {
                 if burnt {
-                    self.next_epoch(at, mine, heard).await?;
+                    self.next_epoch(at, mine, answers).await?;
                 } else {
-                    self.note(at, mine, heard).await;
+                    self.note(at, mine, answers).await;
                 }
                 Err(Problem::unavailable())
             }
@@ -207,34 +208,50 @@ impl Settler {
     }
 
     /// Starts the next epoch: no payout was made with this PSP key, and none will be.
-    async fn next_epoch(&self, at: &SettlementRef, settlement: &Settlement, heard: &[Heard]) -> Result<bool, Problem> {
+    async fn next_epoch(
+        &self,
+        at: &SettlementRef,
+        settlement: &Settlement,
+        answers: &[ProviderAnswer],
+    ) -> Result<bool, Problem> {
         let next = self.built(at, sending::next_epoch(&at.tenant, settlement, self.ledger.clock().now()))?;
-        self.write_recorded((at, settlement, PAYOUT), "next_key", next, heard).await.map(|_| true)
+        self.write_recorded((at, settlement, PAYOUT), "next_key", next, answers).await.map(|_| true)
     }
 
     /// Records the answers, and returns that the task must wait.
-    async fn waits(&self, at: &SettlementRef, settlement: &Settlement, heard: &[Heard]) -> Result<bool, Problem> {
-        self.note(at, settlement, heard).await;
+    async fn waits(
+        &self,
+        at: &SettlementRef,
+        settlement: &Settlement,
+        answers: &[ProviderAnswer],
+    ) -> Result<bool, Problem> {
+        self.note(at, settlement, answers).await;
         Ok(false)
     }
 
     /// Records answers that lead to no transition. A failed write is ignored: the trail then has the send without an
     /// answer.
-    async fn note(&self, at: &SettlementRef, settlement: &Settlement, heard: &[Heard]) {
-        if heard.is_empty() {
+    async fn note(&self, at: &SettlementRef, settlement: &Settlement, answers: &[ProviderAnswer]) {
+        if answers.is_empty() {
             return;
         }
         let now = self.ledger.clock().now();
-        let record = Record::of_task(&at.tenant, settlement, PAYOUT, "answered", heard, now);
+        let record = Record::of_task(&at.tenant, settlement, PAYOUT, "answered", answers, now);
         if let Ok(noted) = self.built(at, Transaction::record(record)) {
             let _ = self.ledger.attempt(&at.tenant, Operation::SettlementRun, &noted).await;
         }
     }
 
-    /// Looks up the payout of any epoch at the PSP, and adds the lookup to `heard`.
-    async fn find(&self, desk: &Desk, at: &SettlementRef, settlement: &Settlement, heard: &mut Vec<Heard>) -> Sighting {
+    /// Looks up the payout of any epoch at the PSP, and adds the lookup to `answers`.
+    async fn find(
+        &self,
+        psp_executor: &PspExecutor,
+        at: &SettlementRef,
+        settlement: &Settlement,
+        answers: &mut Vec<ProviderAnswer>,
+    ) -> LookupResult {
         let since = settlement.sending.map_or(settlement.created_at, |sending| sending.since);
-        let sought = Sought {
+        let search = PspSearch {
             step: Step::CreatePayout,
             resource: at.id.uuid(),
             intent: None,
@@ -242,25 +259,27 @@ impl Settler {
             until: self.ledger.clock().now().plus(MARGIN),
         };
         let account = settlement.psp.as_ref().and_then(|psp| psp.account.as_deref());
-        let seen = desk.psp().find(&sought, account).await;
-        heard.push(seen.heard());
+        let seen = psp_executor.psp().find(&search, account).await;
+        answers.push(seen.answers());
         seen
     }
 
     /// The PSP lookup. Fails if Stripe's mode or ledger is not the one with which the settlement was opened: this
     /// settlement's payout could not be found.
-    async fn desk(&self, at: &SettlementRef, settlement: &Settlement) -> Result<Desk, Problem> {
+    async fn psp_executor(&self, at: &SettlementRef, settlement: &Settlement) -> Result<PspExecutor, Problem> {
         let provider = self.provider.provider().await;
         let provider = provider.ok_or_else(|| self.broken(at, "Stripe is not set up, and a merchant is paid by it"))?;
-        let (desk, psp) = (provider.desk().clone(), settlement.psp.as_ref());
-        if psp.is_none_or(|psp| psp.livemode != desk.terms().livemode || psp.ledger != desk.terms().ledger) {
+        let (psp_executor, psp) = (provider.psp_executor().clone(), settlement.psp.as_ref());
+        if psp.is_none_or(|psp| {
+            psp.livemode != psp_executor.terms().livemode || psp.ledger != psp_executor.terms().ledger
+        }) {
             return Err(self.broken(at, "Stripe is set up otherwise than when the settlement was opened"));
         }
-        Ok(desk)
+        Ok(psp_executor)
     }
 
-    async fn unknown(&self, at: &SettlementRef, settlement: &Settlement, heard: &[Heard]) -> Problem {
-        self.note(at, settlement, heard).await;
+    async fn unknown(&self, at: &SettlementRef, settlement: &Settlement, answers: &[ProviderAnswer]) -> Problem {
+        self.note(at, settlement, answers).await;
         self.ledger.metrics().count(Metric::PspUnknown, &at.tenant, Operation::SettlementRun);
         Problem::outcome_unknown()
     }

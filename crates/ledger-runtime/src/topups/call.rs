@@ -1,7 +1,7 @@
 //! A request that calls the PSP: claims its key, calls, completes; or waits for the lease holder of the key.
 
-use super::Desk;
-use super::drive::Driven;
+use super::PspExecutor;
+use super::drive::DriveOutcome;
 use crate::execute::{Executed, MarkerOutcome, Outcome, PlanError, Reply};
 use crate::metrics::Metric;
 use crate::problem::Problem;
@@ -16,16 +16,16 @@ use tokio::time::Instant;
 
 /// The longest time of a request, answered or not: API Gateway would end it at 30 s. What it leaves unfinished is
 /// completed by a retry with its key or by the recovery worker.
-const INLINE: Duration = Duration::from_secs(20);
+const INLINE_TIME_MAX: Duration = Duration::from_secs(20);
 /// How long a request waits for another request with its key.
-const WAIT: Duration = Duration::from_secs(5);
+const IN_FLIGHT_WAIT_MAX: Duration = Duration::from_secs(5);
 /// The interval at which it reads the marker.
 const POLL: Duration = Duration::from_millis(50);
 const POLL_JITTER_MS: u32 = 25;
 /// The `Retry-After` of a request that has waited in vain.
 const ASK_AGAIN: Duration = Duration::from_secs(2);
 
-impl Desk {
+impl PspExecutor {
     /// Answers a request under its key, by sending to the PSP what `plan` makes.
     ///
     /// It may be dropped at any point, as by a crash: a retry with the key, an event or the recovery worker completes
@@ -35,7 +35,7 @@ impl Desk {
         P: Fn(Context) -> F,
         F: Future<Output = Result<PlannedCall, PlanError>>,
     {
-        let reply = match tokio::time::timeout(INLINE, self.reply(&claim, admission, plan)).await {
+        let reply = match tokio::time::timeout(INLINE_TIME_MAX, self.reply(&claim, admission, plan)).await {
             Ok(reply) => reply,
             Err(_) => Err(Problem::outcome_unknown()),
         };
@@ -54,7 +54,7 @@ impl Desk {
         };
         let executed = match admission {
             Admission::Execute => self.ledger.execute(claim, plan, seal).await?,
-            Admission::LookUpOnly => match self.ledger.stands(claim).await? {
+            Admission::LookUpOnly => match self.ledger.marker_or_none(claim).await? {
                 Some(marker) => Executed::Marker(marker),
                 None => {
                     let count = self.ledger.metrics();
@@ -62,7 +62,7 @@ impl Desk {
                     return Err(Problem::key_expired(None));
                 }
             },
-            Admission::TooEarly { now } => match self.ledger.stands(claim).await? {
+            Admission::TooEarly { now } => match self.ledger.marker_or_none(claim).await? {
                 Some(marker) => Executed::Marker(marker),
                 None => return Err(Problem::key(KeyError::FromTheFuture { now })),
             },
@@ -70,8 +70,8 @@ impl Desk {
         match executed {
             Executed::Marker(MarkerOutcome::Stored(reply)) => Ok(reply),
             Executed::Done(flight) => match self.drive(&flight).await.map_err(claimed)? {
-                Driven::Landed(answer) => Ok(Reply::fresh(answer)),
-                Driven::Unknown | Driven::Waiting | Driven::Lost => Err(Problem::outcome_unknown()),
+                DriveOutcome::Landed(answer) => Ok(Reply::fresh(answer)),
+                DriveOutcome::Unknown | DriveOutcome::Waiting | DriveOutcome::Lost => Err(Problem::outcome_unknown()),
             },
             Executed::Marker(MarkerOutcome::InFlight(flight)) => self.join(claim, *flight).await,
         }
@@ -89,17 +89,19 @@ impl Desk {
         loop {
             if let Some(held) = self.take_over(&flight).await? {
                 return match self.drive(&held).await.map_err(claimed)? {
-                    Driven::Landed(answer) => Ok(Reply::replayed(answer)),
-                    Driven::Unknown | Driven::Waiting | Driven::Lost => Err(Problem::outcome_unknown()),
+                    DriveOutcome::Landed(answer) => Ok(Reply::replayed(answer)),
+                    DriveOutcome::Unknown | DriveOutcome::Waiting | DriveOutcome::Lost => {
+                        Err(Problem::outcome_unknown())
+                    }
                 };
             }
             // No worker holds a parked operation, so waiting cannot help.
-            if flight.phase == Phase::Parked || began.elapsed() >= WAIT {
+            if flight.phase == Phase::Parked || began.elapsed() >= IN_FLIGHT_WAIT_MAX {
                 return Err(Problem::key_in_use(ASK_AGAIN));
             }
             let jitter = u64::from(self.ledger.entropy().jitter() % POLL_JITTER_MS);
             tokio::time::sleep(POLL.saturating_add(Duration::from_millis(jitter))).await;
-            match self.ledger.stands(claim).await? {
+            match self.ledger.marker_or_none(claim).await? {
                 Some(MarkerOutcome::Stored(reply)) => return Ok(reply),
                 Some(MarkerOutcome::InFlight(held)) => flight = *held,
                 None => return Err(Problem::busy()),

@@ -1,19 +1,19 @@
 //! Decides on a top-up or refund whose PSP object contradicts our record. The PSP is called when a decision is
 //! requested and again when it is approved.
 
-use super::Desk;
+use super::PspExecutor;
 use super::parked::GIVEN_UP;
-use super::records::{Records, Wanted};
+use super::records::{Records, TopupRecordIds};
 use crate::execute::PlanError;
 use crate::problem::Problem;
-use crate::psp::{Lookup, PspObject, Sighting};
+use crate::psp::{LookupResult, PspLookup, PspObject};
 use crate::views;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::{DecisionId, RefundId, StaffId, Tenant, TopupId};
 use ledger_core::keys;
 use ledger_core::ops::Context;
-use ledger_core::ops::topup::{Basis, TopupDecision, Way, decision};
+use ledger_core::ops::topup::{Basis, DecisionKind, TopupDecision, decision};
 use ledger_core::personal::FreeText;
 use ledger_core::psp::{Fact, PspId};
 use ledger_core::transaction::Planned;
@@ -26,12 +26,12 @@ pub struct DecisionRequest {
     /// The refund to decide on; `None` decides on the top-up itself.
     pub refund: Option<RefundId>,
     /// The requested decision.
-    pub way: Way,
+    pub way: DecisionKind,
     /// The PSP's object; `None` for the one that our record or its metadata names.
     pub object: Option<PspId>,
 }
 
-impl Desk {
+impl PspExecutor {
     /// Plans the request of a decision.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Desk {
         let records = self.contradicted(&claim.tenant, (topup, decision.refund)).await?;
         let object = decision.object.as_deref().and_then(|object| object.split(' ').next()).and_then(PspId::parse);
         let object = self.object(&claim.tenant, &records, decision.way, object.as_ref(), cx).await?;
-        let answer = object.as_ref().filter(|_| decision.way == Way::Book);
+        let answer = object.as_ref().filter(|_| decision.way == DecisionKind::Book);
         let answer = answer.and_then(|object| views::topup_answer(&records.topup, records.refund.as_ref(), object));
         let answer = answer.unwrap_or_else(|| Problem::psp_refused(GIVEN_UP).answer());
         let fact = object.and_then(PspObject::fact);
@@ -83,7 +83,7 @@ impl Desk {
         tenant: &Tenant,
         (topup, refund): (TopupId, Option<RefundId>),
     ) -> Result<Records, PlanError> {
-        let wanted = Wanted { topup, refund, clawback: None };
+        let wanted = TopupRecordIds { topup, refund, clawback: None };
         self.records(tenant, &wanted).await?.ok_or(PlanError::Missing)
     }
 
@@ -95,11 +95,11 @@ impl Desk {
         &self,
         tenant: &Tenant,
         records: &Records,
-        way: Way,
+        way: DecisionKind,
         named: Option<&PspId>,
         cx: &Context,
     ) -> Result<Option<PspObject>, PlanError> {
-        if way == Way::WriteOff {
+        if way == DecisionKind::WriteOff {
             return Ok(None);
         }
         let known = match &records.refund {
@@ -108,15 +108,15 @@ impl Desk {
         };
         let account = records.topup.account.as_deref();
         let seen = match (named.or(known), &records.refund, &records.flight) {
-            (Some(id), Some(_), _) => self.psp().look(Lookup::Refund(id), account).await,
-            (Some(id), None, _) => self.psp().look(Lookup::Intent(id), account).await,
+            (Some(id), Some(_), _) => self.psp().look(PspLookup::Refund(id), account).await,
+            (Some(id), None, _) => self.psp().look(PspLookup::Intent(id), account).await,
             (None, _, Some(flight)) => self.find(flight, records, cx.now).await,
-            (None, _, None) => Sighting::Absent,
+            (None, _, None) => LookupResult::Absent,
         };
         let object = match seen {
-            Sighting::Found(object) => object,
-            Sighting::Absent => return Ok(None),
-            Sighting::Unknown => return Err(Problem::outcome_unknown().into()),
+            LookupResult::Found(object) => object,
+            LookupResult::Absent => return Ok(None),
+            LookupResult::Unknown => return Err(Problem::outcome_unknown().into()),
         };
         let is_known = known.is_some_and(|known| known == object.id());
         let fact = object.clone().fact();

@@ -3,12 +3,12 @@
 //! If it stops at any point, a due index entry leads another worker to the claim. A late write of its own fails on the
 //! fencing token.
 
-use super::Desk;
-use super::records::{Records, Wanted};
+use super::PspExecutor;
+use super::records::{Records, TopupRecordIds};
 use crate::execute::WriteOutcome;
 use crate::metrics::Metric;
 use crate::problem::Problem;
-use crate::psp::{Outlook, PspObject, PspRefusal, Sent, Sighting};
+use crate::psp::{LookupResult, Outlook, PspObject, PspRefusal, Sent};
 use crate::views;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Answer, Flight, Marker, MarkerState, Parked};
@@ -16,18 +16,18 @@ use ledger_core::lease::Leased;
 use ledger_core::ops::topup::{Effect, Routed, refused, route};
 use ledger_core::retry;
 use ledger_core::time::Timestamp;
-use ledger_core::trail::{Heard, Record};
+use ledger_core::trail::{ProviderAnswer, Record};
 use ledger_core::transaction::{BuildError, Draft, Transaction};
 use std::time::Duration;
 
 /// The pause before a request is sent again under its PSP key.
 const RESEND_PAUSE: Duration = Duration::from_millis(500);
 /// The number of times that one lease holder sends a request.
-const SENDS: u32 = 2;
+const SENDS_MAX: u32 = 2;
 
 /// The result of a lease holder's work.
 #[derive(Debug)]
-pub(super) enum Driven {
+pub(super) enum DriveOutcome {
     /// The operation is completed, by this lease holder or another.
     Landed(Answer),
     /// Not completed: the outcome at the PSP is unknown.
@@ -49,71 +49,71 @@ enum Asked {
     Unknown,
 }
 
-impl Desk {
+impl PspExecutor {
     /// Calls the PSP, and writes the result.
-    pub(super) async fn drive(&self, flight: &Leased<Flight>) -> Result<Driven, Problem> {
+    pub(super) async fn drive(&self, flight: &Leased<Flight>) -> Result<DriveOutcome, Problem> {
         let records = self.records_of(flight).await?;
-        let mut heard = Vec::new();
-        match self.ask(flight, &records, &mut heard).await {
-            Asked::Done(object) => self.land(flight, records, &object, &heard).await,
+        let mut answers = Vec::new();
+        match self.ask(flight, &records, &mut answers).await {
+            Asked::Done(object) => self.land(flight, records, &object, &answers).await,
             Asked::Refused(refusal) => match refusal.outlook {
-                Outlook::Final => self.land_refused(flight, records, &refusal.code, &heard).await,
-                Outlook::MayPass { burnt } => self.retry_later(flight, burnt, &heard).await,
+                Outlook::Final => self.land_refused(flight, records, &refusal.code, &answers).await,
+                Outlook::MayPass { burnt } => self.retry_later(flight, burnt, &answers).await,
             },
-            Asked::Absent => self.retry_later(flight, true, &heard).await,
-            Asked::TooOld => self.park(flight, Parked::NotFound, &heard).await,
+            Asked::Absent => self.retry_later(flight, true, &answers).await,
+            Asked::TooOld => self.park(flight, Parked::NotFound, &answers).await,
             Asked::Unknown => {
                 self.count(Metric::PspUnknown, flight);
-                self.note_unknown(flight, &heard).await;
-                Ok(Driven::Unknown)
+                self.note_unknown(flight, &answers).await;
+                Ok(DriveOutcome::Unknown)
             }
         }
     }
 
     async fn records_of(&self, flight: &Flight) -> Result<Records, Problem> {
-        let records = self.records(&flight.tenant, &Wanted::of(flight)).await?;
+        let records = self.records(&flight.tenant, &TopupRecordIds::of(flight)).await?;
         records.ok_or_else(|| self.broken(flight, "a claim without its record"))
     }
 
-    /// Sends the request, and adds the answers to `heard`.
+    /// Sends the request, and adds the answers to `answers`.
     ///
     /// INVARIANT: a send is recorded before it leaves: the first with the claim or its takeover.
-    async fn ask(&self, flight: &Leased<Flight>, records: &Records, heard: &mut Vec<Heard>) -> Asked {
-        for send in 0..SENDS {
+    async fn ask(&self, flight: &Leased<Flight>, records: &Records, answers: &mut Vec<ProviderAnswer>) -> Asked {
+        for send in 0..SENDS_MAX {
             if send > 0 {
                 tokio::time::sleep(RESEND_PAUSE).await;
             }
             // The clock is read before each send: the process may have been suspended since the last.
             let now = self.ledger.clock().now();
             if !flight.may_send(now) {
-                return self.look_after(flight, records, Asked::TooOld, heard).await;
+                return self.look_after(flight, records, Asked::TooOld, answers).await;
             }
             if !flight.may_hold(now) {
                 return Asked::Unknown;
             }
-            if send > 0 && !self.note_sending(flight, send, heard, now).await {
+            if send > 0 && !self.note_sending(flight, send, answers, now).await {
                 return Asked::Unknown;
             }
             match self.psp.send(&flight.request, &flight.psp_key()).await {
                 Sent::Done(object) => {
-                    heard.push(Heard::Done(object.id().clone()));
+                    answers.push(ProviderAnswer::Done(object.id().clone()));
                     return Asked::Done(object);
                 }
                 Sent::Refused(refusal) => {
-                    heard.push(Heard::Refused(refusal.code.clone()));
+                    answers.push(ProviderAnswer::Refused(refusal.code.clone()));
                     self.count(Metric::PspRefused, flight);
                     // A refusal of the first send proves that no object was made. After a send with an unknown outcome,
                     // the object is looked up before anything is given back.
                     if send == 0 && flight.fence == 1 {
                         return Asked::Refused(refusal);
                     }
-                    return self.look_before(flight, records, refusal, heard).await;
+                    return self.look_before(flight, records, refusal, answers).await;
                 }
                 Sent::Unknown(unknown) => {
-                    heard.push(Heard::Unknown(unknown.why.to_owned()));
+                    answers.push(ProviderAnswer::Unknown(unknown.why.to_owned()));
                     // The PSP replays its failure under this key, so only a lookup shows whether the object was made.
                     if !unknown.resend {
-                        return self.look_after(flight, records, Asked::Absent, heard).await;
+                        return self.look_after(flight, records, Asked::Absent, answers).await;
                     }
                 }
             }
@@ -127,15 +127,15 @@ impl Desk {
         flight: &Leased<Flight>,
         records: &Records,
         refusal: PspRefusal,
-        heard: &mut Vec<Heard>,
+        answers: &mut Vec<ProviderAnswer>,
     ) -> Asked {
-        match self.look_for(flight, records, self.ledger.clock().now(), heard).await {
-            Sighting::Found(object) => Asked::Done(object),
-            Sighting::Absent => Asked::Refused(refusal),
+        match self.look_for(flight, records, self.ledger.clock().now(), answers).await {
+            LookupResult::Found(object) => Asked::Done(object),
+            LookupResult::Absent => Asked::Refused(refusal),
             // An API key that the PSP refuses fails in the lookup too. Such a refusal gives nothing back and does not
             // change the PSP key, so it may count without a lookup.
-            Sighting::Unknown if refusal.outlook == (Outlook::MayPass { burnt: false }) => Asked::Refused(refusal),
-            Sighting::Unknown => Asked::Unknown,
+            LookupResult::Unknown if refusal.outlook == (Outlook::MayPass { burnt: false }) => Asked::Refused(refusal),
+            LookupResult::Unknown => Asked::Unknown,
         }
     }
 
@@ -145,13 +145,13 @@ impl Desk {
         flight: &Leased<Flight>,
         records: &Records,
         missing: Asked,
-        heard: &mut Vec<Heard>,
+        answers: &mut Vec<ProviderAnswer>,
     ) -> Asked {
         let now = self.ledger.clock().now();
-        match self.look_for(flight, records, now, heard).await {
-            Sighting::Found(object) => Asked::Done(object),
-            Sighting::Absent if flight.is_absence_confirmed(now) => missing,
-            Sighting::Absent | Sighting::Unknown => Asked::Unknown,
+        match self.look_for(flight, records, now, answers).await {
+            LookupResult::Found(object) => Asked::Done(object),
+            LookupResult::Absent if flight.is_absence_confirmed(now) => missing,
+            LookupResult::Absent | LookupResult::Unknown => Asked::Unknown,
         }
     }
 
@@ -162,8 +162,8 @@ impl Desk {
         flight: &Leased<Flight>,
         mut records: Records,
         object: &PspObject,
-        heard: &[Heard],
-    ) -> Result<Driven, Problem> {
+        answers: &[ProviderAnswer],
+    ) -> Result<DriveOutcome, Problem> {
         let Some(fact) = object.clone().fact() else {
             return Err(self.broken(flight, "a payout in the place of a top-up"));
         };
@@ -175,14 +175,14 @@ impl Desk {
             let effect = match route::route(&fact, &records.view(&flight.tenant), now)? {
                 Routed::Apply(effect) => Some(*effect),
                 Routed::Behind => None,
-                Routed::Odd(oddity) => {
+                Routed::Contradiction(contradiction) => {
                     tracing::error!(operation = %flight.operation, resource = %flight.resource,
-                        why = oddity.name(), "the provider's object contradicts our record");
-                    return self.park(flight, Parked::Contradiction, heard).await;
+                        why = contradiction.name(), "the provider's object contradicts our record");
+                    return self.park(flight, Parked::Contradiction, answers).await;
                 }
                 Routed::Ahead => return Err(self.broken(flight, "an object of our own that is ahead of our record")),
             };
-            if let Some(driven) = self.write_landing(flight, effect, (&answer, false), heard, now).await? {
+            if let Some(driven) = self.write_landing(flight, effect, (&answer, false), answers, now).await? {
                 return Ok(driven);
             }
             records = self.records_of(flight).await?;
@@ -196,8 +196,8 @@ impl Desk {
         flight: &Leased<Flight>,
         mut records: Records,
         code: &str,
-        heard: &[Heard],
-    ) -> Result<Driven, Problem> {
+        answers: &[ProviderAnswer],
+    ) -> Result<DriveOutcome, Problem> {
         let answer = Problem::psp_refused(code).answer();
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
@@ -206,8 +206,8 @@ impl Desk {
                 None => refused::topup(&flight.tenant, &records.topup, now)?,
             };
             // An event has shown that the PSP has the object, although it refuses the request.
-            let Some(effect) = effect else { return self.park(flight, Parked::Contradiction, heard).await };
-            if let Some(driven) = self.write_landing(flight, Some(effect), (&answer, true), heard, now).await? {
+            let Some(effect) = effect else { return self.park(flight, Parked::Contradiction, answers).await };
+            if let Some(driven) = self.write_landing(flight, Some(effect), (&answer, true), answers, now).await? {
                 return Ok(driven);
             }
             records = self.records_of(flight).await?;
@@ -221,9 +221,9 @@ impl Desk {
         flight: &Leased<Flight>,
         effect: Option<Effect>,
         (answer, refused): (&Answer, bool),
-        heard: &[Heard],
+        answers: &[ProviderAnswer],
         now: Timestamp,
-    ) -> Result<Option<Driven>, Problem> {
+    ) -> Result<Option<DriveOutcome>, Problem> {
         let effect = effect.unwrap_or_else(|| Effect {
             draft: Draft::default(),
             operation: flight.operation,
@@ -233,46 +233,56 @@ impl Desk {
         });
         let from = effect.provenance(&flight.tenant, now);
         let transaction = Transaction::landed(&effect.draft, flight.land(answer, refused, now), &from);
-        let transaction = transaction.and_then(|landed| landed.recorded(Record::answered(flight, heard, now)));
+        let transaction = transaction.and_then(|landed| landed.recorded(Record::answered(flight, answers, now)));
         let transaction = transaction.map_err(|error| self.unbuilt(flight, &error))?;
         match self.ledger.attempt(&flight.tenant, flight.operation, &transaction).await? {
-            WriteOutcome::Applied => Ok(Some(Driven::Landed(answer.clone()))),
+            WriteOutcome::Applied => Ok(Some(DriveOutcome::Landed(answer.clone()))),
             WriteOutcome::MarkerExists(item) => Ok(Some(match Marker::read(&item)?.state {
-                MarkerState::Completed { answer, .. } => Driven::Landed(answer),
-                MarkerState::InFlight(_) | MarkerState::Reversed => Driven::Lost,
+                MarkerState::Completed { answer, .. } => DriveOutcome::Landed(answer),
+                MarkerState::InFlight(_) | MarkerState::Reversed => DriveOutcome::Lost,
             })),
             WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => Ok(None),
             WriteOutcome::Rejected(rejection) => Err(self.broken(flight, rejection.failure.code())),
         }
     }
 
-    async fn retry_later(&self, flight: &Leased<Flight>, burnt: bool, heard: &[Heard]) -> Result<Driven, Problem> {
+    async fn retry_later(
+        &self,
+        flight: &Leased<Flight>,
+        burnt: bool,
+        answers: &[ProviderAnswer],
+    ) -> Result<DriveOutcome, Problem> {
         let now = self.ledger.clock().now();
         let failed = flight.fail_retryably(burnt, now);
-        self.give_up_for_now(flight, failed, heard, now).await
+        self.give_up_for_now(flight, failed, answers, now).await
     }
 
-    async fn park(&self, flight: &Leased<Flight>, why: Parked, heard: &[Heard]) -> Result<Driven, Problem> {
+    async fn park(
+        &self,
+        flight: &Leased<Flight>,
+        why: Parked,
+        answers: &[ProviderAnswer],
+    ) -> Result<DriveOutcome, Problem> {
         let now = self.ledger.clock().now();
-        self.give_up_for_now(flight, flight.park(why, now), heard, now).await
+        self.give_up_for_now(flight, flight.park(why, now), answers, now).await
     }
 
     async fn give_up_for_now(
         &self,
         flight: &Leased<Flight>,
         failed: Result<(Flight, Transaction), BuildError>,
-        heard: &[Heard],
+        answers: &[ProviderAnswer],
         now: Timestamp,
-    ) -> Result<Driven, Problem> {
+    ) -> Result<DriveOutcome, Problem> {
         let failed = failed.and_then(|(next, transaction)| {
-            let transaction = transaction.recorded(Record::answered(flight, heard, now))?;
+            let transaction = transaction.recorded(Record::answered(flight, answers, now))?;
             Ok((next, transaction))
         });
         let (next, transaction) = failed.map_err(|error| self.unbuilt(flight, &error))?;
         if next.parked.is_some() {
             self.parked(&next);
         }
-        Ok(if self.transition(flight, &transaction).await? { Driven::Waiting } else { Driven::Lost })
+        Ok(if self.transition(flight, &transaction).await? { DriveOutcome::Waiting } else { DriveOutcome::Lost })
     }
 
     fn parked(&self, flight: &Flight) {

@@ -1,17 +1,17 @@
 //! Applies a fact about one of the PSP's objects, from an event or a lookup, to the books.
 
-use super::Desk;
-use super::records::{Records, Wanted};
+use super::PspExecutor;
+use super::records::{Records, TopupRecordIds};
 use crate::execute::WriteOutcome;
 use crate::metrics::Metric;
 use crate::problem::Problem;
-use crate::psp::{Lookup, PspObject, Sighting};
+use crate::psp::{LookupResult, PspLookup, PspObject};
 use crate::views;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
-use ledger_core::ops::topup::{Effect, Oddity, Routed, route};
+use ledger_core::ops::topup::{ContradictionKind, Effect, Routed, route};
 use ledger_core::psp::{EventId, Fact, Tags};
 use ledger_core::retry;
 use ledger_core::trail::Record;
@@ -29,10 +29,10 @@ pub enum Applied {
     /// Our record of the object does not exist.
     NoRecord,
     /// The fact contradicts our record.
-    Odd(Oddity),
+    Contradiction(ContradictionKind),
 }
 
-impl Desk {
+impl PspExecutor {
     /// Applies a fact to the books, once per event, and guarded by the state of our record.
     ///
     /// # Errors
@@ -46,16 +46,16 @@ impl Desk {
         kind: &str,
     ) -> Result<Applied, Problem> {
         let tags = &self.with_refund(tenant, tags, fact).await?;
-        let wanted = Wanted::by(fact, tags);
+        let wanted = TopupRecordIds::by(fact, tags);
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
             let Some(records) = self.records(tenant, &wanted).await? else { return Ok(Applied::NoRecord) };
             let effect = match route::route(fact, &records.view(tenant), now)? {
                 Routed::Behind => return Ok(Applied::Behind),
-                Routed::Odd(oddity) => return Ok(Applied::Odd(oddity)),
+                Routed::Contradiction(contradiction) => return Ok(Applied::Contradiction(contradiction)),
                 Routed::Ahead => match self.catch_up(tenant, tags, fact, &records).await? {
                     Applied::Done | Applied::Repeated | Applied::Behind => continue,
-                    odd @ (Applied::NoRecord | Applied::Odd(_)) => return Ok(odd),
+                    odd @ (Applied::NoRecord | Applied::Contradiction(_)) => return Ok(odd),
                 },
                 Routed::Apply(effect) => *effect,
             };
@@ -88,37 +88,37 @@ impl Desk {
         let (Fact::Refund(_) | Fact::Withdrawn(_) | Fact::Reinstated(_), Some(id)) = (fact, fact.intent()) else {
             return Ok(None);
         };
-        match self.psp.look(Lookup::Intent(id), account).await {
-            Sighting::Found(object) => Ok(object.fact().as_ref().and_then(Fact::tags).cloned()),
-            Sighting::Absent => Ok(None),
-            Sighting::Unknown => Err(Problem::outcome_unknown()),
+        match self.psp.look(PspLookup::Intent(id), account).await {
+            LookupResult::Found(object) => Ok(object.fact().as_ref().and_then(Fact::tags).cloned()),
+            LookupResult::Absent => Ok(None),
+            LookupResult::Unknown => Err(Problem::outcome_unknown()),
         }
     }
 
     /// Applies an object found by a lookup to the books: makes up for lost events.
     pub(super) async fn apply_seen(&self, tenant: &Tenant, tags: &Tags, object: PspObject) -> Result<Applied, Problem> {
-        let Some(fact) = object.fact() else { return Ok(Applied::Odd(Oddity::Object)) };
+        let Some(fact) = object.fact() else { return Ok(Applied::Contradiction(ContradictionKind::Object)) };
         let event = fact.seen_as();
         self.apply(tenant, tags, &fact, &event, "seen").await
     }
 
     /// Looks up and applies the PaymentIntent of a fact that is ahead of our record.
     async fn catch_up(&self, tenant: &Tenant, tags: &Tags, fact: &Fact, records: &Records) -> Result<Applied, Problem> {
-        let Some(id) = fact.intent() else { return Ok(Applied::Odd(Oddity::Object)) };
-        match self.psp.look(Lookup::Intent(id), records.topup.account.as_deref()).await {
-            Sighting::Found(object @ PspObject::Intent(_)) => {
+        let Some(id) = fact.intent() else { return Ok(Applied::Contradiction(ContradictionKind::Object)) };
+        match self.psp.look(PspLookup::Intent(id), records.topup.account.as_deref()).await {
+            LookupResult::Found(object @ PspObject::Intent(_)) => {
                 // Recursion ends here: a PaymentIntent is never ahead of our record.
                 let applied = Box::pin(self.apply_seen(tenant, tags, object)).await?;
                 match applied {
                     // The fact needs a paid PaymentIntent, but it is not paid: a contradiction.
-                    Applied::Behind => Ok(Applied::Odd(Oddity::State)),
-                    Applied::Done | Applied::Repeated | Applied::NoRecord | Applied::Odd(_) => Ok(applied),
+                    Applied::Behind => Ok(Applied::Contradiction(ContradictionKind::State)),
+                    Applied::Done | Applied::Repeated | Applied::NoRecord | Applied::Contradiction(_) => Ok(applied),
                 }
             }
-            Sighting::Found(PspObject::Refund(_) | PspObject::Payout(_)) | Sighting::Absent => {
-                Ok(Applied::Odd(Oddity::Object))
+            LookupResult::Found(PspObject::Refund(_) | PspObject::Payout(_)) | LookupResult::Absent => {
+                Ok(Applied::Contradiction(ContradictionKind::Object))
             }
-            Sighting::Unknown => Err(Problem::outcome_unknown()),
+            LookupResult::Unknown => Err(Problem::outcome_unknown()),
         }
     }
 
@@ -141,7 +141,7 @@ impl Desk {
             effect.draft.items.push(flight.land_from_outside(&answer, false, claim.now));
         }
         let from = effect.provenance(&claim.tenant, claim.now);
-        let told = Record::told(&records.topup, effect.operation, effect.principal, fact.object(), claim);
+        let told = Record::event_received(&records.topup, effect.operation, effect.principal, fact.object(), claim);
         Transaction::of_event(&effect.draft, claim, &from)
             .and_then(|transaction| transaction.recorded(told))
             .map_err(|error| self.ledger.broken(&claim.tenant, Operation::StripeEvent, &error.to_string()))

@@ -1,13 +1,13 @@
 //! Lists the PSP's objects of a period, to compare them with our records.
 
-use super::Desk;
-use crate::psp::{Listing, ListingKind, Lookup, PspObject, Sighting};
+use super::PspExecutor;
+use crate::psp::{Listing, ListingKind, LookupResult, PspLookup, PspObject};
 use ledger_core::time::Timestamp;
 
 /// The most pages per kind of object: 50,000 objects. For more, choose a shorter period.
 const PAGES_MAX: usize = 500;
 
-impl Desk {
+impl PspExecutor {
     /// Passes every PaymentIntent, refund and payout made between two times to `take`. `false` if the PSP did not list
     /// all of them.
     pub(crate) async fn list_all(
@@ -38,7 +38,7 @@ impl Desk {
     }
 
     /// Looks up one of the PSP's objects.
-    pub(crate) async fn look_at(&self, at: Lookup<'_>) -> Sighting {
+    pub(crate) async fn look_at(&self, at: PspLookup<'_>) -> LookupResult {
         self.psp.look(at, self.terms().account.as_deref()).await
     }
 }

@@ -1,8 +1,8 @@
 //! Looks up what a request may have made, when it cannot be sent again.
 
-use super::Desk;
+use super::PspExecutor;
 use super::records::Records;
-use crate::psp::{Lookup, PspObject, Sighting, Sought};
+use crate::psp::{LookupResult, PspLookup, PspObject, PspSearch};
 use ledger_core::idempotency::Flight;
 use ledger_core::psp::Step;
 use ledger_core::time::Timestamp;
@@ -11,10 +11,10 @@ use std::time::Duration;
 /// Twice the largest expected difference between the PSP's clock and ours.
 const MARGIN: Duration = Duration::from_secs(20 * 60);
 
-impl Desk {
+impl PspExecutor {
     /// Looks up what the operation has made at the PSP, in any of its epochs.
-    pub(super) async fn find(&self, flight: &Flight, records: &Records, now: Timestamp) -> Sighting {
-        let sought = Sought {
+    pub(super) async fn find(&self, flight: &Flight, records: &Records, now: Timestamp) -> LookupResult {
+        let search = PspSearch {
             step: flight.request.step,
             resource: flight.resource,
             intent: records.topup.intent.clone(),
@@ -22,20 +22,20 @@ impl Desk {
             until: now.plus(MARGIN),
         };
         let known = match flight.request.step {
-            Step::CreateIntent | Step::CancelIntent => records.topup.intent.as_ref().map(Lookup::Intent),
+            Step::CreateIntent | Step::CancelIntent => records.topup.intent.as_ref().map(PspLookup::Intent),
             Step::CreateRefund => {
-                records.refund.as_ref().and_then(|refund| refund.psp_refund.as_ref()).map(Lookup::Refund)
+                records.refund.as_ref().and_then(|refund| refund.psp_refund.as_ref()).map(PspLookup::Refund)
             }
             Step::CreatePayout => None,
         };
         let account = flight.request.account.as_deref();
         let seen = match known {
             Some(lookup) => self.psp.look(lookup, account).await,
-            None => self.psp.find(&sought, account).await,
+            None => self.psp.find(&search, account).await,
         };
         match seen {
-            Sighting::Found(object) if !fits(flight.request.step, &object) => Sighting::Unknown,
-            Sighting::Found(_) | Sighting::Absent | Sighting::Unknown => seen,
+            LookupResult::Found(object) if !fits(flight.request.step, &object) => LookupResult::Unknown,
+            LookupResult::Found(_) | LookupResult::Absent | LookupResult::Unknown => seen,
         }
     }
 }

@@ -1,39 +1,39 @@
 //! Trail records of PSP calls that are written without a transition.
 
-use super::Desk;
+use super::PspExecutor;
 use super::records::Records;
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
-use crate::psp::Sighting;
+use crate::psp::LookupResult;
 use ledger_core::idempotency::Flight;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::time::Timestamp;
-use ledger_core::trail::{Heard, Record};
+use ledger_core::trail::{ProviderAnswer, Record};
 use ledger_core::transaction::Transaction;
 
-impl Desk {
+impl PspExecutor {
     /// Records that a request is about to be sent again. `false` if the write failed: then it must not be sent.
     pub(super) async fn note_sending(
         &self,
         flight: &Flight,
         send: u32,
-        heard: &mut Vec<Heard>,
+        answers: &mut Vec<ProviderAnswer>,
         now: Timestamp,
     ) -> bool {
-        let record = Record::sent_again(flight, send.saturating_add(1), heard, now);
+        let record = Record::sent_again(flight, send.saturating_add(1), answers, now);
         let noted = self.note(&flight.tenant, flight.operation, record).await;
         if noted.is_ok() {
-            heard.clear();
+            answers.clear();
         }
         noted.is_ok()
     }
 
     /// Records answers that lead to no transition. A failed write is ignored: the trail then has the attempt without an
     /// answer.
-    pub(super) async fn note_unknown(&self, flight: &Flight, heard: &[Heard]) {
-        if !heard.is_empty() {
-            let record = Record::answered(flight, heard, self.ledger.clock().now());
+    pub(super) async fn note_unknown(&self, flight: &Flight, answers: &[ProviderAnswer]) {
+        if !answers.is_empty() {
+            let record = Record::answered(flight, answers, self.ledger.clock().now());
             let _ = self.note(&flight.tenant, flight.operation, record).await;
         }
     }
@@ -48,16 +48,16 @@ impl Desk {
         }
     }
 
-    /// Looks up what a request has made, and adds the lookup to `heard`.
+    /// Looks up what a request has made, and adds the lookup to `answers`.
     pub(super) async fn look_for(
         &self,
         flight: &Flight,
         records: &Records,
         now: Timestamp,
-        heard: &mut Vec<Heard>,
-    ) -> Sighting {
+        answers: &mut Vec<ProviderAnswer>,
+    ) -> LookupResult {
         let seen = self.find(flight, records, now).await;
-        heard.push(seen.heard());
+        answers.push(seen.answers());
         seen
     }
 }

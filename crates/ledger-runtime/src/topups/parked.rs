@@ -1,14 +1,14 @@
 //! Lists what needs review (parked operations and kept events), and resolves parked operations. Nothing is decided
 //! before the PSP has been asked what it has.
 
-use super::Desk;
+use super::PspExecutor;
 use super::facts::Applied;
-use super::records::{Records, Wanted};
+use super::records::{Records, TopupRecordIds};
 use crate::dynamo::Dynamo;
 use crate::execute::{ApplyError, PlanError};
 use crate::metrics::Metric;
 use crate::problem::Problem;
-use crate::psp::Sighting;
+use crate::psp::LookupResult;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Claim, Flight, Marker, MarkerState, Phase};
 use ledger_core::ids::Tenant;
@@ -71,7 +71,7 @@ pub async fn needs_review(
     Ok((flights, events))
 }
 
-impl Desk {
+impl PspExecutor {
     async fn find_parked(&self, tenant: &Tenant, shards: Shards, resource: Uuid) -> Result<Option<Flight>, Problem> {
         let (flights, _) = needs_review(self.ledger.dynamo(), tenant, shards).await?;
         let Some(listed) = flights.into_iter().find(|flight| flight.resource == resource) else { return Ok(None) };
@@ -99,9 +99,9 @@ impl Desk {
     ) -> Result<Planned<Resolved>, PlanError> {
         self.ledger.read_for(claim, &[]).await?;
         let flight = self.find_parked(&claim.tenant, shards, resource).await?.ok_or(PlanError::Missing)?;
-        let records = self.records(&flight.tenant, &Wanted::of(&flight)).await?.ok_or(PlanError::Missing)?;
+        let records = self.records(&flight.tenant, &TopupRecordIds::of(&flight)).await?.ok_or(PlanError::Missing)?;
         match self.find(&flight, &records, cx.now).await {
-            Sighting::Found(object) => {
+            LookupResult::Found(object) => {
                 let tags = Tags {
                     tenant: flight.tenant.clone(),
                     topup: flight.topup,
@@ -110,16 +110,20 @@ impl Desk {
                 match self.apply_seen(&flight.tenant, &tags, object).await? {
                     // The operation is completed now, or its object contradicts our record: this decision does not
                     // apply.
-                    Applied::Done | Applied::Repeated | Applied::Behind | Applied::NoRecord | Applied::Odd(_) => {
+                    Applied::Done
+                    | Applied::Repeated
+                    | Applied::Behind
+                    | Applied::NoRecord
+                    | Applied::Contradiction(_) => {
                         return Err(Failure::WrongState.into());
                     }
                 }
             }
-            Sighting::Absent if !flight.is_settled(cx.now) => {
+            LookupResult::Absent if !flight.is_settled(cx.now) => {
                 return Err(Problem::busy().into());
             }
-            Sighting::Absent => {}
-            Sighting::Unknown => return Err(Problem::outcome_unknown().into()),
+            LookupResult::Absent => {}
+            LookupResult::Unknown => return Err(Problem::outcome_unknown().into()),
         }
         let planned = match resolution {
             Resolution::Retry => attention::retry(&flight, decider, cx)?,
@@ -140,7 +144,7 @@ fn give_up(
     Ok(attention::give_up(flight, (&records.topup, records.refund.as_ref()), &records.wallet, &answer, decider, cx)?)
 }
 
-impl Desk {
+impl PspExecutor {
     /// Keeps an event for review, counts and logs it. An event is kept once, however often it arrives.
     ///
     /// Returns `true` if an operator has already dismissed it.

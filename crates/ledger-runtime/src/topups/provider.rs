@@ -1,7 +1,7 @@
 //! Access to the PSP, with the secrets of the environment or those of a kept secret. A kept secret is read again every
 //! five minutes, so that it can be rotated while functions run.
 
-use super::Desk;
+use super::PspExecutor;
 use crate::config::{KeptStripe, StripeConfig};
 use crate::execute::Ledger;
 use crate::metrics::Metric;
@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 /// A PSP: the calls to it, and the secrets of its events' signatures. Cheap to clone.
 #[derive(Clone)]
 pub struct Provider {
-    desk: Desk,
+    psp_executor: PspExecutor,
     webhook_secrets: Arc<[Masked<String>]>,
 }
 
@@ -26,14 +26,14 @@ impl Provider {
     /// Creates a PSP of this configuration, for the ledger `name`.
     pub(crate) fn new(ledger: &Ledger, name: &str, psp: impl Psp + 'static, config: &StripeConfig) -> Self {
         let terms = PspTerms { ledger: name.to_owned(), livemode: config.livemode(), account: config.account.clone() };
-        let desk = Desk::new(ledger.clone(), psp, terms);
-        Self { desk, webhook_secrets: config.webhook_secrets.clone().into() }
+        let psp_executor = PspExecutor::new(ledger.clone(), psp, terms);
+        Self { psp_executor, webhook_secrets: config.webhook_secrets.clone().into() }
     }
 
     /// The calls to the PSP.
     #[must_use]
-    pub fn desk(&self) -> &Desk {
-        &self.desk
+    pub fn psp_executor(&self) -> &PspExecutor {
+        &self.psp_executor
     }
 
     /// The secrets that its events are signed with: more than one during a rotation.
@@ -133,7 +133,8 @@ impl Keeper {
         let Some(config) = self.kept.config(text).map_err(|error| error.to_string())? else { return Ok(None) };
         let stripe = Stripe::new(&config, &self.name).map_err(|error| error.to_string())?;
         let provider = Provider::new(&self.ledger, &self.name, stripe, &config);
-        let other_mode = |before: &Provider| before.desk.terms().livemode != provider.desk.terms().livemode;
+        let other_mode =
+            |before: &Provider| before.psp_executor.terms().livemode != provider.psp_executor.terms().livemode;
         if state.provider.as_ref().is_some_and(other_mode) {
             return Err("the API key is of the other mode, live or test, than the one before".to_owned());
         }

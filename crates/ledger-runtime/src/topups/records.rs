@@ -1,6 +1,6 @@
 //! Reads our records of a top-up, together with the items that an effect on them is guarded by.
 
-use super::Desk;
+use super::PspExecutor;
 use crate::problem::Problem;
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
 use ledger_core::ids::{RefundId, Tenant, TopupId};
@@ -31,13 +31,13 @@ pub(super) struct Records {
 
 /// Selects the records to read.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct TopupRecordIds {
     pub(super) topup: TopupId,
     pub(super) refund: Option<RefundId>,
     pub(super) clawback: Option<PspId>,
 }
 
-impl Wanted {
+impl TopupRecordIds {
     /// The records that a fact about an object with these tags concerns. A refund that we did not request is a
     /// clawback, like a dispute.
     pub(super) fn by(fact: &Fact, tags: &Tags) -> Self {
@@ -73,7 +73,7 @@ impl Records {
     }
 }
 
-impl Desk {
+impl PspExecutor {
     /// The tags, with the id of our refund that a fact is about.
     ///
     /// If the metadata, which people can edit at the PSP, lacks it, our refund with the PSP's id is looked up: a refund
@@ -93,7 +93,7 @@ impl Desk {
 
     /// Reads the records; `None` if the top-up or the refund does not exist. Effects are guarded by what was read, so
     /// the reads need not be of one moment.
-    pub(super) async fn records(&self, tenant: &Tenant, wanted: &Wanted) -> Result<Option<Records>, Problem> {
+    pub(super) async fn records(&self, tenant: &Tenant, wanted: &TopupRecordIds) -> Result<Option<Records>, Problem> {
         let Some((topup, refund, clawback)) = self.own(tenant, wanted).await? else { return Ok(None) };
         let marker = match &refund {
             Some(refund) => refund.marker_key(tenant),
@@ -119,7 +119,7 @@ impl Desk {
         Ok(Some(Records { topup, refund, clawback, wallet, spent_points, flight }))
     }
 
-    async fn own(&self, tenant: &Tenant, wanted: &Wanted) -> Result<Option<Own>, Problem> {
+    async fn own(&self, tenant: &Tenant, wanted: &TopupRecordIds) -> Result<Option<Own>, Problem> {
         let mut first = vec![keys::topup(tenant, wanted.topup)];
         first.extend(wanted.refund.map(|refund| keys::topup_refund(tenant, wanted.topup, refund)));
         first.extend(wanted.clawback.as_ref().map(|id| keys::clawback(tenant, wanted.topup, id)));
@@ -148,7 +148,7 @@ impl Desk {
         topup: TopupId,
         refund: Option<RefundId>,
     ) -> Result<Option<(TopupRecord, Option<TopupRefund>)>, Problem> {
-        let found = self.own(tenant, &Wanted { topup, refund, clawback: None }).await?;
+        let found = self.own(tenant, &TopupRecordIds { topup, refund, clawback: None }).await?;
         Ok(found.map(|(topup, refund, _)| (topup, refund)))
     }
 }

@@ -1,15 +1,15 @@
 //! Recovers claims whose lease has ended, top-ups that were not paid, and refunds whose events were lost. An event or
 //! the client's retry may do the same at the same time.
 
-use super::Desk;
-use super::drive::Driven;
+use super::PspExecutor;
+use super::drive::DriveOutcome;
 use super::facts::Applied;
-use super::records::Wanted;
+use super::records::TopupRecordIds;
 use crate::dynamo::Dynamo;
 use crate::execute::WriteOutcome;
 use crate::metrics::Metric;
 use crate::problem::Problem;
-use crate::psp::{Lookup, PspObject, Sent, Sighting};
+use crate::psp::{LookupResult, PspLookup, PspObject, Sent};
 use http::StatusCode;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
@@ -20,7 +20,7 @@ use ledger_core::operation::Operation;
 use ledger_core::ops::topup::{RefundState, TopupRecord, TopupState, check};
 use ledger_core::psp::Tags;
 use ledger_core::reads::{self, Query};
-use ledger_core::trail::{Heard, Record};
+use ledger_core::trail::{ProviderAnswer, Record};
 use ledger_core::transaction::{BuildError, Transaction};
 use serde::Serialize;
 use std::time::Duration;
@@ -29,11 +29,11 @@ use tokio::time::Instant;
 /// The interval at which a lease holder extends its lease.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// A claim is stuck if it is not taken over for this long after its lease has ended.
-const STUCK: Duration = Duration::from_secs(60);
+const STUCK_AFTER: Duration = Duration::from_secs(60);
 /// The number of due items of a shard that one run takes.
-const BATCH: usize = 25;
+const BATCH_ITEMS: usize = 25;
 /// The time after which a run starts nothing more: a function's time is limited, and a later run continues.
-const RUN: Duration = Duration::from_secs(240);
+const RUN_TIME_MAX: Duration = Duration::from_secs(240);
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -61,7 +61,7 @@ pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Resu
     Ok(false)
 }
 
-impl Desk {
+impl PspExecutor {
     /// Recovers what is due for a tenant. Two concurrent runs have the effect of one.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Desk {
     pub async fn recover(&self, tenant: &Tenant, shards: Shards) -> Result<Recovered, Problem> {
         let (mut done, mut fault) = (Recovered::default(), None);
         let began = Instant::now();
-        let over = || began.elapsed() >= RUN;
+        let over = || began.elapsed() >= RUN_TIME_MAX;
         let mut oldest = Duration::ZERO;
         for shard in 0..shards.count() {
             for item in self.due(reads::claims_due(tenant, shard, self.ledger.clock().now())).await? {
@@ -110,7 +110,7 @@ impl Desk {
     }
 
     async fn due(&self, query: Query) -> Result<Vec<Item>, Problem> {
-        Ok(self.ledger.dynamo().query(&query.limit(BATCH)).await?)
+        Ok(self.ledger.dynamo().query(&query.limit(BATCH_ITEMS)).await?)
     }
 
     /// Whether a claim was completed; `None` if there was nothing to do.
@@ -119,28 +119,28 @@ impl Desk {
         let listed = Flight::read(listed)?;
         let Some(item) = self.ledger.dynamo().get(&listed.marker_key()).await? else { return Ok(None) };
         let MarkerState::InFlight(flight) = Marker::read(&item)?.state else { return Ok(None) };
-        if self.ledger.clock().now() > flight.lease_until.plus(STUCK) {
+        if self.ledger.clock().now() > flight.lease_until.plus(STUCK_AFTER) {
             self.count(Metric::StuckInFlight, &flight);
         }
         let Some(held) = self.take_over(&flight).await? else { return Ok(None) };
         match self.drive_alive(&held).await {
-            Ok(Driven::Landed(_)) => Ok(Some(true)),
-            Ok(Driven::Waiting | Driven::Lost) => Ok(Some(false)),
-            Ok(Driven::Unknown) => {
-                self.let_go(&held).await?;
+            Ok(DriveOutcome::Landed(_)) => Ok(Some(true)),
+            Ok(DriveOutcome::Waiting | DriveOutcome::Lost) => Ok(Some(false)),
+            Ok(DriveOutcome::Unknown) => {
+                self.release(&held).await?;
                 Ok(Some(false))
             }
             Err(problem) => {
                 tracing::warn!(tenant = %held.tenant, operation = %held.operation, resource = %held.resource,
                     code = problem.code(), "a claim could not be recovered");
-                self.let_go(&held).await?;
+                self.release(&held).await?;
                 Ok(Some(false))
             }
         }
     }
 
     /// Drives a claim and extends its lease meanwhile, up to the longest time of one lease holder.
-    async fn drive_alive(&self, flight: &Leased<Flight>) -> Result<Driven, Problem> {
+    async fn drive_alive(&self, flight: &Leased<Flight>) -> Result<DriveOutcome, Problem> {
         let mut driving = std::pin::pin!(self.drive(flight));
         loop {
             tokio::select! {
@@ -149,16 +149,16 @@ impl Desk {
             }
             let now = self.ledger.clock().now();
             let beat = flight.heartbeat(now).map_err(|error| self.unbuilt(flight, &error))?;
-            let Some((_, transaction)) = beat else { return Ok(Driven::Unknown) };
+            let Some((_, transaction)) = beat else { return Ok(DriveOutcome::Unknown) };
             if !self.transition(flight, &transaction).await? {
-                return Ok(Driven::Lost);
+                return Ok(DriveOutcome::Lost);
             }
         }
     }
 
-    async fn let_go(&self, flight: &Leased<Flight>) -> Result<(), Problem> {
+    async fn release(&self, flight: &Leased<Flight>) -> Result<(), Problem> {
         let (_, transaction) =
-            flight.let_go(self.ledger.clock().now()).map_err(|error| self.unbuilt(flight, &error))?;
+            flight.release(self.ledger.clock().now()).map_err(|error| self.unbuilt(flight, &error))?;
         // A rejection means that another lease holder has the claim, and continues.
         self.transition(flight, &transaction).await.map(|_| ())
     }
@@ -167,23 +167,23 @@ impl Desk {
         let topup = listed.parsed("topup_id", TopupId::parse)?;
         let is_refund = listed.text(attr::SK)?.starts_with(sk::REFUND);
         let refund = if is_refund { Some(listed.parsed("refund_id", RefundId::parse)?) } else { None };
-        let wanted = Wanted { topup, refund, clawback: None };
+        let wanted = TopupRecordIds { topup, refund, clawback: None };
         let Some(records) = self.records(tenant, &wanted).await? else { return Ok(()) };
         let tags = Tags { tenant: tenant.clone(), topup, refund };
         match &records.refund {
             Some(refund) if refund.state == RefundState::Pending => {
                 let Some(id) = &refund.psp_refund else { return Ok(()) };
-                let seen = self.psp.look(Lookup::Refund(id), records.topup.account.as_deref()).await;
-                let settled = self.bring(tenant, &tags, seen).await?;
+                let seen = self.psp.look(PspLookup::Refund(id), records.topup.account.as_deref()).await;
+                let settled = self.apply_lookup(tenant, &tags, seen).await?;
                 let again = check::refund_again(tenant, refund, self.ledger.clock().now());
-                self.again(tenant, settled, again).await
+                self.schedule_check(tenant, settled, again).await
             }
             Some(_) => Ok(()),
             None if records.topup.state == TopupState::Pending => self.abandon(tenant, &tags, &records.topup).await,
             // Its claim is in flight or parked: the check is put off, so that it does not delay the others.
             None if records.topup.state == TopupState::Requested => {
                 let again = check::topup_again(tenant, &records.topup, false, self.ledger.clock().now());
-                self.again(tenant, false, again).await
+                self.schedule_check(tenant, false, again).await
             }
             // It needs no check: the index lags.
             None => Ok(()),
@@ -197,45 +197,47 @@ impl Desk {
         let account = topup.account.as_deref();
         let record = Record::canceling(tenant, topup, self.ledger.clock().now());
         self.note(tenant, Operation::Recovery, record).await?;
-        let (seen, burnt, heard) = match self.psp.send(&request, &key).await {
+        let (seen, burnt, answers) = match self.psp.send(&request, &key).await {
             Sent::Done(object) => {
-                let heard = Heard::Done(object.id().clone());
-                (Sighting::Found(object), false, heard)
+                let answers = ProviderAnswer::Done(object.id().clone());
+                (LookupResult::Found(object), false, answers)
             }
             Sent::Refused(refusal) => {
-                let heard = Heard::Refused(refusal.code);
+                let answers = ProviderAnswer::Refused(refusal.code);
                 match (refusal.object, &topup.intent) {
-                    (Some(object), _) => (Sighting::Found(object), true, heard),
-                    (None, Some(intent)) => (self.psp.look(Lookup::Intent(intent), account).await, true, heard),
-                    (None, None) => (Sighting::Unknown, true, heard),
+                    (Some(object), _) => (LookupResult::Found(object), true, answers),
+                    (None, Some(intent)) => (self.psp.look(PspLookup::Intent(intent), account).await, true, answers),
+                    (None, None) => (LookupResult::Unknown, true, answers),
                 }
             }
-            Sent::Unknown(unknown) => (Sighting::Unknown, !unknown.resend, Heard::Unknown(unknown.why.to_owned())),
+            Sent::Unknown(unknown) => {
+                (LookupResult::Unknown, !unknown.resend, ProviderAnswer::Unknown(unknown.why.to_owned()))
+            }
         };
-        let settled = self.bring(tenant, tags, seen).await?;
+        let settled = self.apply_lookup(tenant, tags, seen).await?;
         let now = self.ledger.clock().now();
         let again = check::topup_again(tenant, topup, burnt, now);
-        let again = again.and_then(|again| again.recorded(Record::not_canceled(tenant, topup, &[heard], now)));
-        self.again(tenant, settled, again).await
+        let again = again.and_then(|again| again.recorded(Record::not_canceled(tenant, topup, &[answers], now)));
+        self.schedule_check(tenant, settled, again).await
     }
 
     /// Applies the result of a lookup. Whether that has ended the matter.
-    async fn bring(&self, tenant: &Tenant, tags: &Tags, seen: Sighting) -> Result<bool, Problem> {
+    async fn apply_lookup(&self, tenant: &Tenant, tags: &Tags, seen: LookupResult) -> Result<bool, Problem> {
         let object: PspObject = match seen {
-            Sighting::Found(object) => object,
-            Sighting::Absent | Sighting::Unknown => return Ok(false),
+            LookupResult::Found(object) => object,
+            LookupResult::Absent | LookupResult::Unknown => return Ok(false),
         };
         match self.apply_seen(tenant, tags, object).await? {
             Applied::Done | Applied::Repeated => Ok(true),
             Applied::Behind => Ok(false),
-            Applied::NoRecord | Applied::Odd(_) => {
+            Applied::NoRecord | Applied::Contradiction(_) => {
                 tracing::error!(%tenant, topup = %tags.topup, "the provider's object contradicts our record");
                 Ok(false)
             }
         }
     }
 
-    async fn again(
+    async fn schedule_check(
         &self,
         tenant: &Tenant,
         settled: bool,

@@ -21,7 +21,7 @@ pub struct SettlementView {
     pub status: String,
     /// Why it turned back: `kyc_refused`, `kyc_unanswered`, `payout_refused` or `step_failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<words::TurnedBack>)]
+    #[schema(value_type = Option<words::UndoReason>)]
     pub turned_back: Option<&'static str>,
     /// The time since which it needs review.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -103,7 +103,7 @@ words! {
     SettlementStatus: "collecting" | "held" | "verified" | "released" | "charged" | "paying" | "paid" | "carried"
         | "undone" | "returned";
     /// Why a settlement is undone.
-    TurnedBack: "kyc_refused" | "kyc_unanswered" | "payout_refused" | "step_failed";
+    UndoReason: "kyc_refused" | "kyc_unanswered" | "payout_refused" | "step_failed";
     /// A top-up that was just claimed.
     NewTopupStatus: "pending";
     /// The state of a top-up.

@@ -7,7 +7,9 @@ use ledger_core::account::{Account, Bucket};
 use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::ids::CustomerId;
 use ledger_core::keys::{self, Key, Partition, attr, sk};
-use ledger_core::migration::{Counterpart, LEGACY_SK, LegacyItem, Migration, Snapshot, Truth, merged, parity};
+use ledger_core::migration::{
+    BalanceLocation, Counterpart, LEGACY_SK, LegacyItem, Migration, Snapshot, merged, parity,
+};
 use ledger_core::ops::journal::JournalEntry;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,8 +64,8 @@ pub(crate) fn customer<S: Store>(world: &World<S>, scene: &Scene, who: CustomerI
                 None => find(key),
                 Some(reading) => {
                     let [record, legacy, split] = reading.keys();
-                    let legacy =
-                        [record, legacy].map(|key| Some(LegacyItem { item: find(&key)?, odd: world.store.odd(&key) }));
+                    let legacy = [record, legacy]
+                        .map(|key| Some(LegacyItem { item: find(&key)?, unsupported: world.store.unsupported(&key) }));
                     reading.item(legacy, find(&split)).unwrap()
                 }
             };
@@ -226,9 +228,9 @@ pub(crate) fn settled<S: Store>(world: &World<S>, scene: &Scene) -> Result<(), B
             let truth = seen.truth(&scene.whose(person.id), concern).unwrap();
             let fits = match truth {
                 None => !known || migration.contracting,
-                Some(Truth::Both) => true,
-                Some(Truth::Legacy) => !stage.reads_split(),
-                Some(Truth::Split) => stage.reads_split(),
+                Some(BalanceLocation::Both) => true,
+                Some(BalanceLocation::Legacy) => !stage.reads_split(),
+                Some(BalanceLocation::Split) => stage.reads_split(),
             };
             if !fits {
                 return broken("settled", format!("{concern:?} {stage:?} {truth:?}"));

@@ -4,7 +4,7 @@ use crate::migration::fault::Fault;
 use crate::migration::scene::Store;
 use crate::migration::seeds::{adjacent, ends, play, run, times, whole};
 use ledger_core::ids::{CustomerId, Tenant};
-use ledger_core::migration::{Adoption, Layout, Model as Legacy, Phase, Snapshot, Whose, adopt};
+use ledger_core::migration::{Adoption, CustomerRef, Layout, Model as Legacy, Phase, Snapshot, adopt};
 use ledger_core::time::Timestamp;
 use ledger_tests::engine::Table;
 use ledger_tests::legacy::{self, Kinds};
@@ -36,7 +36,7 @@ fn text_set_during_adoption_is_kept() {
         panic!()
     };
     let customer = CustomerId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
-    let whose = Whose { tenant: Tenant::parse("aoba").unwrap(), customer };
+    let whose = CustomerRef { tenant: Tenant::parse("aoba").unwrap(), customer };
     let key = migration.snapshot_keys(&whose).remove(0);
     let record = |name: &str, value: Option<&Json>| {
         let mut record = json!({ "uuid": { "S": key.pk() }, "type": { "S": key.sk() }, "rank": { "S": "gold" } });
@@ -57,7 +57,7 @@ fn text_set_during_adoption_is_kept() {
     ] {
         let table = Table::new();
         table.put(&record(name, Some(read)));
-        let seen = Snapshot::new([(key.clone(), table.find(&key))], table.odd(&key));
+        let seen = Snapshot::new([(key.clone(), table.find(&key))], table.unsupported(&key));
         let Ok(Adoption::Change(change)) = adopt(&migration, &whose, &seen, Timestamp::from_millis(0)) else {
             panic!()
         };

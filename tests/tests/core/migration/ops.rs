@@ -265,7 +265,7 @@ impl Request {
             Routed::Apply(effect) => *effect,
             Routed::Behind => return Err("behind".to_owned()),
             Routed::Ahead => return Err("ahead".to_owned()),
-            Routed::Odd(oddity) => return Err(format!("odd: {oddity:?}")),
+            Routed::Contradiction(contradiction) => return Err(format!("odd: {contradiction:?}")),
         };
         let flight = marker.map(|item| Marker::read(item).unwrap().state);
         if let (true, Some(MarkerState::InFlight(flight))) = (effect.lands, flight) {

@@ -5,7 +5,9 @@ use crate::migration::ops::id;
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::ids::{CustomerId, Tenant};
 use ledger_core::keys::{Key, attr};
-use ledger_core::migration::{Concern, Layout, Migration, Model as Legacy, Odd, Phase, Snapshot, Stage, Whose};
+use ledger_core::migration::{
+    Concern, CustomerRef, Layout, Migration, Model as Legacy, Phase, Snapshot, Stage, UnsupportedType,
+};
 use ledger_core::ops::TenantTerms;
 use ledger_core::psp::PspTerms;
 use ledger_core::transaction::Reason;
@@ -57,7 +59,7 @@ pub(crate) trait Store {
     /// The attributes of an item that the core can read.
     fn find(&self, key: &Key) -> Option<Item>;
     /// The attributes that the core cannot read.
-    fn odd(&self, key: &Key) -> Vec<(String, Odd)>;
+    fn unsupported(&self, key: &Key) -> Vec<(String, UnsupportedType)>;
     /// One attribute, of any type.
     fn attribute(&self, key: &Key, name: &str) -> Option<Json>;
     fn all(&self) -> Vec<Item>;
@@ -76,7 +78,7 @@ impl Store for Model {
         self.get(key).cloned()
     }
 
-    fn odd(&self, _: &Key) -> Vec<(String, Odd)> {
+    fn unsupported(&self, _: &Key) -> Vec<(String, UnsupportedType)> {
         Vec::new()
     }
 
@@ -102,11 +104,12 @@ impl Store for Table {
         self.get(key).map(|item| wire::readable(&item))
     }
 
-    fn odd(&self, key: &Key) -> Vec<(String, Odd)> {
+    fn unsupported(&self, key: &Key) -> Vec<(String, UnsupportedType)> {
         let Some(item) = self.get(key) else { return Vec::new() };
-        let odd = item.as_object().unwrap().iter().filter(|(_, value)| !wire::is_readable(value));
-        let of = |value: &Json| if value.get("NULL").is_some() { Odd::Null } else { Odd::Other };
-        odd.map(|(name, value)| (name.clone(), of(value))).collect()
+        let unsupported = item.as_object().unwrap().iter().filter(|(_, value)| !wire::is_readable(value));
+        let of =
+            |value: &Json| if value.get("NULL").is_some() { UnsupportedType::Null } else { UnsupportedType::Other };
+        unsupported.map(|(name, value)| (name.clone(), of(value))).collect()
     }
 
     fn attribute(&self, key: &Key, name: &str) -> Option<Json> {
@@ -131,8 +134,8 @@ impl Scene {
         }
     }
 
-    pub(crate) fn whose(&self, customer: CustomerId) -> Whose {
-        Whose { tenant: self.tenant.clone(), customer }
+    pub(crate) fn whose(&self, customer: CustomerId) -> CustomerRef {
+        CustomerRef { tenant: self.tenant.clone(), customer }
     }
 
     pub(crate) fn migration(&self, setting: usize) -> Option<&Migration> {
@@ -145,13 +148,13 @@ impl Scene {
     /// A customer's records in both models.
     pub(crate) fn snapshot(&self, store: &impl Store, migration: &Migration, who: CustomerId) -> Seen {
         let keys = migration.snapshot_keys(&self.whose(who));
-        let odd = keys.first().map(|record| store.odd(record)).unwrap_or_default();
-        Seen { items: keys.iter().map(|key| store.find(key)).collect(), odd }
+        let unsupported = keys.first().map(|record| store.unsupported(record)).unwrap_or_default();
+        Seen { items: keys.iter().map(|key| store.find(key)).collect(), unsupported }
     }
 
     pub(crate) fn as_snapshot(&self, migration: &Migration, who: CustomerId, seen: &Seen) -> Snapshot {
         let keys = migration.snapshot_keys(&self.whose(who));
-        Snapshot::new(keys.into_iter().zip(seen.items.iter().cloned()), seen.odd.clone())
+        Snapshot::new(keys.into_iter().zip(seen.items.iter().cloned()), seen.unsupported.clone())
     }
 
     /// The same migration in a phase that compares every concern; `None` once it is contracting.
@@ -174,7 +177,7 @@ fn all_read_new(model: Legacy) -> Phase {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) items: Vec<Option<Item>>,
-    pub(crate) odd: Vec<(String, Odd)>,
+    pub(crate) unsupported: Vec<(String, UnsupportedType)>,
 }
 
 impl std::hash::Hash for Seen {

@@ -145,7 +145,8 @@ impl<S: Store> World<S> {
             None => self.store.find(key),
             Some(reading) => {
                 let [record, legacy, split] = reading.keys();
-                let find = |key| Some(LegacyItem { item: self.store.find(&key)?, odd: self.store.odd(&key) });
+                let find =
+                    |key| Some(LegacyItem { item: self.store.find(&key)?, unsupported: self.store.unsupported(&key) });
                 reading.item([record, legacy].map(find), self.store.find(&split)).unwrap()
             }
         }
@@ -159,7 +160,7 @@ impl<S: Store> World<S> {
         for (key, item) in keys.iter().zip(&items) {
             checks::same("reading", key, item.as_ref(), self.expected.get(key))?;
         }
-        let seen = Seen { items, odd: Vec::new() };
+        let seen = Seen { items, unsupported: Vec::new() };
         if request.plan(scene, &seen.items).is_err() {
             return Ok((At::End, Told::Refused(None)));
         }

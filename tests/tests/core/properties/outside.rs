@@ -180,7 +180,7 @@ impl Desk {
         let mut effect = match route::route(fact, &view, at).unwrap() {
             Routed::Apply(effect) => *effect,
             Routed::Behind | Routed::Ahead => return,
-            Routed::Odd(oddity) => panic!("{oddity:?}: {fact:?} on {topup:?} {refund:?}"),
+            Routed::Contradiction(contradiction) => panic!("{contradiction:?}: {fact:?} on {topup:?} {refund:?}"),
         };
         let marker = ours.map_or_else(|| topup.marker_key(&whose), |refund| refund.marker_key(&whose));
         if let (true, Some(MarkerState::InFlight(flight))) =

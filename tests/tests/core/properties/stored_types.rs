@@ -12,7 +12,7 @@ use ledger_core::ops::card::CardRecord;
 use ledger_core::ops::crediting::{Crediting, Uncredited};
 use ledger_core::ops::journal::{HistoryLine, JournalEntry};
 use ledger_core::ops::merchant;
-use ledger_core::ops::settlement::asked::{Asked, Wish};
+use ledger_core::ops::settlement::asked::{Asked, PayoutRequestKind};
 use ledger_core::ops::settlement::{Settleable, Settlement, Settling, read_batch};
 use ledger_core::ops::terminal::TerminalRecord;
 use ledger_core::ops::topup::attention::KeptEvent;
@@ -47,8 +47,8 @@ macro_rules! of_tenant {
 
 const READERS: &[(&str, Reader)] = &[
     ("adjustment", |item| shown(Adjustment::read(item))),
-    ("asked resend", |item| shown(Asked::read(Wish::Resend, item))),
-    ("asked return", |item| shown(Asked::read(Wish::Return, item))),
+    ("asked resend", |item| shown(Asked::read(PayoutRequestKind::Resend, item))),
+    ("asked return", |item| shown(Asked::read(PayoutRequestKind::Return, item))),
     ("break", |item| shown(FoundBreak::read(item))),
     ("card", |item| shown(CardRecord::read(item))),
     ("clawback", |item| shown(Clawback::read(item))),

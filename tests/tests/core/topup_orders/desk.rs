@@ -12,7 +12,7 @@ use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::operation::Operation;
 use ledger_core::ops::topup::refund::RefundTopup;
-use ledger_core::ops::topup::{self, Clawback, Oddity, Routed, TopupRecord, TopupRefund, View, route};
+use ledger_core::ops::topup::{self, Clawback, ContradictionKind, Routed, TopupRecord, TopupRefund, View, route};
 use ledger_core::ops::transfer::Transfer;
 use ledger_core::ops::{
     AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SeenWallet, SpentPoints, TenantTerms, TopupTerms,
@@ -50,7 +50,7 @@ pub(crate) enum Done {
     /// The record that it is about does not exist.
     NoRecord,
     /// It contradicts our record.
-    Odd(Oddity),
+    Contradiction(ContradictionKind),
 }
 
 /// What a fact would do to the table as read.
@@ -269,7 +269,7 @@ impl Desk {
         let effect = match route::route(fact, &view, self.now).unwrap() {
             Routed::Apply(effect) => Some(*effect),
             Routed::Behind => None,
-            Routed::Odd(oddity) => return Done::Odd(oddity),
+            Routed::Contradiction(contradiction) => return Done::Contradiction(contradiction),
             Routed::Ahead => panic!("our own object is ahead"),
         };
         let from = ledger_core::transaction::Provenance {
@@ -326,7 +326,7 @@ impl Desk {
         let mut effect = match route::route(fact, &view, self.now).unwrap() {
             Routed::Behind => return Plan::Nothing(Done::Behind),
             Routed::Ahead => return Plan::Ahead,
-            Routed::Odd(oddity) => return Plan::Nothing(Done::Odd(oddity)),
+            Routed::Contradiction(contradiction) => return Plan::Nothing(Done::Contradiction(contradiction)),
             Routed::Apply(effect) => *effect,
         };
         if let (true, Some(flight)) = (effect.lands, flight) {

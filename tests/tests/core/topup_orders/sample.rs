@@ -165,7 +165,7 @@ impl Sample {
     fn hear(&mut self) {
         let Some((told, id)) = self.take() else { return self.ask() };
         let done = self.deliver(told, &id);
-        assert!(!matches!(done, Done::NoRecord | Done::Odd(_)), "{told:?}: {done:?}");
+        assert!(!matches!(done, Done::NoRecord | Done::Contradiction(_)), "{told:?}: {done:?}");
         self.run.deliveries += 1;
         self.came.push((told, id));
     }

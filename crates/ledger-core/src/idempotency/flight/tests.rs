@@ -108,25 +108,25 @@ fn holder_renews_its_lease_until_its_time_limit() {
     let (next, beat) = flight.heartbeat(now().plus(10 * SECOND)).unwrap().unwrap();
     assert_eq!(*next, Flight { lease_until: now().plus(40 * SECOND), ..(*flight).clone() });
     assert!(holds(&beat, &stored(&flight)));
-    assert!(flight.heartbeat(now().plus(CEILING).minus(MILLISECOND)).unwrap().is_some());
-    for late in [CEILING, CEILING + SECOND, DAY] {
+    assert!(flight.heartbeat(now().plus(HOLDER_TIME_MAX).minus(MILLISECOND)).unwrap().is_some());
+    for late in [HOLDER_TIME_MAX, HOLDER_TIME_MAX + SECOND, DAY] {
         assert!(flight.heartbeat(now().plus(late)).unwrap().is_none());
         assert!(!flight.may_hold(now().plus(late)), "whoever slept through it sends nothing");
     }
-    assert!(flight.may_hold(now().plus(CEILING).minus(MILLISECOND)));
+    assert!(flight.may_hold(now().plus(HOLDER_TIME_MAX).minus(MILLISECOND)));
     // A new holder has its own time limit.
-    let (second, _) = flight.take_over(now().plus(CEILING)).unwrap().unwrap();
-    assert!(second.heartbeat(now().plus(CEILING + CEILING).minus(MILLISECOND)).unwrap().is_some());
+    let (second, _) = flight.take_over(now().plus(HOLDER_TIME_MAX)).unwrap().unwrap();
+    assert!(second.heartbeat(now().plus(HOLDER_TIME_MAX + HOLDER_TIME_MAX).minus(MILLISECOND)).unwrap().is_some());
 }
 
 #[test]
 fn flight_is_taken_over_once_the_lease_has_ended() {
     let flight = flight();
     let end = flight.lease_until;
-    assert_eq!(end, now().plus(LEASE));
+    assert_eq!(end, now().plus(CLAIM_LEASE));
     assert!(flight.take_over(end.minus(MILLISECOND)).unwrap().is_none());
     let (second, taken) = flight.take_over(end).unwrap().unwrap();
-    assert_eq!(*second, Flight { fence: 2, taken_at: end, lease_until: end.plus(LEASE), ..flight.clone() });
+    assert_eq!(*second, Flight { fence: 2, taken_at: end, lease_until: end.plus(CLAIM_LEASE), ..flight.clone() });
     assert_eq!(second.psp_key(), flight.psp_key());
     // Refused if the marker has another token, a renewed lease, or a response.
     assert!(holds(&taken, &stored(&flight)));
@@ -148,7 +148,7 @@ fn a_late_holder_writes_nothing() {
     let item = stored(&second);
     let late = [
         first.heartbeat(end).unwrap().unwrap().1,
-        first.let_go(end).unwrap().1,
+        first.release(end).unwrap().1,
         first.fail_retryably(true, end).unwrap().1,
         first.park(Parked::NotFound, end).unwrap().1,
         first.take_over(end).unwrap().unwrap().1,
@@ -174,7 +174,7 @@ fn a_late_holder_writes_nothing() {
 fn released_flight_can_be_taken_at_once() {
     let flight = held();
     let at = now().plus(5 * SECOND);
-    let (next, _) = flight.let_go(at).unwrap();
+    let (next, _) = flight.release(at).unwrap();
     assert_eq!(next.take_over(at).unwrap().unwrap().0.fence(), 2);
 }
 

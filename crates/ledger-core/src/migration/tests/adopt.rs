@@ -1,10 +1,14 @@
 use super::*;
-use crate::migration::{Adoption, Odd, Unadoptable};
+use crate::migration::{Adoption, Unadoptable, UnsupportedType};
 
-fn took(model: Model, items: &[(Key, Item)], odd: &[(&str, Odd)]) -> Result<Vec<String>, Unadoptable> {
-    let odd = odd.iter().map(|(name, odd)| ((*name).to_owned(), *odd)).collect();
+fn took(
+    model: Model,
+    items: &[(Key, Item)],
+    unsupported: &[(&str, UnsupportedType)],
+) -> Result<Vec<String>, Unadoptable> {
+    let unsupported = unsupported.iter().map(|(name, unsupported)| ((*name).to_owned(), *unsupported)).collect();
     let items = items.iter().map(|(key, item)| (key.clone(), Some(item.clone())));
-    match adopt(&migration(model, 0, 0), &whose(), &Snapshot::new(items, odd), now())? {
+    match adopt(&migration(model, 0, 0), &whose(), &Snapshot::new(items, unsupported), now())? {
         Adoption::Change(change) => Ok(told(&change)),
         Adoption::Adopted => Ok(vec!["adopted".to_owned()]),
         Adoption::Missing => Ok(vec!["missing".to_owned()]),
@@ -12,8 +16,8 @@ fn took(model: Model, items: &[(Key, Item)], odd: &[(&str, Odd)]) -> Result<Vec<
 }
 
 /// Adopts a customer with a God Record and no other item.
-fn of(values: &[(&str, Value)], odd: &[(&str, Odd)]) -> Result<Vec<String>, Unadoptable> {
-    took(Model::GodRecord, &[(god(), item(values))], odd)
+fn of(values: &[(&str, Value)], unsupported: &[(&str, UnsupportedType)]) -> Result<Vec<String>, Unadoptable> {
+    took(Model::GodRecord, &[(god(), item(values))], unsupported)
 }
 
 #[test]
@@ -28,9 +32,9 @@ fn attribute_that_cannot_be_kept_is_named_in_the_error() {
         "is no balance that the ledger can hold: negative, too large, or with more decimals than its asset has";
     let ours = "has a name under which the ledger keeps a value of its own";
     let long = n("0.12345678901234567890123456789012345678");
-    for (odd, why, names) in [
+    for (unsupported, why, names) in [
         (
-            Odd::Other,
+            UnsupportedType::Other,
             kind,
             &[
                 "name",
@@ -45,15 +49,15 @@ fn attribute_that_cannot_be_kept_is_named_in_the_error() {
                 "updated_at",
             ][..],
         ),
-        (Odd::Null, null, &["balance", "point", "jcredit", "regional", "co2_total"]),
+        (UnsupportedType::Null, null, &["balance", "point", "jcredit", "regional", "co2_total"]),
     ] {
         for name in names {
             let wrong = Unadoptable { attribute: (*name).to_owned(), why };
-            assert_eq!(of(&[("rank", s("gold"))], &[(name, odd)]), Err(wrong));
+            assert_eq!(of(&[("rank", s("gold"))], &[(name, unsupported)]), Err(wrong));
         }
     }
     let held = Unadoptable { attribute: "balance_held".to_owned(), why: ours };
-    assert_eq!(of(&[], &[("balance_held", Odd::Null)]), Err(held));
+    assert_eq!(of(&[], &[("balance_held", UnsupportedType::Null)]), Err(held));
     for (name, value, attribute, why) in [
         ("name", n("1"), "name", text),
         ("email", m(&[]), "email", text),
@@ -93,7 +97,7 @@ fn attribute_that_cannot_be_kept_is_named_in_the_error() {
         );
     }
     // Unknown attributes may have any type.
-    assert!(of(&[], &[("nickname", Odd::Null), ("tags", Odd::Other)]).is_ok());
+    assert!(of(&[], &[("nickname", UnsupportedType::Null), ("tags", UnsupportedType::Other)]).is_ok());
     let wrong = Unadoptable { attribute: "point".to_owned(), why: number };
     assert_eq!(wrong.to_string(), "the God Record's `point` is no number");
 }
@@ -106,7 +110,7 @@ fn number_timestamps_are_kept_and_null_ones_are_set() {
     let protected =
         format!("created_at = if_not_exists(created_at, {AT}), updated_at = if_not_exists(updated_at, {AT})");
     assert!(kept.contains(&protected), "{kept}");
-    let null = god_record(of(&[("rank", s("gold"))], &[("created_at", Odd::Null)]).unwrap());
+    let null = god_record(of(&[("rank", s("gold"))], &[("created_at", UnsupportedType::Null)]).unwrap());
     assert!(null.contains(&format!("created_at = {AT}")), "{null}");
     let guard = "(attribute_not_exists(created_at) OR attribute_type(created_at, 'NULL'))";
     assert!(null.contains(guard), "{null}");
@@ -230,9 +234,10 @@ fn half_way_model_opens_points_from_aggregates() {
 
 #[test]
 fn empty_or_null_text_is_removed_if_unchanged() {
-    let gone = |values: &[(&str, Value)], odd: &[(&str, Odd)]| {
+    let gone = |values: &[(&str, Value)], unsupported: &[(&str, UnsupportedType)]| {
         let taken =
-            of(&[values, &[("balance", n("0")), ("point", n("0")), ("regional", m(&[]))]].concat(), odd).unwrap();
+            of(&[values, &[("balance", n("0")), ("point", n("0")), ("regional", m(&[]))]].concat(), unsupported)
+                .unwrap();
         let (_, rest) = taken[0].split_once(&protected()).unwrap();
         let (removed, guards) = rest.split_once(RAW).unwrap();
         let sums = " AND balance = 0 AND point = 0 AND attribute_not_exists(regional.aoba)";
@@ -246,12 +251,16 @@ fn empty_or_null_text_is_removed_if_unchanged() {
         (removed.as_str(), guards.as_str()),
         ("REMOVE email, phone_number", " AND email = '' AND phone_number = ''")
     );
-    let (removed, guards) = gone(&[("email", s(""))], &[("name", Odd::Null), ("phone_number", Odd::Null)]);
+    let (removed, guards) =
+        gone(&[("email", s(""))], &[("name", UnsupportedType::Null), ("phone_number", UnsupportedType::Null)]);
     assert_eq!(removed, "REMOVE email, phone_number, name");
     assert_eq!(guards, format!(" AND email = ''{}{}", is_null("phone_number"), is_null("name")));
     // The God Record may have a text under a name under which the aggregates have a null.
     assert_eq!(
-        gone(&[("email", s("a@example.jp")), ("name", s("Hana"))], &[("email", Odd::Null), ("name", Odd::Null)]),
+        gone(
+            &[("email", s("a@example.jp")), ("name", s("Hana"))],
+            &[("email", UnsupportedType::Null), ("name", UnsupportedType::Null)]
+        ),
         nothing
     );
 }

@@ -25,7 +25,7 @@ fn split(asset: &str) -> Key {
 #[test]
 fn stage_and_truth_decide_the_direction_of_a_copy() {
     for stage in Stage::ALL {
-        let ways = Truth::ALL.map(|truth| {
+        let ways = BalanceLocation::ALL.map(|truth| {
             let record = adopted(3, &[(Points, truth.name())], &[("point", n("5"))]);
             let wallet = item(&[("balance", n("7")), ("held", n("0")), ("exposure", n("7"))]);
             match look(Points, stage, &[(god(), record), (split("POINT"), wallet)]) {

@@ -127,7 +127,7 @@ fn uncredited_record_is_read_only_if_due_and_well_formed() {
         assert_eq!(delta(value), wrong(DELTA));
     }
     // A payment that was captured late is due since the capture.
-    let later = now().plus(LEASE);
+    let later = now().plus(CREDITING_LEASE);
     assert_eq!(with(attr::UPDATED_AT, Some(Value::s(later))).unwrap().unwrap().since(), later);
 }
 
@@ -175,14 +175,14 @@ fn merchant_is_taken_once_its_lease_has_ended() {
 #[test]
 fn failed_guard_names_its_records() {
     let batch = lease().batch(&payments(4, &[("ECOPAY", "100"), ("POINT", "1")]), now()).unwrap().unwrap();
-    let setback = |failed: &[(usize, Option<Item>)]| {
+    let explain = |failed: &[(usize, Option<Item>)]| {
         let none = Reason { code: ReasonCode::None, item: None };
         let mut reasons = vec![none; batch.transaction().items().len()];
         for (position, item) in failed {
             reasons[*position] = Reason { code: ReasonCode::ConditionalCheckFailed, item: item.clone() };
         }
         let Verdict::Rejected(rejection) = batch.transaction().classify(&reasons) else { panic!("{reasons:?}") };
-        batch.setback(&rejection).unwrap()
+        batch.explain(&rejection).unwrap()
     };
     let credited = || {
         let mut item = stored(1, false, &[("ECOPAY", "100")]);
@@ -191,9 +191,9 @@ fn failed_guard_names_its_records() {
     };
     let another = || Some(Item::from([("fence".to_owned(), Value::int(2))]));
     // Positions 0 to 2 are the lease and two assets.
-    assert_eq!(setback(&[(4, credited())]), Setback::Credited(vec![1]));
-    assert_eq!(setback(&[(3, credited()), (6, credited())]), Setback::Credited(vec![0, 3]));
-    assert_eq!(setback(&[(3, credited()), (5, None)]), Setback::Missing(vec![2]));
-    assert_eq!(setback(&[(0, another()), (3, credited()), (5, None)]), Setback::LeaseLost);
-    assert_eq!(setback(&[(0, None)]), Setback::LeaseLost);
+    assert_eq!(explain(&[(4, credited())]), BatchRejection::Credited(vec![1]));
+    assert_eq!(explain(&[(3, credited()), (6, credited())]), BatchRejection::Credited(vec![0, 3]));
+    assert_eq!(explain(&[(3, credited()), (5, None)]), BatchRejection::Missing(vec![2]));
+    assert_eq!(explain(&[(0, another()), (3, credited()), (5, None)]), BatchRejection::LeaseLost);
+    assert_eq!(explain(&[(0, None)]), BatchRejection::LeaseLost);
 }

@@ -1,7 +1,7 @@
 //! Decides what a task has to do, from its settlement's state. The runtime asks again after every write, so a task
 //! that another worker has done already finds nothing left to do.
 
-use super::record::{Settlement, SettlementState, TurnedBack};
+use super::record::{Settlement, SettlementState, UndoReason};
 use super::saga::{Compensation, Outcome, Step, Task};
 use super::steps;
 use crate::account::TenantAccount;
@@ -86,7 +86,7 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
         // Another run has gone on to the payout: this one leaves the settlement to it.
         Task::Undo(_) if state == SettlementState::Paying => Ok(Move::Said(Outcome::Over)),
         Task::Undo(_) if settlement.turned_back.is_none() => {
-            write(steps::turn_back(tenant, settlement, TurnedBack::StepFailed, now))
+            write(steps::turn_back(tenant, settlement, UndoReason::StepFailed, now))
         }
         Task::Undo(compensation) => match (compensation, state) {
             (Compensation::Fee, SettlementState::Charged) => write(steps::undo_fee(tenant, settlement, now)),

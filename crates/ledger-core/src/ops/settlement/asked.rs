@@ -19,7 +19,7 @@ use crate::transaction::{Draft, Planned, Role, TransactItem};
 
 /// What is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum PayoutRequestKind {
     /// To send the file again.
     Resend,
     /// To book the transfer as returned: the merchant is owed it again.
@@ -30,7 +30,7 @@ pub enum Wish {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// What is requested.
-    pub wish: Wish,
+    pub kind: PayoutRequestKind,
     /// Its id.
     pub id: PayoutRequestId,
     /// The settlement's merchant.
@@ -45,7 +45,7 @@ pub struct Asked {
     pub created_at: Timestamp,
 }
 
-impl Wish {
+impl PayoutRequestKind {
     /// The attribute that holds the request's id.
     const fn id_attribute(self) -> &'static str {
         match self {
@@ -87,10 +87,10 @@ impl Asked {
     ///
     /// # Errors
     /// [`ItemError`] if an attribute is missing or malformed.
-    pub fn read(wish: Wish, item: &Item) -> Result<Self, ItemError> {
+    pub fn read(kind: PayoutRequestKind, item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
-            wish,
-            id: item.parsed(wish.id_attribute(), PayoutRequestId::parse)?,
+            kind,
+            id: item.parsed(kind.id_attribute(), PayoutRequestId::parse)?,
             merchant: item.parsed("merchant_id", MerchantId::parse)?,
             settlement: item.parsed("settlement_id", SettlementId::parse)?,
             requested_by: item.parsed("requested_by", StaffId::parse)?,
@@ -102,7 +102,7 @@ impl Asked {
     fn act<'a>(&self, actor: Actor, operation: Operation) -> Act<'a> {
         Act::new(actor, operation, format!("merchant:{}", self.merchant))
             .with("settlement_id", self.settlement)
-            .with(self.wish.id_attribute(), self.id)
+            .with(self.kind.id_attribute(), self.id)
     }
 }
 
@@ -113,7 +113,7 @@ impl Asked {
 pub fn plan_request(
     tenant: &Tenant,
     settlement: &Settlement,
-    wish: Wish,
+    kind: PayoutRequestKind,
     staff: StaffId,
     note: &FreeText,
     cx: &Context,
@@ -122,7 +122,7 @@ pub fn plan_request(
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let asked = Asked {
-        wish,
+        kind,
         id: PayoutRequestId::new(cx.resource_id),
         merchant: settlement.merchant,
         settlement: settlement.id,
@@ -131,7 +131,7 @@ pub fn plan_request(
         created_at: cx.now,
     };
     let mut item = Item::from([
-        (wish.id_attribute().to_owned(), Value::s(asked.id)),
+        (kind.id_attribute().to_owned(), Value::s(asked.id)),
         ("merchant_id".to_owned(), Value::s(asked.merchant)),
         ("settlement_id".to_owned(), Value::s(asked.settlement)),
         ("requested_by".to_owned(), Value::s(asked.requested_by)),
@@ -139,8 +139,8 @@ pub fn plan_request(
         (attr::CREATED_AT.to_owned(), Value::s(asked.created_at)),
     ]);
     item.extend(crate::ops::memo_details(Some(note)));
-    let key = wish.key(tenant, asked.merchant, asked.id);
-    let act = asked.act(Actor::Staff(staff), wish.request()).because(Some(note));
+    let key = kind.key(tenant, asked.merchant, asked.id);
+    let act = asked.act(Actor::Staff(staff), kind.request()).because(Some(note));
     let items = vec![TransactItem::put_new(Role::Resend, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
     Ok(Planned { draft: Draft { entry: None, items }, receipt: asked })
 }
@@ -164,14 +164,16 @@ pub fn plan_approve(
         .set("state", "approved", Value::s("approved"))
         .set("decided_by", "me", Value::s(staff))
         .set("decided_at", "now", Value::s(cx.now));
-    let key = asked.wish.key(tenant, asked.merchant, asked.id);
-    let mut draft = match asked.wish {
-        Wish::Resend => Draft { entry: None, items: vec![resend::approved(tenant, settlement, asked.id, cx.now)] },
-        Wish::Return => returned::back(tenant, settlement, TenantAccount::BankClearing, cx.now)
+    let key = asked.kind.key(tenant, asked.merchant, asked.id);
+    let mut draft = match asked.kind {
+        PayoutRequestKind::Resend => {
+            Draft { entry: None, items: vec![resend::approved(tenant, settlement, asked.id, cx.now)] }
+        }
+        PayoutRequestKind::Return => returned::back(tenant, settlement, TenantAccount::BankClearing, cx.now)
             .ok_or(PlanRefusal::Refused(Failure::WrongState))?,
     };
     draft.items.insert(0, TransactItem::update(Role::Resend, key, update, forms::pending_of_another(staff)));
-    draft.items.push(asked.act(Actor::Staff(staff), asked.wish.approval()).record(tenant, cx));
+    draft.items.push(asked.act(Actor::Staff(staff), asked.kind.approval()).record(tenant, cx));
     let receipt = Asked { state: "approved".to_owned(), ..asked.clone() };
     Ok(Planned { draft, receipt })
 }

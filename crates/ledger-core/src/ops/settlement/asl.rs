@@ -1,7 +1,7 @@
 //! The saga in the Amazon States Language, generated from `saga.rs`. The deployed file,
 //! `functions/settlement/saga.asl.json`, is this text.
 
-use super::saga::{Outcome, STEPS, Task, WAIT};
+use super::saga::{Outcome, STEPS, TASK_WAIT, Task};
 use serde_json::{Map, Value, json};
 
 /// The state that publishes an event about a stopped settlement. A metric reports it too.
@@ -101,7 +101,7 @@ fn add(states: &mut Map<String, Value>, task: Task) {
     };
     let rules: Vec<Value> = task.outcomes().iter().map(rule).collect();
     if task.outcomes().contains(&Outcome::Wait) {
-        let wait = json!({ "Type": "Wait", "Seconds": WAIT.as_secs(), "Next": name });
+        let wait = json!({ "Type": "Wait", "Seconds": TASK_WAIT.as_secs(), "Next": name });
         states.insert(format!("{name}Wait"), wait);
     }
     states.insert(choice, json!({ "Type": "Choice", "Choices": rules, "Default": after_failure }));

@@ -32,7 +32,7 @@ pub use collect::{RECORDS_MAX, Settleable, Source, collect, dropped, give_back, 
 pub use destination::Destination;
 pub use fees::{Charged, SettlementTerms};
 pub use open::{Open, Settling, plan as plan_open};
-pub use record::{AssetTotals, Settlement, SettlementState, TurnedBack};
+pub use record::{AssetTotals, Settlement, SettlementState, UndoReason};
 pub use resend::resent;
 pub use resume::plan as plan_resume;
 pub use saga::{Compensation, Outcome, Step, Task};

@@ -42,7 +42,7 @@ pub enum SettlementState {
 
 /// Why a settlement turned back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TurnedBack {
+pub enum UndoReason {
     /// The KYC check was refused.
     KycRefused,
     /// The KYC check had no answer in time.
@@ -76,7 +76,7 @@ pub struct Settlement {
     /// The present state.
     pub state: SettlementState,
     /// Why it turned back, if it did.
-    pub turned_back: Option<TurnedBack>,
+    pub turned_back: Option<UndoReason>,
     /// Since when it needs review, if it does.
     pub stuck_at: Option<Timestamp>,
     /// The staff member who closed the period.
@@ -183,7 +183,7 @@ impl fmt::Display for SettlementState {
     }
 }
 
-impl TurnedBack {
+impl UndoReason {
     /// Every reason.
     pub const ALL: [Self; 4] = [Self::KycRefused, Self::KycUnanswered, Self::PayoutRefused, Self::StepFailed];
 
@@ -234,7 +234,7 @@ impl Settlement {
             id: item.parsed("settlement_id", SettlementId::parse)?,
             merchant: item.parsed("merchant_id", MerchantId::parse)?,
             state: item.named("state", SettlementState::parse)?,
-            turned_back: item.opt_named("turned_back", TurnedBack::parse)?,
+            turned_back: item.opt_named("turned_back", UndoReason::parse)?,
             stuck_at: item.opt_timestamp("stuck_at")?,
             requested_by: item.parsed("requested_by", StaffId::parse)?,
             created_at: item.timestamp(attr::CREATED_AT)?,

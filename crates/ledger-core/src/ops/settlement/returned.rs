@@ -13,7 +13,7 @@ use crate::ids::{Actor, Principal, Tenant};
 use crate::keys::{self, Work, attr};
 use crate::money::Asset;
 use crate::operation::Operation;
-use crate::ops::topup::Oddity;
+use crate::ops::topup::ContradictionKind;
 use crate::psp::{Payout, PayoutStatus};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Provenance, Role, TransactItem};
@@ -29,38 +29,43 @@ pub enum Word {
     /// The payout has left, and our record does not have that yet: [`super::paid`] comes first.
     Ahead,
     /// The fact contradicts our record: nothing is written, and it needs review.
-    Odd(Oddity),
+    Contradiction(ContradictionKind),
     /// The money was returned: this is to be written.
     Back(Box<Draft>),
 }
 
 /// How a payout contradicts its settlement; `None` if it does not.
 #[must_use]
-pub fn oddity(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: Option<&str>) -> Option<Oddity> {
+pub fn contradiction(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    payout: &Payout,
+    account: Option<&str>,
+) -> Option<ContradictionKind> {
     let (Destination::Stripe { .. }, Some(psp)) = (&settlement.destination, &settlement.psp) else {
-        return Some(Oddity::Object);
+        return Some(ContradictionKind::Object);
     };
     if payout.livemode != psp.livemode {
-        return Some(Oddity::Livemode);
+        return Some(ContradictionKind::Livemode);
     }
     if account != psp.account.as_deref() {
-        return Some(Oddity::Account);
+        return Some(ContradictionKind::Account);
     }
     if payout.amount.yen().is_none() || payout.amount.yen() != settlement.payable {
-        return Some(Oddity::Amount);
+        return Some(ContradictionKind::Amount);
     }
     let named = payout.tags.as_ref().is_some_and(|tags| {
         tags.tenant == *tenant && tags.merchant == settlement.merchant && tags.settlement == settlement.id
     });
     let known = settlement.payout_reference.as_ref().is_none_or(|known| known == payout.id.as_str());
-    (!named || !known).then_some(Oddity::Object)
+    (!named || !known).then_some(ContradictionKind::Object)
 }
 
 /// Decides what a payout's fact means for its settlement. `account` is the provider's account of the payout.
 #[must_use]
 pub fn word(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: Option<&str>, now: Timestamp) -> Word {
-    if let Some(oddity) = oddity(tenant, settlement, payout, account) {
-        return Word::Odd(oddity);
+    if let Some(contradiction) = contradiction(tenant, settlement, payout, account) {
+        return Word::Contradiction(contradiction);
     }
     match (settlement.state, payout.status) {
         (SettlementState::Paying | SettlementState::Paid, PayoutStatus::Sent) | (SettlementState::Returned, _) => {
@@ -70,7 +75,7 @@ pub fn word(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: 
         (SettlementState::Paid, PayoutStatus::Failed) => {
             match back(tenant, settlement, TenantAccount::StripeClearing, now) {
                 Some(draft) => Word::Back(Box::new(draft)),
-                None => Word::Odd(Oddity::Amount),
+                None => Word::Contradiction(ContradictionKind::Amount),
             }
         }
         // No payout was requested, or it was refused for good.
@@ -83,7 +88,7 @@ pub fn word(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: 
             | SettlementState::Carried
             | SettlementState::Undone,
             PayoutStatus::Sent | PayoutStatus::Failed,
-        ) => Word::Odd(Oddity::State),
+        ) => Word::Contradiction(ContradictionKind::State),
     }
 }
 

@@ -89,7 +89,7 @@ pub struct RetryPolicy {
 pub const STEPS: [Step; 6] = [Step::Collect, Step::Hold, Step::Kyc, Step::Release, Step::Fee, Step::Payout];
 
 /// The pause before a task with [`Outcome::Wait`] runs again.
-pub const WAIT: Duration = Duration::from_secs(60);
+pub const TASK_WAIT: Duration = Duration::from_secs(60);
 
 /// How long a KYC check may have no answer before the settlement turns back.
 pub const KYC_WITHIN: Duration = Duration::from_secs(24 * 60 * 60);

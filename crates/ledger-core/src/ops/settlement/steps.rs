@@ -3,7 +3,7 @@
 
 use super::destination::Destination;
 use super::open::closed;
-use super::record::{Settlement, SettlementState, TurnedBack, quantities_value};
+use super::record::{Settlement, SettlementState, UndoReason, quantities_value};
 use super::saga::{Compensation, Step, Task};
 use super::sending;
 use crate::account::{Account, Bucket, Posting, TenantAccount, net};
@@ -148,7 +148,7 @@ pub fn paid(
 pub fn turn_back(
     tenant: &Tenant,
     settlement: &Settlement,
-    why: TurnedBack,
+    why: UndoReason,
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
     let mut update = Update::new().set("turned_back", "why", Value::s(why.name()));

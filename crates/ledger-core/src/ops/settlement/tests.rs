@@ -1,5 +1,5 @@
 use super::record::SettlementState as S;
-use super::saga::{STEPS, WAIT};
+use super::saga::{STEPS, TASK_WAIT};
 use super::*;
 use crate::bank::{AccountKind, BankAccount, BankParts, Sender, SenderParts};
 use crate::dynamo::{Attributes, Item, Value};
@@ -162,7 +162,7 @@ fn points_and_regional_currency_become_yen_and_debts_are_netted() {
     ];
     assert_eq!(postings(&release), want);
     // The compensation posts the inverse.
-    let back = Settlement { state: S::Released, turned_back: Some(TurnedBack::KycRefused), ..held };
+    let back = Settlement { state: S::Released, turned_back: Some(UndoReason::KycRefused), ..held };
     let undone = postings(&written(&back, Task::Undo(Compensation::Release)));
     assert!(undone.contains(&"merchant held ECOPAY -230".to_owned()), "{undone:?}");
     assert!(undone.contains(&"points_issued  REGIONAL#aoba -10".to_owned()), "{undone:?}");
@@ -182,7 +182,7 @@ fn every_task_in_every_state_has_a_move_or_is_out_of_order() {
     let yen = Asset::Ecopay;
     let net = crate::money::Amount::parse(&crate::money::AssetSpec::ECOPAY, "400000").unwrap();
     for state in S::ALL {
-        for turned_back in [None, Some(TurnedBack::KycRefused)] {
+        for turned_back in [None, Some(UndoReason::KycRefused)] {
             let at = Settlement {
                 turned_back,
                 put_aside: BTreeMap::from([(yen.clone(), net.as_balance())]),
@@ -257,7 +257,7 @@ fn retry_pauses_grow_up_to_the_longest_pause() {
     let policy = Task::Undo(Compensation::Hold).retry();
     let pauses: Vec<u64> = (0..11).map_while(|n| policy.pause(n)).map(|pause| pause.as_secs()).collect();
     assert_eq!(pauses, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
-    assert_eq!(WAIT, Duration::from_secs(60));
+    assert_eq!(TASK_WAIT, Duration::from_secs(60));
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn run_from_the_start_is_in_order_from_every_state() {
     let yen = Asset::Ecopay;
     let net = crate::money::Amount::parse(&crate::money::AssetSpec::ECOPAY, "400000").unwrap();
     for state in S::ALL {
-        for turned_back in [None, Some(TurnedBack::KycRefused)] {
+        for turned_back in [None, Some(UndoReason::KycRefused)] {
             let at = Settlement {
                 turned_back,
                 put_aside: BTreeMap::from([(yen.clone(), net.as_balance())]),
@@ -383,7 +383,7 @@ fn only_a_paid_payout_is_returned() {
             match word(&tenant(), &settlement, &payout, None, now()) {
                 Word::Behind => "behind",
                 Word::Ahead => "ahead",
-                Word::Odd(oddity) => oddity.name(),
+                Word::Contradiction(contradiction) => contradiction.name(),
                 Word::Back(_) => "back",
             }
         };

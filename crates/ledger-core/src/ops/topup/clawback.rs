@@ -50,8 +50,8 @@ pub struct Clawback {
     pub amount: Amount,
     /// The present state.
     pub state: ClawbackState,
-    /// The latest known movement of its money. Odd movements take it, even ones give it back. An event of the same or
-    /// an earlier movement has no effect.
+    /// The latest known movement of its money. Odd movements take it, even ones give it back. An event of the same or an
+    /// earlier movement has no effect.
     pub round: u32,
     /// By how much the top-up's remainder is lowered while the money is taken; `None` for a clawback that an earlier
     /// release booked.

@@ -26,7 +26,7 @@ const PENDING: &str = "pending";
 
 /// The kinds of decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum DecisionKind {
     /// Book what the provider says.
     Book,
     /// End the operation as refused or failed, and give back what it reserved or held.
@@ -46,7 +46,7 @@ pub struct TopupDecision {
     /// The refund that it is about; `None` if it is about the top-up itself.
     pub refund: Option<RefundId>,
     /// The requested decision.
-    pub way: Way,
+    pub way: DecisionKind,
     /// The provider's object at the request: its id, state, amount and currency. `None` for a write-off.
     pub object: Option<String>,
     /// The staff member who requested it.
@@ -68,7 +68,7 @@ pub struct Basis<'a> {
     pub flight: Option<&'a Flight>,
 }
 
-impl Way {
+impl DecisionKind {
     const ALL: [Self; 3] = [Self::Book, Self::GiveUp, Self::WriteOff];
 
     /// The stable name, as stored.
@@ -98,7 +98,7 @@ impl TopupDecision {
             id: item.parsed("decision_id", DecisionId::parse)?,
             topup: item.parsed("topup_id", TopupId::parse)?,
             refund: item.opt_parsed("refund_id", RefundId::parse)?,
-            way: item.named("way", Way::parse)?,
+            way: item.named("way", DecisionKind::parse)?,
             object: item.opt_string("object")?,
             requested_by: item.parsed("requested_by", StaffId::parse)?,
             state: item.string("state")?,
@@ -128,7 +128,7 @@ impl TopupDecision {
 /// [`PlanRefusal`] if the decision could not be carried out at present.
 pub fn plan_request(
     basis: &Basis<'_>,
-    way: Way,
+    way: DecisionKind,
     (staff, note): (StaffId, &FreeText),
     cx: &Context,
 ) -> Result<Planned<TopupDecision>, PlanRefusal> {
@@ -184,12 +184,12 @@ pub fn plan_approve(
         .set("decided_at", "now", Value::s(cx.now));
     let key = keys::topup_decision(tenant, topup.id, decision.id);
     items.insert(0, TransactItem::update(Role::Decision, key, update, forms::pending_of_another(staff)));
-    if let (Some(flight), Way::Book | Way::GiveUp) = (basis.flight, decision.way) {
+    if let (Some(flight), DecisionKind::Book | DecisionKind::GiveUp) = (basis.flight, decision.way) {
         let parked = vec![
             seen("state", "parked", Value::s(Phase::Parked.name())),
             seen("fence", "fence", Value::int(flight.fence.into())),
         ];
-        let refused = decision.way == Way::GiveUp;
+        let refused = decision.way == DecisionKind::GiveUp;
         items.push(flight.land_from_outside(answer, refused, cx.now).guarded_by(parked));
     }
     items.push(decision.act(staff, Operation::TopupDecisionApprove, topup.wallet()).record(tenant, cx));
@@ -199,18 +199,18 @@ pub fn plan_approve(
 
 impl Basis<'_> {
     /// The part of the provider's object that a decision depends on.
-    fn object(&self, way: Way) -> Option<String> {
+    fn object(&self, way: DecisionKind) -> Option<String> {
         match (way, self.fact) {
-            (Way::WriteOff, _) | (_, None) => None,
-            (Way::Book | Way::GiveUp, Some(Fact::Intent(intent))) => {
+            (DecisionKind::WriteOff, _) | (_, None) => None,
+            (DecisionKind::Book | DecisionKind::GiveUp, Some(Fact::Intent(intent))) => {
                 let PaymentIntent { id, received, amount, .. } = intent;
                 Some(format!("{id} {} {received} {}", intent.status.name(), amount.currency))
             }
-            (Way::Book | Way::GiveUp, Some(Fact::Refund(refund))) => {
+            (DecisionKind::Book | DecisionKind::GiveUp, Some(Fact::Refund(refund))) => {
                 let PspRefund { id, amount, .. } = refund;
                 Some(format!("{id} {} {} {}", refund.status.name(), amount.minor, amount.currency))
             }
-            (Way::Book | Way::GiveUp, Some(Fact::Withdrawn(dispute) | Fact::Reinstated(dispute))) => {
+            (DecisionKind::Book | DecisionKind::GiveUp, Some(Fact::Withdrawn(dispute) | Fact::Reinstated(dispute))) => {
                 Some(dispute.id.to_string())
             }
         }

@@ -1,6 +1,6 @@
 //! The effect of a decision about a contradicted top-up or refund, on our records and on the books.
 
-use super::decision::{Basis, Way};
+use super::decision::{Basis, DecisionKind};
 use super::record::{TopupRecord, TopupState};
 use super::refund_record::{RefundState, RefundStep, TopupRefund};
 use super::route::{self, Routed, View};
@@ -48,9 +48,9 @@ impl EntryDecision {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Book => Way::Book.name(),
-            Self::GiveUp => Way::GiveUp.name(),
-            Self::WriteOff => Way::WriteOff.name(),
+            Self::Book => DecisionKind::Book.name(),
+            Self::GiveUp => DecisionKind::GiveUp.name(),
+            Self::WriteOff => DecisionKind::WriteOff.name(),
             Self::Post => "post",
         }
     }
@@ -74,27 +74,27 @@ pub(super) struct Effect {
 ///
 /// # Errors
 /// [`PlanRefusal`] if the decision is not possible at present.
-pub(super) fn of(basis: &Basis<'_>, way: Way, cx: &Context) -> Result<Effect, PlanRefusal> {
+pub(super) fn of(basis: &Basis<'_>, way: DecisionKind, cx: &Context) -> Result<Effect, PlanRefusal> {
     if basis.flight.is_some_and(|flight| flight.phase != Phase::Parked) {
         return Err(invalid("is still being worked on: wait until it has ended or is parked"));
     }
     let (view, now) = (basis.view, cx.now);
-    if way == Way::WriteOff {
+    if way == DecisionKind::WriteOff {
         return write_off(view, cx);
     }
     let fact = basis.fact.ok_or_else(|| invalid("cannot be decided: the provider has no such object"))?;
     match route::route(fact, view, now)? {
-        Routed::Odd(_) => {}
+        Routed::Contradiction(_) => {}
         Routed::Apply(_) | Routed::Behind | Routed::Ahead => {
             return Err(invalid("cannot be decided: the provider's object agrees with the record"));
         }
     }
     match (way, fact, view.refund) {
-        (Way::Book, Fact::Intent(intent), None) => book_topup(view, intent, cx),
-        (Way::Book, Fact::Refund(psp), Some(refund)) => book_refund(view, refund, psp, cx),
-        (Way::GiveUp, Fact::Intent(intent), None) => give_up_topup(view, intent, cx),
-        (Way::GiveUp, Fact::Refund(psp), Some(refund)) => give_up_refund(view, refund, psp, cx),
-        (Way::Book | Way::GiveUp | Way::WriteOff, Fact::Intent(_) | Fact::Refund(_), _)
+        (DecisionKind::Book, Fact::Intent(intent), None) => book_topup(view, intent, cx),
+        (DecisionKind::Book, Fact::Refund(psp), Some(refund)) => book_refund(view, refund, psp, cx),
+        (DecisionKind::GiveUp, Fact::Intent(intent), None) => give_up_topup(view, intent, cx),
+        (DecisionKind::GiveUp, Fact::Refund(psp), Some(refund)) => give_up_refund(view, refund, psp, cx),
+        (DecisionKind::Book | DecisionKind::GiveUp | DecisionKind::WriteOff, Fact::Intent(_) | Fact::Refund(_), _)
         | (_, Fact::Withdrawn(_) | Fact::Reinstated(_), _) => {
             Err(invalid("cannot be decided: the provider's object is of another kind"))
         }
@@ -137,7 +137,7 @@ fn book_topup(view: &View<'_>, intent: &PaymentIntent, cx: &Context) -> Result<E
     items.extend(points.as_ref().and_then(|points| forms::credit(tenant, Role::Points, topup.wallet(), points, now)));
     let credited = TopupRecord { charge: received, points, ..topup.clone() };
     let mut entry = route::credit(&credited, &intent.id);
-    entry.details.insert(DECIDED.to_owned(), Value::s(Way::Book.name()));
+    entry.details.insert(DECIDED.to_owned(), Value::s(DecisionKind::Book.name()));
     Ok(Effect { entry: Some(entry), items })
 }
 
@@ -176,7 +176,7 @@ fn give_up_topup(view: &View<'_>, intent: &PaymentIntent, cx: &Context) -> Resul
             Posting::new(Account::Tenant(TenantAccount::Suspense), received.credit()),
         ];
         let details = Item::from([("topup_id".to_owned(), Value::s(topup.id))]);
-        entry = Some(decided_entry(view, (Way::GiveUp, details), postings, cx));
+        entry = Some(decided_entry(view, (DecisionKind::GiveUp, details), postings, cx));
     } else if topup.state != TopupState::Requested && topup.state != TopupState::Pending {
         return Err(invalid("cannot be give_up: nothing is reserved, and the provider has moved nothing in yen"));
     }
@@ -208,7 +208,7 @@ fn book_refund(view: &View<'_>, refund: &TopupRefund, psp: &PspRefund, cx: &Cont
     }
     let postings = route::paid_postings(topup, &booked);
     let mut entry = route::entry(topup, refund, RefundStep::Paid, postings);
-    entry.details.insert(DECIDED.to_owned(), Value::s(Way::Book.name()));
+    entry.details.insert(DECIDED.to_owned(), Value::s(DecisionKind::Book.name()));
     Ok(Effect { entry: Some(entry), items })
 }
 
@@ -245,13 +245,13 @@ fn give_up_refund(view: &View<'_>, refund: &TopupRefund, psp: &PspRefund, cx: &C
             let entry = entry.map(|entry| {
                 let postings = entry.postings.into_iter().chain(postings).collect();
                 let mut details = entry.details;
-                details.insert(DECIDED.to_owned(), Value::s(Way::GiveUp.name()));
+                details.insert(DECIDED.to_owned(), Value::s(DecisionKind::GiveUp.name()));
                 Entry { postings, details, ..entry }
             });
             Ok(Effect { entry, items })
         }
         RefundState::Failed if paid.is_some() && refund.given_up.is_none() => {
-            let mut entry = decided_entry(view, (Way::GiveUp, refund::details(topup, refund)), postings, cx);
+            let mut entry = decided_entry(view, (DecisionKind::GiveUp, refund::details(topup, refund)), postings, cx);
             entry.details.insert(DECIDED.to_owned(), Value::s(EntryDecision::Post.name()));
             Ok(Effect { entry: Some(entry), items: vec![refund_item(tenant, refund, marks, now)] })
         }
@@ -278,12 +278,12 @@ fn write_off(view: &View<'_>, cx: &Context) -> Result<Effect, PlanRefusal> {
             (topup_item(tenant, topup, update, now), details)
         }
     };
-    details.insert(DECIDED.to_owned(), Value::s(Way::WriteOff.name()));
+    details.insert(DECIDED.to_owned(), Value::s(DecisionKind::WriteOff.name()));
     let postings = vec![
         Posting::new(Account::Tenant(TenantAccount::Suspense), on_suspense.inverse()),
         Posting::new(Account::Tenant(TenantAccount::Adjustments), on_suspense),
     ];
-    let entry = decided_entry(view, (Way::WriteOff, details), postings, cx);
+    let entry = decided_entry(view, (DecisionKind::WriteOff, details), postings, cx);
     Ok(Effect { entry: Some(entry), items: vec![item.guarded_also(vec![as_seen])] })
 }
 
@@ -294,7 +294,12 @@ fn received(topup: &TopupRecord, intent: &PaymentIntent) -> Option<Amount> {
     money.yen().filter(|_| is_paid)
 }
 
-fn decided_entry(view: &View<'_>, (way, mut details): (Way, Item), postings: Vec<Posting>, cx: &Context) -> Entry {
+fn decided_entry(
+    view: &View<'_>,
+    (way, mut details): (DecisionKind, Item),
+    postings: Vec<Posting>,
+    cx: &Context,
+) -> Entry {
     details.insert(DECIDED.to_owned(), Value::s(way.name()));
     Entry {
         id: cx.transaction_id,

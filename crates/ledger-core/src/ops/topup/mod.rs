@@ -16,11 +16,11 @@ pub mod refused;
 pub mod route;
 
 pub use clawback::{Clawback, ClawbackState};
-pub use decision::{Basis, TopupDecision, Way};
+pub use decision::{Basis, DecisionKind, TopupDecision};
 pub use decision_effect::{DECIDED, EntryDecision};
 pub use record::{TopupRecord, TopupState};
 pub use refund_record::{RefundState, TopupRefund};
-pub use route::{Effect, Oddity, Routed, View};
+pub use route::{ContradictionKind, Effect, Routed, View};
 
 use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;

@@ -8,7 +8,7 @@ use crate::ids::{CustomerId, Principal, Tenant, TopupId};
 use crate::keys::{self, Key, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
 use crate::operation::Operation;
-use crate::ops::debt::ComingBack;
+use crate::ops::debt::ReturningAmount;
 use crate::psp::{PspId, PspKey, PspRequest, Step};
 use crate::time::Timestamp;
 use std::fmt;
@@ -112,13 +112,13 @@ impl TopupRecord {
     }
 
     /// Divides returned money: it first pays the debt that an earlier release wrote for this top-up.
-    pub(super) fn repaid_before(&self, amount: &Amount) -> Result<ComingBack, MoneyError> {
+    pub(super) fn repaid_before(&self, amount: &Amount) -> Result<ReturningAmount, MoneyError> {
         let repaid = amount.at_most(&self.owed)?;
         let credited = match &repaid {
             Some(repaid) => amount.checked_sub(repaid)?,
             None => Some(amount.clone()),
         };
-        Ok(ComingBack { repaid, credited })
+        Ok(ReturningAmount { repaid, credited })
     }
 
     /// The key of its marker.

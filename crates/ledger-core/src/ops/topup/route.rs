@@ -50,14 +50,14 @@ pub enum Routed {
     /// The fact is ahead of our record: look the PaymentIntent up first.
     Ahead,
     /// The fact contradicts our record: nothing is written, and it needs review.
-    Odd(Oddity),
+    Contradiction(ContradictionKind),
     /// This is to be written.
     Apply(Box<Effect>),
 }
 
 /// How a fact contradicts our record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Oddity {
+pub enum ContradictionKind {
     /// Another amount or currency than was requested.
     Amount,
     /// Another object than the one in our record.
@@ -85,7 +85,7 @@ pub struct Effect {
     pub lands: bool,
 }
 
-impl Oddity {
+impl ContradictionKind {
     /// The name in logs and records.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -124,14 +124,14 @@ pub fn route(fact: &Fact, view: &View<'_>, now: Timestamp) -> Result<Routed, Pla
         Fact::Refund(psp) => match (view.refund, &psp.tags) {
             (Some(refund), _) => of_refund(psp, refund, view, now),
             // One of our refunds whose record does not exist or was not read.
-            (None, Some(Tags { refund: Some(_), .. })) => Ok(Routed::Odd(Oddity::Object)),
+            (None, Some(Tags { refund: Some(_), .. })) => Ok(Routed::Contradiction(ContradictionKind::Object)),
             (None, _) => {
                 let back = psp.status == RefundStatus::Failed;
                 of_clawback((&psp.id, psp.intent.as_ref(), &psp.amount), (back, 0), view, now)
             }
         },
         Fact::Withdrawn(dispute) | Fact::Reinstated(dispute) if dispute.livemode != view.topup.livemode => {
-            Ok(Routed::Odd(Oddity::Livemode))
+            Ok(Routed::Contradiction(ContradictionKind::Livemode))
         }
         Fact::Withdrawn(dispute) => {
             let moved = (&dispute.id, dispute.intent.as_ref(), &dispute.amount);
@@ -147,13 +147,13 @@ pub fn route(fact: &Fact, view: &View<'_>, now: Timestamp) -> Result<Routed, Pla
 fn of_intent(intent: &PaymentIntent, view: &View<'_>, now: Timestamp) -> Result<Routed, PlanRefusal> {
     let (tenant, topup) = (view.tenant, view.topup);
     if intent.livemode != topup.livemode {
-        return Ok(Routed::Odd(Oddity::Livemode));
+        return Ok(Routed::Contradiction(ContradictionKind::Livemode));
     }
     if intent.amount.yen().as_ref() != Some(&topup.charge) {
-        return Ok(Routed::Odd(Oddity::Amount));
+        return Ok(Routed::Contradiction(ContradictionKind::Amount));
     }
     if topup.intent.as_ref().is_some_and(|known| *known != intent.id) {
-        return Ok(Routed::Odd(Oddity::Object));
+        return Ok(Routed::Contradiction(ContradictionKind::Object));
     }
     let bound = |state: TopupState| {
         Update::new()
@@ -182,7 +182,7 @@ fn of_intent(intent: &PaymentIntent, view: &View<'_>, now: Timestamp) -> Result<
         (IntentStatus::Succeeded, TopupState::Requested | TopupState::Pending) => {
             let received = PspMoney { minor: intent.received, currency: intent.amount.currency.clone() };
             if received.yen().as_ref() != Some(&topup.charge) {
-                return Ok(Routed::Odd(Oddity::Amount));
+                return Ok(Routed::Contradiction(ContradictionKind::Amount));
             }
             let update = at_rest(TopupState::Succeeded)
                 .set("refundable", "refundable", Value::N(topup.charge.text()))
@@ -201,7 +201,7 @@ fn of_intent(intent: &PaymentIntent, view: &View<'_>, now: Timestamp) -> Result<
         }
         (IntentStatus::Succeeded, TopupState::Canceled | TopupState::Refused)
         | (IntentStatus::Canceled, TopupState::Succeeded | TopupState::Refused)
-        | (IntentStatus::Open, TopupState::Refused) => Routed::Odd(Oddity::State),
+        | (IntentStatus::Open, TopupState::Refused) => Routed::Contradiction(ContradictionKind::State),
     })
 }
 
@@ -228,14 +228,14 @@ pub(super) fn credit(topup: &TopupRecord, intent: &PspId) -> Entry {
 fn of_refund(psp: &PspRefund, refund: &TopupRefund, view: &View<'_>, now: Timestamp) -> Result<Routed, PlanRefusal> {
     let (tenant, topup) = (view.tenant, view.topup);
     if psp.amount.yen().as_ref() != Some(&refund.paid) {
-        return Ok(Routed::Odd(Oddity::Amount));
+        return Ok(Routed::Contradiction(ContradictionKind::Amount));
     }
     let other = |known: &Option<PspId>, told: Option<&PspId>| match (known, told) {
         (Some(known), Some(told)) => known != told,
         (Some(_) | None, _) => false,
     };
     if other(&refund.psp_refund, Some(&psp.id)) || other(&topup.intent, psp.intent.as_ref()) {
-        return Ok(Routed::Odd(Oddity::Object));
+        return Ok(Routed::Contradiction(ContradictionKind::Object));
     }
     let effect = match (psp.status, refund.state) {
         (RefundStatus::Pending, RefundState::Requested) => {
@@ -254,14 +254,16 @@ fn of_refund(psp: &PspRefund, refund: &TopupRefund, view: &View<'_>, now: Timest
             of(refund, Operation::TopupRefundPaid, Draft { entry: Some(entry), items })
         }
         // The difference to what was paid out has been written off, as the tenant's gain or loss.
-        (RefundStatus::Failed, RefundState::Succeeded) if refund.written_off => return Ok(Routed::Odd(Oddity::State)),
+        (RefundStatus::Failed, RefundState::Succeeded) if refund.written_off => {
+            return Ok(Routed::Contradiction(ContradictionKind::State));
+        }
         (RefundStatus::Failed, RefundState::Requested | RefundState::Pending | RefundState::Succeeded) => {
             refund_failed(tenant, (topup, refund), view.wallet, Some(&psp.id), now)?
         }
         // The provider has a refund that it had refused to create: the money is in the wallet and also on its way to
         // the card.
         (RefundStatus::Pending | RefundStatus::Succeeded, RefundState::Failed) if refund.psp_refund.is_none() => {
-            return Ok(Routed::Odd(Oddity::State));
+            return Ok(Routed::Contradiction(ContradictionKind::State));
         }
         (RefundStatus::Pending, RefundState::Pending | RefundState::Succeeded | RefundState::Failed)
         | (RefundStatus::Succeeded, RefundState::Succeeded | RefundState::Failed)
@@ -392,16 +394,16 @@ fn of_clawback(
     let topup = view.topup;
     match topup.state {
         TopupState::Requested | TopupState::Pending => return Ok(Routed::Ahead),
-        TopupState::Canceled | TopupState::Refused => return Ok(Routed::Odd(Oddity::State)),
+        TopupState::Canceled | TopupState::Refused => return Ok(Routed::Contradiction(ContradictionKind::State)),
         TopupState::Succeeded => {}
     }
     if intent.is_some() && intent != topup.intent.as_ref() {
-        return Ok(Routed::Odd(Oddity::Object));
+        return Ok(Routed::Contradiction(ContradictionKind::Object));
     }
     let known = view.clawback.map(|clawback| &clawback.amount);
     let Some(amount) = amount.yen().filter(|a| a.value() <= topup.charge.value() && known.is_none_or(|k| k == a))
     else {
-        return Ok(Routed::Odd(Oddity::Amount));
+        return Ok(Routed::Contradiction(ContradictionKind::Amount));
     };
     let moved = Moved { id, amount: &amount, round: round_of(back, movements) };
     let effect = if back { clawback::give_back(view, &moved, now)? } else { clawback::take(view, &moved, now)? };

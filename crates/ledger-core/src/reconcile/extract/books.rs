@@ -6,7 +6,7 @@ use crate::dynamo::{Attributes, Item, ItemError};
 use crate::forms::SeenCorrections;
 use crate::ids::{CardId, CustomerId, MerchantId, SettlementId};
 use crate::keys::{attr, sk};
-use crate::migration::Standing;
+use crate::migration::LegacyBalances;
 use crate::money::{Amount, Asset};
 use crate::ops::card::CARD_ACTIVE;
 use crate::ops::crediting::merchant_delta;
@@ -42,7 +42,7 @@ pub(super) fn card(at: &StoredItem<'_>) -> Observations {
 
 /// A customer's legacy item during a migration: which balances it holds, and their amounts.
 pub(super) fn legacy(at: &StoredItem<'_>) -> Observations {
-    let Some(standing) = Standing::read(&at.key, at.item)? else { return Ok(Vec::new()) };
+    let Some(standing) = LegacyBalances::read(&at.key, at.item)? else { return Ok(Vec::new()) };
     let item = if at.sk == "customer" { BalanceItem::GodRecord } else { BalanceItem::Metrics };
     let locations = standing.in_legacy.into_iter().map(|(asset, in_legacy_model)| {
         at.of_account(standing.account, asset, AccountFact::Location { in_legacy_model })

@@ -3,7 +3,7 @@
 //! A refusal counts only if Stripe wrote it: a 404 from a proxy proves nothing about the money.
 
 use super::transport::Answer;
-use crate::psp::port::{Lookup, Outlook, PspObject, PspRefusal, Sent, Sighting, Unknown};
+use crate::psp::port::{LookupResult, Outlook, PspLookup, PspObject, PspRefusal, Sent, Unknown};
 use crate::psp::wire::{self, ErrorBody};
 use ledger_core::psp::{IntentStatus, Step};
 
@@ -39,19 +39,19 @@ pub(super) fn sent(step: Step, answer: &Answer, ledger: &str) -> Sent {
 }
 
 /// Classifies the response to a lookup by id.
-pub(super) fn seen(at: Lookup<'_>, answer: &Answer, ledger: &str) -> Sighting {
+pub(super) fn seen(at: PspLookup<'_>, answer: &Answer, ledger: &str) -> LookupResult {
     let (id, read) = match at {
-        Lookup::Intent(id) => (id, wire::intent(&answer.body, ledger).map(PspObject::Intent)),
-        Lookup::Refund(id) => (id, wire::refund(&answer.body, ledger).map(PspObject::Refund)),
-        Lookup::Payout(id) => (id, wire::payout(&answer.body, ledger).map(PspObject::Payout)),
+        PspLookup::Intent(id) => (id, wire::intent(&answer.body, ledger).map(PspObject::Intent)),
+        PspLookup::Refund(id) => (id, wire::refund(&answer.body, ledger).map(PspObject::Refund)),
+        PspLookup::Payout(id) => (id, wire::payout(&answer.body, ledger).map(PspObject::Payout)),
     };
     match (answer.status, read) {
-        (200, Ok(object)) if object.id() == id => Sighting::Found(object),
+        (200, Ok(object)) if object.id() == id => LookupResult::Found(object),
         (404, _) => match wire::error(&answer.body, ledger) {
-            Ok(error) if is_absence(&error) => Sighting::Absent,
-            Ok(_) | Err(_) => Sighting::Unknown,
+            Ok(error) if is_absence(&error) => LookupResult::Absent,
+            Ok(_) | Err(_) => LookupResult::Unknown,
         },
-        (_, Ok(_) | Err(_)) => Sighting::Unknown,
+        (_, Ok(_) | Err(_)) => LookupResult::Unknown,
     }
 }
 

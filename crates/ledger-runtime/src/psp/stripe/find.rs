@@ -2,7 +2,7 @@
 //!
 //! INVARIANT: absence is reported only for lists that were read to their end.
 
-use super::{Listed, Listing, ListingKind, PspObject, Sighting, Sought, Stripe};
+use super::{Listed, Listing, ListingKind, LookupResult, PspObject, PspSearch, Stripe};
 use crate::psp::wire::{self, Page, WireError};
 use ledger_core::psp::{PspId, Step};
 use ledger_core::time::Timestamp;
@@ -18,13 +18,13 @@ pub(super) struct List {
 }
 
 /// The PaymentIntents made in the time of the request.
-pub(super) fn intents(sought: &Sought) -> List {
-    List { path: "/v1/payment_intents", filter: made_between(sought.since, sought.until) }
+pub(super) fn intents(search: &PspSearch) -> List {
+    List { path: "/v1/payment_intents", filter: made_between(search.since, search.until) }
 }
 
 /// The payouts made in the time of the request.
-pub(super) fn payouts(sought: &Sought) -> List {
-    List { path: "/v1/payouts", filter: made_between(sought.since, sought.until) }
+pub(super) fn payouts(search: &PspSearch) -> List {
+    List { path: "/v1/payouts", filter: made_between(search.since, search.until) }
 }
 
 /// Builds the filter by time. Stripe's times are whole seconds.
@@ -61,7 +61,7 @@ impl Stripe {
     }
 
     /// Reads a list to its end and returns the one object that matches.
-    pub(super) async fn look_through(&self, sought: &Sought, list: &List, account: Option<&str>) -> Sighting {
+    pub(super) async fn look_through(&self, search: &PspSearch, list: &List, account: Option<&str>) -> LookupResult {
         let mut found: Option<PspObject> = None;
         let mut after: Option<PspId> = None;
         for _ in 0..PAGES_MAX {
@@ -70,30 +70,30 @@ impl Stripe {
                 None => list.filter.clone(),
             };
             let Ok(answer) = self.get(list.path, &query, account).await else {
-                return Sighting::Unknown;
+                return LookupResult::Unknown;
             };
-            let page = match page(sought.step, &answer.body, &self.ledger) {
+            let page = match page(search.step, &answer.body, &self.ledger) {
                 Ok(page) if answer.status == 200 => page,
-                Ok(_) | Err(_) => return Sighting::Unknown,
+                Ok(_) | Err(_) => return LookupResult::Unknown,
             };
             after = page.data.last().map(|last| last.id().clone());
-            for object in page.data.into_iter().filter(|object| is_sought(sought, object)) {
+            for object in page.data.into_iter().filter(|object| is_sought(search, object)) {
                 if found.as_ref().is_some_and(|other| other.id() != object.id()) {
                     // The idempotency key should have made this impossible.
-                    tracing::error!(step = sought.step.name(), resource = %sought.resource, "made more than once");
-                    return Sighting::Unknown;
+                    tracing::error!(step = search.step.name(), resource = %search.resource, "made more than once");
+                    return LookupResult::Unknown;
                 }
                 found = Some(object);
             }
             match (page.has_more, &after) {
-                (false, _) => return found.map_or(Sighting::Absent, Sighting::Found),
+                (false, _) => return found.map_or(LookupResult::Absent, LookupResult::Found),
                 (true, Some(_)) => {}
                 // An empty page gives no place to continue from.
-                (true, None) => return Sighting::Unknown,
+                (true, None) => return LookupResult::Unknown,
             }
         }
-        tracing::error!(step = sought.step.name(), resource = %sought.resource, "the list is too long to look through");
-        Sighting::Unknown
+        tracing::error!(step = search.step.name(), resource = %search.resource, "the list is too long to look through");
+        LookupResult::Unknown
     }
 }
 
@@ -106,17 +106,17 @@ fn page(step: Step, body: &[u8], ledger: &str) -> Result<Page<PspObject>, WireEr
 }
 
 /// Whether the object's metadata names the record looked for.
-fn is_sought(sought: &Sought, object: &PspObject) -> bool {
+fn is_sought(search: &PspSearch, object: &PspObject) -> bool {
     let of_topup = match object {
         PspObject::Intent(intent) => intent.tags.as_ref(),
         PspObject::Refund(refund) => refund.tags.as_ref(),
         PspObject::Payout(payout) => {
-            return payout.tags.as_ref().is_some_and(|tags| tags.settlement.uuid() == sought.resource);
+            return payout.tags.as_ref().is_some_and(|tags| tags.settlement.uuid() == search.resource);
         }
     };
-    of_topup.is_some_and(|tags| match sought.step {
-        Step::CreateIntent | Step::CancelIntent => tags.refund.is_none() && tags.topup.uuid() == sought.resource,
-        Step::CreateRefund => tags.refund.is_some_and(|refund| refund.uuid() == sought.resource),
+    of_topup.is_some_and(|tags| match search.step {
+        Step::CreateIntent | Step::CancelIntent => tags.refund.is_none() && tags.topup.uuid() == search.resource,
+        Step::CreateRefund => tags.refund.is_some_and(|refund| refund.uuid() == search.resource),
         Step::CreatePayout => false,
     })
 }

@@ -94,7 +94,7 @@ fn list(has_more: bool, data: &[Value]) -> Reply {
     ok(&json!({"object": "list", "url": "/v1/x", "has_more": has_more, "data": data}))
 }
 
-fn sought(step: Step) -> Sought {
+fn search(step: Step) -> PspSearch {
     let resource = match step {
         Step::CreateIntent | Step::CancelIntent => topup().uuid(),
         Step::CreateRefund => RefundId::parse(REFUND).unwrap().uuid(),
@@ -105,18 +105,18 @@ fn sought(step: Step) -> Sought {
         Step::CancelIntent | Step::CreateRefund => PspId::parse("pi_1"),
     };
     let at = |text| Timestamp::parse(text).unwrap();
-    Sought { step, resource, intent, since: at("2026-11-21T09:30:00.900Z"), until: at("2026-11-21T10:30:00.100Z") }
+    PspSearch { step, resource, intent, since: at("2026-11-21T09:30:00.900Z"), until: at("2026-11-21T10:30:00.100Z") }
 }
 
 fn unknown(resend: bool, why: &'static str) -> Sent {
     Sent::Unknown(Unknown { resend, why })
 }
 
-fn id_of(sighting: &Sighting) -> &str {
+fn id_of(sighting: &LookupResult) -> &str {
     match sighting {
-        Sighting::Found(object) => object.id().as_str(),
-        Sighting::Absent => "absent",
-        Sighting::Unknown => "unknown",
+        LookupResult::Found(object) => object.id().as_str(),
+        LookupResult::Absent => "absent",
+        LookupResult::Unknown => "unknown",
     }
 }
 
@@ -154,9 +154,9 @@ async fn lookup_is_a_get_without_key_and_form() {
     let server = Server::script([ok(&intent("pi_1", TOPUP)), reply(404, "", missing), Reply::Reset]).await;
     let stripe = stripe(&server);
     let (intent, refund) = (PspId::parse("pi_1").unwrap(), PspId::parse("re_1").unwrap());
-    assert_eq!(id_of(&stripe.look(Lookup::Intent(&intent), None).await), "pi_1");
-    assert_eq!(stripe.look(Lookup::Refund(&refund), Some("acct_1")).await, Sighting::Absent);
-    assert_eq!(stripe.look(Lookup::Refund(&refund), None).await, Sighting::Unknown);
+    assert_eq!(id_of(&stripe.look(PspLookup::Intent(&intent), None).await), "pi_1");
+    assert_eq!(stripe.look(PspLookup::Refund(&refund), Some("acct_1")).await, LookupResult::Absent);
+    assert_eq!(stripe.look(PspLookup::Refund(&refund), None).await, LookupResult::Unknown);
     let seen = server.seen();
     assert!(seen[0].starts_with("GET /stripe/v1/payment_intents/pi_1 HTTP/1.1\r\n"));
     assert!(seen[1].starts_with("GET /stripe/v1/refunds/re_1 HTTP/1.1\r\n"));
@@ -245,7 +245,7 @@ async fn intents_are_looked_up_page_by_page_within_their_time() {
         list(false, &[foreign]),
     ])
     .await;
-    let found = stripe(&server).find(&sought(Step::CreateIntent), Some("acct_1")).await;
+    let found = stripe(&server).find(&search(Step::CreateIntent), Some("acct_1")).await;
     assert_eq!(id_of(&found), "pi_1");
     let first = "GET /stripe/v1/payment_intents?limit=100\
                  &created%5Bgte%5D=1795253400&created%5Blte%5D=1795257000";
@@ -271,11 +271,11 @@ async fn refunds_and_cancellations_are_looked_up_by_their_intent() {
     ])
     .await;
     let stripe = stripe(&server);
-    assert_eq!(id_of(&stripe.find(&sought(Step::CreateRefund), None).await), "re_1");
-    assert_eq!(stripe.find(&sought(Step::CreateRefund), None).await, Sighting::Absent);
-    assert_eq!(id_of(&stripe.find(&sought(Step::CancelIntent), None).await), "pi_1");
-    let without = Sought { intent: None, ..sought(Step::CreateRefund) };
-    assert_eq!(stripe.find(&without, None).await, Sighting::Unknown);
+    assert_eq!(id_of(&stripe.find(&search(Step::CreateRefund), None).await), "re_1");
+    assert_eq!(stripe.find(&search(Step::CreateRefund), None).await, LookupResult::Absent);
+    assert_eq!(id_of(&stripe.find(&search(Step::CancelIntent), None).await), "pi_1");
+    let without = PspSearch { intent: None, ..search(Step::CreateRefund) };
+    assert_eq!(stripe.find(&without, None).await, LookupResult::Unknown);
     let lines: Vec<String> = server.seen().iter().map(|seen| seen.lines().next().unwrap().to_owned()).collect();
     assert_eq!(
         lines,
@@ -313,7 +313,7 @@ async fn absence_is_reported_only_for_lists_read_to_their_end() {
     ];
     for (what, script, want) in scripts {
         let server = Server::script(script).await;
-        assert_eq!(id_of(&stripe(&server).find(&sought(Step::CreateIntent), None).await), want, "{what}");
+        assert_eq!(id_of(&stripe(&server).find(&search(Step::CreateIntent), None).await), want, "{what}");
     }
 }
 
@@ -330,7 +330,7 @@ async fn exchange_logs_one_line_without_secrets() {
             .await;
     let stripe = stripe(&server);
     let sent = [send(&stripe).await, send(&stripe).await];
-    stripe.find(&sought(Step::CreateIntent), None).await;
+    stripe.find(&search(Step::CreateIntent), None).await;
     send(&stripe).await;
     drop(guard);
     let text = lines.text();

@@ -3,8 +3,8 @@
 use super::lines::Lines;
 use super::{ExportDone, ExportError, ExportRun, Exports, unread};
 use crate::metrics::Metric;
+use crate::reconcile::outcome::{self, Breaks};
 use crate::reconcile::report;
-use crate::reconcile::told::{self, Breaks};
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::reconcile::Finding;
@@ -63,7 +63,7 @@ impl Exports {
         }
         let (tenants, mut breaks) = (found.tenants.len(), 0_i64);
         for (tenant, mut found) in found.tenants {
-            let mut counts = told::in_order(&mut found.findings);
+            let mut counts = outcome::in_order(&mut found.findings);
             let left_out = found.left_out.values().fold(0_i64, |sum, count| sum.saturating_add(*count));
             for (kind, count) in found.left_out {
                 let of_kind = counts.entry(kind).or_default();
@@ -82,7 +82,7 @@ impl Exports {
             let name = format!("{tenant}/reconciliation-{}.jsonl", of.name());
             let put = self.reports.put(&name, report::text(&head, &found.findings)).await;
             put.map_err(ExportError::Report)?;
-            told::count(&self.metrics, &tenant, &of.name(), &counts);
+            outcome::count(&self.metrics, &tenant, &of.name(), &counts);
             self.metrics.count(Metric::Reconciled, &tenant, Operation::Reconcile);
             breaks = counts.values().fold(breaks, |sum, count| sum.saturating_add(*count));
         }

@@ -198,10 +198,11 @@ fn absence_is_accepted_only_from_stripe_and_in_the_same_mode() {
     let other_mode =
         "No such payment_intent: 'pi_1'; a similar object exists in test mode, but a live mode key was used";
     let id = PspId::parse("pi_1").unwrap();
-    let missing = Sighting::Absent;
-    let unknown = Sighting::Unknown;
-    let found =
-        Sighting::Found(PspObject::Intent(wire::intent(intent("canceled").to_string().as_bytes(), LEDGER).unwrap()));
+    let missing = LookupResult::Absent;
+    let unknown = LookupResult::Unknown;
+    let found = LookupResult::Found(PspObject::Intent(
+        wire::intent(intent("canceled").to_string().as_bytes(), LEDGER).unwrap(),
+    ));
     let mut another = intent("canceled");
     another["id"] = json!("pi_2");
     let cases = [
@@ -223,9 +224,9 @@ fn absence_is_accepted_only_from_stripe_and_in_the_same_mode() {
     ];
     for (status, body, want) in cases {
         let answer = answer(status, Plain, &body);
-        assert_eq!(seen(Lookup::Intent(&id), &answer, LEDGER), want, "{status} {body}");
+        assert_eq!(seen(PspLookup::Intent(&id), &answer, LEDGER), want, "{status} {body}");
     }
     let id = PspId::parse("re_1").unwrap();
-    let seen = seen(Lookup::Refund(&id), &answer(200, Plain, &refund()), LEDGER);
-    assert!(matches!(seen, Sighting::Found(PspObject::Refund(refund)) if refund.id == id));
+    let seen = seen(PspLookup::Refund(&id), &answer(200, Plain, &refund()), LEDGER);
+    assert!(matches!(seen, LookupResult::Found(PspObject::Refund(refund)) if refund.id == id));
 }
