@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The profile of the calling process: `dev` unless cargo was given another.
+/// The profile of the calling process: `test` unless cargo was given another.
 ///
 /// # Panics
 /// When the process's executable is not in a target folder.
@@ -11,7 +11,7 @@ use std::process::Command;
 pub fn own_profile() -> String {
     let folder = own_folder();
     match folder.file_name().and_then(|name| name.to_str()) {
-        Some("debug") | None => "dev".to_owned(),
+        Some("debug") | None => "test".to_owned(),
         Some(other) => other.to_owned(),
     }
 }
@@ -50,7 +50,7 @@ pub fn build(packages: &[&str], profile: &str) -> PathBuf {
 
 /// The folder of a profile's output, beside this process's.
 fn folder_of(profile: &str) -> PathBuf {
-    let name = if profile == "dev" { "debug" } else { profile };
+    let name = if profile == "test" { "debug" } else { profile };
     own_folder().parent().expect("a target folder").join(name)
 }
 
