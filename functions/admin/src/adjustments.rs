@@ -24,55 +24,64 @@ use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A request for an adjustment of a customer's or a card's balance.
+/// A request to adjust the balance of a customer or a card. Exactly one of `customer_id` and `card_id` is set.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"customer_id": "019aa7fe-3c00-7000-8000-000000000001", "direction": "credit", "amount": "300", "reason_code": "correction", "note": "charged twice"}))]
 pub(crate) struct AdjustmentBody {
+    /// The customer whose balance is adjusted; absent if `card_id` is set.
     customer_id: Option<String>,
+    /// The card whose balance is adjusted; absent if `customer_id` is set.
     card_id: Option<String>,
-    /// `ECOPAY` if absent; a card holds nothing else.
+    /// The asset of the balance; `ECOPAY` if absent. A card holds `ECOPAY` only.
     asset: Option<String>,
-    /// `credit` or `debit`.
+    /// `credit` adds to the balance, `debit` takes from it.
     #[schema(value_type = words::Direction)]
     direction: String,
+    /// The amount of the change.
     amount: AmountText,
     /// `correction`, `goodwill`, `fraud`, `reconciliation` or `opening`.
     #[schema(value_type = words::AdjustmentReason)]
     reason_code: String,
-    /// Why, in words; at most 140 characters.
+    /// Why the adjustment is requested; at most 140 characters, no card number.
     note: String,
 }
 
-/// An adjustment.
+/// An adjustment of the balance of a customer or a card.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AdjustmentView {
+    /// The adjustment's id.
     adjustment_id: String,
     /// `pending`, `approved` or `rejected`.
     #[schema(value_type = words::AdjustmentStatus)]
     status: String,
-    /// `customer:<id>` or `card:<id>`.
+    /// The account that is adjusted: `customer:<id>` or `card:<id>`.
     account: String,
+    /// The asset of the balance.
     asset: String,
-    /// The signed change.
+    /// The signed change of the balance; negative for a debit.
     delta: String,
+    /// Why the balance is adjusted.
     #[schema(value_type = words::AdjustmentReason)]
     reason_code: String,
+    /// The staff member who requested it.
     requested_by: String,
-    /// The journal entry, once it is posted.
+    /// The journal entry that posted it; absent unless it is approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     transaction_id: Option<String>,
+    /// The time of the request.
     created_at: String,
+    /// The time of the approval or rejection; absent while it is pending.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_at: Option<String>,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/adjustments")
-    .summary("Asks for an adjustment.")
-    .about("Nothing moves until another person approves it.")
+    .summary("Requests an adjustment.")
+    .about("No balance changes until another staff member approves it.")
     .permission(Permission::AdjustmentsRequest)
     .body::<AdjustmentBody>()
-    .created::<AdjustmentView>("Pending")
+    .created::<AdjustmentView>("Requested; pending approval")
     .keyed(Operation::AdjustmentRequest);
 
 pub(crate) async fn create(
@@ -126,9 +135,9 @@ pub(crate) async fn create(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/adjustments/{id}")
-    .summary("An adjustment.")
+    .summary("Returns an adjustment.")
     .permission(Permission::AdjustmentsRead)
-    .id("id", "The adjustment.")
+    .id("id", "The adjustment's id.")
     .ok::<AdjustmentView>("The adjustment")
     .when(Code::NotFound, "no such adjustment");
 
@@ -144,13 +153,13 @@ pub(crate) async fn get(
 }
 
 pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/adjustments/{id}/approve")
-    .summary("Approves an adjustment, which posts it.")
-    .about("The requester cannot.")
+    .summary("Approves an adjustment and posts it.")
+    .about("The staff member who requested it cannot approve it.")
     .permission(Permission::AdjustmentsDecide)
-    .id("id", "The adjustment.")
-    .ok::<AdjustmentView>("Posted")
+    .id("id", "The adjustment's id.")
+    .ok::<AdjustmentView>("Approved and posted")
     .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::FourEyesRequired, Code::LegacyRecordUnreadable])
-    .when(Code::WrongState, "it has been decided on")
+    .when(Code::WrongState, "the adjustment is already approved or rejected")
     .when(Code::NotFound, "no such adjustment, or no such account")
     .keyed(Operation::AdjustmentApprove);
 
@@ -165,12 +174,12 @@ pub(crate) async fn approve(
 
 pub(crate) const REJECT: Keyed = Endpoint::post("/v1/admin/adjustments/{id}/reject")
     .summary("Rejects an adjustment.")
-    .about("The requester cannot.")
+    .about("The staff member who requested it cannot reject it.")
     .permission(Permission::AdjustmentsDecide)
-    .id("id", "The adjustment.")
+    .id("id", "The adjustment's id.")
     .ok::<AdjustmentView>("Rejected")
     .problems(&[Code::FourEyesRequired])
-    .when(Code::WrongState, "it has been decided on")
+    .when(Code::WrongState, "the adjustment is already approved or rejected")
     .when(Code::NotFound, "no such adjustment")
     .keyed(Operation::AdjustmentReject);
 

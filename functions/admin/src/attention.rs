@@ -19,91 +19,102 @@ use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What waits for a person, oldest first.
+/// Operations and events that need review, each oldest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AttentionView {
-    /// Operations that nobody tries again.
+    /// Parked operations. They are not retried until an operator resolves them.
     operations: Vec<ParkedView>,
-    /// Events that had no effect.
+    /// Kept events. They were not applied to the books.
     events: Vec<KeptEventView>,
 }
 
-/// An operation that was parked.
+/// A parked operation.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ParkedView {
-    /// What it makes: a top-up or a refund.
+    /// The id of the top-up or refund that the operation creates.
     resource_id: String,
     /// `topup` or `topup_refund`.
     #[schema(value_type = words::ProviderOperation)]
     operation: String,
+    /// The top-up that the operation creates or refunds.
     topup_id: String,
-    /// `attempts`: refused too often; `not_found`: too old to be sent again; `contradiction`.
+    /// Why it was parked. `attempts`: Stripe refused it too often; `not_found`: it is too old to be sent again, and
+    /// Stripe has no object of it; `contradiction`: Stripe's object contradicts our record.
     #[schema(value_type = words::ParkedReason)]
     why: &'static str,
-    /// How often Stripe has refused.
+    /// The number of times that Stripe has refused it.
     attempts: u32,
+    /// The time at which the request arrived.
     claimed_at: String,
+    /// The time at which it was parked.
     parked_at: String,
 }
 
-/// An event that was kept.
+/// An event of Stripe that was kept for review, because it does not agree with our records.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KeptEventView {
+    /// Stripe's id of the event.
     event_id: String,
-    /// Its type.
+    /// Stripe's type of the event.
     kind: String,
-    /// `no_record`, `amount`, `object`, `livemode`, `state`.
+    /// What does not agree: `no_record`, `amount`, `object`, `livemode`, `state` or `account`.
     why: String,
-    /// Stripe's object, to look it up with.
+    /// The id of Stripe's object, for looking it up; absent if it is not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     object_id: Option<String>,
+    /// The time at which the event was first received.
     received_at: String,
 }
 
-/// What is to become of a parked operation.
+/// The decision on a parked operation.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"action": "retry", "reason": "Stripe was down"}))]
 pub(crate) struct ResolveBody {
-    /// `retry`, or `give_up`: it ends as refused and what it reserved is given back.
+    /// `retry` sends it to Stripe again; `give_up` ends it as refused and gives back what it reserved.
     #[schema(value_type = words::ResolveAction)]
     action: String,
-    /// Why; at most 140 characters.
+    /// The reason for the decision; at most 140 characters, no card number.
     reason: String,
 }
 
-/// What became of it.
+/// The result of a decision on a parked operation.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ResolvedView {
+    /// The id of the top-up or refund.
     resource_id: String,
+    /// `topup` or `topup_refund`.
     #[schema(value_type = words::ProviderOperation)]
     operation: String,
     /// `retrying` or `given_up`.
     #[schema(value_type = words::ResolvedStatus)]
     status: &'static str,
+    /// The time of the decision.
     resolved_at: String,
 }
 
-/// Why an event needs nothing more.
+/// The dismissal of a kept event.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"reason": "it belongs to a test"}))]
 pub(crate) struct DismissBody {
-    /// Why; at most 140 characters.
+    /// Why the event needs no further action; at most 140 characters, no card number.
     reason: String,
 }
 
-/// An event that has been dismissed.
+/// A dismissed event.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DismissedView {
+    /// Stripe's id of the event.
     event_id: String,
+    /// The time of the dismissal.
     dismissed_at: String,
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/attention")
-    .summary("What waits for a person.")
+    .summary("Lists the operations and events that need review.")
     .permission(Permission::AttentionRead)
-    .ok::<AttentionView>("Oldest first");
+    .ok::<AttentionView>("Operations and events, each oldest first");
 
 pub(crate) async fn list(State(app): State<App>, who: Admin) -> Result<Json<AttentionView>, Problem> {
     let (flights, events) =
@@ -114,18 +125,18 @@ pub(crate) async fn list(State(app): State<App>, who: Admin) -> Result<Json<Atte
 }
 
 pub(crate) const RESOLVE: Keyed = Endpoint::post("/v1/admin/attention/operations/{resource_id}/resolve")
-    .summary("Decides on a parked operation.")
+    .summary("Resolves a parked operation.")
     .about(
-        "Stripe is asked first: if it has the effect after all, the books follow it, and the answer is \
-         `wrong_state`.",
+        "Stripe is queried first. If Stripe has the operation's object after all, the object is applied to the books \
+         and the request fails with `wrong_state`.",
     )
     .permission(Permission::AttentionResolve)
-    .id("resource_id", "The top-up or refund.")
+    .id("resource_id", "The id of the top-up or refund.")
     .body::<ResolveBody>()
-    .ok::<ResolvedView>("Decided")
-    .when(Code::Unavailable, "Stripe does not say yet: try again with the same key")
+    .ok::<ResolvedView>("Resolved")
+    .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
     .problems(&[Code::WrongState])
-    .when(Code::NotFound, "nothing is parked under this id")
+    .when(Code::NotFound, "no parked operation has this id")
     .keyed(Operation::ParkedResolve);
 
 pub(crate) async fn resolve(
@@ -152,11 +163,11 @@ pub(crate) async fn resolve(
 }
 
 pub(crate) const DISMISS: Keyed = Endpoint::post("/v1/admin/attention/events/{event_id}/dismiss")
-    .summary("Takes a kept event from the list: a person has looked at it.")
+    .summary("Dismisses a kept event that was reviewed.")
     .permission(Permission::AttentionResolve)
     .parameter(Parameter::in_path(
         "event_id",
-        "The event of Stripe.",
+        "Stripe's id of the event.",
         Kind::Form("^[A-Za-z0-9_]{1,255}$", "evt_1QYxZ2LkdIwHu7ix"),
     ))
     .body::<DismissBody>()

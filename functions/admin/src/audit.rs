@@ -39,45 +39,46 @@ const NO_DETAIL: [&str; 18] = [
     "why",
 ];
 
-/// A record of the audit trail: an act of the operator's staff, a journal entry, or a step of what went outside.
+/// A record of the audit trail: an act of the operator's staff, a journal entry, or a step of an operation that calls
+/// an external service.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AuditView {
     /// `act`, `entry` or `step`.
     #[schema(value_type = words::AuditKind)]
     kind: &'static str,
-    /// The id of an act.
+    /// The act's id; absent unless the record is an act.
     #[serde(skip_serializing_if = "Option::is_none")]
     audit_id: Option<String>,
-    /// The id of an entry.
+    /// The journal entry's id; absent unless the record is an entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     transaction_id: Option<String>,
-    /// Who.
+    /// The actor, for example `staff:<id>`, `customer:<id>` or `system`.
     actor: String,
-    /// CustomerRef operation it is, if it is no act of the staff.
+    /// The principal of the operation; absent for an act.
     #[serde(skip_serializing_if = "Option::is_none")]
     principal: Option<String>,
-    /// What: the operation. Of a step, what was done for it: `topup.claimed`.
+    /// The operation. For a step, the operation and the step, for example `topup.claimed`.
     action: String,
-    /// To whom or what.
+    /// What the act was done to, for example `customer:<id>`; absent unless the record is an act.
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
-    /// Why.
+    /// The reason; absent if none is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// How much, from what to what, or which.
+    /// The record's other attributes, as text by name.
     details: BTreeMap<String, String>,
-    /// Of a step: the how many-th sending of its holder comes after it.
+    /// The number of the call that follows a step, counted for each lease holder; absent if none follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     attempt: Option<String>,
-    /// Of a step: what was heard from outside.
+    /// The answers of external services that a step recorded, each with its `outcome`; absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     heard: Vec<BTreeMap<String, String>>,
-    /// Of a step: what became of which record.
+    /// The states that a step wrote, by kind of record; absent if there is none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     states: BTreeMap<String, String>,
-    /// When.
+    /// The time of the act, entry or step.
     created_at: String,
-    /// The segment that it is sealed in: `2026-11-21/3`.
+    /// The segment of the audit chain that seals the record, for example `2026-11-21/3`; absent until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     sealed: Option<String>,
 }
@@ -85,43 +86,43 @@ pub(crate) struct AuditView {
 /// How far the audit trail is sealed.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SealsView {
-    /// How many segments the chain has.
+    /// The number of segments in the chain.
     segments: i64,
-    /// The last of them, whatever its day.
+    /// The last segment of the chain, of any day; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<HeadView>,
-    /// Days, newest first.
+    /// The last segment of each day, newest day first.
     days: Vec<HeadView>,
 }
 
-/// A segment of the chain.
+/// A segment of the audit chain.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HeadView {
     /// The day of its records, in UTC.
     day: String,
-    /// Its number: so many segments this day has.
+    /// Its number in that day, from 1.
     number: u32,
-    /// Its hash, which covers it and every segment that was written before it. Note it down elsewhere.
+    /// Its hash, 64 hexadecimal digits. It covers this segment and every earlier one: keep a copy outside this system.
     hash: String,
-    /// How many records the segments of the day seal.
+    /// The number of records in all segments of the day; absent for the chain's last segment.
     #[serde(skip_serializing_if = "Option::is_none")]
     records: Option<u32>,
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/audit")
     .summary(
-        "The audit trail: acts of the staff, newest first; or everything that was done for one resource, in \
-         order.",
+        "Lists the audit trail: acts of the staff, newest first; or, with `resource`, the entries and steps of one \
+         resource, oldest first.",
     )
     .permission(Permission::AuditRead)
     .pages_of::<AuditView>()
-    .parameter(Parameter::in_query("day", "Acts of this day in UTC, and those before.", Kind::Day))
+    .parameter(Parameter::in_query("day", "Returns the acts of this UTC day and earlier ones; not allowed with `resource`.", Kind::Day))
     .parameter(Parameter::in_query(
         "resource",
-        "`payment:<id>`, `topup:<id>` or `settlement:<merchant>/<id>`: its entries and steps, in order.",
+        "The resource: `payment:<id>`, `topup:<id>` or `settlement:<merchant>/<id>`.",
         Kind::Form("^(payment|topup|settlement):[0-9a-f/-]{36,73}$", "topup:019aa7fe-3c00-7000-8000-000000000001"),
     ))
-    .when(Code::NotFound, "there is no such resource");
+    .when(Code::NotFound, "no such resource");
 
 pub(crate) async fn list(
     State(app): State<App>,
@@ -147,10 +148,10 @@ pub(crate) async fn list(
 }
 
 pub(crate) const SEALS: Endpoint = Endpoint::get("/v1/admin/audit/seals")
-    .summary("How far the audit trail is sealed, day by day.")
+    .summary("Returns how far the audit trail is sealed, day by day.")
     .permission(Permission::AuditRead)
-    .parameter(Parameter::in_query("day", "This day in UTC only; else the last hundred.", Kind::Day))
-    .ok::<SealsView>("The heads of the chain");
+    .parameter(Parameter::in_query("day", "Returns this UTC day only; the last 100 days if absent.", Kind::Day))
+    .ok::<SealsView>("The last segments of the chain and its days");
 
 pub(crate) async fn seals(State(app): State<App>, who: Admin, mut params: Params) -> Result<Json<SealsView>, Problem> {
     let of = day(&mut params)?;

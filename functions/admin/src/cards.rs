@@ -19,13 +19,13 @@ use ledger_runtime::views::{CardChangeView, CardView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A card to be.
+/// A request to issue a card.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CardIssueBody {
-    /// The id that is printed on the card; a minted one if absent.
+    /// The id that is printed on the card; a new id is made if absent.
     card_id: Option<String>,
-    /// CustomerRef it is; nobody's if absent.
+    /// The customer's id; absent for a card that is not issued to a customer.
     customer_id: Option<String>,
 }
 
@@ -55,9 +55,9 @@ pub(crate) async fn create(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/cards/{card_id}")
-    .summary("A card.")
+    .summary("Returns a card.")
     .permission(Permission::CardsRead)
-    .id("card_id", "The card.")
+    .id("card_id", "The card's id.")
     .ok::<CardView>("The card")
     .when(Code::NotFound, "no such card");
 
@@ -73,7 +73,7 @@ pub(crate) async fn get(
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/cards/{card_id}")
     .summary("Freezes or unfreezes a card.")
     .permission(Permission::CardsManage)
-    .id("card_id", "The card.")
+    .id("card_id", "The card's id.")
     .body::<StatusBody>()
     .ok::<CardChangeView>("Changed")
     .problems(&[Code::WrongState])

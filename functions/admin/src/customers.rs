@@ -23,58 +23,68 @@ use ledger_runtime::views::{BalanceView, CustomerChangeView, CustomerView, words
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A customer to be.
+/// A request to open a customer's wallet.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"name": "Hanako Aoba", "email": "hanako@example.com", "phone": "+81-90-1234-5678"}))]
 pub(crate) struct CustomerOpenBody {
-    /// The id that the identity provider has given; a minted one if absent.
+    /// The id from the identity provider; a new id is made if absent.
     customer_id: Option<String>,
+    /// The customer's name.
     name: String,
+    /// The e-mail address, if known.
     email: Option<String>,
+    /// The telephone number, if known.
     phone: Option<String>,
 }
 
-/// A change of a customer.
+/// A change of a customer. An absent field keeps its value.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"status": "frozen", "reason": "the card was lost"}))]
 pub(crate) struct CustomerPatchBody {
+    /// The new name.
     #[serde(default)]
     #[schema(value_type = String, required = false)]
     name: PatchField<String>,
+    /// The new e-mail address; `null` removes it.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     email: PatchField<String>,
+    /// The new telephone number; `null` removes it.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     phone: PatchField<String>,
-    /// `frozen` stops every debit, `active` allows them again.
+    /// `frozen` stops every debit of the customer; `active` allows them again.
     #[schema(value_type = Option<words::AccountStatus>)]
     status: Option<String>,
-    /// Why; at most 140 characters.
+    /// The reason for the change; at most 140 characters, no card number.
     reason: Option<String>,
 }
 
-/// A customer that has just been opened.
+/// A customer whose wallet was opened.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CustomerOpenedView {
+    /// The customer's id.
     customer_id: String,
+    /// `active`.
     #[schema(value_type = words::AccountStatus)]
     status: &'static str,
+    /// The time at which the wallet was opened.
     created_at: String,
 }
 
-/// A customer with balances.
+/// A customer and their balances.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WalletDetail {
     #[serde(flatten)]
     customer: CustomerView,
+    /// One balance per asset.
     balances: Vec<BalanceView>,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/customers")
-    .summary("Opens a customer's wallet, with a balance of every asset that the tenant runs.")
+    .summary("Opens a customer's wallet with a balance of every asset that is enabled for the tenant.")
     .permission(Permission::CustomersManage)
     .body::<CustomerOpenBody>()
     .created::<CustomerOpenedView>("Opened")
@@ -115,11 +125,11 @@ pub(crate) async fn create(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id}")
-    .summary("A customer with balances.")
+    .summary("Returns a customer and their balances.")
     .permission(Permission::CustomersRead)
-    .id("customer_id", "The customer.")
+    .id("customer_id", "The customer's id.")
     .ok::<WalletDetail>("The customer")
-    .when(Code::LegacyRecordUnreadable, "`attribute` of the legacy record holds what the ledger cannot keep")
+    .when(Code::LegacyRecordUnreadable, "the legacy record has an invalid value, in the attribute that `attribute` names")
     .when(Code::NotFound, "no such customer");
 
 pub(crate) async fn get(
@@ -145,9 +155,9 @@ fn named(error: ReadError) -> Problem {
 }
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/customers/{customer_id}")
-    .summary("Changes a customer; `status` freezes and unfreezes the profile and every balance at once.")
+    .summary("Changes a customer; `status` freezes or unfreezes the profile and every balance at once.")
     .permission(Permission::CustomersManage)
-    .id("customer_id", "The customer.")
+    .id("customer_id", "The customer's id.")
     .body::<CustomerPatchBody>()
     .ok::<CustomerChangeView>("Changed")
     .problems(&[Code::LegacyRecordUnreadable])

@@ -20,54 +20,61 @@ use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A request for a decision.
+/// A request for a decision about a top-up, or about one refund of it.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"way": "book", "note": "looked at it in the dashboard"}))]
 pub(crate) struct DecisionBody {
-    /// `book`: what Stripe's object says is booked. `give_up`: the top-up or refund ends, and what it reserved or held is
-    /// given back. What Stripe moved otherwise than our books expect is posted to `suspense`. `write_off`: what is on
-    /// `suspense` is posted to `adjustments`.
+    /// `book`: what Stripe's object says is booked. `give_up`: the top-up or refund ends, and what it reserved or held
+    /// is given back. Money that Stripe moved otherwise than our books expect is posted to `suspense`. `write_off`:
+    /// what is on `suspense` is posted to `adjustments`.
     #[schema(value_type = words::DecisionWay)]
     way: String,
-    /// Of which refund of the top-up; of the top-up itself if absent.
+    /// The refund that the decision is about; absent if it is about the top-up itself.
     refund_id: Option<String>,
-    /// Stripe's object; the one that our record knows, or that names it in its metadata, if absent.
+    /// The id of Stripe's object. If absent, the object that our record names, or whose metadata names the top-up or
+    /// refund.
     object_id: Option<String>,
-    /// Why; at most 140 characters.
+    /// The reason for the decision; at most 140 characters, no card number.
     note: String,
 }
 
-/// A decision.
+/// A decision about a top-up or about one refund of it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DecisionView {
+    /// The decision's id.
     decision_id: String,
+    /// The top-up.
     topup_id: String,
+    /// The refund that the decision is about; absent if it is about the top-up itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     refund_id: Option<String>,
     /// `book`, `give_up` or `write_off`.
     #[schema(value_type = words::DecisionWay)]
     way: String,
-    /// What Stripe's object said when it was asked for: its id, state, amount in the smallest unit and currency.
+    /// Stripe's object at the time of the request: its id, state, amount in the smallest unit, and currency; absent for
+    /// `write_off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<String>,
     /// `pending` or `approved`.
     #[schema(value_type = words::ApprovalStatus)]
     status: String,
+    /// The staff member who requested it.
     requested_by: String,
+    /// The time of the request.
     created_at: String,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decisions")
-    .summary("Asks for a decision about a top-up or refund that Stripe contradicts.")
-    .about("Nothing happens until another person approves it.")
+    .summary("Requests a decision about a top-up or refund that contradicts Stripe's object.")
+    .about("The decision takes effect only when another staff member approves it.")
     .permission(Permission::TopupDecisionsRequest)
-    .id("id", "The top-up.")
+    .id("id", "The top-up's id.")
     .body::<DecisionBody>()
-    .created::<DecisionView>("Pending")
-    .when(Code::Unavailable, "Stripe does not say yet: try again with the same key")
+    .created::<DecisionView>("Requested; pending approval")
+    .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
     .problems(&[Code::WrongState])
-    .when(Code::InvalidRequest, "the request is not valid, or the detail says why it cannot be decided so")
+    .when(Code::InvalidRequest, "the request is not valid, or the decision is not possible; `detail` says why")
     .when(Code::NotFound, "no such top-up or refund")
     .keyed(Operation::TopupDecisionRequest);
 
@@ -100,10 +107,10 @@ pub(crate) async fn create(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/topups/{id}/decisions/{decision_id}")
-    .summary("A decision.")
+    .summary("Returns a decision.")
     .permission(Permission::TopupsRead)
-    .id("id", "The top-up.")
-    .id("decision_id", "The decision.")
+    .id("id", "The top-up's id.")
+    .id("decision_id", "The decision's id.")
     .ok::<DecisionView>("The decision")
     .when(Code::NotFound, "no such decision");
 
@@ -119,19 +126,19 @@ pub(crate) async fn get(
 }
 
 pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decisions/{decision_id}/approve")
-    .summary("Approves a decision, which carries it out.")
+    .summary("Approves a decision and carries it out.")
     .about(
-        "Who asked cannot. Stripe is asked again: if its object says something else than when the decision was \
-         asked for, nothing is done.",
+        "The staff member who requested it cannot approve it. Stripe is queried again: if its object has changed \
+         since the request, nothing is done.",
     )
     .permission(Permission::TopupDecisionsDecide)
-    .id("id", "The top-up.")
-    .id("decision_id", "The decision.")
+    .id("id", "The top-up's id.")
+    .id("decision_id", "The decision's id.")
     .ok::<DecisionView>("Carried out")
-    .when(Code::Unavailable, "Stripe does not say yet: try again with the same key")
+    .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
     .problems(&[Code::FourEyesRequired, Code::LegacyRecordUnreadable])
-    .when(Code::WrongState, "it has been decided on, or Stripe's object or our record has changed")
-    .when(Code::InvalidRequest, "the request is not valid, or the detail says why it cannot be decided so any more")
+    .when(Code::WrongState, "the decision is already approved, or Stripe's object or our record has changed")
+    .when(Code::InvalidRequest, "the request is not valid, or the decision is no longer possible; `detail` says why")
     .when(Code::NotFound, "no such decision")
     .keyed(Operation::TopupDecisionApprove);
 

@@ -11,18 +11,18 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-/// Where a merchant is paid: a bank account, unless it says otherwise.
+/// Where a merchant is paid: a bank account unless `kind` is `stripe`.
 #[derive(Debug, ToSchema)]
 #[schema(as = DestinationBody)]
 #[serde(untagged)]
 pub(crate) enum DestinationBody {
-    /// By a file for the tenant's bank.
+    /// A bank account, paid by a file for the tenant's bank.
     Bank(BankBody),
-    /// Through Stripe.
+    /// An external account, paid through Stripe.
     Stripe(StripeBody),
 }
 
-/// A bank account. Names are in katakana; they are kept half-width, as banks write them.
+/// A bank account. Names are in katakana; they are stored half-width, as banks write them.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BankBody {
@@ -30,30 +30,30 @@ pub(crate) struct BankBody {
     #[serde(rename = "kind")]
     #[schema(value_type = Option<words::BankKind>)]
     _kind: Option<String>,
-    /// Four digits.
+    /// The bank code, four digits.
     #[schema(pattern = r"^\d{4}$", example = "0001")]
     bank_code: String,
-    /// At most 15 characters.
+    /// The bank's name; at most 15 characters.
     #[schema(min_length = 1, max_length = 15, example = "ミズホ")]
     bank_name: Option<String>,
-    /// Three digits.
+    /// The branch code, three digits.
     #[schema(pattern = r"^\d{3}$", example = "001")]
     branch_code: String,
-    /// At most 15 characters.
+    /// The branch's name; at most 15 characters.
     #[schema(min_length = 1, max_length = 15, example = "トウキョウ")]
     branch_name: Option<String>,
     /// `ordinary`, `checking` or `savings`.
     #[schema(value_type = words::BankAccountType)]
     account_type: String,
-    /// Seven digits.
+    /// The account number, seven digits.
     #[schema(pattern = r"^\d{7}$", example = "1234567")]
     account_number: String,
-    /// At most 30 characters, where a voiced kana counts as two.
+    /// The account holder's name; at most 30 characters, where a voiced kana counts as two.
     #[schema(min_length = 1, max_length = 30, example = "アオバコーヒー")]
     account_holder: String,
 }
 
-/// An account that is registered at the account of Stripe through which the tenant is paid.
+/// An external account that is registered at the Stripe account through which the tenant is paid.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StripeBody {
@@ -61,7 +61,7 @@ pub(crate) struct StripeBody {
     #[serde(rename = "kind")]
     #[schema(value_type = words::StripeKind)]
     _kind: String,
-    /// Stripe's id of it: `ba_...` or `card_...`.
+    /// Stripe's id of the external account: `ba_...` or `card_...`.
     #[schema(pattern = "^(ba|card)_[A-Za-z0-9_]{1,250}$", example = "ba_1QYxZ2LkdIwHu7ix")]
     external_account: String,
 }
