@@ -116,7 +116,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/audit")
     )
     .permission(Permission::AuditRead)
     .pages_of::<AuditView>()
-    .parameter(Parameter::in_query("day", "Returns the acts of this UTC day and earlier ones; not allowed with `resource`.", Kind::Day))
+    .parameter(Parameter::in_query("day", "Acts of this UTC day and earlier; not allowed with `resource`.", Kind::Day))
     .parameter(Parameter::in_query(
         "resource",
         "The resource: `payment:<id>`, `topup:<id>` or `settlement:<merchant>/<id>`.",

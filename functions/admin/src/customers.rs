@@ -129,7 +129,7 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id
     .permission(Permission::CustomersRead)
     .id("customer_id", "The customer's id.")
     .ok::<WalletDetail>("The customer")
-    .when(Code::LegacyRecordUnreadable, "the legacy record has an invalid value, in the attribute that `attribute` names")
+    .when(Code::LegacyRecordUnreadable, "the legacy record has an invalid value; `attribute` names it")
     .when(Code::NotFound, "no such customer");
 
 pub(crate) async fn get(

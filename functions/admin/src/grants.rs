@@ -24,80 +24,94 @@ use utoipa::ToSchema;
 /// The maximum number of failures in a job's view.
 const FAILURES_SHOWN_MAX: usize = 100;
 
-/// A grant: to `customer_id`, or to each of `customer_ids`.
+/// A grant to one customer, or to each of many. Exactly one of `customer_id` and `customer_ids` is set.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"customer_id": "019aa7fe-3c00-7000-8000-000000000001", "asset": "POINT", "amount": "300", "reason": "thanks for coming"}))]
 pub(crate) struct GrantBody {
+    /// The customer; the grant is made at once. Absent if `customer_ids` is set.
     customer_id: Option<String>,
-    /// 1 to 1,500 customers; answered with 202 and a job.
+    /// 1 to 1,500 customers; the response is 202 with a job. Absent if `customer_id` is set.
     #[schema(min_items = 1, max_items = 1500)]
     customer_ids: Option<Vec<String>>,
     /// `POINT` or `REGIONAL#<key>`.
     asset: String,
-    /// How much to each.
+    /// The amount for each customer.
     amount: AmountText,
-    /// Why; at most 140 characters.
+    /// The reason for the grant; at most 140 characters, no card number.
     reason: String,
 }
 
-/// A grant that has been made.
+/// A completed grant.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct GrantView {
+    /// The journal entry's id.
     transaction_id: String,
     /// `completed`.
     #[schema(value_type = words::CompletedStatus)]
     status: &'static str,
+    /// The customer who has the grant.
     customer_id: String,
+    /// The asset that was granted.
     asset: String,
+    /// The amount that was granted.
     amount: String,
+    /// The time of the grant.
     created_at: String,
 }
 
-/// A job that has been stored.
+/// A stored job.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct JobAcceptedView {
+    /// The job's id.
     job_id: String,
     /// `accepted`.
     #[schema(value_type = words::JobAccepted)]
     status: &'static str,
+    /// The number of customers.
     customers: usize,
+    /// The time of the request.
     created_at: String,
 }
 
-/// How far a job is.
+/// The progress of a job.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct JobView {
+    /// The job's id.
     job_id: String,
-    /// `running`; `finished` if every customer has the grant; `completed_with_failures` if some could not be
-    /// granted to.
+    /// `running`; `finished` if every customer has the grant; `completed_with_failures` if some could not get it.
     #[schema(value_type = words::JobStatus)]
     status: &'static str,
+    /// The number of customers.
     customers: usize,
-    /// How many customers have been dealt with.
+    /// The number of customers who were handled, with success or failure.
     done: usize,
-    /// How many of those could not be granted to.
+    /// The number of them who could not get the grant.
     failed: usize,
-    /// The first 100 of them whose reason is recorded.
+    /// The first 100 failures whose reason is recorded.
     failures: Vec<FailureView>,
+    /// The asset that is granted.
     asset: String,
+    /// The amount for each customer.
     amount: String,
+    /// The time of the request.
     created_at: String,
 }
 
-/// A customer to whom a job could not grant.
+/// A customer who could not get the grant of a job.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FailureView {
+    /// The customer's id.
     customer_id: String,
-    /// `not_found`: no such customer; `legacy_record_unreadable`: the customer's legacy record cannot be taken over;
-    /// `asset_not_run`: the tenant no longer runs the asset; `job_expired`: the customer could not be granted to in
-    /// the 90 days for which that is safe; or the code of another refusal.
+    /// `not_found`: no such customer; `legacy_record_unreadable`: the customer's legacy record cannot be adopted;
+    /// `asset_not_run`: the asset is no longer enabled for the tenant; `job_expired`: the grant could not be made in
+    /// the 90 days in which a retry is safe; or the code of another refusal.
     reason: String,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/grants")
     .summary("Grants points or regional currency.")
-    .about("With `customer_ids` a job is stored and carried out after.")
+    .about("With `customer_ids`, a job is stored that makes the grants in the background.")
     .permission(Permission::GrantsMake)
     .body::<GrantBody>()
     .created::<GrantView>("Granted")
@@ -194,9 +208,9 @@ async fn to_many(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/grants/{job_id}")
-    .summary("How far a bulk grant is.")
+    .summary("Returns the progress of a bulk grant.")
     .permission(Permission::GrantsRead)
-    .id("job_id", "The job.")
+    .id("job_id", "The job's id.")
     .ok::<JobView>("The job")
     .when(Code::NotFound, "no such job");
 

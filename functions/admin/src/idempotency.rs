@@ -24,30 +24,30 @@ use utoipa::ToSchema;
 const HOURS_DEFAULT: u32 = 24;
 const HOURS_MAX: u32 = 24 * 14;
 
-/// Whether it is safe to turn mandatory keys on.
+/// Whether idempotency keys can safely be made mandatory.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReadinessView {
-    /// `optional` or `mandatory`.
+    /// Whether keys are `optional` or `mandatory` at present.
     #[schema(value_type = words::KeyPhaseWord)]
     phase: &'static str,
-    /// Over how many hours.
+    /// The number of hours that the counts cover.
     window_hours: u32,
-    /// Requests that should carry a key.
+    /// The number of requests that should carry a key.
     requests: u64,
-    /// How many of them carried none.
+    /// The number of them without a key.
     missing: u64,
-    /// `missing / requests`, as a decimal with four digits; absent without requests.
+    /// `missing / requests`, as a decimal with four digits after the point; absent if there were no requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     absence_rate: Option<String>,
     /// Whether there were requests and every one carried a key.
     ready: bool,
 }
 
-/// A phase.
+/// The phase to set.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PhaseBody {
-    /// `optional` or `mandatory`.
+    /// `optional`, or `mandatory`: requests without a key are refused.
     #[schema(value_type = words::KeyPhaseWord)]
     phase: String,
 }
@@ -55,14 +55,15 @@ pub(crate) struct PhaseBody {
 /// The phase that was set.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PhaseView {
+    /// `optional` or `mandatory`.
     #[schema(value_type = words::KeyPhaseWord)]
     phase: &'static str,
 }
 
 pub(crate) const READINESS: Endpoint = Endpoint::get("/v1/admin/idempotency/readiness")
-    .summary("How many requests came without a key, from the metrics, and whether mandatory is safe.")
+    .summary("Returns how many requests had no idempotency key, and whether mandatory keys are safe.")
     .permission(Permission::IdempotencyRead)
-    .parameter(Parameter::in_query("hours", "Over how many hours.", Kind::Number(1, HOURS_MAX, HOURS_DEFAULT)))
+    .parameter(Parameter::in_query("hours", "The number of hours to count.", Kind::Number(1, HOURS_MAX, HOURS_DEFAULT)))
     .ok::<ReadinessView>("The readiness")
     .when(Code::Unavailable, "the metrics could not be read");
 
@@ -95,12 +96,12 @@ pub(crate) async fn readiness(
 }
 
 pub(crate) const SET_PHASE: Endpoint = Endpoint::put("/v1/admin/idempotency/phase")
-    .summary("Sets the phase.")
-    .about("Functions see it within a minute.")
+    .summary("Sets whether idempotency keys are optional or mandatory.")
+    .about("Takes effect within a minute.")
     .permission(Permission::IdempotencyManage)
     .body::<PhaseBody>()
     .ok::<PhaseView>("Set")
-    .when(Code::Busy, "somebody else has just changed it");
+    .when(Code::Busy, "another request has just changed the phase");
 
 pub(crate) async fn set_phase(
     State(app): State<App>,

@@ -20,42 +20,46 @@ use ledger_runtime::views::{MerchantView, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A merchant to be.
+/// A request to register a merchant.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"name": "Aoba Coffee", "shards": 4}))]
 pub(crate) struct MerchantOpenBody {
-    /// The id; a minted one if absent.
+    /// The merchant's id; a new id is made if absent.
     merchant_id: Option<String>,
+    /// The displayed name.
     name: String,
-    /// Over how many index partitions its payments are spread: 1 to 64, 4 if absent. One takes at most 500
+    /// The number of index shards that its payments are spread over: 1 to 64; 4 if absent. A shard takes at most 500
     /// payments a second.
     #[schema(minimum = 1, maximum = 64, example = 4)]
     shards: Option<u32>,
 }
 
-/// A change of a merchant.
+/// A change of a merchant. An absent field keeps its value.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MerchantPatchBody {
+    /// The new displayed name.
     name: Option<String>,
-    /// `suspended` stops payments, not refunds; `active` allows them again. Takes effect within a minute.
+    /// `suspended` stops payments, not refunds; `active` allows payments again. Takes effect within a minute.
     #[schema(value_type = Option<words::MerchantStatus>)]
     status: Option<String>,
-    /// Where it is paid from its next settlement on.
+    /// Where the merchant is paid. A settlement that is open keeps its destination.
     payout_destination: Option<DestinationBody>,
-    /// Over how many index partitions its payments are spread from now on: at most 64, and never fewer than
-    /// before. One takes at most 500 payments a second. Takes effect within a minute.
+    /// The number of index shards that its payments are spread over from now on: at most 64, and not below the present
+    /// number. A shard takes at most 500 payments a second. Takes effect within a minute.
     #[schema(minimum = 1, maximum = 64, example = 8)]
     shards: Option<u32>,
-    /// Why; at most 140 characters.
+    /// The reason for the change; at most 140 characters, no card number.
     reason: Option<String>,
 }
 
-/// A merchant that has just been registered or changed.
+/// A merchant that was registered or changed.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct MerchantChangeView {
+    /// The merchant's id.
     merchant_id: String,
+    /// The time of the change.
     updated_at: String,
 }
 
@@ -86,9 +90,9 @@ pub(crate) async fn create(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}")
-    .summary("A merchant.")
+    .summary("Returns a merchant.")
     .permission(Permission::MerchantsRead)
-    .id("merchant_id", "The merchant.")
+    .id("merchant_id", "The merchant's id.")
     .ok::<MerchantView>("The merchant")
     .when(Code::NotFound, "no such merchant");
 
@@ -105,10 +109,10 @@ pub(crate) async fn get(
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/merchants/{merchant_id}")
     .summary("Changes a merchant.")
     .permission(Permission::MerchantsManage)
-    .id("merchant_id", "The merchant.")
+    .id("merchant_id", "The merchant's id.")
     .body::<MerchantPatchBody>()
     .ok::<MerchantChangeView>("Changed")
-    .when(Code::WrongState, "it has more shards than asked for")
+    .when(Code::WrongState, "the merchant has more shards than requested")
     .when(Code::NotFound, "no such merchant")
     .keyed(Operation::MerchantPatch);
 

@@ -18,43 +18,43 @@ use utoipa::ToSchema;
 const PER_SECOND_DEFAULT: u32 = 50;
 const PER_SECOND_MAX: u32 = 1000;
 
-/// A phase.
+/// The phase to enter.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MigrationPhaseBody {
-    /// Its number: one more, or one less, than that of the present one.
+    /// The phase's number: one above or one below the present phase.
     phase: u8,
 }
 
-/// A pass over all customers.
+/// A request for a pass over all customers.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PassBody {
-    /// How many customers a second it may look at, 1 to 1000; 50 if absent.
+    /// The most customers that the pass handles per second, 1 to 1000; 50 if absent.
     #[schema(minimum = 1, maximum = 1000, example = 50)]
     customers_per_second: Option<u32>,
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/migration")
-    .summary("Where the migration stands, what may be done next, and what the last passes over all customers came to.")
+    .summary("Returns the phase of the migration, the steps to other phases, and the last pass of each kind.")
     .permission(Permission::MigrationRead)
-    .ok::<MigrationView>("Where it stands");
+    .ok::<MigrationView>("The migration");
 
 pub(crate) async fn get(State(app): State<App>, who: Admin) -> Result<Json<MigrationView>, Problem> {
     Ok(Json(app.migration_view(who.tenant()).await?))
 }
 
 pub(crate) const SET_PHASE: Endpoint = Endpoint::put("/v1/admin/migration/phase")
-    .summary("Enters the next phase, or goes back to the one before.")
-    .about("Functions see it within a minute.")
+    .summary("Enters the next phase, or returns to the previous one.")
+    .about("Takes effect within a minute.")
     .permission(Permission::MigrationManage)
     .body::<MigrationPhaseBody>()
     .ok::<MigrationView>("Entered")
-    .when(Code::InvalidRequest, "it is not next to the present one")
-    .when(Code::WrongState, "something has to be done before, which the detail says")
+    .when(Code::InvalidRequest, "the phase is not next to the present one")
+    .when(Code::WrongState, "the phase cannot be entered yet; `detail` says what must be done first")
     .waits_with(Code::WrongState)
     .when(Code::NotFound, "the tenant has no migration")
-    .when(Code::Busy, "somebody else has just changed it");
+    .when(Code::Busy, "another request has just changed the phase");
 
 pub(crate) async fn set_phase(
     State(app): State<App>,
@@ -65,8 +65,8 @@ pub(crate) async fn set_phase(
 }
 
 pub(crate) const BACKFILL: Keyed = Endpoint::post("/v1/admin/migration/backfill")
-    .summary("Brings every customer where the present phase needs them.")
-    .about("It goes on by itself; asked for again meanwhile, it answers with how far it has come.")
+    .summary("Requests a pass that copies every customer's data as the present phase requires.")
+    .about("The pass runs in the background. A request made while it runs returns its progress.")
     .permission(Permission::MigrationManage)
     .body::<PassBody>()
     .accepted::<PassView>("Requested")
@@ -82,7 +82,7 @@ pub(crate) async fn backfill(
 }
 
 pub(crate) const VERIFY: Keyed = Endpoint::post("/v1/admin/migration/verify")
-    .summary("Compares both models of every customer, attribute by attribute.")
+    .summary("Requests a pass that compares both models of every customer, attribute by attribute.")
     .permission(Permission::MigrationManage)
     .body::<PassBody>()
     .accepted::<PassView>("Requested")
@@ -94,8 +94,8 @@ pub(crate) async fn verify(State(app): State<App>, who: Admin, body: KeyedJson<P
 }
 
 pub(crate) const CONTRACT: Keyed = Endpoint::post("/v1/admin/migration/contract")
-    .summary("In the last phase: takes what the split records have out of the legacy records, and ends the migration.")
-    .about("From here there is no way back.")
+    .summary("Requests a pass that empties the legacy records of migrated data, and ends the migration.")
+    .about("Allowed in the last phase only. It cannot be undone.")
     .permission(Permission::MigrationManage)
     .body::<PassBody>()
     .accepted::<PassView>("Requested")

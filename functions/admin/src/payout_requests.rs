@@ -20,57 +20,65 @@ use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Why a bank file is to be sent again.
+/// The reason for sending a bank file again.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"note": "the bank says that it got no file"}))]
 pub(crate) struct ResendBody {
-    /// At most 140 characters.
+    /// The reason; at most 140 characters, no card number.
     note: String,
 }
 
-/// How it is known that the bank returned a transfer.
+/// The evidence that the bank returned a transfer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"note": "the bank returned it: the account is closed"}))]
 pub(crate) struct ReturnBody {
-    /// At most 140 characters.
+    /// How the return is known; at most 140 characters, no card number.
     note: String,
 }
 
 /// A request to send a bank file again.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ResendView {
+    /// The request's id.
     resend_id: String,
+    /// The settlement whose file is sent again.
     settlement_id: String,
-    /// `pending`, or `resending` once it is approved: the settlement's `resent_at` says when it was done.
+    /// `pending`, or `resending` once it is approved; the settlement's `resent_at` is set when the file is sent.
     #[schema(value_type = words::ResendStatus)]
     status: String,
+    /// The staff member who requested it.
     requested_by: String,
+    /// The time of the request.
     created_at: String,
 }
 
 /// A request to book a transfer as returned by the bank.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReturnView {
+    /// The request's id.
     return_id: String,
+    /// The settlement whose transfer was returned.
     settlement_id: String,
     /// `pending` or `approved`.
     #[schema(value_type = words::ApprovalStatus)]
     status: String,
+    /// The staff member who requested it.
     requested_by: String,
+    /// The time of the request.
     created_at: String,
 }
 
 pub(crate) const ASK_RESEND: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/resends")
-    .summary("Asks for a settlement's bank file to be sent again.")
-    .about("A bank pays a file as often as it gets it: nothing is sent until another person approves it.")
+    .summary("Requests that a settlement's bank file is sent again.")
+    .about("A bank pays a file each time it receives it. Nothing is sent until another staff member approves.")
     .permission(Permission::PayoutRequestsMake)
-    .id("merchant_id", "The merchant.")
-    .id("id", "The settlement.")
+    .id("merchant_id", "The merchant's id.")
+    .id("id", "The settlement's id.")
     .body::<ResendBody>()
-    .created::<ResendView>("Pending")
-    .when(Code::WrongState, "it was not paid by a file")
+    .created::<ResendView>("Requested; pending approval")
+    .when(Code::WrongState, "the settlement is not paid by a bank file")
     .when(Code::NotFound, "no such settlement")
     .keyed(Operation::FileResendRequest);
 
@@ -89,18 +97,18 @@ pub(crate) async fn ask_resend(
 
 pub(crate) const APPROVE_RESEND: Keyed =
     Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/resends/{resend_id}/approve")
-        .summary("Approves that a bank file is sent again.")
+        .summary("Approves a request to send a bank file again.")
         .about(
-            "Who asked cannot. The answer comes at once, and the file within minutes: until then the settlement shows \
-         `resending`, and after that `resent_at`. One is sent at a time.",
+            "The staff member who requested it cannot approve it. The file is sent within minutes: until then the \
+         settlement has `resending`, afterwards `resent_at`. Only one resend runs at a time.",
         )
         .permission(Permission::PayoutRequestsDecide)
-        .id("merchant_id", "The merchant.")
-        .id("id", "The settlement.")
-        .id("resend_id", "The request.")
-        .accepted::<ResendView>("It is being sent")
+        .id("merchant_id", "The merchant's id.")
+        .id("id", "The settlement's id.")
+        .id("resend_id", "The request's id.")
+        .accepted::<ResendView>("Approved; the file is being sent")
         .problems(&[Code::FourEyesRequired])
-        .when(Code::WrongState, "it has been decided on, the file is being sent again, or the money came back")
+        .when(Code::WrongState, "it is already approved, the file is being sent again, or the transfer came back")
         .when(Code::NotFound, "no such request")
         .keyed(Operation::FileResendApprove);
 
@@ -119,14 +127,14 @@ pub(crate) async fn approve_resend(
 }
 
 pub(crate) const ASK_RETURN: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/returns")
-    .summary("Asks for a settlement's transfer to be booked as returned by the bank.")
-    .about("Nothing is booked until another person approves it.")
+    .summary("Requests that a settlement's transfer is booked as returned by the bank.")
+    .about("Nothing is booked until another staff member approves.")
     .permission(Permission::PayoutRequestsMake)
-    .id("merchant_id", "The merchant.")
-    .id("id", "The settlement.")
+    .id("merchant_id", "The merchant's id.")
+    .id("id", "The settlement's id.")
     .body::<ReturnBody>()
-    .created::<ReturnView>("Pending")
-    .when(Code::WrongState, "it was not paid by a file")
+    .created::<ReturnView>("Requested; pending approval")
+    .when(Code::WrongState, "the settlement is not paid by a bank file")
     .when(Code::NotFound, "no such settlement")
     .keyed(Operation::SettlementReturnRequest);
 
@@ -146,17 +154,17 @@ pub(crate) async fn ask_return(
 pub(crate) const APPROVE_RETURN: Keyed =
     Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/returns/{return_id}/approve")
         .summary(
-            "Approves that a transfer was returned by the bank: the merchant is owed it again, and its next \
+            "Approves that the bank returned a transfer: the merchant is owed the amount again, and its next \
          settlement pays it.",
         )
-        .about("Who asked cannot.")
+        .about("The staff member who requested it cannot approve it.")
         .permission(Permission::PayoutRequestsDecide)
-        .id("merchant_id", "The merchant.")
-        .id("id", "The settlement.")
-        .id("return_id", "The request.")
-        .ok::<ReturnView>("Booked")
+        .id("merchant_id", "The merchant's id.")
+        .id("id", "The settlement's id.")
+        .id("return_id", "The request's id.")
+        .ok::<ReturnView>("Approved and booked")
         .problems(&[Code::FourEyesRequired])
-        .when(Code::WrongState, "it has been decided on, its file is being sent again, or the money came back before")
+        .when(Code::WrongState, "it is already approved, the file is being sent again, or the transfer came back")
         .when(Code::NotFound, "no such request")
         .keyed(Operation::SettlementReturnApprove);
 

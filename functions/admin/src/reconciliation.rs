@@ -21,26 +21,26 @@ use ledger_runtime::views::{FindingView, Page, RunView};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A run and what it found.
+/// A run, with a page of the breaks that it found.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReportView {
     #[serde(flatten)]
     run: RunView,
-    /// What it found, first what others follow from; at most 1,000 breaks are shown one by one.
+    /// The breaks, causes before the breaks that follow from them; at most 1,000 are shown one by one.
     findings: Page<FindingView>,
 }
 
-/// Why an adjustment is asked for.
+/// The reason for the adjustment that a break proposes.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"note": "the entry was written twice"}))]
 pub(crate) struct AnswerBody {
-    /// Why, in words; at most 140 characters.
+    /// Why the adjustment is requested; at most 140 characters, no card number.
     note: String,
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/reconciliation")
-    .summary("The tenant's reconciliations, newest first.")
+    .summary("Lists the tenant's reconciliations, newest first.")
     .permission(Permission::ReconciliationRead)
     .pages_of::<RunView>();
 
@@ -53,9 +53,9 @@ pub(crate) async fn list(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/reconciliation/runs/{id}")
-    .summary("One reconciliation, and a page of what it found.")
+    .summary("Returns one reconciliation and a page of the breaks that it found.")
     .permission(Permission::ReconciliationRead)
-    .id("id", "The run.")
+    .id("id", "The run's id.")
     .paged()
     .ok::<ReportView>("The run")
     .when(Code::NotFound, "no such run");
@@ -71,8 +71,8 @@ pub(crate) async fn get(
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/reconciliation/runs")
-    .summary("Asks for a reconciliation.")
-    .about("It runs by itself, within a minute or so.")
+    .summary("Requests a reconciliation.")
+    .about("It runs in the background and starts within about a minute.")
     .permission(Permission::ReconciliationRun)
     .created::<RunView>("Requested")
     .keyed(Operation::ReconciliationRequest);
@@ -89,16 +89,16 @@ pub(crate) async fn create(
 }
 
 pub(crate) const ANSWER: Keyed = Endpoint::post("/v1/admin/reconciliation/runs/{id}/findings/{finding_id}/adjustment")
-    .summary("Asks for the adjustment that a break proposes.")
-    .about("Nothing moves until another person approves it.")
+    .summary("Requests the adjustment that a break proposes.")
+    .about("No balance changes until another staff member approves it.")
     .permission(Permission::AdjustmentsRequest)
-    .id("id", "The run.")
-    .id("finding_id", "The break.")
+    .id("id", "The run's id.")
+    .id("finding_id", "The id of the break.")
     .body::<AnswerBody>()
-    .created::<AdjustmentView>("Pending")
+    .created::<AdjustmentView>("Requested; pending approval")
     .when(Code::InvalidRequest, "the request is not valid, or the break proposes no adjustment")
-    .when(Code::NotFound, "no such run, or no such break of it")
-    .when(Code::AlreadyExists, "it was asked for")
+    .when(Code::NotFound, "no such run, or the run has no such break")
+    .when(Code::AlreadyExists, "the adjustment is already requested")
     .keyed(Operation::AdjustmentRequest);
 
 pub(crate) async fn answer(

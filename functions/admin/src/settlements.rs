@@ -21,34 +21,35 @@ use ledger_runtime::views::{Page, SettlementView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A period to be closed.
+/// A request to close a period of a merchant.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"merchant_id": "019aa7fe-3c00-7000-8000-000000000001", "pay_on": "2026-11-30"}))]
 pub(crate) struct SettlementBody {
+    /// The merchant whose period is closed.
     merchant_id: String,
-    /// On which day it is paid, `2026-11-30`; today in Japan if absent.
+    /// The date on which the merchant is paid, for example `2026-11-30`; today in Japan if absent.
     pay_on: Option<String>,
 }
 
-/// Why a settlement that stopped is resumed.
+/// The reason for resuming a stopped settlement.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"reason": "the bank account was corrected"}))]
 pub(crate) struct ResumeBody {
-    /// At most 140 characters.
+    /// The reason; at most 140 characters, no card number.
     reason: String,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/settlements")
-    .summary("Closes a merchant's period: what has been credited by now, and is in no settlement yet, is settled.")
-    .about("The answer comes at once; the settlement goes on by itself.")
+    .summary("Closes a merchant's period: settles the credited records that are in no settlement yet.")
+    .about("The response comes at once; the settlement runs in the background.")
     .permission(Permission::SettlementsRun)
     .body::<SettlementBody>()
     .created::<SettlementView>("Opened")
-    .when(Code::InvalidRequest, "the request is not valid, or there is nowhere to pay to or from")
+    .when(Code::InvalidRequest, "the request is not valid, or there is no payout destination or no account to pay from")
     .when(Code::NotFound, "no such merchant")
-    .when(Code::AlreadyExists, "a settlement of this merchant is open")
+    .when(Code::AlreadyExists, "the merchant has an open settlement")
     .keyed(Operation::SettlementOpen);
 
 pub(crate) async fn create(
@@ -98,9 +99,9 @@ async fn plan_open(
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/settlements")
-    .summary("A merchant's settlements, newest first.")
+    .summary("Lists a merchant's settlements, newest first.")
     .permission(Permission::SettlementsRead)
-    .id("merchant_id", "The merchant.")
+    .id("merchant_id", "The merchant's id.")
     .pages_of::<SettlementView>();
 
 pub(crate) async fn list(
@@ -113,10 +114,10 @@ pub(crate) async fn list(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/settlements/{id}")
-    .summary("One settlement.")
+    .summary("Returns a settlement.")
     .permission(Permission::SettlementsRead)
-    .id("merchant_id", "The merchant.")
-    .id("id", "The settlement.")
+    .id("merchant_id", "The merchant's id.")
+    .id("id", "The settlement's id.")
     .ok::<SettlementView>("The settlement")
     .when(Code::NotFound, "no such settlement");
 
@@ -131,13 +132,13 @@ pub(crate) async fn get(
 }
 
 pub(crate) const RESUME: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/resume")
-    .summary("Runs a settlement that stopped once more, from where it stands.")
+    .summary("Resumes a stopped settlement in its present state.")
     .permission(Permission::SettlementsRun)
-    .id("merchant_id", "The merchant.")
-    .id("id", "The settlement.")
+    .id("merchant_id", "The merchant's id.")
+    .id("id", "The settlement's id.")
     .body::<ResumeBody>()
-    .ok::<SettlementView>("It goes on")
-    .when(Code::WrongState, "it is not stuck")
+    .ok::<SettlementView>("Resumed")
+    .when(Code::WrongState, "the settlement is not stopped")
     .when(Code::NotFound, "no such settlement")
     .keyed(Operation::SettlementResume);
 

@@ -20,42 +20,49 @@ use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A terminal to be.
+/// A request to register a terminal.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TerminalOpenBody {
-    /// The id; a minted one if absent.
+    /// The terminal's id; a new id is made if absent.
     terminal_id: Option<String>,
-    /// CustomerRef it is.
+    /// The merchant that the terminal belongs to.
     merchant_id: String,
 }
 
 /// A terminal.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TerminalView {
+    /// The terminal's id.
     terminal_id: String,
+    /// The merchant that the terminal belongs to.
     merchant_id: String,
     /// `active` or `frozen`.
     #[schema(value_type = words::AccountStatus)]
     status: &'static str,
-    /// Its enrolment; 0 before the first.
+    /// The number of its enrolments; 0 before the first.
     epoch: u32,
+    /// The time of the registration.
     created_at: String,
 }
 
-/// A terminal that has just been registered or changed.
+/// A terminal that was registered or changed.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TerminalChangeView {
+    /// The terminal's id.
     terminal_id: String,
+    /// The time of the change.
     updated_at: String,
 }
 
-/// A one-time enrolment code. An earlier one stops to work.
+/// A one-time enrolment code. A new code replaces the one before.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EnrolmentView {
+    /// The terminal's id.
     terminal_id: String,
-    /// To be typed into the terminal, which answers it with its public key.
+    /// The code to type into the terminal, which sends it with its public key.
     code: String,
+    /// The time at which the code expires.
     expires_at: String,
 }
 
@@ -86,9 +93,9 @@ pub(crate) async fn create(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/terminals/{terminal_id}")
-    .summary("A terminal.")
+    .summary("Returns a terminal.")
     .permission(Permission::TerminalsRead)
-    .id("terminal_id", "The terminal.")
+    .id("terminal_id", "The terminal's id.")
     .ok::<TerminalView>("The terminal")
     .when(Code::NotFound, "no such terminal");
 
@@ -106,7 +113,7 @@ pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/terminals/{terminal_i
     .summary("Freezes or unfreezes a terminal.")
     .about("Takes effect within a minute.")
     .permission(Permission::TerminalsManage)
-    .id("terminal_id", "The terminal.")
+    .id("terminal_id", "The terminal's id.")
     .body::<StatusBody>()
     .ok::<TerminalChangeView>("Changed")
     .when(Code::NotFound, "no such terminal")
@@ -129,9 +136,9 @@ pub(crate) async fn patch(
 }
 
 pub(crate) const ENROLMENT: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_id}/enrolment")
-    .summary("Issues a one-time enrolment code, good for 24 hours.")
+    .summary("Issues a one-time enrolment code, valid for 24 hours.")
     .permission(Permission::TerminalsManage)
-    .id("terminal_id", "The terminal.")
+    .id("terminal_id", "The terminal's id.")
     .created::<EnrolmentView>("Issued")
     .when(Code::NotFound, "no such terminal")
     .keyed(Operation::EnrolmentCode);

@@ -22,23 +22,23 @@ use ledger_runtime::views::{TOPUP_OF_OPERATOR, TopupRefundView, TopupView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A refund of a top-up.
+/// A request to refund a top-up, in whole or in part.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"amount": "300", "reason": "asked for by the customer"}))]
 pub(crate) struct TopupRefundBody {
-    /// How much leaves the wallet, in yen; all that is left of the top-up if absent.
+    /// The amount that leaves the wallet, in yen; all that is left of the top-up if absent.
     #[serde(default, deserialize_with = "AmountText::if_present")]
     #[schema(value_type = AmountText, required = false)]
     amount: Option<AmountText>,
-    /// Why; at most 140 characters.
+    /// The reason for the refund; at most 140 characters, no card number.
     reason: String,
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get(TOPUP_OF_OPERATOR)
-    .summary("The state of a top-up.")
+    .summary("Returns a top-up.")
     .permission(Permission::TopupsRead)
-    .id("id", "The top-up.")
+    .id("id", "The top-up's id.")
     .ok::<TopupView>("The top-up")
     .when(Code::NotFound, "no such top-up");
 
@@ -52,10 +52,10 @@ pub(crate) async fn get(
 }
 
 pub(crate) const GET_REFUND: Endpoint = Endpoint::get("/v1/admin/topups/{id}/refunds/{refund_id}")
-    .summary("The state of a refund of a top-up.")
+    .summary("Returns a refund of a top-up.")
     .permission(Permission::TopupsRead)
-    .id("id", "The top-up.")
-    .id("refund_id", "The refund.")
+    .id("id", "The top-up's id.")
+    .id("refund_id", "The refund's id.")
     .ok::<TopupRefundView>("The refund")
     .when(Code::NotFound, "no such refund");
 
@@ -73,11 +73,11 @@ pub(crate) async fn get_refund(
 
 pub(crate) const REFUND: Keyed = Endpoint::post("/v1/admin/topups/{id}/refunds")
     .summary("Refunds a top-up to the card that paid it.")
-    .about("The money is held in the wallet until Stripe has paid it out, and comes back if Stripe does not.")
+    .about("The amount is held in the wallet until Stripe has paid it out, and is released if Stripe does not.")
     .permission(Permission::TopupsRefund)
-    .id("id", "The top-up.")
+    .id("id", "The top-up's id.")
     .body::<TopupRefundBody>()
-    .created::<TopupRefundView>("Asked for")
+    .created::<TopupRefundView>("Requested")
     .problems(&[
         Code::InsufficientBalance,
         Code::OverRefund,
@@ -87,7 +87,7 @@ pub(crate) const REFUND: Keyed = Endpoint::post("/v1/admin/topups/{id}/refunds")
         Code::LegacyRecordUnreadable,
     ])
     .when(Code::NotFound, "no such top-up")
-    .when(Code::IdempotencyKeyExpired, "after 24 hours")
+    .when(Code::IdempotencyKeyExpired, "the key was first used more than 24 hours ago")
     .keyed(Operation::TopupRefund);
 
 pub(crate) async fn refund(
