@@ -11,16 +11,16 @@ use tokio::net::TcpListener;
 #[derive(Parser)]
 #[command(version, after_help = "Example: stripe-simulator --port 0 --webhook-url http://127.0.0.1:4000/webhook")]
 struct Args {
-    /// Port on 127.0.0.1; 0 takes a free one
+    /// Port on 127.0.0.1; 0 selects a free port
     #[arg(long, default_value_t = 12111)]
     port: u16,
-    /// API key that requests must carry
+    /// API key that requests must have
     #[arg(long, default_value = API_KEY_DEFAULT)]
     api_key: String,
-    /// Secret that signs deliveries; give several as while a secret is rolled
+    /// Secret that signs deliveries; repeat the option to sign with several, as during a rotation
     #[arg(long, default_value = WEBHOOK_SECRET_DEFAULT)]
     webhook_secret: Vec<String>,
-    /// http:// URL that events are delivered to; without one they are only listed
+    /// http:// URL that events are delivered to (default: events are only listed)
     #[arg(long)]
     webhook_url: Option<String>,
     /// File that keeps the state across restarts (default: memory)

@@ -65,7 +65,7 @@ pub(crate) async fn set_phase(
 }
 
 pub(crate) const BACKFILL: Keyed = Endpoint::post("/v1/admin/migration/backfill")
-    .summary("Requests a pass that copies every customer's data as the present phase requires.")
+    .summary("Requests a pass that brings every customer to the layout that the present phase requires.")
     .about("The pass runs in the background. A request made while it runs returns its progress.")
     .permission(Permission::MigrationManage)
     .body::<PassBody>()

@@ -132,7 +132,7 @@ pub(crate) async fn get(
 }
 
 pub(crate) const RESUME: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/resume")
-    .summary("Resumes a stopped settlement in its present state.")
+    .summary("Resumes a stopped settlement from its present state.")
     .permission(Permission::SettlementsRun)
     .id("merchant_id", "The merchant's id.")
     .id("id", "The settlement's id.")

@@ -87,7 +87,7 @@ pub(crate) const REFUND: Keyed = Endpoint::post("/v1/admin/topups/{id}/refunds")
         Code::LegacyRecordUnreadable,
     ])
     .when(Code::NotFound, "no such top-up")
-    .when(Code::IdempotencyKeyExpired, "the key was first used more than 24 hours ago")
+    .when(Code::IdempotencyKeyExpired, "a key is valid for 24 hours")
     .keyed(Operation::TopupRefund);
 
 pub(crate) async fn refund(

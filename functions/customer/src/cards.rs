@@ -16,22 +16,22 @@ use ledger_runtime::views::{CardChangeView, words};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A change of an own card.
+/// A change of one of the customer's own cards.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CardBody {
-    /// `frozen` or `active`.
+    /// `frozen` stops every debit of the card; `active` allows them again.
     #[schema(value_type = words::AccountStatus)]
     status: String,
 }
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/me/cards/{card_id}")
-    .summary("Freezes or unfreezes an own card.")
+    .summary("Freezes or unfreezes one of the customer's own cards.")
     .permission(Permission::ProfileChange)
-    .id("card_id", "The card.")
+    .id("card_id", "The card's id.")
     .body::<CardBody>()
     .ok::<CardChangeView>("Changed")
-    .when(Code::WrongState, "the operator froze it")
+    .when(Code::WrongState, "the operator has frozen the card")
     .when(Code::NotFound, "no such card of this customer")
     .keyed(Operation::CardPatch);
 

@@ -10,17 +10,17 @@ use ledger_runtime::request::{Params, PathOf};
 use ledger_runtime::views::OperationView;
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/me/operations/{operation}/{key}")
-    .summary("What became of the customer's key, a UUID.")
-    .about("`not_known_yet` is no promise: the original may still arrive.")
+    .summary("Returns the state of one of the customer's idempotency keys, if the key is a UUID.")
+    .about("`not_known_yet` is not final: the original request may still arrive.")
     .permission(Permission::WalletRead)
     .parameter(Parameter::in_path(
         "operation",
-        "What the key was sent for.",
+        "The operation that the key was sent for.",
         Kind::Word(&["pay", "transfer", "topup", "profile_patch", "card_patch", "payment_code"]),
     ))
-    .parameter(Parameter::in_path("key", "The idempotency key, if it is a UUID.", Kind::Id))
-    .ok::<OperationView>("What is known")
-    .when(Code::InvalidRequest, "the key is no UUID: send it as `?key=`")
+    .parameter(Parameter::in_path("key", "The idempotency key, a UUID.", Kind::Id))
+    .ok::<OperationView>("The state of the key")
+    .when(Code::InvalidRequest, "the key is not a UUID: send it as `?key=`")
     .when(Code::NotFound, "no such operation");
 
 pub(crate) async fn get(
@@ -33,16 +33,16 @@ pub(crate) async fn get(
 }
 
 pub(crate) const FIND: Endpoint = Endpoint::get("/v1/me/operations/{operation}")
-    .summary("What became of the customer's key, of any form.")
-    .about("`not_known_yet` is no promise: the original may still arrive.")
+    .summary("Returns the state of one of the customer's idempotency keys, of any form.")
+    .about("`not_known_yet` is not final: the original request may still arrive.")
     .permission(Permission::WalletRead)
     .parameter(Parameter::in_path(
         "operation",
-        "What the key was sent for.",
+        "The operation that the key was sent for.",
         Kind::Word(&["pay", "transfer", "topup", "profile_patch", "card_patch", "payment_code"]),
     ))
     .parameter(Parameter::required_in_query("key", "The idempotency key, URL-encoded.", Kind::Text("order-4711")))
-    .ok::<OperationView>("What is known")
+    .ok::<OperationView>("The state of the key")
     .problems(&[Code::IdempotencyKeyInvalid])
     .when(Code::NotFound, "no such operation");
 

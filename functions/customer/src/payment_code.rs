@@ -13,18 +13,18 @@ use ledger_runtime::request::{Empty, KeyedJson};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A one-time code. An earlier one stops to work.
+/// A one-time payment code. A new code replaces the one before.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CodeView {
-    /// To be shown to the merchant, as text or as a QR code.
+    /// The code to show to the merchant, as text or as a QR code.
     #[schema(pattern = "^epc_[A-Za-z0-9_-]{43}$", example = "epc_AZqn_jwAcACAAAAAAAAAAfZ1aU9K3yBvQh0cXn5tE2k")]
     code: String,
-    /// When it stops to work.
+    /// The time at which the code expires.
     expires_at: String,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/payment-code")
-    .summary("Issues a one-time payment code, good for five minutes and one charge.")
+    .summary("Issues a one-time payment code, valid for five minutes and one charge.")
     .permission(Permission::WalletSpend)
     .ok::<CodeView>("Issued")
     .problems(&[Code::AccountFrozen, Code::LegacyRecordUnreadable])

@@ -25,21 +25,21 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"merchant_id": "019aa7fe-3c00-7000-8000-000000000001", "amount": "1240", "points": "240", "memo": "lunch"}))]
 pub(crate) struct PayBody {
-    /// Who is paid.
+    /// The merchant to pay.
     merchant_id: String,
-    /// How much in all.
+    /// The total.
     amount: AmountText,
-    /// In which asset; `ECOPAY` if absent.
+    /// The asset of the total; `ECOPAY` if absent.
     asset: Option<String>,
-    /// How much of it in points, one yen each.
+    /// The part of the total to pay in points, one yen each.
     #[serde(default, deserialize_with = "AmountText::if_present")]
     #[schema(value_type = AmountText, required = false)]
     points: Option<AmountText>,
-    /// How much of it in regional currencies, by key, one yen each.
+    /// The parts of the total to pay in regional currencies, by currency key, one yen each.
     #[serde(default)]
     #[schema(value_type = BTreeMap<String, AmountText>, required = false, example = json!({"aoba": "1000"}))]
     regional: BTreeMap<String, AmountText>,
-    /// What the customer writes with it; at most 140 characters, no card number.
+    /// The customer's memo; at most 140 characters, no card number.
     memo: Option<String>,
 }
 

@@ -14,7 +14,7 @@ use ledger_runtime::request::{KeyedJson, ProfileBody};
 use ledger_runtime::views::{CustomerChangeView, CustomerView};
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/me")
-    .summary("The customer's own profile.")
+    .summary("Returns the customer's profile.")
     .permission(Permission::WalletRead)
     .ok::<CustomerView>("The profile")
     .problems(&[Code::LegacyRecordUnreadable])
@@ -27,8 +27,8 @@ pub(crate) async fn get(State(app): State<App>, who: Customer) -> Result<Json<Cu
 }
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/me")
-    .summary("Changes the customer's own profile.")
-    .about("`null` clears a field, an absent field keeps it.")
+    .summary("Changes the customer's profile.")
+    .about("`null` clears a field; an absent field keeps its value.")
     .permission(Permission::ProfileChange)
     .body::<ProfileBody>()
     .ok::<CustomerChangeView>("Changed")

@@ -18,25 +18,25 @@ use ledger_runtime::views::{TOPUP_OF_CUSTOMER, TopupCreatedView, TopupView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A top-up.
+/// A request for a top-up.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TopupBody {
-    /// How much, in yen.
+    /// The amount, in yen.
     amount: AmountText,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/topups")
-    .summary("Asks for a top-up through Stripe.")
+    .summary("Requests a top-up through Stripe.")
     .about(
-        "The answer holds the PaymentIntent's client secret; the wallet is credited once it has been paid. Until \
-         then the amount counts against the cap.",
+        "The response has the PaymentIntent's client secret. The wallet is credited when the PaymentIntent is paid; \
+         until then the amount counts toward the cap.",
     )
     .permission(Permission::WalletTopUp)
     .body::<TopupBody>()
-    .created::<TopupCreatedView>("To be paid")
+    .created::<TopupCreatedView>("Requested; to be paid at Stripe")
     .problems(&[Code::CapExceeded, Code::PspRefused, Code::LegacyRecordUnreadable])
-    .when(Code::IdempotencyKeyExpired, "after 24 hours")
+    .when(Code::IdempotencyKeyExpired, "a key is valid for 24 hours")
     .when(Code::NotFound, "no wallet has been opened for this customer")
     .keyed(Operation::Topup);
 
@@ -57,9 +57,9 @@ pub(crate) async fn create(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get(TOPUP_OF_CUSTOMER)
-    .summary("The state of a top-up.")
+    .summary("Returns one of the customer's top-ups.")
     .permission(Permission::WalletRead)
-    .id("id", "The top-up.")
+    .id("id", "The top-up's id.")
     .ok::<TopupView>("The top-up")
     .when(Code::NotFound, "no such top-up of this customer");
 

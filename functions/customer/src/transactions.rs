@@ -13,7 +13,7 @@ use ledger_runtime::request::{self, PathId};
 use ledger_runtime::views::{HistoryView, Page};
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/me/transactions")
-    .summary("The customer's history, newest first.")
+    .summary("Lists the customer's transactions, newest first.")
     .permission(Permission::WalletRead)
     .pages_of::<HistoryView>()
     .problems(&[Code::LegacyRecordUnreadable]);
@@ -28,9 +28,9 @@ pub(crate) async fn list(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/me/transactions/{id}")
-    .summary("One transaction of the customer's.")
+    .summary("Returns one of the customer's transactions.")
     .permission(Permission::WalletRead)
-    .id("id", "The transaction.")
+    .id("id", "The transaction's id.")
     .ok::<HistoryView>("The transaction")
     .problems(&[Code::LegacyRecordUnreadable])
     .when(Code::NotFound, "no such transaction of this customer");

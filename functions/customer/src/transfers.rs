@@ -22,33 +22,39 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"to_customer_id": "019aa7fe-3c00-7000-8000-000000000001", "amount": "500", "memo": "for the taxi"}))]
 pub(crate) struct TransferBody {
-    /// Who receives.
+    /// The recipient.
     to_customer_id: String,
-    /// How much.
+    /// The amount to send.
     amount: AmountText,
-    /// In which asset; `ECOPAY` if absent.
+    /// The asset of the amount; `ECOPAY` if absent.
     asset: Option<String>,
-    /// What the sender writes with it; at most 140 characters, no card number.
+    /// The sender's memo; at most 140 characters, no card number.
     memo: Option<String>,
 }
 
-/// A transfer that has been made.
+/// A completed transfer.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TransferView {
+    /// The journal entry's id.
     transaction_id: String,
     /// `completed`.
     #[schema(value_type = words::CompletedStatus)]
     status: &'static str,
+    /// The recipient.
     to_customer_id: String,
+    /// The asset of the amount.
     asset: String,
+    /// The amount that was sent.
     amount: String,
+    /// The sender's memo; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     memo: Option<String>,
+    /// The time of the transfer.
     created_at: String,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/transfers")
-    .summary("Sends to another customer.")
+    .summary("Transfers an amount to another customer.")
     .permission(Permission::WalletSpend)
     .body::<TransferBody>()
     .created::<TransferView>("Sent")

@@ -17,12 +17,12 @@ use utoipa::ToSchema;
 pub(crate) struct WalletView {
     /// One balance per asset.
     balances: Vec<BalanceView>,
-    /// The aggregates.
+    /// The customer's totals, and the estimate of CO2.
     metrics: MetricsView,
 }
 
 pub(crate) const BALANCES: Endpoint = Endpoint::get("/v1/me/balances")
-    .summary("Every balance of the customer.")
+    .summary("Returns every balance of the customer, and the customer's totals.")
     .permission(Permission::WalletRead)
     .ok::<WalletView>("The wallet")
     .problems(&[Code::LegacyRecordUnreadable])

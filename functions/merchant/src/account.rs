@@ -11,28 +11,30 @@ use ledger_runtime::views::MerchantView;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A merchant's balance of one asset. Refunds may take each part below zero.
+/// A merchant's balance of one asset. Refunds may make each amount negative.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct MerchantBalanceView {
+    /// The asset.
     asset: String,
-    /// What has been added to the balance and has not been paid out.
+    /// The amount that is credited to the merchant and not paid out.
     credited: String,
-    /// What of it is put aside by a settlement that is under way.
+    /// The part of `credited` that an open settlement holds.
     held: String,
-    /// Payments less refunds on their way to the balance.
+    /// Payments less refunds that are not credited yet.
     uncredited: String,
-    /// Credited and uncredited together: what the merchant is owed.
+    /// The amount that the merchant is owed: `credited` plus `uncredited`.
     total: String,
 }
 
 /// A merchant's balances.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct MerchantBalancesView {
+    /// One balance per asset.
     balances: Vec<MerchantBalanceView>,
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant")
-    .summary("The merchant itself.")
+    .summary("Returns the merchant.")
     .permission(Permission::ShopRead)
     .ok::<MerchantView>("The merchant")
     .when(Code::NotFound, "no such merchant");
@@ -44,15 +46,15 @@ pub(crate) async fn get(State(app): State<App>, who: Merchant) -> Result<Json<Me
 }
 
 pub(crate) const BALANCES: Endpoint = Endpoint::get("/v1/merchant/balances")
-    .summary("What the merchant is owed: credited, and on its way.")
+    .summary("Returns what the merchant is owed: credited, and not credited yet.")
     .about(
-        "The two are read as of one instant, so that their sum is right while payments are being credited. A \
-         payment or refund of the last moments may not be in it yet; none is in it twice.",
+        "Both are read as of one instant, so their sum is correct while payments are being credited. The most \
+         recent payments and refunds may be missing; none is counted twice.",
     )
     .permission(Permission::ShopRead)
     .ok::<MerchantBalancesView>("The balances")
     .when(Code::NotFound, "no such merchant")
-    .when(Code::Busy, "too much is on its way at the moment to be summed as of one instant");
+    .when(Code::Busy, "too many records are being credited to sum them as of one instant");
 
 pub(crate) async fn balances(State(app): State<App>, who: Merchant) -> Result<Json<MerchantBalancesView>, Problem> {
     let sums = app.merchant_balances(who.tenant(), who.merchant_id()).await?;

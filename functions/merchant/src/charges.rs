@@ -24,28 +24,28 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"code": "epc_AZqn_jwAcACAAAAAAAAAAfZ1aU9K3yBvQh0cXn5tE2k", "amount": "1240", "capture": true}))]
 pub(crate) struct ChargeBody {
-    /// What the customer shows.
+    /// The one-time payment code that the customer shows.
     #[schema(pattern = "^epc_[A-Za-z0-9_-]{43}$", example = "epc_AZqn_jwAcACAAAAAAAAAAfZ1aU9K3yBvQh0cXn5tE2k")]
     code: String,
-    /// How much.
+    /// The amount to charge.
     amount: AmountText,
-    /// In which asset; `ECOPAY` if absent.
+    /// The asset of the amount; `ECOPAY` if absent.
     asset: Option<String>,
-    /// What the merchant writes with it; at most 140 characters, no card number.
+    /// The merchant's memo; at most 140 characters, no card number.
     memo: Option<String>,
-    /// `false` holds the money only: it is captured or voided later, or comes back by itself. `true` if
+    /// `false` only holds the amount: it is captured or voided later, or released when the hold expires. `true` if
     /// absent.
     capture: Option<bool>,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/merchant/charges")
-    .summary("Charges a customer's one-time code; with `capture: false` the money is only held.")
+    .summary("Charges a customer's one-time code; with `capture: false`, the amount is only held.")
     .permission(Permission::ShopCharge)
     .body::<ChargeBody>()
     .created::<PaymentView>("Paid, or held")
     .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::LegacyRecordUnreadable])
-    .when(Code::WrongState, "the code is used up or too old, or the merchant is suspended")
-    .when(Code::NotFound, "no such code, or a later one has replaced it")
+    .when(Code::WrongState, "the code is used or expired, or the merchant is suspended")
+    .when(Code::NotFound, "no such code, or a newer code has replaced it")
     .keyed(Operation::Charge);
 
 pub(crate) async fn create(

@@ -20,41 +20,41 @@ use ledger_runtime::views::PaymentDetail;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A capture.
+/// A request to capture an authorized payment.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"amount": "1000"}))]
 pub(crate) struct CaptureBody {
-    /// How much, in the asset of the payment's total; all that is held if absent. The rest is released.
+    /// The amount to capture, in the asset of the payment's total; all that is held if absent. The rest is released.
     #[serde(default, deserialize_with = "AmountText::if_present")]
     #[schema(value_type = AmountText, required = false)]
     amount: Option<AmountText>,
 }
 
-/// A void.
+/// A request to void an authorized payment.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"reason": "sold out"}))]
 pub(crate) struct VoidBody {
-    /// Why; at most 140 characters, no card number.
+    /// The reason; at most 140 characters, no card number.
     reason: Option<String>,
 }
 
 pub(crate) const CAPTURE: Keyed = Endpoint::post("/v1/merchant/payments/{id}/capture")
-    .summary("Captures an authorized payment, in whole or in part; the rest is the customer's again.")
+    .summary("Captures an authorized payment in whole or in part; the rest is released to the customer.")
     .about(
-        "A payment that has been captured already, and with the same amount if one is sent, is answered as it \
-         stands.",
+        "If the payment is already captured, and with the same amount if one is sent, the response shows it \
+         unchanged.",
     )
     .permission(Permission::ShopCharge)
-    .id("id", "The payment.")
+    .id("id", "The payment's id.")
     .body::<CaptureBody>()
     .ok::<PaymentDetail>("The payment, captured")
     .problems(&[Code::LegacyRecordUnreadable])
-    .when(Code::InvalidRequest, "the request is not valid, or more is captured than was authorized")
+    .when(Code::InvalidRequest, "the request is not valid, or the amount is above the authorized amount")
     .when(
         Code::WrongState,
-        "the payment is in another state, which `payment_status` names; `expired_at` says that it is too late",
+        "the payment is in another state, which `payment_status` names; `expired_at` is set if its hold has expired",
     )
     .when(Code::NotFound, "no such payment of this merchant")
     .keyed(Operation::Capture);
@@ -90,10 +90,10 @@ pub(crate) async fn capture(
 }
 
 pub(crate) const VOID: Keyed = Endpoint::post("/v1/merchant/payments/{id}/void")
-    .summary("Voids an authorized payment: all that is held is the customer's again.")
-    .about("A payment of which nothing is held any more is answered as it stands.")
+    .summary("Voids an authorized payment: all that is held is released to the customer.")
+    .about("If the hold is already released, the response shows the payment unchanged.")
     .permission(Permission::ShopCharge)
-    .id("id", "The payment.")
+    .id("id", "The payment's id.")
     .body::<VoidBody>()
     .ok::<PaymentDetail>("The payment, canceled")
     .problems(&[Code::LegacyRecordUnreadable])

@@ -16,28 +16,34 @@ use ledger_runtime::views::{Page, PaymentDetail, words};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A line of the merchant's list: a payment, a refund or a reversal.
+/// A record of the merchant's list: a payment, a refund or a reversal.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RecordView {
     /// `payment`, `refund`, `payment_reversal` or `refund_reversal`.
     #[schema(value_type = words::RecordKind)]
     kind: String,
+    /// The payment's id.
     payment_id: String,
+    /// The refund's id; absent unless the record is about a refund.
     #[serde(skip_serializing_if = "Option::is_none")]
     refund_id: Option<String>,
+    /// The journal entry's id.
     transaction_id: String,
+    /// The asset of the amount.
     asset: String,
+    /// The total of the record.
     amount: String,
-    /// A payment's status.
+    /// The payment's status; absent for the other kinds.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<words::PaymentStatus>)]
     status: Option<String>,
+    /// The time of the payment, refund or reversal.
     created_at: String,
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/merchant/payments")
-    .summary("The merchant's payments and refunds, newest first.")
-    .about("What was just made may take a moment to show.")
+    .summary("Lists the merchant's payments and refunds, newest first.")
+    .about("The most recent records may be missing for a moment.")
     .permission(Permission::ShopRead)
     .pages_of::<RecordView>();
 
@@ -53,9 +59,9 @@ pub(crate) async fn list(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant/payments/{id}")
-    .summary("One payment of the merchant's.")
+    .summary("Returns one of the merchant's payments.")
     .permission(Permission::ShopRead)
-    .id("id", "The payment.")
+    .id("id", "The payment's id.")
     .ok::<PaymentDetail>("The payment")
     .when(Code::NotFound, "no such payment of this merchant");
 

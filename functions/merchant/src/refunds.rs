@@ -18,23 +18,23 @@ use ledger_runtime::views::RefundView;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A refund.
+/// A request to refund a payment.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"amount": "300", "reason": "one item returned"}))]
 pub(crate) struct RefundBody {
-    /// How much, in the asset of the payment's total; all that is left if absent.
+    /// The amount to refund, in the asset of the payment's total; all that is left if absent.
     #[serde(default, deserialize_with = "AmountText::if_present")]
     #[schema(value_type = AmountText, required = false)]
     amount: Option<AmountText>,
-    /// Why; at most 140 characters, no card number.
+    /// The reason; at most 140 characters, no card number.
     reason: Option<String>,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/merchant/payments/{id}/refunds")
     .summary("Refunds a payment, in part or in full: money first, then regional currency, then points.")
     .permission(Permission::ShopRefund)
-    .id("id", "The payment.")
+    .id("id", "The payment's id.")
     .body::<RefundBody>()
     .created::<RefundView>("Refunded")
     .problems(&[Code::OverRefund, Code::WrongState, Code::LegacyRecordUnreadable])

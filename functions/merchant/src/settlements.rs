@@ -11,7 +11,7 @@ use ledger_runtime::request::{self, PathId};
 use ledger_runtime::views::{Page, SettlementView};
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/merchant/settlements")
-    .summary("The merchant's settlements, newest first.")
+    .summary("Lists the merchant's settlements, newest first.")
     .permission(Permission::ShopRead)
     .pages_of::<SettlementView>();
 
@@ -24,9 +24,9 @@ pub(crate) async fn list(
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant/settlements/{id}")
-    .summary("One settlement of the merchant's.")
+    .summary("Returns one of the merchant's settlements.")
     .permission(Permission::ShopRead)
-    .id("id", "The settlement.")
+    .id("id", "The settlement's id.")
     .ok::<SettlementView>("The settlement")
     .when(Code::NotFound, "no such settlement of this merchant");
 

@@ -32,20 +32,21 @@ pub fn router() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(RECEIVE.on(receive))
 }
 
-/// What became of an event.
+/// How an event was handled.
 #[derive(Debug, Serialize, ToSchema)]
 struct ReceivedView {
-    /// `applied`, `repeated`, `behind`, `foreign`, `dismissed`, or `ignored`.
+    /// `applied`; `repeated`: it was applied before; `behind`: our record is ahead of it; `foreign`: it is about no
+    /// object of this ledger; `dismissed`: an operator has dismissed it; `ignored`: events of its type are not used.
     #[schema(value_type = words::EventStatus)]
     status: &'static str,
 }
 
 const RECEIVE: Endpoint = Endpoint::post("/v1/webhooks/stripe")
-    .summary("Takes an event.")
-    .about("Stripe calls it, and proves that it is Stripe by its signature over the raw body.")
-    .raw_body("Stripe's event, byte for byte as it was signed.")
-    .ok::<ReceivedView>("It needs no more deliveries")
-    .when(Code::EventKept, "it does not agree with the records, and is to be delivered again");
+    .summary("Receives an event of Stripe.")
+    .about("Stripe calls it, and signs the raw body.")
+    .raw_body("Stripe's event, byte for byte as Stripe signed it.")
+    .ok::<ReceivedView>("The event needs no more deliveries")
+    .when(Code::EventKept, "the event contradicts our records and must be delivered again");
 
 async fn receive(
     State(app): State<App>,

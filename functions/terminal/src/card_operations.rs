@@ -25,45 +25,48 @@ use utoipa::ToSchema;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AmountBody {
-    /// How much, in yen.
+    /// The amount, in yen.
     amount: AmountText,
 }
 
-/// A refund of a card payment.
+/// A request to refund a card payment.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"payment_id": "019aa7fe-3c00-7000-8000-000000000001", "amount": "300"}))]
 pub(crate) struct CardRefundBody {
-    /// The payment that is refunded.
+    /// The payment to refund.
     payment_id: String,
-    /// How much, in yen; all that is left if absent.
+    /// The amount to refund, in yen; all that is left if absent.
     #[serde(default, deserialize_with = "AmountText::if_present")]
     #[schema(value_type = AmountText, required = false)]
     amount: Option<AmountText>,
 }
 
-/// A top-up that has been made.
+/// A completed top-up of a card.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CardTopupView {
+    /// The journal entry's id.
     transaction_id: String,
     /// `completed`.
     #[schema(value_type = words::CompletedStatus)]
     status: &'static str,
+    /// The card's id.
     card_id: String,
     #[schema(value_type = words::EcopayOnly)]
     asset: &'static str,
-    /// The cash taken.
+    /// The cash taken, in yen.
     amount: String,
-    /// What the tenant adds.
+    /// The bonus that the tenant adds, in yen; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     bonus: Option<String>,
+    /// The time of the top-up.
     created_at: String,
 }
 
 pub(crate) const TOPUP: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/topup")
     .summary("Loads cash onto a card.")
     .permission(Permission::TerminalOperate)
-    .id("card_id", "The card.")
+    .id("card_id", "The card's id.")
     .body::<AmountBody>()
     .created::<CardTopupView>("Loaded")
     .problems(&[Code::CapExceeded, Code::WrongState, Code::OperationReversed])
@@ -99,9 +102,9 @@ pub(crate) async fn topup(
 }
 
 pub(crate) const PAY: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/pay")
-    .summary("A card pays the terminal's merchant.")
+    .summary("Pays the terminal's merchant from a card.")
     .permission(Permission::TerminalOperate)
-    .id("card_id", "The card.")
+    .id("card_id", "The card's id.")
     .body::<AmountBody>()
     .created::<PaymentView>("Paid")
     .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::WrongState, Code::OperationReversed])
@@ -137,7 +140,7 @@ pub(crate) async fn pay(
 pub(crate) const REFUND: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/refund")
     .summary("Refunds a payment of this card at the terminal's merchant.")
     .permission(Permission::TerminalOperate)
-    .id("card_id", "The card.")
+    .id("card_id", "The card's id.")
     .body::<CardRefundBody>()
     .created::<RefundView>("Refunded")
     .problems(&[Code::OverRefund, Code::WrongState, Code::OperationReversed])

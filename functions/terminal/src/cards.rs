@@ -14,10 +14,10 @@ use ledger_runtime::terminal::Terminal;
 use ledger_runtime::views::CardView;
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/terminal/cards/{card_id}")
-    .summary("Card inquiry.")
-    .about("Whose card it is stays hidden.")
+    .summary("Returns a card's balance and status.")
+    .about("The response never has the card's `customer_id`.")
     .permission(Permission::TerminalOperate)
-    .id("card_id", "The card.")
+    .id("card_id", "The card's id.")
     .ok::<CardView>("The card")
     .when(Code::NotFound, "no such card");
 

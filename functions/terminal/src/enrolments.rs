@@ -15,34 +15,35 @@ use ledger_runtime::signature;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A terminal's answer to its code.
+/// A request to enrol a terminal.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"code": "enr_demo", "public_key": "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE...\n-----END PUBLIC KEY-----\n"}))]
 pub(crate) struct EnrolmentBody {
-    /// The code that the operator was given.
+    /// The enrolment code that the operator issued.
     code: String,
     /// The terminal's P-256 public key, PEM (SubjectPublicKeyInfo).
     public_key: String,
 }
 
-/// A terminal that has been enrolled.
+/// An enrolled terminal.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EnrolledView {
+    /// The terminal's id.
     terminal_id: String,
-    /// The enrolment; idempotency keys name it.
+    /// The number of the enrolment; the terminal's idempotency keys contain it.
     epoch: u32,
     /// The `keyid` of the terminal's signatures.
     key_id: String,
 }
 
 pub(crate) const CREATE: Endpoint = Endpoint::post("/v1/terminal/enrolments")
-    .summary("Enrols a terminal: its key is accepted from here on, and a new epoch begins.")
+    .summary("Enrols a terminal: its public key is accepted from now on, and a new epoch begins.")
     .open()
     .body::<EnrolmentBody>()
     .created_without_path::<EnrolledView>("Enrolled")
-    .when(Code::WrongState, "the code is used up or too old")
-    .when(Code::NotFound, "no such code, or a later one has replaced it");
+    .when(Code::WrongState, "the code is used or expired")
+    .when(Code::NotFound, "no such code, or a newer code has replaced it");
 
 pub(crate) async fn create(
     State(app): State<App>,

@@ -22,37 +22,41 @@ use ledger_runtime::views::{OperationView, words};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// How a reversal ended.
+/// The result of a reversal.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReverseView {
     /// `reversed`.
     #[schema(value_type = words::ReversedStatus)]
     status: &'static str,
+    /// The operation of the original.
     #[schema(value_type = words::ReversibleOperation)]
     operation: &'static str,
-    /// `undone`; `forbidden`: it had not come and never will; `nothing_moved`: it had been refused;
-    /// `already_reversed`.
+    /// `undone`: the original was executed, and is undone; `forbidden`: it has not arrived, and is refused if it does;
+    /// `nothing_moved`: it was refused; `already_reversed`: it was reversed before.
     #[schema(value_type = words::ReversalOutcome)]
     outcome: &'static str,
+    /// The journal entry that undid the original; absent unless it was undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     transaction_id: Option<String>,
+    /// The journal entry that was undone; absent unless it was undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     original_transaction_id: Option<String>,
+    /// The time of the reversal.
     created_at: String,
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/terminal/operations/{operation}/{key}")
-    .summary("What became of the terminal's key.")
-    .about("`not_known_yet` is no promise: certainty comes from a reversal.")
+    .summary("Returns the state of one of the terminal's idempotency keys.")
+    .about("`not_known_yet` is not final; a reversal makes the outcome certain.")
     .permission(Permission::TerminalOperate)
     .parameter(Parameter::in_path(
         "operation",
-        "What the key was sent for.",
+        "The operation that the key was sent for.",
         Kind::Word(&["card_topup", "card_pay", "card_refund", "card_reverse"]),
     ))
     .parameter(Parameter::in_path("key", "The idempotency key: `<terminal id>-<epoch>-<sequence>`.", Kind::TerminalKey))
-    .ok::<OperationView>("What is known")
-    .when(Code::IdempotencyKeyInvalid, "not a key of this terminal")
+    .ok::<OperationView>("The state of the key")
+    .when(Code::IdempotencyKeyInvalid, "the key is not one of this terminal's keys")
     .when(Code::NotFound, "no such operation");
 
 pub(crate) async fn get(
@@ -67,19 +71,19 @@ pub(crate) async fn get(
 
 pub(crate) const REVERSE: Keyed = Endpoint::post("/v1/terminal/operations/{operation}/{key}/reverse")
     .summary(
-        "Takes an operation of this terminal's back: what was done is undone, what has not come is forbidden for \
-         good.",
+        "Reverses an operation of this terminal: an executed operation is undone, one that has not arrived is \
+         refused for good.",
     )
     .permission(Permission::TerminalOperate)
     .parameter(Parameter::in_path(
         "operation",
-        "What the key of the original was sent for.",
+        "The operation that the key of the original was sent for.",
         Kind::Word(&["card_topup", "card_pay", "card_refund"]),
     ))
     .parameter(Parameter::in_path("key", "The idempotency key of the original.", Kind::TerminalKey))
     .ok::<ReverseView>("Reversed")
-    .when(Code::InsufficientBalance, "a top-up has been spent")
-    .when(Code::WrongState, "a payment has been refunded")
+    .when(Code::InsufficientBalance, "the amount of the top-up is already spent")
+    .when(Code::WrongState, "the payment is already refunded")
     .when(Code::NotFound, "no such operation")
     .keyed(Operation::CardReverse);
 

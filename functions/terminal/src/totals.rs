@@ -22,30 +22,33 @@ use utoipa::ToSchema;
 /// The number of entries per query.
 const BATCH_ITEMS: usize = 500;
 
-/// What was done by one operation.
+/// A terminal's total of one operation and asset.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TotalView {
     /// `card_topup`, `card_pay`, `card_refund` or `card_reverse`.
     #[schema(value_type = words::CardOperation)]
     operation: String,
+    /// The number of operations.
     count: u64,
+    /// The asset of the amount.
     asset: String,
-    /// The sum as the cards saw it: a minus is what left them.
+    /// The sum of the changes of the cards' balances; negative if value left the cards.
     amount: String,
 }
 
-/// A business day of a terminal.
+/// A terminal's totals of one business day.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TotalsView {
-    /// The calendar day in Japan, by the server's clock.
+    /// The business day: the calendar day in Japan, by the server's clock.
     date: String,
+    /// One total per operation and asset.
     totals: Vec<TotalView>,
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/terminal/totals")
-    .summary("Day-close totals.")
+    .summary("Returns the terminal's totals of a business day, for closing the till.")
     .permission(Permission::TerminalOperate)
-    .parameter(Parameter::in_query("date", "The business day; today if absent.", Kind::Day))
+    .parameter(Parameter::in_query("date", "The business day; today in Japan if absent.", Kind::Day))
     .ok::<TotalsView>("The totals");
 
 pub(crate) async fn get(
