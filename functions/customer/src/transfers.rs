@@ -57,7 +57,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/transfers")
     .summary("Transfers an amount to another customer.")
     .permission(Permission::WalletSpend)
     .body::<TransferBody>()
-    .created::<TransferView>("Sent")
+    .created::<TransferView>("Transferred")
     .problems(&[Code::InsufficientBalance, Code::CapExceeded, Code::AccountFrozen, Code::LegacyRecordUnreadable])
     .when(Code::NotFound, "no such recipient")
     .keyed(Operation::Transfer);

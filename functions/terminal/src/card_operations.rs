@@ -52,6 +52,7 @@ pub(crate) struct CardTopupView {
     status: &'static str,
     /// The card's id.
     card_id: String,
+    /// `ECOPAY`.
     #[schema(value_type = words::EcopayOnly)]
     asset: &'static str,
     /// The cash taken, in yen.
