@@ -17,6 +17,7 @@ STRIPE_ID = r"\b(?:pi|re|evt|ch|dp|po)_[A-Za-z0-9]+(?:_secret_[A-Za-z0-9]+)?\b"
 DAY = r"\b\d{4}-\d{2}-\d{2}\b"
 VARYING = re.compile(f"{ID}|{TIME}|{STRIPE_ID}|{DAY}")
 HTTP_DATE = re.compile(r"^(date: ).*", re.MULTILINE)
+REQUEST_ID = re.compile(r"^(request-id: ).*", re.MULTILINE)
 FENCE = re.compile(r"^```(\w*)$")
 
 
@@ -60,6 +61,7 @@ class Numbered:
     def text(self, text):
         number = lambda match: f"<{self.seen.setdefault(match.group(), len(self.seen) + 1)}>"
         text = HTTP_DATE.sub(r"\1<date>", text.replace("\r", "")).strip() + "\n"
+        text = REQUEST_ID.sub(r"\1<request>", text)
         return VARYING.sub(number, text)
 
 
