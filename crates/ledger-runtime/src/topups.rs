@@ -57,6 +57,6 @@ impl PspExecutor {
 
 impl fmt::Debug for PspExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Desk")
+        f.write_str("PspExecutor")
     }
 }
