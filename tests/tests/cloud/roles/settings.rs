@@ -109,8 +109,10 @@ fn environment_matches_permissions_and_code() {
     for function in template.functions() {
         let role = template.role(&function.role).expect("a policy");
         let may = |action: &str| role.statements.iter().any(|of| of.actions.iter().any(|name| name == action));
-        let reads =
-            super::rules::code_says(&function.binary, &[".psp_executor()", ".provider()", ".provider_if_any()", ".settler()"]);
+        let reads = super::rules::code_says(
+            &function.binary,
+            &[".psp_executor()", ".provider()", ".provider_if_any()", ".settler()"],
+        );
         let opens = |sid: &str| role.statements.iter().any(|of| of.sid == sid);
         assert_eq!(opens("ReadStripesSecret"), reads, "{}: Stripe's secret", function.id);
         assert_eq!(function.environment.contains("STRIPE_SECRET_ID"), reads, "{}: its name", function.id);
