@@ -36,7 +36,7 @@ pub enum ProviderAnswer {
     /// A lookup found that there is no object.
     Absent,
     /// An event or a lookup reported a fact.
-    Told {
+    Event {
         /// The event's id.
         event: String,
         /// Its type.
@@ -112,7 +112,7 @@ impl Record {
     ) -> Self {
         let whose = of_topup(&event.tenant, topup, operation, principal);
         let answers =
-            ProviderAnswer::Told { event: event.event.to_string(), kind: event.kind.clone(), object: fact.clone() };
+            ProviderAnswer::Event { event: event.event.to_string(), kind: event.kind.clone(), object: fact.clone() };
         let place = format!("event#{}", event.event);
         Self::new(&whose, "told", Actor::Stripe, &place, event.now).answers(&[answers])
     }
@@ -250,7 +250,7 @@ impl ProviderAnswer {
             Self::Unknown(why) => map(&[("outcome", "unknown"), ("code", why)]),
             Self::Found(id) => map(&[("outcome", "found"), ("psp_id", id.as_str())]),
             Self::Absent => map(&[("outcome", "absent")]),
-            Self::Told { event, kind, object } => {
+            Self::Event { event, kind, object } => {
                 map(&[("outcome", "told"), ("event", event), ("kind", kind), ("psp_id", object.as_str())])
             }
             Self::Passed(reference) => map(&[("outcome", "passed"), ("reference", reference)]),

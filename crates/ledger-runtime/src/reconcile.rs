@@ -301,8 +301,8 @@ impl Reconciler<'_> {
             return Ok(());
         }
         *last = Instant::now();
-        let told = run.progress(tally, self.app.now()).map_err(|error| self.unbuilt(&error))?;
-        if self.write(&told).await? { Ok(()) } else { Err(Problem::busy()) }
+        let progress = run.progress(tally, self.app.now()).map_err(|error| self.unbuilt(&error))?;
+        if self.write(&progress).await? { Ok(()) } else { Err(Problem::busy()) }
     }
 
     async fn store(&self, run: &Leased<Run>, tally: &mut Tally, findings: &[Finding]) -> Result<(), Problem> {

@@ -9,15 +9,17 @@ use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{Params, PathOf};
 use ledger_runtime::views::OperationView;
 
+const OPERATION: Parameter = Parameter::in_path(
+    "operation",
+    "The operation that the key was sent for.",
+    Kind::Word(&["pay", "transfer", "topup", "profile_patch", "card_patch", "payment_code"]),
+);
+
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/me/operations/{operation}/{key}")
     .summary("Returns the state of one of the customer's idempotency keys, if the key is a UUID.")
     .about("`not_known_yet` is not final: the original request may still arrive.")
     .permission(Permission::WalletRead)
-    .parameter(Parameter::in_path(
-        "operation",
-        "The operation that the key was sent for.",
-        Kind::Word(&["pay", "transfer", "topup", "profile_patch", "card_patch", "payment_code"]),
-    ))
+    .parameter(OPERATION)
     .parameter(Parameter::in_path("key", "The idempotency key, a UUID.", Kind::Id))
     .ok::<OperationView>("The state of the key")
     .when(Code::InvalidRequest, "the key is not a UUID: send it as `?key=`")
@@ -36,11 +38,7 @@ pub(crate) const FIND: Endpoint = Endpoint::get("/v1/me/operations/{operation}")
     .summary("Returns the state of one of the customer's idempotency keys, of any form.")
     .about("`not_known_yet` is not final: the original request may still arrive.")
     .permission(Permission::WalletRead)
-    .parameter(Parameter::in_path(
-        "operation",
-        "The operation that the key was sent for.",
-        Kind::Word(&["pay", "transfer", "topup", "profile_patch", "card_patch", "payment_code"]),
-    ))
+    .parameter(OPERATION)
     .parameter(Parameter::required_in_query("key", "The idempotency key, URL-encoded.", Kind::Text("order-4711")))
     .ok::<OperationView>("The state of the key")
     .problems(&[Code::IdempotencyKeyInvalid])

@@ -87,7 +87,7 @@ fn is_signed(provider: &Provider, app: &App, headers: &HeaderMap, body: &[u8]) -
 }
 
 async fn handle(app: &App, psp_executor: &PspExecutor, event: &Event) -> Result<&'static str, Problem> {
-    let (told, tenant) = match (event.fact(), event.payout()) {
+    let (subject, tenant) = match (event.fact(), event.payout()) {
         (None, None) => return Ok("ignored"),
         (Some(fact), _) => {
             let Some(tags) = psp_executor.tags_of(&fact, event.account.as_deref()).await? else {
@@ -110,10 +110,10 @@ async fn handle(app: &App, psp_executor: &PspExecutor, event: &Event) -> Result<
         None
     };
     if let Some(why) = odd {
-        return kept(psp_executor, event, &told, &tenant, why).await;
+        return kept(psp_executor, event, &subject, &tenant, why).await;
     }
     let count = |metric| app.metrics().count(metric, &tenant, Operation::StripeEvent);
-    match told.apply(app, psp_executor, event, &tenant).await? {
+    match subject.apply(app, psp_executor, event, &tenant).await? {
         Applied::Done => {
             count(Metric::EventApplied);
             Ok("applied")
@@ -126,8 +126,10 @@ async fn handle(app: &App, psp_executor: &PspExecutor, event: &Event) -> Result<
             count(Metric::EventRepeated);
             Ok("behind")
         }
-        Applied::NoRecord => kept(psp_executor, event, &told, &tenant, NO_RECORD).await,
-        Applied::Contradiction(contradiction) => kept(psp_executor, event, &told, &tenant, contradiction.name()).await,
+        Applied::NoRecord => kept(psp_executor, event, &subject, &tenant, NO_RECORD).await,
+        Applied::Contradiction(contradiction) => {
+            kept(psp_executor, event, &subject, &tenant, contradiction.name()).await
+        }
     }
 }
 
@@ -148,7 +150,7 @@ impl EventSubject<'_> {
         tenant: &Tenant,
     ) -> Result<Applied, Problem> {
         match self {
-            Self::Topup(told) => psp_executor.apply(tenant, &told.1, &told.0, &event.id, &event.kind).await,
+            Self::Topup(subject) => psp_executor.apply(tenant, &subject.1, &subject.0, &event.id, &event.kind).await,
             Self::Payout(payout) => {
                 let seen = (tenant, *payout, event.account.as_deref());
                 Settler::new(app, None, None).apply_payout_event(seen, &event.id, &event.kind).await
@@ -158,7 +160,7 @@ impl EventSubject<'_> {
 
     fn object(&self) -> &PspId {
         match self {
-            Self::Topup(told) => told.0.object(),
+            Self::Topup(subject) => subject.0.object(),
             Self::Payout(payout) => &payout.id,
         }
     }
@@ -174,11 +176,11 @@ fn foreign(app: &App) -> &'static str {
 async fn kept(
     psp_executor: &PspExecutor,
     event: &Event,
-    told: &EventSubject<'_>,
+    subject: &EventSubject<'_>,
     tenant: &Tenant,
     why: &str,
 ) -> Result<&'static str, Problem> {
-    if psp_executor.keep(tenant, event, Some(told.object().to_string()), why).await? {
+    if psp_executor.keep(tenant, event, Some(subject.object().to_string()), why).await? {
         return Ok("dismissed");
     }
     Err(Problem::event_kept())

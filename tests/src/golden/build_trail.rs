@@ -102,17 +102,17 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
             stepped(marker, FlightStep::TakeOver {})?.recorded(Record::taken_over(&seen, &next, now))
         }
         TrailDoes::SentAgain { marker, attempt, unknown } => {
-            let heard = [ProviderAnswer::Unknown(unknown.clone())];
-            Transaction::record(Record::sent_again(&flight(marker), attempt.parse().unwrap(), &heard, now))
+            let answers = [ProviderAnswer::Unknown(unknown.clone())];
+            Transaction::record(Record::sent_again(&flight(marker), attempt.parse().unwrap(), &answers, now))
         }
         TrailDoes::Refused { marker, burnt, unknown, code } => {
-            let heard = [
+            let answers = [
                 ProviderAnswer::Unknown(unknown.clone()),
                 ProviderAnswer::Refused(code.clone()),
                 ProviderAnswer::Absent,
             ];
             let step = FlightStep::FailRetryably { burnt: *burnt };
-            stepped(marker, step)?.recorded(Record::answered(&flight(marker), &heard, now))
+            stepped(marker, step)?.recorded(Record::answered(&flight(marker), &answers, now))
         }
         TrailDoes::Landed { marker, fact, topup } => {
             let does = Does::TopupLanding { fact: fact.clone(), topup: topup.clone(), refund: None };

@@ -275,7 +275,7 @@ async fn a_late_holder_writes_nothing() {
     let waiting: Vec<Uncredited> = records(&scene, &shop).await.iter().filter_map(|item| due(&scene, item)).collect();
     let (app, now) = (&scene.world.app, scene.world.app.now());
     let (lease, taken) =
-        CreditedMerchant::take(&scene.tenant, shop.id, None, now).expect("a lease").expect("nobody has it");
+        CreditedMerchant::take(&scene.tenant, shop.id, None, now).expect("a lease").expect("it is free");
     let write = async |transaction: &Transaction| {
         gate::as_test(app.ledger().apply(&scene.tenant, Operation::Crediting, transaction)).await
     };

@@ -174,17 +174,17 @@ pub(super) fn key_of(item: &Item) -> Option<Key> {
 pub fn merged(items: Vec<Item>) -> Result<Vec<Item>, ItemError> {
     let is_legacy = |item: &Item| item.key_text(attr::SK).is_some_and(|sk| sk.starts_with(sk::HISTORY));
     let (legacy, mut merged): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_legacy);
-    let mut told = BTreeSet::new();
+    let mut with_entries = BTreeSet::new();
     for item in &merged {
         if let Some(named) = item.opt_string(LEGACY_SK)? {
-            told.insert((item.string(attr::PK)?, named));
+            with_entries.insert((item.string(attr::PK)?, named));
         }
     }
     let text = |item: &Item, key: &str| item.key_text(key).unwrap_or_default().to_owned();
-    let is_told = |item: &Item| told.contains(&(text(item, attr::PK), text(item, attr::SK)));
-    let untold = legacy.into_iter().filter(|item| !is_told(item));
+    let has_entry = |item: &Item| with_entries.contains(&(text(item, attr::PK), text(item, attr::SK)));
+    let without_entry = legacy.into_iter().filter(|item| !has_entry(item));
     let is_ours = |item: &Item| item.key_text(attr::SK).is_some_and(|name| is_ours(item, name));
-    merged.extend(untold.filter_map(|item| match reference(&item) {
+    merged.extend(without_entry.filter_map(|item| match reference(&item) {
         Some((_, reference)) => Some(reference),
         // The ledger wrote this item; its entry was written after the entries were read.
         None => is_ours(&item).then_some(item),

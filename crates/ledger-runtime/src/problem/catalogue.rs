@@ -37,7 +37,7 @@ impl Problem {
             Failure::WrongState => "The state of the resource does not allow this.",
             Failure::AccountFrozen => "Nothing can be taken from a frozen account.",
             Failure::AccountMissing => return Self::not_found(),
-            Failure::FourEyes => "Whoever requested it cannot approve it: ask a colleague.",
+            Failure::FourEyes => "The person who requested it cannot approve it: ask a colleague.",
             Failure::AlreadyExists => "What was to be created exists already.",
             Failure::StalePlan => return Self::busy(),
         };

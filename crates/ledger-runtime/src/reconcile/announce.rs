@@ -23,7 +23,7 @@ impl Reconciler<'_> {
                 return Err(Problem::unavailable());
             }
         }
-        let told = run.mark_announced(self.tenant, self.app.now()).map_err(|error| self.unbuilt(&error))?;
-        self.write(&told).await.map(drop)
+        let announced = run.mark_announced(self.tenant, self.app.now()).map_err(|error| self.unbuilt(&error))?;
+        self.write(&announced).await.map(drop)
     }
 }

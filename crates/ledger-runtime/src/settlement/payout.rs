@@ -105,8 +105,8 @@ impl Settler {
     ) -> Result<Applied, Problem> {
         let Some(tags) = payout.tags.as_ref() else { return Ok(Applied::NoRecord) };
         let at = SettlementRef { tenant: tenant.clone(), merchant: tags.merchant, id: tags.settlement };
-        let told =
-            [ProviderAnswer::Told { event: event.to_string(), kind: kind.to_owned(), object: payout.id.clone() }];
+        let answers =
+            [ProviderAnswer::Event { event: event.to_string(), kind: kind.to_owned(), object: payout.id.clone() }];
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
             let Some(settlement) = self.read_if_any(&at).await? else { return Ok(Applied::NoRecord) };
@@ -114,14 +114,14 @@ impl Settler {
                 Word::Behind => return Ok(Applied::Behind),
                 Word::Contradiction(contradiction) => return Ok(Applied::Contradiction(contradiction)),
                 Word::Ahead => {
-                    self.book(&at, &settlement, payout, &told).await?;
+                    self.book(&at, &settlement, payout, &answers).await?;
                     continue;
                 }
                 Word::Back(draft) => draft,
             };
             let claim = EventClaim { tenant: tenant.clone(), event: event.clone(), kind: kind.to_owned(), now };
             let transaction = Transaction::of_event(&draft, &claim, &returned::provenance(tenant, &settlement, now));
-            let record = Record::of_task(tenant, &settlement, PAYOUT, "told", &told, now);
+            let record = Record::of_task(tenant, &settlement, PAYOUT, "told", &answers, now);
             let transaction = self.built(&at, transaction.and_then(|returned| returned.recorded(record)))?;
             match self.ledger.attempt(tenant, Operation::SettlementReturned, &transaction).await? {
                 WriteOutcome::Applied => {

@@ -63,7 +63,7 @@ impl PspExecutor {
             let transaction = self.transaction(effect, fact, &claim, &records)?;
             match self.ledger.attempt(tenant, Operation::StripeEvent, &transaction).await? {
                 WriteOutcome::Applied => {
-                    self.told(tenant, fact, tags);
+                    self.count_clawback(tenant, fact, tags);
                     return Ok(Applied::Done);
                 }
                 WriteOutcome::MarkerExists(_) => return Ok(Applied::Repeated),
@@ -141,13 +141,13 @@ impl PspExecutor {
             effect.draft.items.push(flight.land_from_outside(&answer, false, claim.now));
         }
         let from = effect.provenance(&claim.tenant, claim.now);
-        let told = Record::event_received(&records.topup, effect.operation, effect.principal, fact.object(), claim);
+        let received = Record::event_received(&records.topup, effect.operation, effect.principal, fact.object(), claim);
         Transaction::of_event(&effect.draft, claim, &from)
-            .and_then(|transaction| transaction.recorded(told))
+            .and_then(|transaction| transaction.recorded(received))
             .map_err(|error| self.ledger.broken(&claim.tenant, Operation::StripeEvent, &error.to_string()))
     }
 
-    fn told(&self, tenant: &Tenant, fact: &Fact, tags: &Tags) {
+    fn count_clawback(&self, tenant: &Tenant, fact: &Fact, tags: &Tags) {
         let clawback = match fact {
             Fact::Intent(_) | Fact::Reinstated(_) => false,
             Fact::Refund(_) => tags.refund.is_none(),
